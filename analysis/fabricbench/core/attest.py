@@ -1,0 +1,144 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Does the transport that the lane names carry the bytes? The rules, and nothing but the rules.
+
+Totals lie (small messages can hide behind large ones), so small and large messages are launches of their own,
+and a launch must show both the bytes and the segments that its benchmark cannot do without.
+"""
+
+from fabricbench.core.launch import Launch
+from fabricbench.core.record import Attestation, Payload, Record, Traffic
+
+DECLARED_SHARE = 0.9
+"""Least share of the payload that the declared transport must have carried."""
+
+WIREUP_FACTOR = 1.5
+"""A forbidden transport may carry this many times what Init and Finalize alone carry …"""
+
+FORBIDDEN_SHARE = 0.01
+"""… and this share of the payload: connection upkeep that grows with run time."""
+
+PHYSICS_FACTOR = 0.5
+"""A collective in which every rank depends on every other cannot be faster than one message one way. Launches are
+noisy, so only what is faster than this fraction of the lane's own one-way latency is refuted."""
+
+DEPENDENT_COLLECTIVES = ("allreduce", "alltoall", "allgather", "barrier")
+
+Finding = tuple[str, str]
+
+
+def attest(launch: Launch, traffic: Traffic | None, payload: Payload | None) -> Attestation:
+    """The attestation of one launch from what the witness saw and what its benchmark must have moved."""
+    share = _share(launch, traffic, payload)
+    state, reason = _finding(launch, traffic, payload, share)
+    return Attestation(
+        state=state,  # type: ignore[arg-type]
+        reason=reason,
+        traffic=traffic,
+        payload=payload,
+        wireup_bytes=launch.wireup.bytes if launch.wireup else None,
+        wireup_segments=launch.wireup.segments if launch.wireup else None,
+        share=share,
+    )
+
+
+def _finding(
+    launch: Launch, traffic: Traffic | None, payload: Payload | None, share: float | None
+) -> Finding:
+    if traffic is None:
+        return "unknown", "no rank left a witness report"
+    if launch.transport not in ("tcp", "shm"):
+        return "unknown", f"no rule attests the transport '{launch.transport}' yet"
+    if traffic.dropped:
+        return "unknown", f"the witness lost {traffic.dropped} sockets: more than its table holds"
+    if launch.mode == "wireup":
+        return "attested", "wire-up: what Init and Finalize alone carry"
+    if launch.wireup is None:
+        return "unknown", "no wire-up was measured on this lane"
+    if payload is None:
+        return "unknown", "the benchmark defines no payload"
+    if launch.transport == "tcp":
+        return _tcp(launch, traffic, payload, share)
+    return _shm(launch, traffic, payload)
+
+
+def _share(launch: Launch, traffic: Traffic | None, payload: Payload | None) -> float | None:
+    """Share of the payload on TCP, wire-up taken off: the smaller of its shares of bytes and of messages."""
+    if traffic is None or payload is None or launch.wireup is None:
+        return None
+    shares = []
+    if payload.bytes:
+        shares.append(max(0, traffic.bytes - launch.wireup.bytes) / payload.bytes)
+    if payload.messages:
+        shares.append(max(0, traffic.segments - launch.wireup.segments) / payload.messages)
+    return min(shares, default=None)
+
+
+def _tcp(launch: Launch, traffic: Traffic, payload: Payload, share: float | None) -> Finding:
+    evidence = (
+        f"sockets carried {traffic.bytes} bytes in {traffic.segments} segments, "
+        f"the benchmark moved at least {payload.bytes} bytes in {payload.messages} messages"
+    )
+    if share is None:
+        return "unknown", "the benchmark moved nothing that could be attested"
+    if share < DECLARED_SHARE:
+        return "refuted", f"only {share:.1%} of the payload was on TCP: {evidence}"
+    return "attested", evidence
+
+
+def _shm(launch: Launch, traffic: Traffic, payload: Payload) -> Finding:
+    assert launch.wireup is not None
+    most_bytes = WIREUP_FACTOR * launch.wireup.bytes + FORBIDDEN_SHARE * payload.bytes
+    most_segments = WIREUP_FACTOR * launch.wireup.segments + FORBIDDEN_SHARE * payload.messages
+    seen = f"sockets carried {traffic.bytes} bytes in {traffic.segments} segments"
+    if traffic.bytes > most_bytes or traffic.segments > most_segments:
+        return "refuted", (
+            f"{seen}, more than wire-up explains "
+            f"({launch.wireup.bytes} bytes in {launch.wireup.segments} segments)"
+        )
+    if traffic.reports < launch.ranks:
+        return "unknown", f"only {traffic.reports} of {launch.ranks} ranks left a witness report"
+    if traffic.devices:
+        return "unknown", f"network devices were open: {', '.join(traffic.devices)}"
+    return "attested", f"by exclusion: {seen}, no more than wire-up, and no network device was open"
+
+
+def refute_beyond_physics(records: tuple[Record, ...]) -> tuple[Record, ...]:
+    """The records, those launches refuted in which a collective beats the lane's own one-way latency.
+
+    The latency is the smallest of the lane's attested ping-pong medians at its smallest size in the campaign.
+    """
+    latency: dict[tuple[str, str], float] = {}
+    for record in records:
+        if record.state == "ok" and record.launch is not None:
+            key = (record.launch.system, record.launch.lane)
+            for row in record.rows:
+                if row.benchmark == "pingpong" and row.metric == "latency":
+                    latency[key] = min(latency.get(key, row.value), row.value)
+    return tuple(_physics(record, latency) for record in records)
+
+
+def _physics(record: Record, latency: dict[tuple[str, str], float]) -> Record:
+    launch = record.launch
+    if record.state != "ok" or launch is None or launch.ranks < 2:
+        return record
+    floor = latency.get((launch.system, launch.lane))
+    if floor is None:
+        return record
+    for row in record.rows:
+        if (
+            row.benchmark in DEPENDENT_COLLECTIVES
+            and row.metric == "time_max"
+            and row.msg_size_bytes != 0
+            and row.value < PHYSICS_FACTOR * floor
+        ):
+            size = "" if row.msg_size_bytes is None else f" of {row.msg_size_bytes} B"
+            reason = (
+                f"{row.benchmark}{size} took {row.value} us, less than {PHYSICS_FACTOR} of "
+                f"the lane's own one-way latency of {floor} us: its messages did not take this transport"
+            )
+            attestation = record.attestation
+            if attestation is not None:
+                attestation = attestation.model_copy(update={"state": "refuted", "reason": reason})
+            update = {"state": "refuted", "reason": reason, "attestation": attestation}
+            return record.model_copy(update=update)
+    return record

@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The facts of a launch directory: ``launch.json`` before the start, ``begin`` and ``end`` by the launch wrapper."""
+
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+SCHEMA = 1
+TRANSPORTS = ("shm", "tcp", "verbs", "mx", "psm", "cxi", "simulated")
+Transport = Literal["shm", "tcp", "verbs", "mx", "psm", "cxi", "simulated"]
+Mode = Literal["timed", "profiled", "injected", "checked", "wireup"]
+Scalar = str | int | float | bool
+
+
+class Facts(BaseModel):
+    """Base of everything read from a launch directory: unknown keys are refused, nothing changes afterwards."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Expected(Facts):
+    """Rows that a launch must yield: one per size, or a single one where ``msg_sizes_bytes`` is None."""
+
+    benchmark: str
+    metric: str
+    msg_sizes_bytes: tuple[int, ...] | None = None
+
+
+class WireUp(Facts):
+    """What the ranks' sockets carry in a launch of Init and Finalize alone, on the same lane and ranks."""
+
+    launch: str
+    bytes: int = Field(ge=0)
+    segments: int = Field(ge=0)
+
+
+class Launch(Facts):
+    """``launch.json``: everything that was decided before the start."""
+
+    schema_version: Literal[1] = SCHEMA
+    id: str
+    block: int = Field(ge=0)
+    position: int = Field(ge=0)
+    system: str
+    fabric: str
+    transport: Transport
+    stack: str
+    variant: str = ""
+    tool: str
+    benchmark: str
+    messages: Literal["small", "large"] | None = None
+    case: dict[str, Scalar] = {}
+    ranks: int = Field(gt=0)
+    nodes: int = Field(gt=0)
+    mode: Mode = "timed"
+    argv: tuple[str, ...]
+    environment: dict[str, str] = {}
+    versions: dict[str, str] = {}
+    spec_hash: str | None = None
+    limit_seconds: float
+    attestation: Literal["required", "optional"] = "required"
+    wireup: WireUp | None = None
+    expected: tuple[Expected, ...] = ()
+
+    @property
+    def lane(self) -> str:
+        """``stack@fabric`` or ``stack@fabric:variant``."""
+        return lane_name(self.stack, self.fabric, self.variant)
+
+
+class Gap(Facts):
+    """``gap.json`` in place of ``launch.json``: what could not be measured here, why, and the cure."""
+
+    schema_version: Literal[1] = SCHEMA
+    id: str
+    block: int = Field(ge=0)
+    system: str
+    fabric: str
+    stack: str
+    variant: str = ""
+    tool: str
+    benchmark: str
+    messages: Literal["small", "large"] | None = None
+    reason: str
+    cure: str = ""
+
+    @property
+    def lane(self) -> str:
+        """``stack@fabric`` or ``stack@fabric:variant``."""
+        return lane_name(self.stack, self.fabric, self.variant)
+
+
+class Begin(BaseModel):
+    """``begin``: the wrapper's word that the command was started, with what is needed to find its processes."""
+
+    model_config = ConfigDict(extra="ignore", frozen=True)
+    time: float
+    host: str
+    pid: int
+    pgid: int
+    boot_id: str
+    starttime: int
+
+
+class End(BaseModel):
+    """``end``: the wrapper's word that the command came back. Without it the launch is unfinished."""
+
+    model_config = ConfigDict(extra="ignore", frozen=True)
+    time: float
+    seconds: float
+    status: int | None
+    signal: int | None
+    timed_out: bool
+    leftovers: int
+    cpu_seconds: float
+
+
+def lane_name(stack: str, fabric: str, variant: str = "") -> str:
+    """A lane as users write it: ``openmpi@tcp``, ``mvapich2@ib:two-rails``."""
+    return f"{stack}@{fabric}" + (f":{variant}" if variant else "")
+
+
+def canonical_case(case: dict[str, Scalar]) -> str:
+    """``k=v k=v`` with keys in order: a new parameter never adds a column to the table."""
+    return " ".join(f"{key}={_plain(case[key])}" for key in sorted(case))
+
+
+def _plain(value: Scalar) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)

@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Every metric, declared once: name, unit, which way is better, definition, source."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from fabricbench.core.errors import BadInput, nearest
+
+Better = Literal["lower", "higher"]
+
+
+@dataclass(frozen=True, slots=True)
+class Metric:
+    """A quantity that a launch yields; ``unit`` is the unit of every stored value."""
+
+    name: str
+    unit: str
+    better: Better
+    definition: str
+    source: str
+
+
+_ALL = (
+    Metric("latency", "us", "lower", "half round trip of a blocking ping-pong: the launch's median where all samples are kept, else what the tool reports", "OSU, IMB"),
+    Metric("latency_mean", "us", "lower", "half round trip of a blocking ping-pong, mean over the launch's iterations", "IMB PingPong"),
+    Metric("bandwidth", "MB/s", "higher", "message size over the half round trip, 1 MB = 10^6 bytes", "IMB PingPong"),
+    Metric("time", "us", "lower", "time of one call or one exchange, mean over iterations, then mean over ranks", "IMB t_avg"),
+    Metric("time_min", "us", "lower", "as time, of the fastest rank", "IMB t_min"),
+    Metric("time_max", "us", "lower", "as time, of the slowest rank", "IMB t_max"),
+    Metric("exchange_bandwidth", "MB/s", "higher", "bytes in and out of a rank in one exchange over its time, 1 MB = 10^6 bytes", "IMB Sendrecv, Exchange"),
+)  # fmt: skip
+
+METRICS: dict[str, Metric] = {m.name: m for m in _ALL}
+
+
+def metric(name: str, where: str = "") -> Metric:
+    """The declared metric called ``name``; BadInput with the nearest names otherwise."""
+    try:
+        return METRICS[name]
+    except KeyError:
+        raise BadInput(f"unknown metric '{name}'", where=where, expected=nearest(name, METRICS)) from None

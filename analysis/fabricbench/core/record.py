@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The record of a launch: what is derived from its directory, a cache that anyone may delete."""
+
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict
+
+from fabricbench.core.launch import Gap, Launch
+
+State = Literal["ok", "failed", "refuted", "unknown", "unreadable", "unfinished"]
+AttestationState = Literal["attested", "refuted", "unknown"]
+
+
+class Derived(BaseModel):
+    """Base of everything computed from facts."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Row(Derived):
+    """One value: ``metric`` names the unit (see core.metrics); ``msg_size_bytes`` is None where there is no size."""
+
+    benchmark: str
+    case: str
+    metric: str
+    msg_size_bytes: int | None
+    value: float
+
+
+class Payload(Derived):
+    """What the benchmark itself moved between ranks: the least that any algorithm must move."""
+
+    bytes: int
+    messages: int
+
+
+class Traffic(Derived):
+    """What the witness saw on TCP between the ranks: for each connection the larger of its two ends.
+
+    ``bytes`` and ``segments`` count both directions; ``by_peer`` is bytes by the nodes' addresses;
+    ``reports`` is how many ranks reported.
+    """
+
+    reports: int
+    connections: int
+    bytes: int
+    segments: int
+    by_peer: dict[str, int]
+    devices: tuple[str, ...]
+    libraries: tuple[str, ...]
+    shared_maps: int
+    dropped: int
+
+
+class Attestation(Derived):
+    """Whether the lane's transport carried the bytes, with the evidence and each rule's outcome in words."""
+
+    state: AttestationState
+    reason: str
+    traffic: Traffic | None = None
+    payload: Payload | None = None
+    wireup_bytes: int | None = None
+    wireup_segments: int | None = None
+    share: float | None = None
+
+
+class Record(Derived):
+    """One launch, collected. ``directory`` is relative to the campaign; ``launch`` is None where unreadable."""
+
+    schema_version: Literal[1] = 1
+    directory: str
+    launch: Launch | None
+    state: State
+    reason: str = ""
+    begin: float | None = None
+    seconds: float | None = None
+    hosts: tuple[str, ...] = ()
+    foreign_cpu_share: float | None = None
+    attestation: Attestation | None = None
+    rows: tuple[Row, ...] = ()
+
+
+class Campaign(Derived):
+    """A campaign as read: its facts, the records in order of block and position, and the named gaps."""
+
+    name: str
+    facts: "CampaignFacts"
+    records: tuple[Record, ...]
+    gaps: tuple[Gap, ...]
+
+
+class CampaignFacts(Derived):
+    """``campaign.json``: what was decided when the campaign was made. ``looks`` are the block counts at which
+    verdicts may be drawn; ``alpha`` is spent over them."""
+
+    schema_version: Literal[1] = 1
+    system: str
+    tier: Literal["single", "quick", "standard", "acceptance"]
+    looks: tuple[int, ...]
+    alpha: float = 0.05
+    seed: int
+    created: float
+    version: str = ""
+    requirements: str | None = None

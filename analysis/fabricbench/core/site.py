@@ -1,0 +1,162 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a site's ``settings.py`` is made of: partitions are fabrics, environments are stacks."""
+
+import os
+import random
+import time
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, get_args
+
+from fabricbench.core.errors import BadInput, nearest
+from fabricbench.core.launch import TRANSPORTS, Transport
+from fabricbench.core.stacks import STACK_FILE, Stack, read_installed, site_stacks
+
+REPOSITORY = Path(__file__).resolve().parents[3]
+"""Root of the checkout that this package stands in."""
+
+CAMPAIGN = "FABRICBENCH_CAMPAIGN"
+BLOCK = "FABRICBENCH_BLOCK"
+SESSION = "FABRICBENCH_SESSION"
+SEED = "FABRICBENCH_SEED"
+
+
+def build_root() -> Path:
+    """Where set-up keeps stacks and what was built on them: ``build/``, or ``FABRICBENCH_BUILD``."""
+    return Path(os.environ.get("FABRICBENCH_BUILD") or REPOSITORY / "build").resolve()
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """One run of ReFrame: it fills one block of one campaign, or what is missing of it."""
+
+    campaign: str
+    block: int
+    session: int
+    tier: str
+    seed: int
+
+    @property
+    def stage(self) -> str:
+        """Where ReFrame stages this session's launches."""
+        return f"{self.campaign}/launches/b{self.block:03d}.s{self.session:02d}"
+
+
+def session() -> Session:
+    """The session that the environment names, or a new campaign of a single block.
+
+    Seeds the order in which ReFrame's ``--exec-order=random`` runs the block.
+    """
+    campaign = os.environ.get(CAMPAIGN)
+    block, number = _whole(BLOCK), _whole(SESSION)
+    seed = _whole(SEED)
+    random.seed(seed * 1_000_003 + block * 1009 + number)
+    if campaign is None:
+        stamp = time.strftime("%Y%m%dT%H%M%S") + f"-{os.getpid()}"
+        return Session(str(REPOSITORY / "campaigns" / stamp), 0, 0, "single", seed)
+    return Session(str(Path(campaign).resolve()), block, number, "", seed)
+
+
+def fabric(
+    name: str,
+    *,
+    transport: Transport,
+    environs: list[str],
+    session: Session,
+    site: Path,
+    attestation: str = "required",
+    scheduler: str = "local",
+    launcher: str = "mpirun",
+    env_vars: dict[str, str] | None = None,
+    max_jobs: int = 1,
+) -> dict[str, Any]:
+    """A ReFrame partition for the fabric ``name``. ``env_vars`` of the site win over those of a stack."""
+    if transport not in get_args(Transport):
+        raise BadInput(f"fabric {name}: unknown transport '{transport}'", expected=nearest(transport, TRANSPORTS))
+    if attestation not in ("required", "optional"):
+        raise BadInput(f"fabric {name}: attestation is '{attestation}'", expected="required or optional")
+    return {
+        "name": name,
+        "descr": f"the fabric {name}",
+        "scheduler": scheduler,
+        "launcher": launcher,
+        "environs": environs,
+        "max_jobs": max_jobs,
+        "features": ["fabric"],
+        "extras": {
+            "fabric": name,
+            "transport": transport,
+            "attestation": attestation,
+            "site_variables": dict(env_vars or {}),
+            "site": str(site),
+            "session": asdict(session),
+            "stage": session.stage,
+            "lock": os.environ.get("FABRICBENCH_LOCK") or "/tmp/fabricbench.lock",
+        },
+    }
+
+
+def stack(name: str, *, site: Path, system: str) -> dict[str, Any]:
+    """A ReFrame environment for the stack ``name`` of ``site/stacks.py``, as set-up found it.
+
+    A stack that is not installed stays in the list, with the reason: its launches become named gaps.
+    """
+    stacks = site_stacks(site.parent)
+    if name not in stacks:
+        raise BadInput(f"unknown stack '{name}'", where=str(site / "settings.py"), expected=nearest(name, stacks))
+    declared = stacks[name]
+    installed = read_installed(build_root() / "stacks" / name / STACK_FILE)
+    return {
+        "name": name,
+        "features": ["mpi"],
+        "target_systems": [system],
+        "extras": {
+            "stack": name,
+            "launcher": declared.launcher,
+            "installed": installed.model_dump(mode="json") if installed else None,
+            "variables": {t: installed.variables(declared, t) for t in declared.transports} if installed else {},
+            "missing": "" if installed else _missing(declared),
+            "cure": "" if installed else f"run: fabricbench setup {name}",
+            "runs_imb": declared.runs_imb,
+        },
+    }
+
+
+def configuration(
+    *,
+    system: str,
+    descr: str,
+    hostnames: list[str],
+    fabrics: list[dict[str, Any]],
+    stacks: list[dict[str, Any]],
+    session: Session,
+) -> dict[str, Any]:
+    """The ``site_configuration`` of a system: launches stay in the campaign, nothing is written elsewhere."""
+    reframe = f"{session.campaign}/reframe"
+    where = {"prefix": reframe, "stagedir": session.stage, "outputdir": f"{reframe}/output"}
+    return {
+        "systems": [
+            {"name": system, "descr": descr, "hostnames": hostnames, "partitions": fabrics, **where}
+        ],
+        "environments": stacks,
+        "general": [
+            {
+                "keep_stage_files": True,
+                "report_file": f"{reframe}/session-{session.block:03d}.{session.session:02d}.json",
+                "save_log_files": False,
+                "target_systems": [system],
+            }
+        ],
+        "storage": [{"enable": False, "target_systems": [system]}],
+    }
+
+
+def _missing(declared: Stack) -> str:
+    return f"the stack {declared.name} is not set up on this machine"
+
+
+def _whole(name: str) -> int:
+    text = os.environ.get(name, "0")
+    if not text.isdigit():
+        raise BadInput(f"{name} is '{text[:40]}'", where="environment", expected="a whole number")
+    return int(text)

@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A stack as a site declares it (``site/stacks.py``) and as it was found on a machine (``stack.json``)."""
+
+import importlib.util
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from fabricbench.core.errors import BadInput
+
+STACK_FILE = "stack.json"
+
+
+@dataclass(frozen=True, slots=True)
+class Debian:
+    """How Debian packs a stack: its packages, and the commands that stand for mpirun, mpicc, mpicxx, mpif90.
+
+    ``abi_library`` is the library that stands for ``libmpi.so.12`` where the stack keeps MPICH's common ABI.
+    """
+
+    packages: tuple[str, ...]
+    commands: Mapping[str, str]
+    abi_library: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Stack:
+    """One MPI implementation.
+
+    ``pypi``: requirements that hold it; ``environment``: variables on every fabric; ``transports``: variables for
+    each transport; ``{prefix}`` in a value is the stack's own prefix. ``launcher`` is a ReFrame launcher's name.
+    ``runs_imb``: the public IMB-MPI1 binary runs on it (MPICH's common ABI).
+    """
+
+    name: str
+    pypi: tuple[str, ...] = ()
+    debian: Debian | None = None
+    launcher: str = "mpirun"
+    environment: Mapping[str, str] = field(default_factory=dict)
+    transports: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    runs_imb: bool = False
+
+
+class Installed(BaseModel):
+    """``stack.json``: a stack that set-up found and built the benchmarks on."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+    stack: str
+    source: str
+    version: str
+    prefix: str
+    apps: str
+    library_path: tuple[str, ...] = ()
+    imb: str | None = None
+    fortran: bool = False
+
+    def variables(self, stack: Stack, transport: str) -> dict[str, str]:
+        """The variables of a lane, with this machine's prefix filled in."""
+        values = {**stack.environment, **stack.transports.get(transport, {})}
+        return {key: value.replace("{prefix}", self.prefix) for key, value in values.items()}
+
+
+def read_installed(file: Path) -> Installed | None:
+    """The stack set up in ``file``; None where set-up never finished it."""
+    try:
+        return Installed.model_validate(json.loads(file.read_bytes()))
+    except FileNotFoundError:
+        return None
+    except (OSError, ValidationError, ValueError) as error:
+        raise BadInput(f"not a stack's record: {error}", where=str(file), cure="delete it and set up again") from None
+
+
+def site_stacks(site: Path) -> dict[str, Stack]:
+    """``STACKS`` of ``site/stacks.py``, loaded by its path (``site`` is no package: it would shadow Python's)."""
+    file = site / "stacks.py"
+    spec = importlib.util.spec_from_file_location("fabricbench_site_stacks", file)
+    if spec is None or spec.loader is None or not file.exists():
+        raise BadInput("no such file", where=str(file), expected="a file that defines STACKS")
+    module = importlib.util.module_from_spec(spec)
+    try:
+        spec.loader.exec_module(module)
+        stacks = module.STACKS
+    except Exception as error:
+        raise BadInput(f"{type(error).__name__}: {error}", where=str(file)) from None
+    if not isinstance(stacks, dict) or not all(isinstance(value, Stack) for value in stacks.values()):
+        raise BadInput("STACKS is wrong", where=str(file), expected="a dict from name to Stack")
+    return stacks

@@ -1,0 +1,155 @@
+# SPDX-License-Identifier: Apache-2.0
+"""From the witness files of a launch to what was carried between its ranks."""
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from fabricbench.core.record import Traffic
+
+
+class Socket(BaseModel):
+    """One end of a TCP connection as TCP_INFO told it; addresses as ``ip:port``."""
+
+    model_config = ConfigDict(extra="ignore", frozen=True)
+    inode: int
+    local: str
+    peer: str
+    tx_bytes: int = Field(ge=0)
+    rx_bytes: int = Field(ge=0)
+    tx_segs: int = Field(ge=0)
+    rx_segs: int = Field(ge=0)
+
+
+class Dropped(BaseModel):
+    """Sockets that no longer fitted the witness's table."""
+
+    model_config = ConfigDict(extra="ignore", frozen=True)
+    sockets: int = 0
+
+
+class SharedMaps(BaseModel):
+    """Shared-memory mappings that were there at the end of the process."""
+
+    model_config = ConfigDict(extra="ignore", frozen=True)
+    count: int = 0
+    bytes: int = 0
+
+
+class Report(BaseModel):
+    """One witness file."""
+
+    model_config = ConfigDict(extra="ignore", frozen=True)
+    host: str
+    rank: int | None
+    pid: int
+    forked: bool
+    exe: str
+    sockets: tuple[Socket, ...]
+    dropped: Dropped = Dropped()
+    devices: tuple[str, ...] = ()
+    libraries: tuple[str, ...] = ()
+    shared_maps: SharedMaps = SharedMaps()
+
+
+@dataclass(slots=True)
+class _Connection:
+    """The two ends of a connection, each with the largest counts that any process reported for it."""
+
+    ends: dict[str, Socket] = field(default_factory=dict)
+
+    def add(self, end: Socket) -> None:
+        known = self.ends.get(end.local)
+        self.ends[end.local] = end if known is None else _larger(known, end)
+
+    def carried(self) -> tuple[int, int]:
+        """Bytes and segments in both directions: in each the larger of sender's and receiver's count."""
+        first, *rest = self.ends.values()
+        other = rest[0] if rest else None
+        bytes_ = max(first.tx_bytes, other.rx_bytes if other else 0)
+        bytes_ += max(first.rx_bytes, other.tx_bytes if other else 0)
+        segments = max(first.tx_segs, other.rx_segs if other else 0)
+        segments += max(first.rx_segs, other.tx_segs if other else 0)
+        return bytes_, segments
+
+
+def read_reports(directory: Path) -> tuple[Report, ...]:
+    """All witness files of a launch, in order of name; ValueError names the first that cannot be read."""
+    reports = []
+    for path in sorted(directory.glob("witness.*.json")):
+        try:
+            reports.append(Report.model_validate(json.loads(path.read_bytes())))
+        except (ValueError, ValidationError) as error:
+            raise ValueError(f"{path.name}: not a witness report: {_first_line(error)}") from None
+    return tuple(reports)
+
+
+def traffic(reports: Iterable[Report]) -> Traffic | None:
+    """What the ranks' sockets carried; None where nobody reported.
+
+    A connection seen from both ends counts once, with the larger count in each direction: a process that was
+    killed reports nothing, its peer has the count.
+    """
+    connections: dict[tuple[str, str, str], _Connection] = {}
+    ranks = set()
+    devices: set[str] = set()
+    libraries: set[str] = set()
+    maps = dropped = 0
+    for report in reports:
+        if report.rank is not None and not report.forked:
+            ranks.add((report.host, report.rank))
+        devices.update(report.devices)
+        libraries.update(report.libraries)
+        maps += report.shared_maps.count
+        dropped += report.dropped.sockets
+        for end in report.sockets:
+            first, second = sorted((end.local, end.peer))
+            where = report.host if _is_loopback(end.peer) else ""
+            connections.setdefault((where, first, second), _Connection()).add(end)
+    if not ranks:
+        return None
+    by_peer: dict[str, int] = {}
+    total = segments = 0
+    for (where, first, second), connection in sorted(connections.items()):
+        bytes_, segs = connection.carried()
+        total, segments = total + bytes_, segments + segs
+        peer = f"{where} (loopback)" if where else " - ".join(sorted({_address(first), _address(second)}))
+        by_peer[peer] = by_peer.get(peer, 0) + bytes_
+    return Traffic(
+        reports=len(ranks),
+        connections=len(connections),
+        bytes=total,
+        segments=segments,
+        by_peer=by_peer,
+        devices=tuple(sorted(devices)),
+        libraries=tuple(sorted(libraries)),
+        shared_maps=maps,
+        dropped=dropped,
+    )
+
+
+def _larger(a: Socket, b: Socket) -> Socket:
+    return Socket(
+        inode=a.inode,
+        local=a.local,
+        peer=a.peer,
+        tx_bytes=max(a.tx_bytes, b.tx_bytes),
+        rx_bytes=max(a.rx_bytes, b.rx_bytes),
+        tx_segs=max(a.tx_segs, b.tx_segs),
+        rx_segs=max(a.rx_segs, b.rx_segs),
+    )
+
+
+def _address(end: str) -> str:
+    return end.rsplit(":", 1)[0]
+
+
+def _is_loopback(end: str) -> bool:
+    return end.startswith(("127.", "[::1]"))
+
+
+def _first_line(error: Exception) -> str:
+    return " ".join(str(error).split())[:200]

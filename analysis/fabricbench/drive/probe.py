@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Does a lane work? Two ranks that start, agree on being two, and end."""
+
+import os
+import re
+import signal
+import subprocess
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from fabricbench.core.stacks import Installed
+
+RANKS = 2
+LIMIT_SECONDS = 30
+
+
+@dataclass(frozen=True, slots=True)
+class Probe:
+    """``problem`` is empty where the lane works; ``library`` is what the MPI library calls itself."""
+
+    problem: str
+    library: str
+
+
+def lane_environment(installed: Installed, variables: Mapping[str, str]) -> dict[str, str]:
+    """The environment in which a launcher of this stack is started."""
+    environment = {**os.environ, **variables, "PATH": f"{installed.prefix}/bin:{os.environ['PATH']}"}
+    if installed.library_path:
+        inherited = os.environ.get("LD_LIBRARY_PATH")
+        environment["LD_LIBRARY_PATH"] = ":".join((*installed.library_path, *([inherited] if inherited else [])))
+    return environment
+
+
+def probe(installed: Installed, variables: Mapping[str, str]) -> Probe:
+    """Start the wire-up benchmark on two ranks with the lane's settings."""
+    argv = [f"{installed.prefix}/bin/mpirun", "-np", str(RANKS), f"{installed.apps}/bin/fabricbench-micro", "wireup"]
+    environment = {**lane_environment(installed, variables), "FABRICBENCH_EXPECT_RANKS": str(RANKS)}
+    try:
+        process = subprocess.Popen(
+            argv,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            errors="replace",
+            env=environment,
+            start_new_session=True,
+        )
+    except OSError as error:
+        return Probe(f"{argv[0]}: {error.strerror}", "")
+    try:
+        output, _ = process.communicate(timeout=LIMIT_SECONDS)
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.communicate()
+        return Probe(f"two ranks did not start and end within {LIMIT_SECONDS} s", "")
+    if process.returncode != 0:
+        tail = " | ".join(line.strip() for line in output.splitlines() if line.strip())[-300:]
+        return Probe(f"exit status {process.returncode}: {tail}", "")
+    library = re.search(r"^#@mpi_library=(.*)$", output, re.MULTILINE)
+    return Probe("", library.group(1).strip() if library else "")

@@ -1,0 +1,189 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Set-up: find or install each stack, build the benchmarks on it, and write down what was found.
+
+As root on Debian packages may be installed; anywhere else the wheels of PyPI serve, and what is still missing is
+said with the line that installs it. Everything can be interrupted and repeated: a stack counts when its
+``stack.json`` is there, which is written last.
+"""
+
+import hashlib
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from fabricbench.core.campaign import write_json
+from fabricbench.core.errors import BadInput
+from fabricbench.core.site import REPOSITORY, build_root
+from fabricbench.core.stacks import STACK_FILE, Debian, Installed, Stack, read_installed
+from fabricbench.drive.commands import apt_install, is_root_on_debian, run_logged
+from fabricbench.drive.probe import probe
+
+Say = Callable[[str], None]
+_TOOLCHAIN = ("g++", "gfortran", "make", "cmake")
+IMB = "IMB-MPI1"
+
+
+def set_up(stacks: Sequence[Stack], say: Say) -> list[str]:
+    """Set every stack up that can be; the problems of the others, one line each with the cure."""
+    root = build_root()
+    (root / "stacks").mkdir(parents=True, exist_ok=True)
+    _toolchain(root / "setup.log", say)
+    problems = []
+    for stack in stacks:
+        try:
+            _set_up_one(stack, root, say)
+        except BadInput as error:
+            problems.append(f"{stack.name}: {error}")
+    return problems
+
+
+def _toolchain(log: Path, say: Say) -> None:
+    missing = [name for name in _TOOLCHAIN if shutil.which(name) is None]
+    if missing and is_root_on_debian():
+        say(f"installing Debian's {' '.join(missing)}")
+        apt_install(missing, log)
+        return
+    if "g++" in missing and shutil.which("c++") is None:
+        raise BadInput("no C++ compiler", cure="install one, on Debian: apt-get install g++")
+    if "make" in missing:
+        raise BadInput("no make", cure="install it, on Debian: apt-get install make")
+    if "cmake" in missing and not Path(sys.executable).with_name("cmake").exists():
+        say("installing cmake from PyPI")
+        run_logged([sys.executable, "-m", "pip", "install", "-q", "cmake>=3.22"], log, what="installing cmake")
+
+
+def _set_up_one(stack: Stack, root: Path, say: Say) -> None:
+    home = root / "stacks" / stack.name
+    stamp = _sources_digest(stack)
+    installed = read_installed(home / STACK_FILE)
+    if installed is not None and _read(home / "stamp") == stamp and Path(installed.prefix, "bin/mpirun").exists():
+        return
+    home.mkdir(parents=True, exist_ok=True)
+    for name in (STACK_FILE, "stamp"):
+        (home / name).unlink(missing_ok=True)
+    source, compilers = _provide(stack, home, say)
+    say(f"building the benchmarks on {stack.name} ({source})")
+    _build(home, compilers)
+    installed = Installed(
+        stack=stack.name,
+        source=source,
+        version="",
+        prefix=str(home / "prefix"),
+        apps=str(home / "apps"),
+        library_path=_library_path(home),
+        imb=_imb(stack, root),
+        fortran="mpif90" in compilers,
+    )
+    found = probe(installed, installed.variables(stack, next(iter(stack.transports))))
+    if found.problem:
+        raise BadInput(f"two ranks do not run: {found.problem}", where=str(home))
+    write_json(home / STACK_FILE, installed.model_copy(update={"version": found.library}).model_dump(mode="json"))
+    (home / "stamp").write_text(stamp)
+    say(f"{stack.name} is ready: {found.library}")
+
+
+def _provide(stack: Stack, home: Path, say: Say) -> tuple[str, dict[str, str]]:
+    """Fill ``home/prefix``; where the stack came from, and its compilers by role."""
+    debian = stack.debian
+    if debian is not None and not _has(debian) and is_root_on_debian():
+        say(f"installing Debian's {' '.join(debian.packages)}")
+        apt_install(debian.packages, home / "setup.log")
+    shutil.rmtree(home / "prefix", ignore_errors=True)
+    shutil.rmtree(home / "abi", ignore_errors=True)
+    if debian is not None and _has(debian):
+        return "debian", _provide_debian(debian, home)
+    if not stack.pypi:
+        raise BadInput("it is not installed and PyPI has no wheel of it", cure="install it with Spack")
+    say(f"installing {stack.name} from PyPI")
+    pip = [sys.executable, "-m", "pip", "install", "-q", "--disable-pip-version-check", "--ignore-installed"]
+    run_logged(
+        [*pip, "--prefix", str(home / "prefix"), *stack.pypi], home / "setup.log", what=f"installing {stack.name}"
+    )
+    roles = {role: home / "prefix/bin" / role for role in ("mpicc", "mpicxx", "mpif90", "mpirun")}
+    if shutil.which("gfortran") is None:
+        del roles["mpif90"]
+    return "pypi", {role: str(path) for role, path in roles.items() if path.exists()}
+
+
+def _has(debian: Debian) -> bool:
+    needed = ("mpirun", "mpicc", "mpicxx")
+    return all(shutil.which(debian.commands[role]) for role in needed)
+
+
+def _provide_debian(debian: Debian, home: Path) -> dict[str, str]:
+    """Wrapper scripts under the plain names: through a symbolic link Hydra does not find its proxy."""
+    (home / "prefix/bin").mkdir(parents=True)
+    found = {}
+    for role, command in debian.commands.items():
+        path = shutil.which(command)
+        if path is None:
+            continue
+        script = home / "prefix/bin" / role
+        script.write_text(f'#!/bin/sh\nexec "{path}" "$@"\n')
+        script.chmod(0o755)
+        found[role] = path
+    if debian.abi_library is not None and (library := _shared_library(debian.abi_library)):
+        (home / "abi").mkdir()
+        (home / "abi/libmpi.so.12").symlink_to(library)
+    return found
+
+
+def _shared_library(name: str) -> str | None:
+    ldconfig = shutil.which("ldconfig", path=os.environ["PATH"] + ":/sbin:/usr/sbin")
+    if ldconfig is None:
+        return None
+    done = subprocess.run([ldconfig, "-p"], capture_output=True, text=True, check=False)
+    for line in done.stdout.splitlines():
+        words = line.split()
+        if words and words[0] == name:
+            return words[-1]
+    return None
+
+
+def _library_path(home: Path) -> tuple[str, ...]:
+    return tuple(str(path) for path in (home / "abi", home / "prefix/lib") if path.is_dir())
+
+
+def _build(home: Path, compilers: dict[str, str]) -> None:
+    log = home / "setup.log"
+    cmake = shutil.which("cmake") or str(Path(sys.executable).with_name("cmake"))
+    options = {
+        "MPI_C_COMPILER": compilers["mpicc"],
+        "MPI_CXX_COMPILER": compilers["mpicxx"],
+        "MPIEXEC_EXECUTABLE": compilers["mpirun"],
+        "CMAKE_INSTALL_PREFIX": str(home / "apps"),
+        "CMAKE_BUILD_TYPE": "Release",
+    }
+    tree = home / "build"
+    shutil.rmtree(tree, ignore_errors=True)
+    defines = [f"-D{key}={value}" for key, value in options.items()]
+    environment = {"I_MPI_ROOT": str(home / "prefix")}
+    argv = [cmake, "-S", str(REPOSITORY / "apps"), "-B", str(tree), *defines]
+    run_logged(argv, log, what="configuring", environment=environment)
+    argv = [cmake, "--build", str(tree), "-j", str(os.cpu_count() or 1)]
+    run_logged(argv, log, what="building", environment=environment)
+    run_logged([cmake, "--install", str(tree)], log, what="installing")
+
+
+def _imb(stack: Stack, root: Path) -> str | None:
+    """The public IMB-MPI1 comes with the Intel runtime and runs on every stack of MPICH's common ABI."""
+    path = root / "stacks/impi/prefix/bin" / IMB
+    return str(path) if stack.runs_imb and path.exists() else None
+
+
+def _sources_digest(stack: Stack) -> str:
+    """What a set-up stack depends on: the sources in ``apps`` and where the stack comes from."""
+    total = hashlib.sha256(json.dumps([stack.name, stack.pypi, str(stack.debian)]).encode())
+    for path in sorted((REPOSITORY / "apps").rglob("*")):
+        if path.is_file():
+            total.update(str(path.relative_to(REPOSITORY)).encode())
+            total.update(path.read_bytes())
+    return total.hexdigest()
+
+
+def _read(path: Path) -> str:
+    return path.read_text() if path.exists() else ""

@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A system as its site declares it: which lanes there are, and what each needs."""
+
+import importlib.util
+import traceback
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from fabricbench.core.errors import BadInput, nearest
+from fabricbench.core.launch import lane_name
+from fabricbench.core.site import REPOSITORY
+from fabricbench.core.stacks import Installed
+
+SITE = REPOSITORY / "site"
+
+
+@dataclass(frozen=True, slots=True)
+class Lane:
+    """A stack on a fabric. ``missing`` says why it cannot run here, ``cure`` what helps."""
+
+    stack: str
+    fabric: str
+    transport: str
+    installed: Installed | None
+    variables: dict[str, str]
+    missing: str
+    cure: str
+
+    @property
+    def name(self) -> str:
+        """As users write it."""
+        return lane_name(self.stack, self.fabric)
+
+
+def systems() -> list[str]:
+    """Names of the systems under ``site/``."""
+    return sorted(path.parent.name for path in SITE.glob("*/settings.py") if not path.parent.name.startswith("_"))
+
+
+def settings_file(system: str) -> Path:
+    """The ``settings.py`` of ``system``; BadInput with the nearest names."""
+    if system not in systems():
+        raise BadInput(f"unknown system '{system}'", expected=nearest(system, systems()))
+    return SITE / system / "settings.py"
+
+
+def lanes(system: str) -> list[Lane]:
+    """Every lane of ``system``, in the order of its settings."""
+    configuration = load_settings(settings_file(system))
+    environments = {env["name"]: env["extras"] for env in configuration["environments"]}
+    found = []
+    for partition in configuration["systems"][0]["partitions"]:
+        for name in partition["environs"]:
+            if name not in environments:
+                raise BadInput(
+                    f"fabric {partition['name']} names the stack '{name}'",
+                    where=str(settings_file(system)),
+                    expected=nearest(name, environments),
+                )
+            found.append(_lane(environments[name], partition["extras"]))
+    return found
+
+
+def choose(available: Iterable[Lane], wanted: Iterable[str]) -> list[Lane]:
+    """The lanes called ``wanted``, or all; BadInput with the nearest names for one that is unknown."""
+    known = {lane.name: lane for lane in available}
+    chosen = []
+    for name in wanted:
+        if name not in known:
+            raise BadInput(f"unknown lane '{name}'", expected=nearest(name, known))
+        chosen.append(known[name])
+    return chosen or list(known.values())
+
+
+def load_settings(file: Path) -> dict[str, Any]:
+    """``site_configuration`` of a settings file; BadInput with the file and line where it is broken."""
+    spec = importlib.util.spec_from_file_location(f"fabricbench_settings_{file.parent.name}", file)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    try:
+        spec.loader.exec_module(module)
+        configuration: dict[str, Any] = module.site_configuration
+    except BadInput:
+        raise
+    except SyntaxError as error:
+        raise BadInput(f"{error.msg}", where=f"{file}:{error.lineno}", expected="Python") from None
+    except Exception as error:
+        frames = [f for f in traceback.extract_tb(error.__traceback__) if f.filename == str(file)]
+        line = f":{frames[-1].lineno}" if frames else ""
+        raise BadInput(f"{type(error).__name__}: {error}", where=f"{file}{line}") from None
+    return configuration
+
+
+def _lane(stack: dict[str, Any], fabric: dict[str, Any]) -> Lane:
+    transport = fabric["transport"]
+    installed = Installed.model_validate(stack["installed"]) if stack["installed"] else None
+    missing, cure = stack["missing"], stack["cure"]
+    if installed is not None and transport not in stack["variables"]:
+        missing = f"no settings for {stack['stack']} on {transport}"
+        cure = f"add them to {stack['stack']} in site/stacks.py"
+    return Lane(
+        stack=stack["stack"],
+        fabric=fabric["fabric"],
+        transport=transport,
+        installed=installed,
+        variables={**stack["variables"].get(transport, {}), **fabric["site_variables"]},
+        missing=missing,
+        cure=cure,
+    )

@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A campaign directory: its facts, its launches, its gaps."""
+
+import json
+import os
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from fabricbench.core.attest import refute_beyond_physics
+from fabricbench.core.errors import BadInput
+from fabricbench.core.launch import Gap
+from fabricbench.core.record import Campaign, CampaignFacts, Record
+from fabricbench.parsers.collect import collect, digest
+
+FACTS = "campaign.json"
+LAUNCHES = "launches"
+CACHE = "record.json"
+
+
+def read_campaign(path: Path) -> Campaign:
+    """Everything in the campaign at ``path``; BadInput where there is none. A bad launch is a record, no error."""
+    facts = read_facts(path)
+    records = [_record(path, directory) for directory in launch_directories(path)]
+    records.sort(key=_order)
+    return Campaign(
+        name=path.resolve().name,
+        facts=facts,
+        records=refute_beyond_physics(tuple(records)),
+        gaps=_gaps(path),
+    )
+
+
+def read_facts(path: Path) -> CampaignFacts:
+    """``campaign.json`` of the campaign at ``path``."""
+    file = path / FACTS
+    try:
+        return CampaignFacts.model_validate(json.loads(file.read_bytes()))
+    except FileNotFoundError:
+        raise BadInput(
+            "no campaign here", where=str(path), expected=f"a directory with {FACTS}", cure="see fabricbench run"
+        ) from None
+    except OSError as error:
+        raise BadInput(f"cannot be read: {error.strerror}", where=str(file)) from None
+    except ValidationError as error:
+        first = error.errors()[0]
+        key = ".".join(map(str, first["loc"]))
+        raise BadInput(f"{key}: {first['msg']}", where=str(file)) from None
+    except ValueError:
+        raise BadInput("not JSON", where=str(file)) from None
+
+
+def launch_directories(path: Path) -> list[Path]:
+    """Directories under ``launches/`` that hold a launch: those where the harness or the wrapper wrote a fact."""
+    found = []
+    for folder, subfolders, files in os.walk(path / LAUNCHES):
+        if {"launch.json", "begin"} & set(files):
+            found.append(Path(folder))
+            subfolders.clear()
+    return sorted(found)
+
+
+def write_cache(directory: Path, record: Record) -> None:
+    """Keep ``record`` beside the facts that it was derived from; anyone may delete it."""
+    text = json.dumps({"digest": digest(directory), "record": record.model_dump(mode="json")})
+    temporary = directory / f".{CACHE}.{os.getpid()}"
+    try:
+        temporary.write_text(text)
+        temporary.replace(directory / CACHE)
+    except OSError:
+        temporary.unlink(missing_ok=True)
+
+
+def _record(path: Path, directory: Path) -> Record:
+    name = directory.relative_to(path / LAUNCHES).as_posix()
+    try:
+        cache = json.loads((directory / CACHE).read_bytes())
+        if cache["digest"] == digest(directory):
+            return Record.model_validate({**cache["record"], "directory": name})
+    except (OSError, ValueError, KeyError, TypeError):
+        pass
+    return collect(directory, name)
+
+
+def _gaps(path: Path) -> tuple[Gap, ...]:
+    gaps: dict[tuple[str, str, str, str | None], Gap] = {}
+    for file in sorted((path / LAUNCHES).rglob("gap.json")):
+        try:
+            gap = Gap.model_validate(json.loads(file.read_bytes()))
+        except (OSError, ValueError):
+            continue
+        gaps.setdefault((gap.lane, gap.tool, gap.benchmark, gap.messages), gap)
+    return tuple(gaps[key] for key in sorted(gaps, key=str))
+
+
+def _order(record: Record) -> tuple[int, float, str]:
+    if record.launch is None:
+        return (1 << 30, 0.0, record.directory)
+    return (record.launch.block, record.begin or 0.0, record.directory)

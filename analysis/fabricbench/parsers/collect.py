@@ -1,0 +1,170 @@
+# SPDX-License-Identifier: Apache-2.0
+"""From a launch directory to its record: a pure function of the files in it."""
+
+import hashlib
+import importlib
+import json
+import pkgutil
+from pathlib import Path
+from typing import Any, TypeVar
+
+from pydantic import BaseModel, ValidationError
+
+import fabricbench.parsers as parsers
+from fabricbench.core.attest import attest
+from fabricbench.core.launch import Begin, End, Launch
+from fabricbench.core.record import Attestation, Payload, Record, Row, State
+from fabricbench.core.witness import read_reports, traffic
+from fabricbench.parsers.output import Parsed, Unreadable
+
+Model = TypeVar("Model", bound=BaseModel)
+
+LAST_LINES = 5
+_SHARED = ("output", "collect", "campaign")
+TOOLS = tuple(m.name for m in pkgutil.iter_modules(parsers.__path__) if m.name not in _SHARED)
+"""Every tool that has a parser: the module of its name beside this one."""
+
+
+def collect(directory: Path, name: str | None = None) -> Record:
+    """The record of the launch in ``directory``, called ``name`` (its place in the campaign)."""
+    name = directory.name if name is None else name
+    try:
+        launch = _facts(directory / "launch.json", Launch)
+    except Unreadable as error:
+        return Record(directory=name, launch=None, state="unreadable", reason=str(error))
+    try:
+        begin = _facts(directory / "begin", Begin) if (directory / "begin").exists() else None
+        end = _facts(directory / "end", End) if (directory / "end").exists() else None
+        hosts, foreign = _hosts(directory)
+    except Unreadable as error:
+        return Record(directory=name, launch=launch, state="unreadable", reason=str(error))
+    record = Record(
+        directory=name,
+        launch=launch,
+        state="unfinished",
+        reason="it never came back" if begin else "it was never started",
+        begin=begin.time if begin else None,
+        seconds=end.seconds if end else None,
+        hosts=hosts,
+        foreign_cpu_share=foreign,
+    )
+    return record if begin is None or end is None else _finished(directory, record, launch, end)
+
+
+def _finished(directory: Path, record: Record, launch: Launch, end: End) -> Record:
+    if end.timed_out or end.status != 0:
+        return record.model_copy(update={"state": "failed", "reason": _why_failed(directory, launch, end)})
+    try:
+        parsed = _parse(directory, launch)
+        _complete(launch, parsed)
+        seen = traffic(read_reports(directory))
+    except (Unreadable, ValueError) as error:
+        return record.model_copy(update={"state": "unreadable", "reason": str(error)})
+    attestation = attest(launch, seen, parsed.payload)
+    state, reason = _state(launch, attestation)
+    update: dict[str, Any] = {
+        "state": state,
+        "reason": reason,
+        "attestation": attestation,
+        "rows": parsed.rows,
+    }
+    return record.model_copy(update=update)
+
+
+def _state(launch: Launch, attestation: Attestation) -> tuple[State, str]:
+    if attestation.state == "attested":
+        return "ok", ""
+    if attestation.state == "unknown" and launch.attestation == "optional":
+        return "ok", f"not attested, which the site allows: {attestation.reason}"
+    return attestation.state, attestation.reason
+
+
+def _parse(directory: Path, launch: Launch) -> Parsed:
+    if launch.mode == "wireup":
+        return Parsed((), Payload(bytes=0, messages=0))
+    if launch.tool not in TOOLS:
+        raise Unreadable("launch.json", None, f"a tool with a parser ({', '.join(TOOLS)}), not '{launch.tool}'")
+    parsed: Parsed = importlib.import_module(f"fabricbench.parsers.{launch.tool}").parse(directory, launch)
+    return parsed
+
+
+def _complete(launch: Launch, parsed: Parsed) -> None:
+    """Every expected row is there, and none twice: a metric that is missing is never just a warning."""
+    seen: set[tuple[str, str, str, int | None]] = set()
+    for row in parsed.rows:
+        key = (row.benchmark, row.case, row.metric, row.msg_size_bytes)
+        if key in seen:
+            raise Unreadable("stdout", None, f"one {_named(row)} only")
+        seen.add(key)
+    have = {(benchmark, metric, size) for benchmark, _case, metric, size in seen}
+    for item in launch.expected:
+        for size in item.msg_sizes_bytes or (None,):
+            if (item.benchmark, item.metric, size) not in have:
+                at = "" if size is None else f" at {size} bytes"
+                raise Unreadable("stdout", None, f"{item.benchmark}'s {item.metric}{at}, which is missing")
+
+
+def _named(row: Row) -> str:
+    return f"{row.benchmark} {row.metric} at {row.msg_size_bytes} bytes"
+
+
+def _why_failed(directory: Path, launch: Launch, end: End) -> str:
+    if end.timed_out:
+        why = f"ended at its time limit of {launch.limit_seconds:g} s"
+    elif end.signal is not None:
+        why = f"killed by signal {end.signal}"
+    else:
+        why = f"exit status {end.status}"
+    tail = last_lines(directory / "stderr") or last_lines(directory / "stdout")
+    return f"{why}: {tail}" if tail else why
+
+
+def last_lines(path: Path) -> str:
+    """The last non-empty lines of a file in one line, at most 500 characters; empty where there is none."""
+    try:
+        with path.open("rb") as stream:
+            stream.seek(max(0, path.stat().st_size - 8192))
+            text = stream.read().decode("utf-8", errors="replace")
+    except OSError:
+        return ""
+    lines = [" ".join(line.split()) for line in text.splitlines() if line.strip()]
+    return " | ".join(lines[-LAST_LINES:])[-500:]
+
+
+def _facts(path: Path, model: type[Model]) -> Model:
+    try:
+        return model.model_validate(json.loads(path.read_bytes()))
+    except FileNotFoundError:
+        raise Unreadable(path.name, None, "a file, it is missing") from None
+    except OSError as error:
+        raise Unreadable(path.name, None, f"a file that can be read ({error.strerror})") from None
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(str(part) for part in first["loc"])
+        raise Unreadable(path.name, None, f"{where}: {first['msg']}") from None
+    except (ValueError, RecursionError):
+        raise Unreadable(path.name, None, "JSON") from None
+
+
+class _Host(BaseModel):
+    host: str
+    foreign_cpu_share: float | None = None
+
+
+def _hosts(directory: Path) -> tuple[tuple[str, ...], float | None]:
+    """Names of the nodes, and the largest share of their processors that others used meanwhile."""
+    facts = [_facts(path, _Host) for path in sorted(directory.glob("host.*")) if path.suffix != ".tmp"]
+    shares = [fact.foreign_cpu_share for fact in facts if fact.foreign_cpu_share is not None]
+    return tuple(sorted({fact.host for fact in facts})), max(shares, default=None)
+
+
+def digest(directory: Path) -> str:
+    """A hash over the names and contents of the facts in a launch directory."""
+    total = hashlib.sha256()
+    names = ("launch.json", "begin", "end", "stdout", "stderr")
+    paths = [directory / name for name in names] + sorted(directory.glob("witness.*.json"))
+    for path in [*paths, *sorted(directory.glob("host.*"))]:
+        if path.is_file():
+            total.update(f"{path.name}\0{path.stat().st_size}\0".encode())
+            total.update(path.read_bytes())
+    return total.hexdigest()

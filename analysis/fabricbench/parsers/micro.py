@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The output of the project's own benchmarks: ``#@key=value`` lines and CSV, every sample kept."""
+
+from collections import defaultdict
+from pathlib import Path
+
+import numpy as np
+
+from fabricbench.core.launch import Launch
+from fabricbench.core.record import Payload, Row
+from fabricbench.parsers.output import Parsed, Unreadable, number, read_lines, whole
+
+HEADER = "benchmark,case,msg_size_bytes,rank,sample,value,metric"
+
+Key = tuple[str, str, int]
+
+
+def parse(directory: Path, launch: Launch) -> Parsed:
+    """One value per benchmark, case and size: the median over all samples of all ranks, and their mean.
+
+    Samples of ``latency_us`` give ``latency``, ``latency_mean`` and ``bandwidth`` (size over median latency,
+    MB/s). A run that says it was not verified, or does not say ``#@end=ok``, is Unreadable.
+    """
+    lines = read_lines(directory / "stdout")
+    facts: dict[str, str] = {}
+    samples: dict[Key, list[float]] = defaultdict(list)
+    header = False
+    for at, line in enumerate(lines, start=1):
+        if line.startswith("#@"):
+            key, _, value = line[2:].partition("=")
+            facts[key] = value
+        elif line == HEADER:
+            header = True
+        elif header and line:
+            key_, value_ = _sample(line, at)
+            samples[key_].append(value_)
+    _closed(facts, len(lines))
+    if (ranks := facts.get("ranks")) is not None and ranks != str(launch.ranks):
+        raise Unreadable("stdout", None, f"{launch.ranks} ranks, not {ranks}")
+    rows = [row for key in sorted(samples) for row in _rows(key, samples[key])]
+    return Parsed(tuple(rows), _payload(facts))
+
+
+def _sample(line: str, at: int) -> tuple[Key, float]:
+    words = line.split(",")
+    if len(words) != len(HEADER.split(",")):
+        raise Unreadable("stdout", at, f"'{HEADER}'")
+    benchmark, case, size, _rank, _sample_number, value, name = words
+    if name != "latency_us":
+        raise Unreadable("stdout", at, f"the metric latency_us, not '{name[:40]}'")
+    return (benchmark, case, whole(size, "stdout", at)), number(value, "stdout", at)
+
+
+def _closed(facts: dict[str, str], last: int) -> None:
+    if facts.get("end") != "ok":
+        raise Unreadable("stdout", last, "the closing line '#@end=ok': the output is cut off")
+    if facts.get("verified", "yes") != "yes":
+        raise Unreadable("stdout", None, "'#@verified=yes'")
+
+
+def _rows(key: Key, samples: list[float]) -> list[Row]:
+    benchmark, case, size = key
+    median, mean = float(np.median(samples)), float(np.mean(samples))
+    values = {"latency": median, "latency_mean": mean}
+    if size and median:
+        values["bandwidth"] = size / median
+    return [
+        Row(benchmark=benchmark, case=case, metric=name, msg_size_bytes=size, value=round(value, 6))
+        for name, value in values.items()
+    ]
+
+
+def _payload(facts: dict[str, str]) -> Payload | None:
+    if "payload_bytes" not in facts:
+        return None
+    return Payload(
+        bytes=whole(facts["payload_bytes"], "stdout", 1),
+        messages=whole(facts.get("payload_messages", "0"), "stdout", 1),
+    )

@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What every parser shares: its result, its one error, and careful reading of a tool's output."""
+
+import math
+from dataclasses import dataclass
+from pathlib import Path
+
+from fabricbench.core.record import Payload, Row
+
+LARGEST_OUTPUT_BYTES = 64 * 2**20
+
+
+@dataclass(frozen=True, slots=True)
+class Parsed:
+    """The rows of a launch, the payload where the benchmark defines one, and versions that the tool told."""
+
+    rows: tuple[Row, ...]
+    payload: Payload | None
+
+
+class Unreadable(Exception):
+    """An output that is not what the tool prints: file, line, what was expected."""
+
+    def __init__(self, file: str, line: int | None, expected: str) -> None:
+        where = f"{file}:{line}" if line else file
+        super().__init__(f"{where}: expected {expected}")
+
+
+def read_lines(path: Path) -> list[str]:
+    """The lines of a text output; Unreadable where it is missing, empty, binary or beyond all measure."""
+    try:
+        if path.stat().st_size > LARGEST_OUTPUT_BYTES:
+            raise Unreadable(path.name, None, f"at most {LARGEST_OUTPUT_BYTES} bytes of output")
+        raw = path.read_bytes()
+    except FileNotFoundError:
+        raise Unreadable(path.name, None, "the tool's output, the file is missing") from None
+    except OSError as error:
+        raise Unreadable(path.name, None, f"a file that can be read ({error.strerror})") from None
+    if not raw.strip():
+        raise Unreadable(path.name, None, "the tool's output, the file is empty")
+    if b"\0" in raw:
+        raise Unreadable(path.name, raw[: raw.index(b"\0")].count(b"\n") + 1, "text, this is binary")
+    return raw.decode("utf-8", errors="replace").splitlines()
+
+
+def number(text: str, file: str, line: int) -> float:
+    """A finite number that is not negative; Unreadable otherwise."""
+    try:
+        value = float(text)
+    except ValueError:
+        raise Unreadable(file, line, f"a number, not '{text[:40]}'") from None
+    if not math.isfinite(value) or value < 0:
+        raise Unreadable(file, line, f"a finite number of at least 0, not '{text[:40]}'")
+    return value
+
+
+def whole(text: str, file: str, line: int) -> int:
+    """A whole number that is not negative; Unreadable otherwise."""
+    if not (text.isascii() and text.isdigit() and len(text) < 19):
+        raise Unreadable(file, line, f"a whole number, not '{text[:40]}'")
+    return int(text)

@@ -1,0 +1,146 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The attestation of every lane, small and large messages apart: what was seen, and what spoke against it."""
+
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import median
+
+from fabricbench.core.launch import Launch
+from fabricbench.core.record import Attestation, Record
+from fabricbench.report.links import Launches, Link
+from fabricbench.report.words import amount, number, percent
+
+_MESSAGES = ("small", "large", "")
+
+
+@dataclass(frozen=True, slots=True)
+class AttestedGroup:
+    """One lane's launches of small or of large messages; ``bare`` came to nothing that could be attested."""
+
+    lane: str
+    transport: str
+    messages: str
+    state: str
+    attested: int
+    refuted: int
+    unknown: int
+    bare: int
+    share: str
+    bar: float
+    bytes: str
+    segments: str
+    wireup: str
+
+
+@dataclass(frozen=True, slots=True)
+class Doubt:
+    """A reason why launches are refuted or unknown, and which."""
+
+    lane: str
+    messages: str
+    state: str
+    reason: str
+    links: tuple[Link, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class AttestationView:
+    """The second section."""
+
+    groups: tuple[AttestedGroup, ...]
+    doubts: tuple[Doubt, ...]
+    exclusion: bool
+    simulated: tuple[str, ...]
+
+
+Attested = tuple[Launch, Record]
+
+
+def attestation(records: Sequence[Record], launches: Launches) -> AttestationView:
+    """The section of attestations, wire-up launches apart from the others."""
+    measured = _measured(records)
+    by_group: dict[tuple[str, str, str], list[Attested]] = defaultdict(list)
+    for launch, record in measured:
+        by_group[launch.lane, launch.transport, launch.messages or ""].append((launch, record))
+    order = sorted(by_group, key=lambda key: (key[0], key[1], _MESSAGES.index(key[2])))
+    return AttestationView(
+        groups=tuple(_group(*key, by_group[key]) for key in order),
+        doubts=_doubts(measured, launches),
+        exclusion=any(launch.transport == "shm" for launch, _ in measured),
+        simulated=tuple(sorted({_platform(x) for x, _ in measured if x.transport == "simulated"})),
+    )
+
+
+def lanes_attested(records: Sequence[Record]) -> str:
+    """How many lanes are attested, in half a sentence."""
+    states: dict[str, list[str]] = defaultdict(list)
+    for launch, record in _measured(records):
+        if record.attestation is not None:
+            states[launch.lane].append(record.attestation.state)
+        else:
+            states[launch.lane] += []
+    if not states:
+        return "nothing was launched, so no lane is attested"
+    good = sum(bool(found) and set(found) == {"attested"} for found in states.values())
+    said = "1 lane is" if len(states) == 1 else f"{len(states)} lanes are"
+    text = f"{good} of {said} attested in every launch"
+    refuted = sorted(lane for lane, found in states.items() if "refuted" in found)
+    return f"{text} ({', '.join(refuted)}: refuted in some)" if refuted else text
+
+
+def _measured(records: Sequence[Record]) -> list[Attested]:
+    return [(r.launch, r) for r in records if r.launch is not None and r.launch.mode != "wireup"]
+
+
+def _platform(launch: Launch) -> str:
+    return f"{launch.lane}: {launch.spec_hash or 'no hash was recorded'}"
+
+
+def _group(lane: str, transport: str, messages: str, found: list[Attested]) -> AttestedGroup:
+    seen = [record.attestation for _, record in found if record.attestation is not None]
+    counts = Counter(a.state for a in seen)
+    shares = [a.share for a in seen if a.share is not None]
+    share = median(shares) if shares else None
+    traffic = [a.traffic for a in seen if a.traffic is not None]
+    return AttestedGroup(
+        lane=lane,
+        transport=transport,
+        messages=messages or "any",
+        state=next((s for s in ("refuted", "unknown", "attested") if counts[s]), "unknown"),  # type: ignore[call-overload]
+        attested=counts["attested"],
+        refuted=counts["refuted"],
+        unknown=counts["unknown"],
+        bare=len(found) - len(seen),
+        share=percent(share),
+        bar=0.0 if share is None else min(1.0, max(0.0, share)),
+        bytes=amount(sum(t.bytes for t in traffic)) if traffic else amount(None),
+        segments=number(sum(t.segments for t in traffic)) if traffic else amount(None),
+        wireup=_wireup(seen),
+    )
+
+
+def _wireup(seen: list[Attestation]) -> str:
+    """The largest wire-up that launches were measured against."""
+    pairs = [
+        (a.wireup_bytes, a.wireup_segments)
+        for a in seen
+        if a.wireup_bytes is not None and a.wireup_segments is not None
+    ]
+    if not pairs:
+        return "not measured"
+    bytes_, segments = max(pairs)
+    return f"{amount(bytes_)} in {number(segments)} segments"
+
+
+def _doubts(measured: list[Attested], launches: Launches) -> tuple[Doubt, ...]:
+    found: dict[tuple[str, str, str, str], list[Record]] = defaultdict(list)
+    for launch, record in measured:
+        evidence = record.attestation
+        if evidence is not None and evidence.state != "attested":
+            key = (evidence.state, launch.lane, launch.messages or "any", evidence.reason)
+            found[key].append(record)
+    return tuple(
+        Doubt(lane, messages, state, reason, launches.links(records))
+        for (state, lane, messages, reason), records in sorted(found.items(), key=lambda item: item[0])
+    )

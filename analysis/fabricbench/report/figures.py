@@ -1,0 +1,209 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The drawings: lines over message size, with the interval of every point."""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import polars as pl
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, MaxNLocator, NullLocator
+
+from fabricbench.report import series, svg
+from fabricbench.report.series import Line, Panel, Point
+from fabricbench.report.style import Lane, Look, looks
+from fabricbench.report.words import clean, number, size_label
+
+SCALES = {"latency": "log", "latency_mean": "log", "time": "log", "ratio": "ratio"}
+"""How a metric's axis runs; linear from 0 where nothing is said."""
+
+UNITS = {"us": "µs"}
+
+_ZERO_GAP = 1.5
+"""Size 0 stands this many doublings left of the smallest other size."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sizes:
+    """The horizontal axis: base 2 logarithm of message size, with a place of its own for size 0."""
+
+    smallest: int
+    largest: int
+    zero: bool
+
+    @classmethod
+    def of(cls, lines: Sequence[Line]) -> "Sizes":
+        """The axis that holds every point of ``lines``."""
+        sizes = {point.size for line in lines for point in line if point.size is not None}
+        positive = sorted(sizes - {0})
+        return cls(positive[0] if positive else 1, positive[-1] if positive else 1, 0 in sizes)
+
+    def at(self, size: int) -> float:
+        """Where a size stands."""
+        return math.log2(size) if size > 0 else math.log2(self.smallest) - _ZERO_GAP
+
+    def ticks(self, most: int = 6) -> list[int]:
+        """Sizes to label: powers of two, evenly apart, and 0 where it was measured."""
+        low, high = math.ceil(math.log2(self.smallest)), math.floor(math.log2(self.largest))
+        step = max(1, math.ceil((high - low + 1) / most))
+        powers = [2**k for k in range(low, high + 1, step)] or [self.smallest]
+        return [0, *powers[1:]] if self.zero and len(powers) > 2 else ([0] if self.zero else []) + powers
+
+
+def panel_svg(panel: Panel, appearance: Mapping[Lane, Look], key: str, title: str) -> str:
+    """One panel as inline SVG, 5.3 x 3.4 inches; its caption and legend stand outside."""
+    with svg.drawing(key):
+        figure = Figure(figsize=(5.3, 3.4))
+        axes = figure.add_axes((0.135, 0.145, 0.845, 0.81))
+        _panel(axes, panel, appearance)
+        return svg.inline(figure, key, clean(title), clean(_describe(panel)))
+
+
+def small_svg(panel: Panel, appearance: Mapping[Lane, Look], key: str, title: str) -> str:
+    """One of many small panels as inline SVG, 3.6 x 2.5 inches."""
+    with svg.drawing(key):
+        figure = Figure(figsize=(3.6, 2.5))
+        axes = figure.add_axes((0.175, 0.19, 0.805, 0.76))
+        _panel(axes, panel, appearance, most_ticks=5)
+        return svg.inline(figure, key, clean(title), clean(_describe(panel)))
+
+
+def swatch_svg(look: Look, key: str) -> str:
+    """A short piece of a lane's line, for a legend written as text beside it."""
+    with svg.drawing(key):
+        figure = Figure(figsize=(0.5, 0.18))
+        axes = figure.add_axes((0, 0, 1, 1))
+        axes.set_axis_off()
+        axes.set(xlim=(-1, 1), ylim=(-1, 1))
+        axes.plot([-0.9, 0, 0.9], [0, 0, 0], markevery=[1], **_line_style(look, 5.5))
+        return svg.hidden(figure, key)
+
+
+def lane_curves_svg(table: pl.DataFrame) -> str:
+    """Latency and bandwidth of the ping-pong over message size, every lane, as one SVG file that stands alone.
+
+    Letters are outlines, so that the picture looks the same wherever it is shown.
+    """
+    found, tool = series.pingpong(series.panels(table))
+    appearance = looks(series.lanes(table))
+    with svg.drawing("lane-curves", outlines=True):
+        figure = Figure(figsize=(10.6, 4.6))
+        shown = [next((p for p in found if p.metric == name), None) for name in ("latency", "bandwidth")]
+        for place, panel in zip((0.065, 0.565), shown, strict=True):
+            axes = figure.add_axes((place, 0.125, 0.425, 0.68))
+            if panel is None:
+                axes.set_axis_off()
+                axes.text(0.5, 0.5, "nothing measured", ha="center", transform=axes.transAxes)
+                continue
+            _panel(axes, panel, appearance)
+            axes.set_title(f"{panel.metric}, {series.describe(panel.facet)}", loc="left", fontsize=10)
+        drawn = sorted({lane for panel in shown if panel for lane in panel.lines})
+        handles = [Line2D([], [], **_line_style(appearance[lane], 5)) for lane in drawn]
+        names = ["\u200b" + clean(lane.name) for lane in drawn]
+        if drawn:
+            figure.legend(handles, names, loc="upper left", ncols=min(6, len(drawn)), bbox_to_anchor=(0.04, 1.0))
+        return svg.standalone(figure, white=True)
+
+
+def _panel(axes: Axes, panel: Panel, appearance: Mapping[Lane, Look], most_ticks: int = 7) -> None:
+    scale = SCALES.get(panel.metric, "linear")
+    lines = {lane: _drawable(line, scale) for lane, line in panel.lines.items()}
+    sizes = Sizes.of(list(lines.values()))
+    for lane in sorted(lines):
+        _line(axes, lines[lane], sizes, appearance[lane])
+    _size_axis(axes, sizes, most_ticks)
+    _value_axis(axes, [p for line in lines.values() for p in line], scale)
+    unit = UNITS.get(panel.unit, panel.unit)
+    axes.set_ylabel("ratio" if scale == "ratio" else f"{clean(panel.metric).replace('_', ' ')} in {clean(unit)}")
+    axes.grid(True, axis="y")
+    axes.set_axisbelow(True)
+
+
+def _drawable(line: Line, scale: str) -> Line:
+    positive = scale in ("log", "ratio")
+    return tuple(p for p in line if p.size is not None and math.isfinite(p.estimate) and (p.estimate > 0 or not positive))
+
+
+def _line_style(look: Look, size: float) -> dict[str, object]:
+    return {
+        "color": look.colour, "marker": look.marker, "linestyle": look.dash, "linewidth": 1.4, "markersize": size,
+        "markeredgecolor": "white", "markeredgewidth": 0.5,
+    }  # fmt: skip
+
+
+def _line(axes: Axes, line: Line, sizes: Sizes, look: Look) -> None:
+    """A lane's line: size 0 is joined to nothing, and where nothing is significant the line is pale."""
+    style = _line_style(look, 4.6)
+    for part in ([p for p in line if p.size == 0], [p for p in line if p.size]):
+        x = [sizes.at(p.size or 0) for p in part]
+        banded = [(a, p) for a, p in zip(x, part, strict=True) if p.low is not None and p.high is not None]
+        if len(part) > 1:
+            axes.fill_between(
+                [a for a, _ in banded], [p.low for _, p in banded], [p.high for _, p in banded],
+                color=look.colour, alpha=0.16, linewidth=0,
+            )  # fmt: skip
+        elif banded:
+            axes.plot([x[0], x[0]], [banded[0][1].low, banded[0][1].high], color=look.colour, alpha=0.4, linewidth=3)
+        pale = any(p.weak for p in part)
+        axes.plot(x, [p.estimate for p in part], **(style | {"marker": "", "alpha": 0.45 if pale else 1}))
+        for weak in (True, False):
+            chosen = [(a, p.estimate) for a, p in zip(x, part, strict=True) if p.weak is weak]
+            if chosen:
+                marks = style | {"linestyle": "none"} | (_weak(look) if weak else {})
+                axes.plot([a for a, _ in chosen], [b for _, b in chosen], **marks)
+
+
+def _weak(look: Look) -> dict[str, object]:
+    return {"markerfacecolor": "white", "markeredgecolor": look.colour, "markeredgewidth": 0.9, "alpha": 0.55}
+
+
+def _size_axis(axes: Axes, sizes: Sizes, most: int) -> None:
+    ticks = sizes.ticks(most)
+    left = sizes.at(0) if sizes.zero else sizes.at(sizes.smallest)
+    axes.set_xlim(left - 0.6, sizes.at(sizes.largest) + 0.6)
+    axes.xaxis.set_major_locator(FixedLocator([sizes.at(size) for size in ticks]))
+    axes.xaxis.set_minor_locator(NullLocator())
+    axes.set_xticklabels([size_label(size) for size in ticks])
+    axes.set_xlabel("message size")
+    if sizes.zero:
+        axes.axvline(sizes.at(sizes.smallest) - _ZERO_GAP / 2, color="#d1d5db", linewidth=0.8, linestyle=(0, (1, 2)))
+
+
+def _value_axis(axes: Axes, points: Sequence[Point], scale: str) -> None:
+    values = [v for p in points for v in (p.estimate, p.low, p.high) if v is not None and math.isfinite(v)]
+    positive = [v for v in values if v > 0]
+    if scale == "linear" or not positive:
+        axes.set_ylim(0, max(values, default=0) * 1.06 or 1)
+        axes.yaxis.set_major_locator(MaxNLocator(6))
+    else:
+        if scale == "ratio":
+            axes.axhline(1, color="#374151", linewidth=1)
+            positive = [*positive, 0.9, 1.1]
+        low, high = min(positive), max(positive)
+        axes.set_yscale("log")
+        axes.set_ylim(low / (high / low) ** 0.05 / 1.02, high * (high / low) ** 0.05 * 1.02)
+        _log_ticks(axes, math.log10(high / low))
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: number(value, 4).rstrip("0").rstrip(".") if value % 1 else number(value, 4)))
+
+
+def _log_ticks(axes: Axes, decades: float) -> None:
+    """Ticks that are plain numbers at every span: decades, 1-2-5, or linear steps where it is short."""
+    axes.yaxis.set_minor_locator(NullLocator())
+    if decades < 0.5:
+        axes.yaxis.set_major_locator(MaxNLocator(5))
+    else:
+        subs = (1.0, 2.0, 5.0) if decades < 2.6 else (1.0,)
+        axes.yaxis.set_major_locator(LogLocator(base=10, subs=subs, numticks=12))
+
+
+def _describe(panel: Panel) -> str:
+    """What a panel shows in words: each lane's first and last point."""
+    unit = UNITS.get(panel.unit, panel.unit)
+    parts = []
+    for lane, line in sorted(panel.lines.items()):
+        ends = (line[0], line[-1]) if len(line) > 1 else line[:1]
+        said = " to ".join(f"{number(p.estimate)} {unit} at {size_label(p.size)}" for p in ends)
+        parts.append(f"{lane.name}: {said}")
+    return "; ".join(parts)

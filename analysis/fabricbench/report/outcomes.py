@@ -1,0 +1,140 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What could not be measured, what came to nothing, and every launch there is."""
+
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from fabricbench.core.launch import Gap
+from fabricbench.core.record import Record
+from fabricbench.report.links import Launches, Link
+from fabricbench.report.words import MISSING, number, percent, plural
+
+FOREIGN = 0.10
+"""A launch beside a foreign load above this share of the processors is marked."""
+
+STATE_SYMBOLS = {
+    "ok": "✓", "failed": "✗", "refuted": "⊘", "unknown": "?", "unreadable": "✗", "unfinished": "…",
+}  # fmt: skip
+
+_TROUBLE = ("failed", "unreadable", "unfinished")
+
+
+@dataclass(frozen=True, slots=True)
+class GapView:
+    """Everything that one reason kept from being measured."""
+
+    reason: str
+    cure: str
+    lanes: tuple[str, ...]
+    benchmarks: tuple[str, ...]
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class Trouble:
+    """Launches that came to nothing, with one reason."""
+
+    state: str
+    symbol: str
+    what: str
+    reason: str
+    links: tuple[Link, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class LaunchView:
+    """One row of the table of launches; ``…_key`` are what the column is sorted by."""
+
+    anchor: str
+    href: str
+    directory: str
+    block: str
+    position: str
+    lane: str
+    tool: str
+    benchmark: str
+    messages: str
+    state: str
+    symbol: str
+    seconds: str
+    seconds_key: str
+    load: str
+    load_key: str
+    loaded: bool
+
+
+def gaps(found: Sequence[Gap]) -> tuple[GapView, ...]:
+    """Gaps by reason and cure, the widest first."""
+    groups: dict[tuple[str, str], list[Gap]] = defaultdict(list)
+    for gap in found:
+        groups[gap.reason, gap.cure].append(gap)
+    views = [
+        GapView(
+            reason=reason,
+            cure=cure,
+            lanes=tuple(sorted({gap.lane for gap in group})),
+            benchmarks=tuple(sorted({_benchmark(gap.tool, gap.benchmark, gap.messages) for gap in group})),
+            count=len(group),
+        )
+        for (reason, cure), group in groups.items()
+    ]
+    return tuple(sorted(views, key=lambda view: (-view.count, view.reason, view.cure)))
+
+
+def troubles(records: Sequence[Record], launches: Launches) -> tuple[Trouble, ...]:
+    """Launches that failed, could not be read or never ended, by what they were and why."""
+    found: dict[tuple[str, str, str], list[Record]] = defaultdict(list)
+    for record in records:
+        if record.state in _TROUBLE:
+            found[record.state, _what(record), record.reason].append(record)
+    return tuple(
+        Trouble(state, STATE_SYMBOLS[state], what, reason.strip("\n") or "no reason was recorded", launches.links(group))
+        for (state, what, reason), group in sorted(found.items(), key=lambda item: item[0])
+    )
+
+
+def rows(records: Sequence[Record], launches: Launches) -> list[LaunchView]:
+    """Every launch, in the order of the records."""
+    return [_row(record, launches) for record in records]
+
+
+def states(records: Sequence[Record]) -> str:
+    """How many launches there are in each state, in words."""
+    counts = Counter(record.state for record in records)
+    said = ", ".join(f"{counts[s]} {s}" for s in STATE_SYMBOLS if counts[s])  # type: ignore[index]
+    return f"{plural(len(records), 'launch', 'launches')}: {said}" if records else "no launch was made"
+
+
+def _benchmark(tool: str, benchmark: str, messages: str | None) -> str:
+    return f"{tool} {benchmark}" + (f" ({messages})" if messages else "")
+
+
+def _what(record: Record) -> str:
+    launch = record.launch
+    if launch is None:
+        return "a launch that cannot be read"
+    return f"{launch.lane}, {_benchmark(launch.tool, launch.benchmark, launch.messages)}"
+
+
+def _row(record: Record, launches: Launches) -> LaunchView:
+    launch, load = record.launch, record.foreign_cpu_share
+    mode = "" if launch is None or launch.mode == "timed" else f" ({launch.mode})"
+    return LaunchView(
+        anchor=launches.anchor(record),
+        href=launches.href(record),
+        directory=record.directory,
+        block=str(launch.block) if launch else MISSING,
+        position=str(launch.position) if launch else MISSING,
+        lane=launch.lane if launch else MISSING,
+        tool=launch.tool if launch else MISSING,
+        benchmark=launch.benchmark + mode if launch else MISSING,
+        messages=(launch.messages if launch else None) or MISSING,
+        state=record.state,
+        symbol=STATE_SYMBOLS[record.state],
+        seconds=number(record.seconds, 3),
+        seconds_key="" if record.seconds is None else f"{record.seconds:.3f}",
+        load=percent(load, 2),
+        load_key="" if load is None else f"{load:.4f}",
+        loaded=load is not None and load > FOREIGN,
+    )

@@ -1,0 +1,229 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The verdicts as the page shows them: a sentence, then each requirement, its lanes, its cells."""
+
+from collections import Counter
+from dataclasses import dataclass
+
+from fabricbench.report.links import Launches, Link
+from fabricbench.report.words import (
+    MISSING, enumerate_words, interval, number, percent, plural, size_label, slugs,
+)  # fmt: skip
+from fabricbench.verdict.result import Cell, Judgement, Verdict
+
+SYMBOLS: dict[Verdict, str] = {"PASS": "✓", "FAIL": "✗", "INCONCLUSIVE": "?", "INVALID": "⊘"}
+_WORST_FIRST: tuple[Verdict, ...] = ("FAIL", "INVALID", "INCONCLUSIVE", "PASS")
+_FINDINGS = 3
+
+
+@dataclass(frozen=True, slots=True)
+class CellView:
+    """One cell in the page's words; ``evidence`` is the anchor of the launches that it rests on."""
+
+    anchor: str
+    verdict: Verdict
+    symbol: str
+    lane: str
+    against: str | None
+    size: str
+    estimate: str
+    interval: str
+    unit: str
+    confidence: str
+    bound: str
+    n: int
+    mde: str
+    reason: str
+    evidence: str
+
+
+@dataclass(frozen=True, slots=True)
+class Count:
+    """How many cells have a verdict."""
+
+    verdict: Verdict
+    symbol: str
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class LaneGroup:
+    """The cells of one requirement on one lane (against another): the worst stands for them."""
+
+    counts: tuple[Count, ...]
+    sizes: str
+    worst: CellView
+    cells: tuple[CellView, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """A set of launches that cells rest on."""
+
+    anchor: str
+    label: str
+    links: tuple[Link, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class RequirementView:
+    """One requirement with everything judged under it."""
+
+    anchor: str
+    name: str
+    text: str
+    metric: str
+    counts: tuple[Count, ...]
+    worst: Verdict
+    groups: tuple[LaneGroup, ...]
+    cells: tuple[CellView, ...]
+    evidence: tuple[Evidence, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One of the worst cells, in half a sentence."""
+
+    anchor: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class VerdictsView:
+    """The first section."""
+
+    sentence: str
+    findings: tuple[Finding, ...]
+    counts: tuple[Count, ...]
+    requirements: tuple[RequirementView, ...]
+
+
+def verdicts(judgement: Judgement | None, launches: Launches, attested: str) -> VerdictsView:
+    """The section of verdicts; ``attested`` says how many lanes are."""
+    if judgement is None or not judgement.cells:
+        what = "No requirement was judged" if judgement is None else "The requirements gave no cell to judge"
+        return VerdictsView(f"{what}; {attested}.", (), (), ())
+    anchors = slugs((cell.name for cell in judgement.cells), "cell")
+    names = list(dict.fromkeys(cell.requirement for cell in judgement.cells))
+    places = slugs(names, "requirement")
+    requirements = tuple(
+        _requirement([c for c in judgement.cells if c.requirement == name], places[name], anchors, launches)
+        for name in names
+    )
+    counts = _counts(judgement.cells)
+    findings = tuple(Finding(anchors[c.name], _finding(c)) for c in _worst_findings(judgement.cells))
+    said = enumerate_words(f"{c.count} {c.verdict}" for c in counts)
+    blocks = plural(judgement.blocks, "block")
+    sentence = f"Of {plural(len(judgement.cells), 'cell')} judged over {blocks}, {said}; {attested}"
+    return VerdictsView(sentence + ("; the worst:" if findings else "."), findings, counts, requirements)
+
+
+def _requirement(
+    cells: list[Cell], anchor: str, anchors: dict[str, str], launches: Launches
+) -> RequirementView:
+    sets = list(dict.fromkeys(cell.launches for cell in cells if cell.launches))
+    places = {names: f"{anchor}-evidence-{i}" for i, names in enumerate(sets, start=1)}
+    views = {c.name: _view(c, anchors[c.name], places.get(c.launches, "")) for c in cells}
+    groups = []
+    for lane, against in dict.fromkeys((c.lane, c.against) for c in cells):
+        group = [c for c in cells if (c.lane, c.against) == (lane, against)]
+        groups.append(_group(group, views))
+    first = cells[0]
+    return RequirementView(
+        anchor=anchor,
+        name=first.requirement,
+        text=first.text,
+        metric=f"{first.tool} {first.benchmark} {first.metric}",
+        counts=_counts(cells),
+        worst=_worst(cells)[0].verdict,
+        groups=tuple(groups),
+        cells=tuple(views[c.name] for c in cells),
+        evidence=tuple(
+            Evidence(place, _evidence_label(names, cells), tuple(launches.link(name) for name in names))
+            for names, place in places.items()
+        ),
+    )
+
+
+def _evidence_label(names: tuple[str, ...], cells: list[Cell]) -> str:
+    """Which cells rest on these launches."""
+    using = [c for c in cells if c.launches == names]
+    lanes = dict.fromkeys(c.lane + (f" against {c.against}" if c.against else "") for c in using)
+    return f"{', '.join(lanes)}, {_size_span(using)}"
+
+
+def _size_span(cells: list[Cell]) -> str:
+    sizes = sorted({c.msg_size_bytes for c in cells if c.msg_size_bytes is not None})
+    if not sizes:
+        return "no size"
+    if len(sizes) == 1:
+        return size_label(sizes[0])
+    return f"{len(sizes)} sizes, {size_label(sizes[0])} to {size_label(sizes[-1])}"
+
+
+def _group(cells: list[Cell], views: dict[str, CellView]) -> LaneGroup:
+    worst = views[_worst(cells)[0].name]
+    return LaneGroup(_counts(cells), _size_span(cells), worst, tuple(views[c.name] for c in cells))
+
+
+def _view(cell: Cell, anchor: str, evidence: str) -> CellView:
+    return CellView(
+        anchor=anchor,
+        verdict=cell.verdict,
+        symbol=SYMBOLS[cell.verdict],
+        lane=cell.lane,
+        against=cell.against,
+        size=size_label(cell.msg_size_bytes),
+        estimate=number(cell.estimate),
+        interval=interval(cell.low, cell.high),
+        unit=unit(cell.unit) if cell.estimate is not None else "",
+        confidence=percent(cell.confidence) if cell.confidence is not None else "",
+        bound=cell.bound,
+        n=cell.n,
+        mde=percent(cell.mde, 2),
+        reason=cell.reason,
+        evidence=evidence,
+    )
+
+
+def unit(name: str) -> str:
+    """A unit as the page writes it."""
+    return {"us": "µs", "ratio": "×"}.get(name, name)
+
+
+def _counts(cells: list[Cell] | tuple[Cell, ...]) -> tuple[Count, ...]:
+    found = Counter(cell.verdict for cell in cells)
+    return tuple(Count(v, SYMBOLS[v], found[v]) for v in ("PASS", "FAIL", "INCONCLUSIVE", "INVALID") if found[v])
+
+
+def _worst(cells: list[Cell] | tuple[Cell, ...]) -> list[Cell]:
+    """Cells from worst to best: by verdict, then a FAIL by the surest, any other by the least sure."""
+
+    def rank(cell: Cell) -> tuple[int, float]:
+        sure = cell.q_value if cell.q_value is not None else 1.0
+        return _WORST_FIRST.index(cell.verdict), sure if cell.verdict == "FAIL" else -sure
+
+    return sorted(cells, key=rank)
+
+
+def _worst_findings(cells: tuple[Cell, ...]) -> list[Cell]:
+    """Up to three cells that did not pass, no two of one requirement and lane."""
+    found: dict[tuple[str, str, str | None], Cell] = {}
+    for cell in _worst(cells):
+        if cell.verdict != "PASS":
+            found.setdefault((cell.requirement, cell.lane, cell.against), cell)
+    return list(found.values())[:_FINDINGS]
+
+
+def _finding(cell: Cell) -> str:
+    against = f" against {cell.against}" if cell.against else ""
+    at = f" at {size_label(cell.msg_size_bytes)}" if cell.msg_size_bytes is not None else ""
+    text = f"{cell.verdict}: {cell.lane}{against} on {cell.requirement}{at}"
+    if cell.estimate is None:
+        return f"{text}, {cell.reason}" if cell.reason else text
+    return f"{text}, {number(cell.estimate)} {unit(cell.unit)} {spread(cell)}where the bound is {cell.bound}"
+
+
+def spread(cell: Cell) -> str:
+    """The interval in half a sentence, with a blank behind it; empty where there is none."""
+    text = interval(cell.low, cell.high)
+    return "" if text == MISSING else f"{text} "

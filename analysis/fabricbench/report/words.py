@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How the report writes numbers, sizes, names and anchors."""
+
+import math
+import re
+from collections.abc import Iterable
+from datetime import UTC, datetime
+
+NARROW = "\u202f"
+"""Narrow no-break space: between thousands, and between a number and its unit."""
+
+MISSING = "–"
+
+_BINARY = ("B", "KiB", "MiB", "GiB", "TiB")
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
+_ANSI = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
+
+
+def clean(text: str) -> str:
+    """``text`` without terminal colours, and with whatever no document may hold (controls, lone surrogates) made visible."""
+    return _CONTROL.sub(_visible, _ANSI.sub("", text.replace("\r\n", "\n")))
+
+
+def _visible(match: re.Match[str]) -> str:
+    code = ord(match.group())
+    return chr(0x2400 + code) if code < 0x20 else "\ufffd"
+
+
+def size_label(size: int | None) -> str:
+    """A message size: ``8 B``, ``64 KiB``, ``4 MiB``; sizes that are no whole multiple stay in bytes."""
+    if size is None:
+        return MISSING
+    value, unit = size, 0
+    while value and value % 1024 == 0 and unit < len(_BINARY) - 1:
+        value, unit = value // 1024, unit + 1
+    return f"{value}{NARROW}{_BINARY[unit]}"
+
+
+def amount(count: int | None) -> str:
+    """A number of bytes that need not be whole: ``1.25 MiB``."""
+    if count is None:
+        return MISSING
+    value, unit = float(count), 0
+    while value >= 1024 and unit < len(_BINARY) - 1:
+        value, unit = value / 1024, unit + 1
+    return f"{number(value, 3)}{NARROW}{_BINARY[unit]}"
+
+
+def number(value: float | None, digits: int = 4) -> str:
+    """``value`` to so many significant digits, without an exponent where that can be read."""
+    if value is None or not math.isfinite(value):
+        return MISSING
+    if value == 0:
+        return "0"
+    exponent = math.floor(math.log10(abs(value)))
+    if not -5 <= exponent <= 9:
+        return f"{value:.{digits - 1}e}"
+    decimals = max(0, digits - 1 - exponent)
+    text = f"{round(value, digits - 1 - exponent):,.{decimals}f}".replace(",", NARROW)
+    return text.replace("-", "\u2212")
+
+
+def interval(low: float | None, high: float | None, digits: int = 4) -> str:
+    """``[low, high]``, or a dash where there is none."""
+    if low is None or high is None or not (math.isfinite(low) and math.isfinite(high)):
+        return MISSING
+    return f"[{number(low, digits)}, {number(high, digits)}]"
+
+
+def percent(share: float | None, digits: int = 3) -> str:
+    """A share as a percentage; a share just short of everything never reads as everything."""
+    if share is None or not math.isfinite(share):
+        return MISSING
+    if 0.999 <= share < 1:
+        return f"> 99.9{NARROW}%"
+    return f"{number(share * 100, digits)}{NARROW}%"
+
+
+def instant(seconds: float | None) -> str:
+    """A point in time, in UTC to the second."""
+    if seconds is None or not math.isfinite(seconds):
+        return MISSING
+    try:
+        return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
+    except (OverflowError, ValueError, OSError):
+        return MISSING
+
+
+def plural(count: int, one: str, many: str = "") -> str:
+    """``1 launch``, ``2 launches``: with ``many`` where an s does not do."""
+    return f"{count} {one if count == 1 else many or one + 's'}"
+
+
+def enumerate_words(words: Iterable[str]) -> str:
+    """``a, b and c``."""
+    *front, last = [*words] or [""]
+    return f"{', '.join(front)} and {last}" if front else last
+
+
+def slug(text: str) -> str:
+    """``text`` as part of an anchor: lower case letters, digits, dots, hyphens."""
+    return re.sub(r"[^a-z0-9._]+", "-", text.lower()).strip("-") or "x"
+
+
+def slugs(texts: Iterable[str], prefix: str) -> dict[str, str]:
+    """An anchor ``prefix-slug`` for each text, unique within the page and the same every time."""
+    result: dict[str, str] = {}
+    taken: set[str] = set()
+    for text in texts:
+        if text in result:
+            continue
+        base = anchor = f"{prefix}-{slug(text)}"
+        count = 1
+        while anchor in taken:
+            count += 1
+            anchor = f"{base}-{count}"
+        taken.add(anchor)
+        result[text] = anchor
+    return result

@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# add_mpi_test(<name> [NP <n>…] [LABELS <l>…] [EXIT <code>] [STDOUT <regex>…] [NO_STDOUT <regex>…] [STDERR <regex>…]
+#              [ENVIRONMENT <NAME=value>…] [TIMEOUT <s>] [PREFIX <command>…] COMMAND <program> [<argument>…])
+#
+# One test per number of ranks, named <name>.np<n>; without NP the command runs without a launcher, as <name>. The test
+# passes if the exit code is exactly EXIT (0), every STDOUT and STDERR expression matches and no NO_STDOUT one does. In
+# COMMAND a target's name stands for its file; PREFIX stands in front of the launcher. Every rank checks that the
+# launcher started <n> ranks in one world.
+set(FABRICBENCH_EXPECT_SCRIPT "${CMAKE_CURRENT_LIST_DIR}/expect.cmake")
+
+# What Open MPI 4 and 5 need to run as root and with more ranks than cores. MPICH needs nothing.
+set(
+  FABRICBENCH_MPI_TEST_ENVIRONMENT
+  OMPI_ALLOW_RUN_AS_ROOT=1
+  OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+  OMPI_MCA_rmaps_base_oversubscribe=1
+  OMPI_MCA_mpi_yield_when_idle=1
+  OMPI_MCA_hwloc_base_binding_policy=none
+  PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe
+  PRTE_MCA_hwloc_default_binding_policy=none
+)
+
+function(add_mpi_test name)
+  cmake_parse_arguments(
+    PARSE_ARGV 1
+    arg
+    ""
+    "EXIT;TIMEOUT"
+    "NP;LABELS;STDOUT;NO_STDOUT;STDERR;ENVIRONMENT;PREFIX;COMMAND"
+  )
+  if(arg_UNPARSED_ARGUMENTS OR NOT arg_COMMAND)
+    message(FATAL_ERROR "add_mpi_test(${name}): no COMMAND, or unknown arguments: ${arg_UNPARSED_ARGUMENTS}")
+  endif()
+  if(NOT DEFINED arg_EXIT)
+    set(arg_EXIT 0)
+  endif()
+  if(NOT DEFINED arg_TIMEOUT)
+    set(arg_TIMEOUT 60)
+  endif()
+  list(POP_FRONT arg_COMMAND program)
+  if(TARGET ${program})
+    set(program $<TARGET_FILE:${program}>)
+  endif()
+  set(expectations "-DEXPECT_EXIT=${arg_EXIT}")
+  foreach(kind IN ITEMS STDOUT NO_STDOUT STDERR)
+    set(index 0)
+    foreach(regex IN LISTS arg_${kind})
+      list(APPEND expectations "-DEXPECT_${kind}_${index}=${regex}")
+      math(EXPR index "${index} + 1")
+    endforeach()
+  endforeach()
+
+  if(NOT arg_NP)
+    set(arg_NP 0)
+  endif()
+  foreach(np IN LISTS arg_NP)
+    set(test ${name})
+    set(launcher "")
+    set(environment ${FABRICBENCH_MPI_TEST_ENVIRONMENT})
+    if(np GREATER 0)
+      set(test ${name}.np${np})
+      set(launcher ${MPIEXEC_EXECUTABLE} ${MPIEXEC_NUMPROC_FLAG} ${np} ${MPIEXEC_PREFLAGS})
+      list(APPEND environment FABRICBENCH_EXPECT_RANKS=${np})
+    endif()
+    add_test(
+      NAME ${test}
+      COMMAND
+        ${CMAKE_COMMAND} ${expectations} -P "${FABRICBENCH_EXPECT_SCRIPT}" -- ${arg_PREFIX} ${launcher} ${program}
+        ${arg_COMMAND}
+    )
+    list(APPEND environment ${arg_ENVIRONMENT})
+    set_tests_properties(
+      ${test}
+      PROPERTIES LABELS "${arg_LABELS}" ENVIRONMENT "${environment}" TIMEOUT ${arg_TIMEOUT}
+    )
+    if(np GREATER 1)
+      set_tests_properties(${test} PROPERTIES PROCESSORS ${np})
+    endif()
+  endforeach()
+endfunction()

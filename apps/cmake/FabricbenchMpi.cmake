@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# Finds the stack's MPI as MPI::MPI_C and MPI::MPI_CXX, without the MPI C++ bindings.
+#
+# Debian names the parts of its stacks by a suffix (mpicxx.mpich, mpiexec.mpich) in one directory. FindMPI would pair
+# mpicxx.mpich with plain `mpiexec`, another stack's launcher, and every test would start single processes. So the
+# suffix of the one that was given chooses the others.
+function(fabricbench_mpi_suffix out)
+  set(suffix "")
+  foreach(given IN ITEMS "${MPI_CXX_COMPILER}" "${MPI_C_COMPILER}" "${MPIEXEC_EXECUTABLE}")
+    get_filename_component(name "${given}" NAME)
+    if(name MATCHES "^(mpicxx|mpic\\+\\+|mpicc|mpiexec|mpirun)(\\.[a-z]+)$")
+      set(suffix "${CMAKE_MATCH_2}")
+      break()
+    endif()
+  endforeach()
+  set(${out} "${suffix}" PARENT_SCOPE)
+endfunction()
+
+# SimGrid's wrappers redefine main, sleep, malloc and the clock; FindMPI takes only their libraries over.
+if("${MPI_CXX_COMPILER};${MPI_C_COMPILER}" MATCHES "/?smpi(cc|cxx)(;|$)" AND NOT CMAKE_CXX_COMPILER MATCHES "smpicxx$")
+  message(
+    FATAL_ERROR
+    "SimGrid SMPI must be the compiler itself: configure with -DCMAKE_C_COMPILER=smpicc -DCMAKE_CXX_COMPILER=smpicxx "
+    "instead of -DMPI_C_COMPILER and -DMPI_CXX_COMPILER"
+  )
+endif()
+
+fabricbench_mpi_suffix(mpi_suffix)
+if(mpi_suffix)
+  find_program(MPI_C_COMPILER NAMES mpicc${mpi_suffix})
+  find_program(MPI_CXX_COMPILER NAMES mpicxx${mpi_suffix} mpic++${mpi_suffix})
+  find_program(MPIEXEC_EXECUTABLE NAMES mpiexec${mpi_suffix} mpirun${mpi_suffix})
+endif()
+
+set(MPI_CXX_SKIP_MPICXX ON) # defines OMPI_SKIP_MPICXX and MPICH_SKIP_MPICXX on MPI::MPI_CXX
+find_package(MPI REQUIRED COMPONENTS C CXX)
+message(STATUS "Fabricbench: MPI ${MPI_CXX_VERSION}, ${MPI_CXX_COMPILER}, launcher ${MPIEXEC_EXECUTABLE}")

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "launch.h"
+
+// CPU time of every reaped descendant whose own parents reaped theirs.
+static double own_cpu_seconds(void) {
+  struct rusage usage;
+  getrusage(RUSAGE_CHILDREN, &usage);
+  return (double)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
+         (double)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) * 1e-6;
+}
+
+static struct directory open_directory(const char* path) {
+  struct directory directory = {.path = path};
+  directory.fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (directory.fd < 0 || faccessat(directory.fd, ".", W_OK | X_OK, 0) != 0) {
+    complain("cannot write into --dir %s: %s; name an existing directory that you may write", path,
+             strerror(errno));
+    exit(EXIT_USE);
+  }
+  // An `end` from before would make a launch that never came back look finished.
+  if (faccessat(directory.fd, "begin", F_OK, AT_SYMLINK_NOFOLLOW) == 0 ||
+      faccessat(directory.fd, "end", F_OK, AT_SYMLINK_NOFOLLOW) == 0) {
+    complain("--dir %s already holds a launch; name a new directory", path);
+    exit(EXIT_USE);
+  }
+  return directory;
+}
+
+// "{"schema":1,"time":1700000000.123", to be continued.
+static int print_time(char* text, size_t size) {
+  struct timespec now;
+  clock_gettime(CLOCK_REALTIME, &now);
+  return snprintf(text, size, "{\"schema\":1,\"time\":%lld.%03ld", (long long)now.tv_sec,
+                  now.tv_nsec / 1000000);
+}
+
+static bool write_begin(const struct directory* directory, pid_t group) {
+  char boot_id[64], time[64], *text = NULL;
+  size_t size;
+  uint64_t ticks = 0;
+  read_line("/proc/sys/kernel/random/boot_id", boot_id, sizeof boot_id);
+  start_time(getpid(), &ticks);
+  print_time(time, sizeof time);
+  FILE* out = open_memstream(&text, &size);
+  if (!out) return false;
+  fprintf(out, "%s,\"host\":", time);
+  json_string(out, host_name());
+  fprintf(out, ",\"pid\":%ld,\"pgid\":%ld,\"boot_id\":", (long)getpid(), (long)group);
+  json_string(out, boot_id);
+  fprintf(out, ",\"starttime\":%llu}\n", (unsigned long long)ticks);
+  bool written = fclose(out) == 0 && write_atomically(directory, "begin", text);
+  free(text);
+  return written;
+}
+
+static bool write_end(const struct directory* directory, const struct supervisor* supervisor,
+                      double seconds, bool timed_out, unsigned leftovers) {
+  char text[512], status[16] = "null", signal[16] = "null";
+  int wait_status = supervisor->wait_status;
+  if (supervisor->reaped && WIFEXITED(wait_status))
+    snprintf(status, sizeof status, "%d", WEXITSTATUS(wait_status));
+  if (supervisor->reaped && WIFSIGNALED(wait_status))
+    snprintf(signal, sizeof signal, "%d", WTERMSIG(wait_status));
+  int n = print_time(text, sizeof text);
+  snprintf(text + n, sizeof text - (size_t)n,
+           ",\"seconds\":%.6f,\"status\":%s,\"signal\":%s,\"timed_out\":%s,\"leftovers\":%u,"
+           "\"cpu_seconds\":%.6f}\n",
+           seconds, status, signal, timed_out ? "true" : "false", leftovers, own_cpu_seconds());
+  return write_atomically(directory, "end", text);
+}
+
+// What the launch is over for without an `end`: 0, or the exit code.
+static int interrupted(const struct supervisor* supervisor) {
+  if (supervisor->stop_signal) return EXIT_SIGNAL_BASE + supervisor->stop_signal;
+  return supervisor->watch_died ? EXIT_WATCH_DIED : 0;
+}
+
+static int exit_code(const struct supervisor* supervisor, bool timed_out) {
+  if (timed_out) return EXIT_TIME_LIMIT;
+  if (WIFSIGNALED(supervisor->wait_status))
+    return EXIT_SIGNAL_BASE + WTERMSIG(supervisor->wait_status);
+  return WEXITSTATUS(supervisor->wait_status);
+}
+
+static int launch(const struct options* options, const struct directory* directory,
+                  struct supervisor* supervisor) {
+  struct load before = read_load();
+  struct started started = start_command(directory, options->command);
+  if (started.pid < 0) return errno == ENOSPC || errno == EDQUOT ? EXIT_NO_SPACE : EXIT_USE;
+  supervisor->child = started.pid;
+  if (!write_host(directory, &before, NULL, 0) || !write_begin(directory, started.pid)) {
+    end_descendants(supervisor, 0);
+    return EXIT_NO_SPACE;
+  }
+  before = read_load();
+  let_go(&started);
+  enum outcome outcome = supervise(supervisor, before.time_s, options->limit_s);
+  bool timed_out = outcome == TIME_LIMIT;
+  unsigned ended = end_descendants(supervisor, options->grace_s);
+  struct load after = read_load();
+
+  bool host_written = write_host(directory, &before, &after, own_cpu_seconds());
+  int code = interrupted(supervisor);
+  if (code) return code;
+  double seconds = (supervisor->reaped ? supervisor->ended_s : after.time_s) - before.time_s;
+  unsigned leftovers = outcome == CAME_BACK ? ended : 0;
+  if (!host_written || !write_end(directory, supervisor, seconds, timed_out, leftovers))
+    return EXIT_NO_SPACE;
+  int error = execution_error(&started);
+  if (error) {
+    complain("cannot execute %s: %s; check that it is a program for this machine",
+             options->command[0], strerror(error));
+    return EXIT_NOT_EXECUTED;
+  }
+  return exit_code(supervisor, timed_out);
+}
+
+// So that no file of ours takes the place of a standard stream that was closed.
+static void occupy_standard_streams(void) {
+  int fd;
+  do fd = open("/dev/null", O_RDWR);
+  while (fd >= 0 && fd <= STDERR_FILENO);
+  if (fd >= 0) close(fd);
+}
+
+int main(int argc, char** argv) {
+  occupy_standard_streams();
+  struct options options = parse_options(argc, argv);
+  struct directory directory = open_directory(options.directory);
+  if (!find_command(options.command[0])) {
+    complain("command not found or not executable: %s; check its name and PATH",
+             options.command[0]);
+    return EXIT_USE;
+  }
+  int lock = options.lock ? open_lock(options.lock) : -1;
+  signal(SIGPIPE, SIG_IGN);
+  prctl(PR_SET_CHILD_SUBREAPER, 1);
+  struct supervisor supervisor;
+  supervisor_open(&supervisor, options.watch);
+  if (lock >= 0 && !take_lock(&supervisor, lock)) {
+    int code = interrupted(&supervisor);
+    return code ? code : EXIT_USE;
+  }
+  if (supervisor.watch_died) return EXIT_WATCH_DIED;
+  return launch(&options, &directory, &supervisor);
+}

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
+#include <string>
+
+#include "micro/benchmark.hpp"
+#include "micro/environment.hpp"
+#include "micro/fault.hpp"
+#include "micro/msg_sizes.hpp"
+#include "micro/options.hpp"
+#include "micro/report.hpp"
+#include "micro/runner.hpp"
+#include "micro/usage_error.hpp"
+#include "timing/clock.hpp"
+#include "timing/loop.hpp"
+
+namespace {
+
+using namespace fabricbench;
+using namespace fabricbench::micro;
+
+constexpr int exit_verified = 0;
+constexpr int exit_wrong = 1;
+constexpr int exit_bad_input = 2;
+
+/// What is to be done, or why it cannot be: found out before MPI_Init.
+struct Request {
+  Options options;
+  Fault fault;
+  const Benchmark* benchmark = nullptr;
+  std::string error;  ///< empty if there is none
+};
+
+Request parse_request(int argc, char** argv) {
+  Request request;
+  try {
+    const std::span<const char* const> arguments(argv + 1, argv + std::max(argc, 1));
+    request.options = parse_options(arguments, largest_size_in_memory());
+    request.fault = parse_fault(std::getenv("FABRICBENCH_MICRO_FAULT"));
+    request.benchmark = &find_benchmark(request.options.benchmark);
+    if (!request.benchmark->sends_messages() && request.options.any_given) {
+      throw UsageError(request.options.benchmark + " takes no options; leave them out");
+    }
+  } catch (const UsageError& error) {
+    request.error = error.what();
+  }
+  return request;
+}
+
+void complain(const std::string& what) {
+  const std::string line = "fabricbench-micro: " + what + "\n";
+  std::fwrite(line.data(), 1, line.size(), stderr);
+}
+
+void print_list() {
+  for (const Benchmark* benchmark : benchmarks()) {
+    std::printf("%-10s %s\n", std::string(benchmark->name).c_str(),
+                std::string(benchmark->summary).c_str());
+  }
+}
+
+/// Answers that need no MPI. Returns whether `word` asked for one.
+bool answer_without_mpi(std::string_view word) {
+  if (word == "list") {
+    print_list();
+  } else if (word == "--version") {
+    std::printf("%s\n", std::string(version()).c_str());
+  } else if (word == "--help" || word == "-h") {
+    std::printf("usage: fabricbench-micro BENCHMARK [options] | list | --help | --version\n\n");
+    print_list();
+    std::printf("%s", std::string(options_help()).c_str());
+  } else {
+    return false;
+  }
+  return true;
+}
+
+/// Header of the output. Names of hosts cost messages, so a benchmark that sends none does not
+/// print them.
+void print_header(Report& report, const Request& request, const World& world) {
+  const timing::ClockQuality clock = timing::measure_clock();
+  report.key("schema", 1);
+  report.key("tool", "micro");
+  report.key("benchmark", request.benchmark->name);
+  report.key("version", version());
+  report.key("mpi_library", mpi_library());
+  report.key("mpi_standard", mpi_standard());
+  report.key("ranks", world.ranks);
+  if (request.benchmark->sends_messages()) report.key("hosts", gather_hosts(world));
+  report.key("clock", timing::clock_name);
+  report.key("clock_resolution_ns", fixed(clock.resolution_ns, 0));
+  report.key("timer_overhead_ns", fixed(clock.overhead_ns, 1));
+  report.key("mode", request.options.check ? "checked" : "timed");
+  if (request.fault.kind != Fault::Kind::none) report.key("fault", request.fault.text);
+  if (!request.benchmark->sends_messages()) return;
+  report.key("synchronisation", timing::synchronisation);
+  report.key("iteration_rule",
+             std::to_string(request.options.iterations) + " up to " +
+                 std::to_string(timing::full_count_limit_bytes) + " bytes, above max(min(N," +
+                 std::to_string(timing::least_iterations) + "),N*" +
+                 std::to_string(timing::full_count_limit_bytes) + "/msg_size_bytes)");
+  report.key("time_limit_s", fixed(request.options.time_limit_s, 6));
+}
+
+int run(const Request& request, const World& world) {
+  if (!request.error.empty()) throw UsageError(request.error);
+  check_expected_ranks(world);
+  const Benchmark& benchmark = *request.benchmark;
+  if (benchmark.rank_error != nullptr) {
+    const std::string error = benchmark.rank_error(world.ranks);
+    if (!error.empty()) throw UsageError(error);
+  }
+  Report report(world.rank == 0);
+  print_header(report, request, world);
+  bool verified = true;
+  if (benchmark.sends_messages()) {
+    verified = Runner(benchmark, request.options, request.fault, world, report).run();
+  } else {
+    report.key("payload_bytes", 0);
+    report.key("payload_messages", 0);
+  }
+  report.key("end", verified ? "ok" : "failed");
+  report.flush();
+  if (!report.written())
+    complain("stdout: the output could not be written in full; is the disk full?");
+  return verified && report.written() ? exit_verified : exit_wrong;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc > 1 && answer_without_mpi(argv[1])) return exit_verified;
+  const Request request = parse_request(argc, argv);
+  // Under a launcher the first process that ends with an error may take the others along before
+  // they print, so there all ranks start MPI, rank 0 prints, and they end together.
+  if (!request.error.empty() && !started_by_launcher()) {
+    complain(request.error);
+    return exit_bad_input;
+  }
+  const Environment environment(argc, argv);
+  const World world = mpi_world();
+  try {
+    return run(request, world);
+  } catch (const UsageError& error) {
+    if (world.rank == 0) complain(error.what());
+    return exit_bad_input;
+  } catch (const std::exception& error) {
+    complain("rank " + std::to_string(world.rank) + ": " + error.what() +
+             "; all ranks are aborted");
+    MPI_Abort(world.comm, exit_wrong);
+  }
+  return exit_wrong;
+}

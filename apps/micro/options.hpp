@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace fabricbench::micro {
+
+/// What the command line asks for.
+struct Options {
+  std::string benchmark;                  ///< first argument; also list, --help, --version
+  std::vector<std::int64_t> sizes_bytes;  ///< in the order in which they are measured
+  std::int64_t iterations = 1000;         ///< timed iterations for sizes up to 64 KiB
+  std::int64_t warmup = 100;              ///< dropped iterations for sizes up to 64 KiB
+  double time_limit_s = 0.0;              ///< per size; 0: none
+  bool check = false;                     ///< checked mode
+  bool any_given = false;                 ///< an option followed the benchmark's name
+};
+
+/// Parses the arguments after the program's name, each option as `--name value` or `--name=value`.
+/// Throws UsageError for an unknown option, a value that is missing, malformed or out of range, an
+/// option given twice, and for sizes above `largest_size_bytes`.
+[[nodiscard]] Options parse_options(std::span<const char* const> arguments,
+                                    std::int64_t largest_size_bytes);
+
+/// What --help prints after the list of benchmarks.
+[[nodiscard]] std::string_view options_help();
+
+}  // namespace fabricbench::micro

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <array>
+
+#include "micro/benchmark.hpp"
+#include "micro/usage_error.hpp"
+
+namespace fabricbench::micro {
+namespace {
+
+const Benchmark wireup{
+    .name = "wireup",
+    .summary = "MPI_Init and MPI_Finalize, no message: what wire-up moves on a transport",
+    .metric = ""};
+
+constexpr std::array<const Benchmark*, 2> all{&pingpong, &wireup};
+
+}  // namespace
+
+std::span<const Benchmark* const> benchmarks() {
+  return all;
+}
+
+const Benchmark& find_benchmark(std::string_view name) {
+  const auto* const found =
+      std::find_if(all.begin(), all.end(), [&](const Benchmark* b) { return b->name == name; });
+  if (found == all.end()) {
+    throw UsageError("\"" + std::string(name) +
+                     "\" is no benchmark of this program; `fabricbench-micro list` names them");
+  }
+  return **found;
+}
+
+}  // namespace fabricbench::micro

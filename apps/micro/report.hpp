@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <concepts>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace fabricbench::micro {
+
+/// Version or commit of this program.
+[[nodiscard]] std::string_view version();
+
+/// `value` in decimal digits with `decimals` places, whatever the locale.
+[[nodiscard]] std::string fixed(double value, int decimals);
+
+/// The output on stdout, collected in memory until flush(). Only an active report (rank 0's)
+/// prints.
+class Report {
+ public:
+  explicit Report(bool active) : active_(active) {}
+
+  /// #@key=value
+  void key(std::string_view name, std::string_view value);
+  void key(std::string_view name, std::integral auto value) { key(name, std::to_string(value)); }
+
+  /// The line that names the columns.
+  void columns();
+
+  /// One row per sample of `rank`; samples_ns (shape: samples) are divided by `values_per_run` and
+  /// printed in microseconds with three decimals.
+  struct Series {
+    std::string_view benchmark, case_name, metric;
+    std::int64_t msg_size_bytes;
+    int values_per_run;
+  };
+  void rows(const Series& series, int rank, std::span<const std::int64_t> samples_ns);
+
+  /// Writes what was collected, in one go.
+  void flush();
+
+  /// False after a write to stdout failed.
+  [[nodiscard]] bool written() const { return written_; }
+
+ private:
+  bool active_;
+  bool written_ = true;
+  std::string text_;
+};
+
+}  // namespace fabricbench::micro

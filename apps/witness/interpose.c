@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Interposed is what closes a socket or ends the process, nothing per message. Every function does
+// what it always did, with the errno that it always left. Signal- and thread-safe: fixed tables,
+// atomics, no allocation, no lock.
+#include <dirent.h>
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "witness.h"
+
+#define EXPORT __attribute__((visibility("default")))
+
+#ifndef SYS_close_range
+#define SYS_close_range 436  // the same on every architecture
+#endif
+#ifndef CLOSE_RANGE_CLOEXEC
+#define CLOSE_RANGE_CLOEXEC (1U << 2)
+#endif
+
+struct witness_process witness_process = {.rank = -1, .world_size = -1};
+
+// The next definitions in the search order; a null one, before the constructor, is replaced by the
+// bare system call.
+static struct {
+  int (*close)(int);
+  int (*shutdown)(int, int);
+  int (*dup2)(int, int);
+  int (*dup3)(int, int, int);
+  int (*close_range)(unsigned, unsigned, int);
+  void (*closefrom)(int);
+  void (*exit_now)(int);
+  void (*exit_now_c)(int);
+} next;
+
+static void find_next(void* pointer, const char* name) {
+  void* symbol = dlsym(RTLD_NEXT, name);
+  memcpy(pointer, &symbol,
+         sizeof symbol);  // ISO C has no conversion from an object pointer to a function pointer
+}
+
+// ---- sampling
+
+static bool identify(int fd, uint64_t* inode, unsigned* mode) {
+  struct statx wide;
+  struct stat plain;
+  // Without asking a file server: a close must not cost a round trip to it.
+  if (statx(fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_TYPE | STATX_INO, &wide) == 0) {
+    *inode = wide.stx_ino;
+    *mode = wide.stx_mode;
+    return true;
+  }
+  if (errno == EBADF || fstat(fd, &plain) != 0) return false;
+  *inode = plain.st_ino;
+  *mode = plain.st_mode;
+  return true;
+}
+
+void witness_sample(int fd, enum sample_reason reason) {
+  if (!witness_process.active || fd < 0) return;
+  int saved = errno;
+  uint64_t inode;
+  unsigned mode;
+  // In a vfork child the memory is the parent's, and the parent still has the socket.
+  if (identify(fd, &inode, &mode) && (S_ISSOCK(mode) || S_ISCHR(mode)) &&
+      witness_process.pid == (int)getpid()) {
+    if (S_ISSOCK(mode))
+      sockets_sample(fd, inode, reason);
+    else
+      traces_device(fd);
+  }
+  errno = saved;
+}
+
+static bool parse_number(const char* text, int64_t* number) {
+  *number = 0;
+  if (!text || !*text || strlen(text) > 9) return false;
+  for (; *text; text++) {
+    if (*text < '0' || *text > '9') return false;
+    *number = *number * 10 + (*text - '0');
+  }
+  return true;
+}
+
+struct kernel_dirent {  // linux_dirent64 of getdents64(2), which no header declares
+  uint64_t inode;
+  int64_t offset;
+  unsigned short length;
+  unsigned char type;
+  char name[];
+};
+
+void witness_sample_range(unsigned first, unsigned last, enum sample_reason reason) {
+  if (!witness_process.active) return;
+  int saved = errno;
+  int directory =
+      (int)syscall(SYS_openat, AT_FDCWD, "/proc/self/fd", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (directory < 0) {  // no descriptor left, or no /proc
+    struct rlimit limit = {0};
+    getrlimit(RLIMIT_NOFILE, &limit);
+    for (unsigned fd = first; fd <= last && fd < limit.rlim_cur && fd < 65536; fd++)
+      witness_sample((int)fd, reason);
+    errno = saved;
+    return;
+  }
+  _Alignas(struct kernel_dirent) char entries[2048];
+  long n;
+  while ((n = syscall(SYS_getdents64, directory, entries, sizeof entries)) > 0) {
+    for (long at = 0; at < n;) {
+      const struct kernel_dirent* entry = (const void*)(entries + at);
+      int64_t fd;
+      at += entry->length;
+      if (parse_number(entry->name, &fd) && fd >= first && fd <= last && fd != directory)
+        witness_sample((int)fd, reason);
+    }
+  }
+  syscall(SYS_close, directory);
+  errno = saved;
+}
+
+// ---- the process's life
+
+static void read_rank(void) {
+  static const char* const names[][2] = {
+      {"PMI_RANK", "PMI_SIZE"},
+      {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"},
+      {"PMIX_RANK", NULL},
+      {"SLURM_PROCID", "SLURM_NTASKS"},
+  };
+  for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+    int64_t number;
+    if (!parse_number(getenv(names[i][0]), &number)) continue;
+    witness_process.rank = number;
+    if (names[i][1] && parse_number(getenv(names[i][1]), &number))
+      witness_process.world_size = number;
+    return;
+  }
+}
+
+// The directory's absolute name, as the program may change its working directory; kept as a name,
+// as a descriptor would shift the program's.
+static bool read_directory(void) {
+  const char* name = getenv("FABRICBENCH_WITNESS_DIR");
+  if (!name || !*name) return false;
+  struct sink out = sink_in(witness_process.directory, sizeof witness_process.directory);
+  if (*name != '/') {
+    if (!getcwd(witness_process.directory, sizeof witness_process.directory)) return false;
+    out.used = strlen(witness_process.directory);
+    sink_char(&out, '/');
+  }
+  sink_string(&out, name);
+  return !out.failed;
+}
+
+static void in_fork_child(void) {
+  witness_process.forked = true;
+  witness_process.pid = (int)getpid();
+  sockets_forget();
+  traces_forget();
+  witness_report_forget();
+}
+
+static void at_quick_end(void) {
+  witness_report("_exit");
+}
+
+__attribute__((constructor)) static void begin(void) {
+  int saved = errno;
+  find_next(&next.close, "close");
+  find_next(&next.shutdown, "shutdown");
+  find_next(&next.dup2, "dup2");
+  find_next(&next.dup3, "dup3");
+  find_next(&next.close_range, "close_range");
+  find_next(&next.closefrom, "closefrom");
+  find_next(&next.exit_now, "_exit");
+  find_next(&next.exit_now_c, "_Exit");
+  if (read_directory()) {
+    read_rank();
+    witness_process.pid = (int)getpid();
+    pthread_atfork(NULL, NULL, in_fork_child);
+    at_quick_exit(at_quick_end);  // registered first, so it runs last
+    witness_process.active = true;
+  }
+  errno = saved;
+}
+
+__attribute__((destructor)) static void end(void) {
+  witness_report("exit");
+}
+
+// ---- interposed functions
+
+EXPORT int close(int fd) {
+  witness_sample(fd, SAMPLE_CLOSE);
+  return next.close ? next.close(fd) : (int)syscall(SYS_close, fd);
+}
+
+EXPORT int shutdown(int fd, int how) {
+  witness_sample(fd, SAMPLE_SHUTDOWN);
+  return next.shutdown ? next.shutdown(fd, how) : (int)syscall(SYS_shutdown, fd, how);
+}
+
+EXPORT int dup2(int old, int new) {
+  if (old != new) witness_sample(new, SAMPLE_CLOSE);
+  if (next.dup2) return next.dup2(old, new);
+  return old == new ? (fcntl(old, F_GETFD) < 0 ? -1 : new) : (int)syscall(SYS_dup3, old, new, 0);
+}
+
+EXPORT int dup3(int old, int new, int flags) {
+  if (old != new) witness_sample(new, SAMPLE_CLOSE);
+  return next.dup3 ? next.dup3(old, new, flags) : (int)syscall(SYS_dup3, old, new, flags);
+}
+
+EXPORT int close_range(unsigned first, unsigned last, int flags) {
+  if (!((unsigned)flags & CLOSE_RANGE_CLOEXEC)) witness_sample_range(first, last, SAMPLE_CLOSE);
+  return next.close_range ? next.close_range(first, last, flags)
+                          : (int)syscall(SYS_close_range, first, last, flags);
+}
+
+EXPORT void closefrom(int first) {
+  unsigned from = first > 0 ? (unsigned)first : 0;
+  witness_sample_range(from, ~0U, SAMPLE_CLOSE);
+  if (next.closefrom)
+    next.closefrom(first);
+  else
+    syscall(SYS_close_range, from, ~0U, 0);
+}
+
+EXPORT _Noreturn void _exit(int status) {
+  witness_report("_exit");
+  if (next.exit_now) next.exit_now(status);
+  for (;;) syscall(SYS_exit_group, status);
+}
+
+EXPORT _Noreturn void _Exit(int status) {
+  witness_report("_exit");
+  if (next.exit_now_c) next.exit_now_c(status);
+  for (;;) syscall(SYS_exit_group, status);
+}

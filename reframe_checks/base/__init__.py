@@ -1,0 +1,5 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What all checks share: the lane they run on, the launch they record, the wire-up they are attested against."""
+
+from .benchmark import Benchmark as Benchmark
+from .sized import SizedBenchmark as SizedBenchmark

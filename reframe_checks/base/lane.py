@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The lane of a test case: its stack's launcher, paths and variables, or the gap where there is no stack."""
+
+import shlex
+from typing import Any
+
+import reframe as rfm
+from fabricbench.core.stacks import Installed
+from reframe.core.backends import getlauncher
+
+
+class LaneMixin(rfm.RegressionTestPlugin):
+    """Sets a test case up on its lane. Needs partitions and environments as fabricbench.core.site makes them."""
+
+    @property
+    def fabric_facts(self) -> dict[str, Any]:
+        """What the site says of the fabric."""
+        return self.current_partition.extras
+
+    @property
+    def stack_facts(self) -> dict[str, Any]:
+        """What the site says of the stack."""
+        return self.current_environ.extras
+
+    @property
+    def installed(self) -> Installed:
+        """The stack as set-up found it."""
+        return Installed.model_validate(self.stack_facts["installed"])
+
+    def lane_gap(self) -> tuple[str, str] | None:
+        """Why this lane cannot run here, and the cure; None where it can."""
+        if self.stack_facts["missing"]:
+            return self.stack_facts["missing"], self.stack_facts["cure"]
+        transport = self.fabric_facts["transport"]
+        if transport not in self.stack_facts["variables"]:
+            name = self.stack_facts["stack"]
+            return f"no settings for {name} on {transport}", f"add them to {name} in site/stacks.py"
+        return None
+
+    def lane_variables(self) -> dict[str, str]:
+        """The variables of the lane: the stack's for the transport, then the site's, which win."""
+        return {
+            **self.stack_facts["variables"][self.fabric_facts["transport"]],
+            **self.fabric_facts["site_variables"],
+        }
+
+    def enter_lane(self) -> None:
+        """Point launcher, paths and variables at the stack. Values never reach the shell unquoted."""
+        installed = self.installed
+        self.job.launcher = getlauncher(self.stack_facts["launcher"])()
+        self.env_vars = {name: shlex.quote(value) for name, value in self.lane_variables().items()}
+        self.env_vars["PATH"] = f"{shlex.quote(installed.prefix + '/bin')}:$PATH"
+        if installed.library_path:
+            paths = ":".join(shlex.quote(path) for path in installed.library_path)
+            self.env_vars["LD_LIBRARY_PATH"] = f"{paths}${{LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}}"

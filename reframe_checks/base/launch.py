@@ -1,0 +1,209 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A launch: its facts before the start, the launch wrapper and the witness around it, its record as the sanity."""
+
+import itertools
+import os
+import shlex
+import shutil
+from collections.abc import Iterator
+from functools import cache
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import reframe as rfm
+import reframe.utility.sanity as sn
+from fabricbench.core.campaign import finished_launches, open_single, write_json
+from fabricbench.core.launch import Expected, Gap, Launch, WireUp, canonical_case
+from fabricbench.core.metrics import METRICS
+from fabricbench.core.record import Record
+from fabricbench.parsers.campaign import write_cache
+from fabricbench.parsers.collect import collect
+from reframe.core.builtins import run_after, run_before, sanity_function, variable
+
+from .lane import LaneMixin
+
+_positions = itertools.count()
+
+
+@cache
+def _finished(campaign: str, block: int) -> dict[str, str]:
+    return finished_launches(Path(campaign), block)
+
+
+class LaunchTest(LaneMixin, rfm.RunOnlyRegressionTest):
+    """The base of every check: what runs comes from the leaf, everything else is here.
+
+    A leaf names ``tool``, ``benchmark``, ``program``, ``arguments`` and ``expected``.
+    """
+
+    valid_systems = ["+fabric"]
+    valid_prog_environs = ["+mpi"]
+    sourcesdir = None
+    tool = variable(str, loggable=True)
+    benchmark = variable(str, loggable=True)
+    mode = variable(str, value="timed", loggable=True)
+    ranks = variable(int, value=2, loggable=True)
+    limit_seconds = variable(float, value=60.0)
+    case: dict[str, Any] = {}
+
+    def program(self) -> str:
+        """Path of the executable."""
+        raise NotImplementedError
+
+    def arguments(self) -> list[str]:
+        """Its arguments, unquoted."""
+        raise NotImplementedError
+
+    def expected(self) -> Iterator[Expected]:
+        """The rows that the launch must yield."""
+        return iter(())
+
+    def benchmark_gap(self) -> tuple[str, str] | None:
+        """Why this benchmark cannot run on a lane that can, and the cure."""
+        return None
+
+    def wireup_facts(self) -> WireUp | None:
+        """The lane's wire-up, which attestation subtracts."""
+        return None
+
+    @property
+    def message_class(self) -> str | None:
+        """Small or large, where the benchmark tells them apart."""
+        return getattr(self, "messages", None)
+
+    @property
+    def launch_id(self) -> str:
+        """What this launch is within its campaign, however often it is tried."""
+        session = self.fabric_facts["session"]
+        lane = f"{self.stack_facts['stack']}@{self.fabric_facts['fabric']}"
+        parts = [self.tool, self.benchmark, self.message_class or "", canonical_case(self.case), f"np={self.ranks}"]
+        return f"b{session['block']:03d} {lane} " + " ".join(part for part in parts if part)
+
+    @run_after("setup")
+    def prepare(self) -> None:
+        """Leave a gap, leave what is finished alone, or set the launch up."""
+        gap = self.lane_gap() or self.benchmark_gap()
+        if gap is not None:
+            self._leave_gap(*gap)
+        session = self.fabric_facts["session"]
+        done = _finished(session["campaign"], session["block"])
+        if self.launch_id in done:
+            self.adopt(done[self.launch_id])
+        self.num_tasks = self.ranks
+        self.enter_lane()
+
+    def adopt(self, directory: str) -> None:
+        """This launch was finished in an earlier session: it is not repeated."""
+        shutil.rmtree(self.stagedir, ignore_errors=True)
+        self.skip(f"finished earlier in {directory}")
+
+    @run_before("run")
+    def compose(self) -> None:
+        """What the job script runs."""
+        self.wrap()
+
+    def wrap(self) -> None:
+        """The wrapper around the launcher, the witness in front of the program: never the other way round."""
+        local = self.current_partition.scheduler.registered_name == "local"
+        self.job.launcher.modifier = shlex.quote(f"{self.installed.apps}/bin/fabricbench-launch")
+        self.job.launcher.modifier_options = [
+            *("--dir", shlex.quote(self.stagedir), "--limit", f"{self.limit_seconds:g}"),
+            *("--lock", shlex.quote(self.fabric_facts["lock"])),
+            *(("--watch", str(os.getpid())) if local else ()),
+            "--",
+        ]
+        self.time_limit = f"{int(self.limit_seconds) + 3600}s"
+        self.executable = "env"
+        self.executable_opts = [shlex.quote(word) for word in self._command()]
+        if not self.is_dry_run():
+            write_json(Path(self.stagedir) / "launch.json", self._facts().model_dump(mode="json"))
+
+    @sanity_function
+    def came_back_attested(self) -> Any:
+        """Every trap in one place: exit status, complete output, world size, attestation."""
+        record = self.record()
+        lane = f"{self.stack_facts['stack']}@{self.fabric_facts['fabric']}"
+        return sn.assert_true(record.state == "ok", msg=f"{lane}: {record.state}: {record.reason}")
+
+    @run_before("performance")
+    def show_metrics(self) -> None:
+        """The first and the last size of every metric; the campaign's table has them all."""
+        ends: dict[tuple[str, str], list[Any]] = {}
+        for row in self.record().rows:
+            ends.setdefault((row.benchmark, row.metric), []).append(row)
+        for (benchmark, name), rows in ends.items():
+            for row in {id(row): row for row in (rows[0], rows[-1])}.values():
+                size = "" if row.msg_size_bytes is None else f"_{row.msg_size_bytes}B"
+                make = sn.make_performance_function(sn.defer(row.value), METRICS[name].unit)
+                self.perf_variables[f"{benchmark}_{name}{size}"] = make
+
+    def record(self) -> Record:
+        """The record of this launch, derived once and left beside its facts."""
+        if (record := getattr(self, "_record", None)) is None:
+            directory = Path(self.stagedir)
+            record = collect(directory, directory.relative_to(Path(self.campaign) / "launches").as_posix())
+            write_cache(directory, record)
+            self._record = record
+        return record
+
+    @property
+    def campaign(self) -> str:
+        """The campaign's directory."""
+        return str(self.fabric_facts["session"]["campaign"])
+
+    def _command(self) -> list[str]:
+        witness = f"{self.installed.apps}/lib/libfabricbench_witness.so"
+        expect = f"FABRICBENCH_EXPECT_RANKS={self.ranks}"
+        preload = [f"LD_PRELOAD={witness}", f"FABRICBENCH_WITNESS_DIR={self.stagedir}", expect]
+        return [*preload, self.program(), *self.arguments()]
+
+    def _facts(self) -> Launch:
+        session = self.fabric_facts["session"]
+        open_single(Path(self.campaign), self.current_system.name, session["tier"], session["seed"])
+        return Launch(
+            id=self.launch_id,
+            block=session["block"],
+            position=next(_positions),
+            system=self.current_system.name,
+            fabric=self.fabric_facts["fabric"],
+            transport=self.fabric_facts["transport"],
+            stack=self.stack_facts["stack"],
+            tool=self.tool,
+            benchmark=self.benchmark,
+            messages=self.message_class,
+            case=self.case,
+            ranks=self.ranks,
+            nodes=1,
+            mode=self.mode,
+            argv=(self.program(), *self.arguments()),
+            environment=self.lane_variables(),
+            versions={
+                self.stack_facts["stack"]: self.installed.version,
+                "fabricbench": version("fabricbench"),
+                "reframe": version("reframe-hpc"),
+            },
+            limit_seconds=self.limit_seconds,
+            attestation=self.fabric_facts["attestation"],
+            wireup=self.wireup_facts(),
+            expected=tuple(self.expected()),
+        )
+
+    def _leave_gap(self, reason: str, cure: str) -> None:
+        if not self.is_dry_run():
+            session = self.fabric_facts["session"]
+            open_single(Path(self.campaign), self.current_system.name, session["tier"], session["seed"])
+            gap = Gap(
+                id=self.launch_id,
+                block=session["block"],
+                system=self.current_system.name,
+                fabric=self.fabric_facts["fabric"],
+                stack=self.stack_facts["stack"],
+                tool=self.tool,
+                benchmark=self.benchmark,
+                messages=self.message_class,
+                reason=reason,
+                cure=cure,
+            )
+            write_json(Path(self.stagedir) / "gap.json", gap.model_dump(mode="json"))
+        self.skip(f"{reason}; {cure}" if cure else reason)

@@ -1,0 +1,23 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Benchmarks over message sizes: small and large messages never share a launch, so that neither hides the other."""
+
+from reframe.core.builtins import parameter, variable
+
+from .benchmark import Benchmark
+
+LARGEST_SMALL_BYTES = 1024
+
+
+class SizedBenchmark(Benchmark):
+    """A benchmark with a launch from 0 B to 1 KiB and one from 2 KiB to ``largest_bytes``, doubling."""
+
+    messages = parameter(["small", "large"], loggable=True)
+    smallest_bytes = variable(int, value=1, loggable=True)
+    largest_bytes = variable(int, value=4 * 2**20, loggable=True)
+
+    def sizes(self) -> tuple[int, ...]:
+        """Message sizes of this launch, in bytes: powers of two, and 0."""
+        powers = [2**k for k in range(self.largest_bytes.bit_length())]
+        if self.messages == "small":
+            return (0, *(size for size in powers if self.smallest_bytes <= size <= LARGEST_SMALL_BYTES))
+        return tuple(size for size in powers if size > LARGEST_SMALL_BYTES)
