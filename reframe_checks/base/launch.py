@@ -13,10 +13,11 @@ from typing import Any
 
 import reframe as rfm
 import reframe.utility.sanity as sn
-from fabricbench.core.campaign import finished_launches, open_single, write_json
-from fabricbench.core.launch import Expected, Gap, Launch, WireUp, canonical_case
+from fabricbench.core.campaign import REQUIREMENTS, finished_launches, open_single, write_json
+from fabricbench.core.launch import Expected, Gap, Launch, WireUp, canonical_case, lane_name
 from fabricbench.core.metrics import METRICS
-from fabricbench.core.record import Record
+from fabricbench.core.record import Record, Row
+from fabricbench.core.requirements import AbsoluteBound, Requirements, absolute_bounds, load
 from fabricbench.parsers.campaign import write_cache
 from fabricbench.parsers.collect import collect
 from reframe.core.builtins import run_after, run_before, sanity_function, variable
@@ -24,6 +25,11 @@ from reframe.core.builtins import run_after, run_before, sanity_function, variab
 from .lane import LaneMixin
 
 _positions = itertools.count()
+
+
+@cache
+def _requirements(file: Path) -> Requirements:
+    return load(file)
 
 
 @cache
@@ -76,17 +82,19 @@ class LaunchTest(LaneMixin, rfm.RunOnlyRegressionTest):
     def launch_id(self) -> str:
         """What this launch is within its campaign, however often it is tried."""
         session = self.fabric_facts["session"]
-        lane = f"{self.stack_facts['stack']}@{self.fabric_facts['fabric']}"
+        lane = lane_name(self.stack_facts["stack"], self.fabric_facts["fabric"])
         parts = [self.tool, self.benchmark, self.message_class or "", canonical_case(self.case), f"np={self.ranks}"]
         return f"b{session['block']:03d} {lane} " + " ".join(part for part in parts if part)
 
     @run_after("setup")
     def prepare(self) -> None:
         """Leave a gap, leave what is finished alone, or set the launch up."""
+        session = self.fabric_facts["session"]
+        lane = lane_name(self.stack_facts["stack"], self.fabric_facts["fabric"])
+        self.skip_if(bool(session["lanes"]) and lane not in session["lanes"], "lane not chosen")
         gap = self.lane_gap() or self.benchmark_gap()
         if gap is not None:
             self._leave_gap(*gap)
-        session = self.fabric_facts["session"]
         done = _finished(session["campaign"], session["block"])
         if self.launch_id in done:
             self.adopt(done[self.launch_id])
@@ -123,7 +131,7 @@ class LaunchTest(LaneMixin, rfm.RunOnlyRegressionTest):
     def came_back_attested(self) -> Any:
         """Every trap in one place: exit status, complete output, world size, attestation."""
         record = self.record()
-        lane = f"{self.stack_facts['stack']}@{self.fabric_facts['fabric']}"
+        lane = lane_name(self.stack_facts["stack"], self.fabric_facts["fabric"])
         return sn.assert_true(record.state == "ok", msg=f"{lane}: {record.state}: {record.reason}")
 
     @run_before("performance")
@@ -137,6 +145,31 @@ class LaunchTest(LaneMixin, rfm.RunOnlyRegressionTest):
                 size = "" if row.msg_size_bytes is None else f"_{row.msg_size_bytes}B"
                 make = sn.make_performance_function(sn.defer(row.value), METRICS[name].unit)
                 self.perf_variables[f"{benchmark}_{name}{size}"] = make
+        self._refer_to_requirements()
+
+    def _refer_to_requirements(self) -> None:
+        """The site's absolute bounds as ReFrame's references: a plain ``reframe -r`` raises the alarm too."""
+        file = Path(self.fabric_facts["site"]) / REQUIREMENTS
+        if not file.exists():
+            return
+        lane = {"fabric": self.fabric_facts["fabric"], "stack": self.stack_facts["stack"]}
+        bounds = absolute_bounds(_requirements(file), tool=self.tool, **lane)
+        for row in self.record().rows:
+            for bound in bounds:
+                if (row.benchmark, row.metric) == (bound.benchmark, bound.metric) and bound.sizes.contains(
+                    row.msg_size_bytes
+                ):
+                    self._refer(row, bound)
+
+    def _refer(self, row: Row, bound: AbsoluteBound) -> None:
+        size = "" if row.msg_size_bytes is None else f"_{row.msg_size_bytes}B"
+        name = f"{row.benchmark}_{row.metric}{size}"
+        self.perf_variables[name] = sn.make_performance_function(sn.defer(row.value), bound.unit)
+        here = f"{self.current_system.name}:{self.current_partition.name}"
+        if bound.upper is not None:
+            self.reference[f"{here}:{name}"] = (bound.upper, None, 0.0, bound.unit)
+        elif bound.lower is not None:
+            self.reference[f"{here}:{name}"] = (bound.lower, 0.0, None, bound.unit)
 
     def record(self) -> Record:
         """The record of this launch, derived once and left beside its facts."""
@@ -160,7 +193,7 @@ class LaunchTest(LaneMixin, rfm.RunOnlyRegressionTest):
 
     def _facts(self) -> Launch:
         session = self.fabric_facts["session"]
-        open_single(Path(self.campaign), self.current_system.name, session["tier"], session["seed"])
+        open_single(Path(self.campaign), Path(self.fabric_facts["site"]), session["seed"])
         return Launch(
             id=self.launch_id,
             block=session["block"],
@@ -192,7 +225,7 @@ class LaunchTest(LaneMixin, rfm.RunOnlyRegressionTest):
     def _leave_gap(self, reason: str, cure: str) -> None:
         if not self.is_dry_run():
             session = self.fabric_facts["session"]
-            open_single(Path(self.campaign), self.current_system.name, session["tier"], session["seed"])
+            open_single(Path(self.campaign), Path(self.fabric_facts["site"]), session["seed"])
             gap = Gap(
                 id=self.launch_id,
                 block=session["block"],

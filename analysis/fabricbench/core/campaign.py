@@ -3,7 +3,9 @@
 
 import json
 import os
+import shutil
 import time
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +14,10 @@ from fabricbench.core.record import CampaignFacts
 
 FACTS = "campaign.json"
 LAUNCHES = "launches"
+REQUIREMENTS = "requirements.yaml"
+
+CANNOT_START = (126, 127)
+"""Exit statuses of a command that was not found or cannot be executed."""
 
 LOOKS = {"single": (1,), "quick": (6,), "standard": (8, 15, 30), "acceptance": (8, 15, 30)}
 """Numbers of blocks after which a tier looks at its data: decided before the first launch."""
@@ -33,23 +39,49 @@ def write_json(file: Path, value: Any) -> None:
         ) from None
 
 
-def create(path: Path, *, system: str, tier: str, seed: int, version: str) -> CampaignFacts:
-    """Make the campaign directory ``path``; its facts are never changed afterwards."""
+def create(
+    path: Path,
+    *,
+    site: Path,
+    tier: str,
+    seed: int,
+    lanes: tuple[str, ...] = (),
+    checks: tuple[str, ...] = (),
+) -> CampaignFacts:
+    """Make the campaign directory ``path`` for the system whose folder is ``site``.
+
+    Its facts are never changed afterwards; the site's requirements come along, so that a copy of the campaign
+    judges as the original does.
+    """
     facts = CampaignFacts.model_validate(
-        {"system": system, "tier": tier, "looks": LOOKS[tier], "seed": seed, "created": time.time(), "version": version}
+        {
+            **{"system": site.name, "tier": tier, "looks": LOOKS[tier], "seed": seed, "lanes": lanes, "checks": checks},
+            **{"created": time.time(), "version": version("fabricbench")},
+        }
     )
     try:
         (path / LAUNCHES).mkdir(parents=True, exist_ok=True)
+        if (site / REQUIREMENTS).exists():
+            shutil.copyfile(site / REQUIREMENTS, path / REQUIREMENTS)
     except OSError as error:
         raise BadInput(f"cannot be made: {error.strerror}", where=str(path)) from None
     write_json(path / FACTS, facts.model_dump(mode="json"))
     return facts
 
 
-def open_single(path: Path, system: str, tier: str, seed: int, version: str = "") -> None:
+def open_single(path: Path, site: Path, seed: int) -> None:
     """Make the campaign of a plain ``reframe -r``, unless it is there already."""
     if not (path / FACTS).exists():
-        create(path, system=system, tier=tier or "single", seed=seed, version=version)
+        create(path, site=site, tier="single", seed=seed)
+
+
+def came_back(directory: Path) -> bool:
+    """Whether the launch in ``directory`` came back. One whose command could not even be started did not."""
+    try:
+        end = json.loads((directory / "end").read_bytes())
+        return end["status"] not in CANNOT_START
+    except (OSError, ValueError, KeyError, TypeError):
+        return False
 
 
 def finished_launches(path: Path, block: int) -> dict[str, str]:
@@ -58,13 +90,14 @@ def finished_launches(path: Path, block: int) -> dict[str, str]:
     for file in sorted((path / LAUNCHES).glob("*/*/*/*/*/launch.json")):
         try:
             launch = json.loads(file.read_bytes())
-            end = json.loads((file.parent / "end").read_bytes())
-            if launch["mode"] == "wireup":
-                counts = end["status"] == 0 and not end["timed_out"]
-            else:
-                counts = launch["block"] == block
-            if counts:
+            wireup = launch["mode"] == "wireup"
+            if came_back(file.parent) and (_succeeded(file.parent) if wireup else launch["block"] == block):
                 found[launch["id"]] = str(file.parent)
         except (OSError, ValueError, KeyError, TypeError):
             continue
     return found
+
+
+def _succeeded(directory: Path) -> bool:
+    end = json.loads((directory / "end").read_bytes())
+    return end["status"] == 0 and not end["timed_out"]

@@ -91,7 +91,8 @@ class Campaign(Derived):
 
 class CampaignFacts(Derived):
     """``campaign.json``: what was decided when the campaign was made. ``looks`` are the block counts at which
-    verdicts may be drawn; ``alpha`` is spent over them."""
+    verdicts may be drawn; ``alpha`` is spent over them;
+    ``lanes`` and ``checks`` are those chosen, all where empty."""
 
     schema_version: Literal[1] = 1
     system: str
@@ -101,4 +102,5 @@ class CampaignFacts(Derived):
     seed: int
     created: float
     version: str = ""
-    requirements: str | None = None
+    lanes: tuple[str, ...] = ()
+    checks: tuple[str, ...] = ()

@@ -5,6 +5,7 @@ import os
 import random
 import time
 from dataclasses import asdict, dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any, get_args
 
@@ -19,6 +20,7 @@ CAMPAIGN = "FABRICBENCH_CAMPAIGN"
 BLOCK = "FABRICBENCH_BLOCK"
 SESSION = "FABRICBENCH_SESSION"
 SEED = "FABRICBENCH_SEED"
+LANES = "FABRICBENCH_LANES"
 
 
 def build_root() -> Path:
@@ -33,8 +35,8 @@ class Session:
     campaign: str
     block: int
     session: int
-    tier: str
     seed: int
+    lanes: tuple[str, ...]
 
     @property
     def stage(self) -> str:
@@ -42,19 +44,21 @@ class Session:
         return f"{self.campaign}/launches/b{self.block:03d}.s{self.session:02d}"
 
 
+@cache
 def session() -> Session:
-    """The session that the environment names, or a new campaign of a single block.
+    """The session that the environment names, or a new campaign of a single block; the same for all settings files.
 
     Seeds the order in which ReFrame's ``--exec-order=random`` runs the block.
     """
     campaign = os.environ.get(CAMPAIGN)
     block, number = _whole(BLOCK), _whole(SESSION)
     seed = _whole(SEED)
+    lanes = tuple(os.environ.get(LANES, "").split())
     random.seed(seed * 1_000_003 + block * 1009 + number)
     if campaign is None:
         stamp = time.strftime("%Y%m%dT%H%M%S") + f"-{os.getpid()}"
-        return Session(str(REPOSITORY / "campaigns" / stamp), 0, 0, "single", seed)
-    return Session(str(Path(campaign).resolve()), block, number, "", seed)
+        return Session(str(REPOSITORY / "campaigns" / stamp), 0, 0, seed, lanes)
+    return Session(str(Path(campaign).resolve()), block, number, seed, lanes)
 
 
 def fabric(

@@ -93,6 +93,8 @@ def traffic(reports: Iterable[Report]) -> Traffic | None:
     A connection seen from both ends counts once, with the larger count in each direction: a process that was
     killed reports nothing, its peer has the count.
     """
+    reports = list(reports)
+    seen_from = {end.peer: end.local for report in reports for end in report.sockets if end.peer}
     connections: dict[tuple[str, str, str], _Connection] = {}
     ranks = set()
     devices: set[str] = set()
@@ -106,8 +108,10 @@ def traffic(reports: Iterable[Report]) -> Traffic | None:
         maps += report.shared_maps.count
         dropped += report.dropped.sockets
         for end in report.sockets:
-            first, second = sorted((end.local, end.peer))
-            where = report.host if _is_loopback(end.peer) else ""
+            # A connection that was reset may have lost its peer's name; the other end still knows it.
+            peer = end.peer or seen_from.get(end.local, "?:0")
+            first, second = sorted((end.local, peer))
+            where = report.host if _is_loopback(peer) else ""
             connections.setdefault((where, first, second), _Connection()).add(end)
     if not ranks:
         return None
@@ -116,8 +120,8 @@ def traffic(reports: Iterable[Report]) -> Traffic | None:
     for (where, first, second), connection in sorted(connections.items()):
         bytes_, segs = connection.carried()
         total, segments = total + bytes_, segments + segs
-        peer = f"{where} (loopback)" if where else " - ".join(sorted({_address(first), _address(second)}))
-        by_peer[peer] = by_peer.get(peer, 0) + bytes_
+        between = f"{where} (loopback)" if where else " - ".join(sorted({_address(first), _address(second)}))
+        by_peer[between] = by_peer.get(between, 0) + bytes_
     return Traffic(
         reports=len(ranks),
         connections=len(connections),

@@ -9,6 +9,7 @@ said with the line that installs it. Everything can be interrupted and repeated:
 import hashlib
 import json
 import os
+import shlex
 import shutil
 import subprocess
 import sys
@@ -21,24 +22,49 @@ from fabricbench.core.site import REPOSITORY, build_root
 from fabricbench.core.stacks import STACK_FILE, Debian, Installed, Stack, read_installed
 from fabricbench.drive.commands import apt_install, is_root_on_debian, run_logged
 from fabricbench.drive.probe import probe
+from fabricbench.drive.system import settings_file, systems
 
 Say = Callable[[str], None]
 _TOOLCHAIN = ("g++", "gfortran", "make", "cmake")
 IMB = "IMB-MPI1"
 
 
-def set_up(stacks: Sequence[Stack], say: Say) -> list[str]:
+def set_up(stacks: Sequence[Stack], say: Say, *, again: bool = False, for_tests: bool = False) -> list[str]:
     """Set every stack up that can be; the problems of the others, one line each with the cure."""
     root = build_root()
     (root / "stacks").mkdir(parents=True, exist_ok=True)
     _toolchain(root / "setup.log", say)
+    if for_tests:
+        _for_tests(root / "setup.log", say)
     problems = []
     for stack in stacks:
         try:
+            if again:
+                (root / "stacks" / stack.name / STACK_FILE).unlink(missing_ok=True)
             _set_up_one(stack, root, say)
         except BadInput as error:
             problems.append(f"{stack.name}: {error}")
+    write_environment(root)
     return problems
+
+
+def write_environment(root: Path) -> Path:
+    """``env.sh``, to be sourced: after it ``reframe -c reframe_checks -r`` works as typed."""
+    programs = root / "bin"
+    programs.mkdir(exist_ok=True)
+    guard = programs / "reframe"
+    guard.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -m fabricbench.drive.reframe "$@"\n')
+    guard.chmod(0o755)
+    files = ":".join(str(settings_file(name)) for name in systems())
+    path = f"{programs}:{Path(sys.executable).parent}"
+    file = root / "env.sh"
+    file.write_text(
+        "# Written by set-up: source it.\n"
+        f'export PATH={shlex.quote(path)}:"$PATH"\n'
+        f"export RFM_CONFIG_FILES={shlex.quote(files)}\n"
+        'export RFM_SYSTEM="${RFM_SYSTEM:-local}"\n'
+    )
+    return file
 
 
 def _toolchain(log: Path, say: Say) -> None:
@@ -54,6 +80,13 @@ def _toolchain(log: Path, say: Say) -> None:
     if "cmake" in missing and not Path(sys.executable).with_name("cmake").exists():
         say("installing cmake from PyPI")
         run_logged([sys.executable, "-m", "pip", "install", "-q", "cmake>=3.22"], log, what="installing cmake")
+
+
+def _for_tests(log: Path, say: Say) -> None:
+    """A browser that opens the report. Without it that test skips and says so."""
+    if shutil.which("chromium") is None and is_root_on_debian():
+        say("installing Debian's chromium for the tests")
+        apt_install(["chromium"], log)
 
 
 def _set_up_one(stack: Stack, root: Path, say: Say) -> None:
@@ -156,6 +189,7 @@ def _build(home: Path, compilers: dict[str, str]) -> None:
         "MPI_CXX_COMPILER": compilers["mpicxx"],
         "MPIEXEC_EXECUTABLE": compilers["mpirun"],
         "CMAKE_INSTALL_PREFIX": str(home / "apps"),
+        "CMAKE_INSTALL_LIBDIR": "lib",
         "CMAKE_BUILD_TYPE": "Release",
     }
     tree = home / "build"

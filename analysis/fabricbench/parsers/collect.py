@@ -5,6 +5,7 @@ import hashlib
 import importlib
 import json
 import pkgutil
+from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -159,8 +160,8 @@ def _hosts(directory: Path) -> tuple[tuple[str, ...], float | None]:
 
 
 def digest(directory: Path) -> str:
-    """A hash over the names and contents of the facts in a launch directory."""
-    total = hashlib.sha256()
+    """A hash over the names and contents of the facts in a launch directory, and over the code that reads them."""
+    total = hashlib.sha256(_code_digest())
     names = ("launch.json", "begin", "end", "stdout", "stderr")
     paths = [directory / name for name in names] + sorted(directory.glob("witness.*.json"))
     for path in [*paths, *sorted(directory.glob("host.*"))]:
@@ -168,3 +169,12 @@ def digest(directory: Path) -> str:
             total.update(f"{path.name}\0{path.stat().st_size}\0".encode())
             total.update(path.read_bytes())
     return total.hexdigest()
+
+
+@cache
+def _code_digest() -> bytes:
+    total = hashlib.sha256()
+    for path in sorted(Path(parsers.__file__).parents[1].glob("*/*.py")):
+        if path.parent.name in ("core", "parsers"):
+            total.update(path.read_bytes())
+    return total.digest()

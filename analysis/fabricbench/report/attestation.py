@@ -107,7 +107,7 @@ def _group(lane: str, transport: str, messages: str, found: list[Attested]) -> A
         lane=lane,
         transport=transport,
         messages=messages or "any",
-        state=next((s for s in ("refuted", "unknown", "attested") if counts[s]), "unknown"),  # type: ignore[call-overload]
+        state=next((s for s in ("refuted", "unknown", "attested") if counts[s]), "unknown"),
         attested=counts["attested"],
         refuted=counts["refuted"],
         unknown=counts["unknown"],
@@ -130,7 +130,7 @@ def _wireup(seen: list[Attestation]) -> str:
     if not pairs:
         return "not measured"
     bytes_, segments = max(pairs)
-    return f"{amount(bytes_)} in {number(segments)} segments"
+    return f"{amount(bytes_)} in {number(segments)}"
 
 
 def _doubts(measured: list[Attested], launches: Launches) -> tuple[Doubt, ...]:

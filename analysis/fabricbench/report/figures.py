@@ -4,22 +4,25 @@
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import polars as pl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
-from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, MaxNLocator, NullLocator
+from matplotlib.ticker import FixedLocator, FuncFormatter, Locator, LogLocator, MaxNLocator, NullLocator
 
 from fabricbench.report import series, svg
 from fabricbench.report.series import Line, Panel, Point
 from fabricbench.report.style import Lane, Look, looks
-from fabricbench.report.words import clean, number, size_label
+from fabricbench.report.words import clean, number, size_label, tick
 
 SCALES = {"latency": "log", "latency_mean": "log", "time": "log", "ratio": "ratio"}
 """How a metric's axis runs; linear from 0 where nothing is said."""
 
 UNITS = {"us": "µs"}
+
+_STEPS = (0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5)
 
 _ZERO_GAP = 1.5
 """Size 0 stands this many doublings left of the smallest other size."""
@@ -48,8 +51,9 @@ class Sizes:
         """Sizes to label: powers of two, evenly apart, and 0 where it was measured."""
         low, high = math.ceil(math.log2(self.smallest)), math.floor(math.log2(self.largest))
         step = max(1, math.ceil((high - low + 1) / most))
-        powers = [2**k for k in range(low, high + 1, step)] or [self.smallest]
-        return [0, *powers[1:]] if self.zero and len(powers) > 2 else ([0] if self.zero else []) + powers
+        powers = [2**k for k in range(high, low - 1, -step)][::-1] or [self.smallest]
+        room = self.at(0) + 0.7 * step if self.zero else -math.inf
+        return [0] * self.zero + [size for size in powers if self.at(size) >= room]
 
 
 def panel_svg(panel: Panel, appearance: Mapping[Lane, Look], key: str, title: str) -> str:
@@ -81,12 +85,12 @@ def swatch_svg(look: Look, key: str) -> str:
         return svg.hidden(figure, key)
 
 
-def lane_curves_svg(table: pl.DataFrame) -> str:
-    """Latency and bandwidth of the ping-pong over message size, every lane, as one SVG file that stands alone.
+def lane_curves_svg(table: pl.DataFrame, confidence: float = 0.95) -> str:
+    """Latency and bandwidth of the ping-pong over message size, every lane, as an SVG file.
 
     Letters are outlines, so that the picture looks the same wherever it is shown.
     """
-    found, tool = series.pingpong(series.panels(table))
+    found, _tool = series.pingpong(series.panels(table, confidence))
     appearance = looks(series.lanes(table))
     with svg.drawing("lane-curves", outlines=True):
         figure = Figure(figsize=(10.6, 4.6))
@@ -103,7 +107,9 @@ def lane_curves_svg(table: pl.DataFrame) -> str:
         handles = [Line2D([], [], **_line_style(appearance[lane], 5)) for lane in drawn]
         names = ["\u200b" + clean(lane.name) for lane in drawn]
         if drawn:
-            figure.legend(handles, names, loc="upper left", ncols=min(6, len(drawn)), bbox_to_anchor=(0.04, 1.0))
+            figure.legend(
+                handles, names, loc="upper left", ncols=min(6, len(drawn)), bbox_to_anchor=(0.04, 1.0)
+            )
         return svg.standalone(figure, white=True)
 
 
@@ -116,46 +122,69 @@ def _panel(axes: Axes, panel: Panel, appearance: Mapping[Lane, Look], most_ticks
     _size_axis(axes, sizes, most_ticks)
     _value_axis(axes, [p for line in lines.values() for p in line], scale)
     unit = UNITS.get(panel.unit, panel.unit)
-    axes.set_ylabel("ratio" if scale == "ratio" else f"{clean(panel.metric).replace('_', ' ')} in {clean(unit)}")
+    axes.set_ylabel(
+        "ratio" if scale == "ratio" else f"{clean(panel.metric).replace('_', ' ')} in {clean(unit)}"
+    )
     axes.grid(True, axis="y")
     axes.set_axisbelow(True)
 
 
 def _drawable(line: Line, scale: str) -> Line:
     positive = scale in ("log", "ratio")
-    return tuple(p for p in line if p.size is not None and math.isfinite(p.estimate) and (p.estimate > 0 or not positive))
+    return tuple(
+        p
+        for p in line
+        if p.size is not None and math.isfinite(p.estimate) and (p.estimate > 0 or not positive)
+    )
 
 
-def _line_style(look: Look, size: float) -> dict[str, object]:
+def _line_style(look: Look, size: float) -> dict[str, Any]:
     return {
-        "color": look.colour, "marker": look.marker, "linestyle": look.dash, "linewidth": 1.4, "markersize": size,
-        "markeredgecolor": "white", "markeredgewidth": 0.5,
+        "color": look.colour, "marker": look.marker, "linestyle": look.dash, "linewidth": 1.4,
+        "markersize": size, "markeredgecolor": "white", "markeredgewidth": 0.5,
     }  # fmt: skip
 
 
 def _line(axes: Axes, line: Line, sizes: Sizes, look: Look) -> None:
-    """A lane's line: size 0 is joined to nothing, and where nothing is significant the line is pale."""
+    """A lane's line: size 0 is joined to nothing, and beside a point that is not significant the line is pale."""
     style = _line_style(look, 4.6)
     for part in ([p for p in line if p.size == 0], [p for p in line if p.size]):
-        x = [sizes.at(p.size or 0) for p in part]
-        banded = [(a, p) for a, p in zip(x, part, strict=True) if p.low is not None and p.high is not None]
-        if len(part) > 1:
-            axes.fill_between(
-                [a for a, _ in banded], [p.low for _, p in banded], [p.high for _, p in banded],
-                color=look.colour, alpha=0.16, linewidth=0,
-            )  # fmt: skip
-        elif banded:
-            axes.plot([x[0], x[0]], [banded[0][1].low, banded[0][1].high], color=look.colour, alpha=0.4, linewidth=3)
-        pale = any(p.weak for p in part)
-        axes.plot(x, [p.estimate for p in part], **(style | {"marker": "", "alpha": 0.45 if pale else 1}))
+        x, y = [sizes.at(p.size or 0) for p in part], [p.estimate for p in part]
+        _band(axes, x, part, look)
+        bare = style | {"marker": ""}
+        axes.plot(x, y, **(bare | {"alpha": 0.4 if any(p.weak for p in part) else 1}))
+        for start, end in _strong_runs(part):
+            axes.plot(x[start:end], y[start:end], **bare)
         for weak in (True, False):
-            chosen = [(a, p.estimate) for a, p in zip(x, part, strict=True) if p.weak is weak]
-            if chosen:
+            at = [i for i, p in enumerate(part) if p.weak is weak]
+            if at:
                 marks = style | {"linestyle": "none"} | (_weak(look) if weak else {})
-                axes.plot([a for a, _ in chosen], [b for _, b in chosen], **marks)
+                axes.plot([x[i] for i in at], [y[i] for i in at], **marks)
 
 
-def _weak(look: Look) -> dict[str, object]:
+def _band(axes: Axes, x: list[float], part: Sequence[Point], look: Look) -> None:
+    """The intervals: a band along the line, broken where a point has none; a bar for a point that stands alone."""
+    low = [p.estimate if p.low is None else p.low for p in part]
+    high = [p.estimate if p.high is None else p.high for p in part]
+    known = [p.low is not None and p.high is not None for p in part]
+    if len(part) > 1:
+        axes.fill_between(x, low, high, where=known, color=look.colour, alpha=0.16, linewidth=0)
+    elif any(known):
+        axes.plot([x[0], x[0]], [low[0], high[0]], color=look.colour, alpha=0.4, linewidth=3)
+
+
+def _strong_runs(part: Sequence[Point]) -> list[tuple[int, int]]:
+    """Runs of two or more neighbours that are significant, where some point is not; ends are exclusive."""
+    runs, start = [], 0
+    for end in range(len(part) + 1):
+        if end == len(part) or part[end].weak:
+            if end - start > 1 and end - start < len(part):
+                runs.append((start, end))
+            start = end + 1
+    return runs
+
+
+def _weak(look: Look) -> dict[str, Any]:
     return {"markerfacecolor": "white", "markeredgecolor": look.colour, "markeredgewidth": 0.9, "alpha": 0.55}
 
 
@@ -168,34 +197,44 @@ def _size_axis(axes: Axes, sizes: Sizes, most: int) -> None:
     axes.set_xticklabels([size_label(size) for size in ticks])
     axes.set_xlabel("message size")
     if sizes.zero:
-        axes.axvline(sizes.at(sizes.smallest) - _ZERO_GAP / 2, color="#d1d5db", linewidth=0.8, linestyle=(0, (1, 2)))
+        axes.axvline(
+            sizes.at(sizes.smallest) - _ZERO_GAP / 2, color="#d1d5db", linewidth=0.8, linestyle=(0, (1, 2))
+        )
 
 
 def _value_axis(axes: Axes, points: Sequence[Point], scale: str) -> None:
     values = [v for p in points for v in (p.estimate, p.low, p.high) if v is not None and math.isfinite(v)]
     positive = [v for v in values if v > 0]
+    axes.yaxis.set_minor_locator(NullLocator())
     if scale == "linear" or not positive:
         axes.set_ylim(0, max(values, default=0) * 1.06 or 1)
         axes.yaxis.set_major_locator(MaxNLocator(6))
     else:
         if scale == "ratio":
             axes.axhline(1, color="#374151", linewidth=1)
-            positive = [*positive, 0.9, 1.1]
+            positive = [*positive, 0.95, 1.05]
         low, high = min(positive), max(positive)
+        low, high = low / (high / low) ** 0.05 / 1.01, high * (high / low) ** 0.05 * 1.01
         axes.set_yscale("log")
-        axes.set_ylim(low / (high / low) ** 0.05 / 1.02, high * (high / low) ** 0.05 * 1.02)
-        _log_ticks(axes, math.log10(high / low))
-    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: number(value, 4).rstrip("0").rstrip(".") if value % 1 else number(value, 4)))
+        axes.set_ylim(low, high)
+        axes.yaxis.set_major_locator(_log_locator(low, high, scale))
+        axes.yaxis.set_minor_locator(NullLocator())
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: tick(value)))
 
 
-def _log_ticks(axes: Axes, decades: float) -> None:
-    """Ticks that are plain numbers at every span: decades, 1-2-5, or linear steps where it is short."""
-    axes.yaxis.set_minor_locator(NullLocator())
-    if decades < 0.5:
-        axes.yaxis.set_major_locator(MaxNLocator(5))
-    else:
-        subs = (1.0, 2.0, 5.0) if decades < 2.6 else (1.0,)
-        axes.yaxis.set_major_locator(LogLocator(base=10, subs=subs, numticks=12))
+def _log_locator(low: float, high: float, scale: str) -> Locator:
+    """Ticks that are plain numbers at every span: decades, 1-2-5, or equal steps where it is short.
+
+    Those of a ratio are counted from 1.
+    """
+    decades = math.log10(high / low)
+    if decades >= 0.9:
+        return LogLocator(base=10, subs=(1.0, 2.0, 5.0) if decades < 2.6 else (1.0,), numticks=12)
+    if scale != "ratio":
+        return MaxNLocator(5)
+    step = next(s for s in _STEPS if (high - low) / s <= 6)
+    below, above = math.floor((1 - low) / step), math.floor((high - 1) / step)
+    return FixedLocator([1 + k * step for k in range(-below, above + 1)])
 
 
 def _describe(panel: Panel) -> str:

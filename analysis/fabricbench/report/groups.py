@@ -80,7 +80,7 @@ def group(panels: Sequence[Panel], appearance: Mapping[Lane, Look], naming: Nami
     drawn = sorted({lane for panel in panels for lane in panel.lines})
     legend = tuple(
         LegendEntry(
-            Markup(figures.swatch_svg(appearance[lane], f"{naming.key}-legend-{i}")),  # noqa: S704
+            Markup(figures.swatch_svg(appearance[lane], f"{naming.key}-legend-{i}")),
             naming.line(lane),
         )
         for i, lane in enumerate(drawn)
@@ -88,7 +88,7 @@ def group(panels: Sequence[Panel], appearance: Mapping[Lane, Look], naming: Nami
     views = []
     for i, panel in enumerate(panels):
         key, caption = f"{naming.key}-{i}", naming.caption(panel)
-        picture = Markup(draw(panel, appearance, key, f"{naming.title}: {caption}"))  # noqa: S704
+        picture = Markup(draw(panel, appearance, key, f"{naming.title}: {caption}"))
         views.append(FigureView(key, picture, caption, numbers(panel, naming.line)))
     return Group(naming.key, naming.title, naming.note, legend, tuple(views), small)
 

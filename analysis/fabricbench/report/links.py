@@ -11,7 +11,7 @@ from fabricbench.report.words import slugs
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """``label`` is short (block.position), ``anchor`` is empty for a launch that the campaign does not have."""
+    """``label`` is short (block.position); ``anchor`` is empty for a launch that the campaign lacks."""
 
     label: str
     anchor: str

@@ -89,7 +89,13 @@ def troubles(records: Sequence[Record], launches: Launches) -> tuple[Trouble, ..
         if record.state in _TROUBLE:
             found[record.state, _what(record), record.reason].append(record)
     return tuple(
-        Trouble(state, STATE_SYMBOLS[state], what, reason.strip("\n") or "no reason was recorded", launches.links(group))
+        Trouble(
+            state,
+            STATE_SYMBOLS[state],
+            what,
+            reason.strip("\n") or "no reason was recorded",
+            launches.links(group),
+        )
         for (state, what, reason), group in sorted(found.items(), key=lambda item: item[0])
     )
 

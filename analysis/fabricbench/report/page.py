@@ -20,7 +20,7 @@ from fabricbench.report.links import Launches
 from fabricbench.report.provenance import provenance
 from fabricbench.report.style import looks
 from fabricbench.report.verdicts import unit, verdicts
-from fabricbench.report.words import clean, instant
+from fabricbench.report.words import clean, instant, percent
 from fabricbench.verdict.result import Judgement
 
 _TEMPLATES = resources.files("fabricbench.report") / "templates"
@@ -64,14 +64,21 @@ def report(
 def _figures(table: pl.DataFrame, alpha: float) -> dict[str, Any]:
     """The sections of drawings, by the names that the templates use."""
     appearance = looks(series.lanes(table))
-    found = series.panels(table)
+    found = series.panels(table, 1 - alpha)
     curves, tool = groups.curves(found, appearance)
     return {
         "curves": curves,
         "curves_tool": tool,
+        "confidence": percent(1 - alpha),
+        "least_blocks": series.least_blocks(1 - alpha),
         "collectives": groups.collectives(found, appearance),
         "single": [
-            (series.describe(p.facet), p.metric.replace("_", " "), unit(p.unit), groups.numbers(p, lambda lane: lane.name))
+            (
+                series.describe(p.facet),
+                p.metric.replace("_", " "),
+                unit(p.unit),
+                groups.numbers(p, lambda lane: lane.name),
+            )
             for p in series.unsized(found)
         ],
         "ratios": ratios(table, found, appearance, alpha),
@@ -82,7 +89,7 @@ def _figures(table: pl.DataFrame, alpha: float) -> dict[str, Any]:
 @cache
 def _inline(name: str) -> Markup:
     """A file of ours that stands inside the page as it is."""
-    return Markup((_TEMPLATES / name).read_text(encoding="utf-8"))  # noqa: S704
+    return Markup((_TEMPLATES / name).read_text(encoding="utf-8"))
 
 
 def _hash(script: str) -> str:

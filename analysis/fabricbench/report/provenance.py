@@ -101,7 +101,8 @@ def _facts(campaign: Campaign) -> Pairs:
         ("launches", str(len(campaign.records))),
         ("made", instant(facts.created)),
         ("fabricbench", facts.version or "no version was recorded"),
-        ("requirements", facts.requirements or "none"),
+        ("lanes chosen", ", ".join(facts.lanes) or "all"),
+        ("checks chosen", ", ".join(facts.checks) or "all"),
     )
 
 
@@ -149,7 +150,11 @@ def _benchmarks(started: list[tuple[Launch, Record]], launches: Launches) -> tup
     first: dict[str, dict[str, tuple[str, Record]]] = defaultdict(dict)
     for launch, record in started:
         mode = "" if launch.mode == "timed" else f", {launch.mode}"
-        name = f"{launch.tool} {launch.benchmark}" + (f", {launch.messages} messages" if launch.messages else "") + mode
+        name = (
+            f"{launch.tool} {launch.benchmark}"
+            + (f", {launch.messages} messages" if launch.messages else "")
+            + mode
+        )
         first[name].setdefault(launch.lane, (shlex.join(launch.argv), record))
     return tuple(BenchmarkView(name, _commands(first[name], launches)) for name in sorted(first))
 

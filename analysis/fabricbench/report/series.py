@@ -1,22 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0
 """From the long table to lines over message size: every point an estimate over launches."""
 
+import math
 from collections import defaultdict
 from dataclasses import dataclass
 
+import numpy as np
 import polars as pl
 
-from fabricbench.core.launch import lane_name
-from fabricbench.core.table import LANE, usable
+from fabricbench.core.metrics import METRICS
+from fabricbench.core.table import LANE
 from fabricbench.report.style import Lane
 from fabricbench.stats.interval import median_interval
+from fabricbench.verdict.series import all_series
 
 OWN = "micro"
 """The tool whose benchmarks are the project's own."""
 
 PINGPONG = "pingpong"
-
-Metric = str
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -32,7 +33,10 @@ class Facet:
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """An estimate at one message size; ``low`` and ``high`` are None where n launches give no interval."""
+    """An estimate at one message size; ``low`` and ``high`` are None where n blocks give no interval.
+
+    ``weak`` marks a ratio that is not significantly other than 1.
+    """
 
     size: int | None
     estimate: float
@@ -55,31 +59,35 @@ class Panel:
     lines: dict[Lane, Line]
 
 
-def panels(table: pl.DataFrame, confidence: float = 0.95) -> list[Panel]:
-    """Every facet and metric of the usable rows, in order, sizes ascending.
+def panels(table: pl.DataFrame, confidence: float) -> list[Panel]:
+    """Every facet and metric of the usable values, in order, sizes ascending.
 
-    The interval of a point is that of the median over launches; it is wider than ``confidence`` says or, where
-    too few launches were made, less certain: its bounds are then left out.
+    A point is the median over blocks of what ``verdict.series`` gives per block: the same numbers as judged.
     """
-    points: dict[tuple[Facet, str, str], dict[Lane, list[Point]]] = defaultdict(lambda: defaultdict(list))
-    keys = ["tool", "benchmark", "case", "ranks", "nodes", "metric", "unit", *LANE, "msg_size_bytes"]
-    rows = usable(table).group_by(keys).agg(pl.col("value").sort()).sort(keys, nulls_last=False)
-    for tool, benchmark, case, ranks, nodes, metric, unit, stack, fabric, variant, size, values in rows.iter_rows():
-        facet = Facet(tool, benchmark, case, ranks, nodes)
-        point = estimate(values, size, confidence)
-        points[facet, metric, unit][Lane(stack, fabric, variant)].append(point)
+    points: dict[tuple[Facet, str], dict[Lane, list[Point]]] = defaultdict(lambda: defaultdict(list))
+    for key, found in all_series(table).items():
+        values = list(found.medians().values())
+        if values:
+            facet = Facet(key.tool, key.benchmark, key.case, key.ranks, key.nodes)
+            lane = Lane(key.stack, key.fabric, key.variant)
+            points[facet, key.metric][lane].append(estimate(values, key.msg_size_bytes, confidence))
     return [
-        Panel(facet, metric, unit, {lane: tuple(line) for lane, line in lanes.items()})
-        for (facet, metric, unit), lanes in points.items()
+        Panel(facet, name, METRICS[name].unit, {lane: tuple(line) for lane, line in sorted(lines.items())})
+        for (facet, name), lines in sorted(points.items(), key=lambda item: item[0])
     ]
 
 
-def estimate(values: list[float], size: int | None, confidence: float = 0.95) -> Point:
-    """The median over launches at one size, with its interval where the launches are enough for ``confidence``."""
+def estimate(values: list[float], size: int | None, confidence: float) -> Point:
+    """The median of values at one size, with its interval where they are enough for ``confidence``."""
     found = median_interval(values, confidence)
-    enough = len(values) > 1 and found.confidence is not None and found.confidence >= confidence
+    enough = found.confidence is not None and found.confidence >= confidence * (1 - 1e-9)
     low, high = (found.low, found.high) if enough else (None, None)
-    return Point(size, found.estimate, low, high, len(values))
+    return Point(size, float(np.median(values)), low, high, len(values))
+
+
+def least_blocks(confidence: float) -> int:
+    """How many values the interval of a median needs: the least n whose 1 - 2^(1 - n) is ``confidence``."""
+    return max(2, math.ceil(1 - math.log2(1 - confidence) - 1e-9))
 
 
 def lanes(table: pl.DataFrame) -> list[Lane]:
@@ -88,7 +96,7 @@ def lanes(table: pl.DataFrame) -> list[Lane]:
 
 
 def pingpong(found: list[Panel]) -> tuple[list[Panel], str]:
-    """Latency and bandwidth panels of the ping-pong, of the project's own tool before others, and the tool's name."""
+    """Latency and bandwidth panels of the ping-pong, of the own tool before others, and its name."""
     candidates = [p for p in found if p.facet.benchmark == PINGPONG and p.metric in ("latency", "bandwidth")]
     tools = sorted({p.facet.tool for p in candidates}, key=lambda tool: (tool != OWN, tool))
     if not tools:
@@ -126,11 +134,6 @@ def describe(facet: Facet, *, tool: bool = True) -> str:
     nodes = f"{facet.nodes} {'node' if facet.nodes == 1 else 'nodes'}"
     name = f"{facet.tool} {facet.benchmark}" if tool else facet.benchmark
     return f"{name}{' ' + facet.case if facet.case else ''}, {ranks} on {nodes}"
-
-
-def lane_of(row: dict[str, str]) -> str:
-    """The name of a table row's lane."""
-    return lane_name(row["stack"], row["fabric"], row["variant"])
 
 
 def _sized(panel: Panel) -> bool:

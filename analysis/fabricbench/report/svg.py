@@ -6,6 +6,7 @@ import re
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 from xml.etree import ElementTree
 
 import matplotlib
@@ -49,7 +50,8 @@ def drawing(salt: str, outlines: bool = False) -> Iterator[None]:
         warnings.filterwarnings("ignore", message="Glyph .* missing")
         matplotlib.rcdefaults()
         kind = "path" if outlines else "none"
-        matplotlib.rcParams.update(_PARAMETERS | {"svg.hashsalt": salt, "svg.fonttype": kind})
+        settings: Any = _PARAMETERS | {"svg.hashsalt": salt, "svg.fonttype": kind}
+        matplotlib.rcParams.update(settings)
         yield
 
 
@@ -64,8 +66,8 @@ def standalone(figure: Figure, white: bool = False) -> str:
 def inline(figure: Figure, key: str, title: str, description: str) -> str:
     """The figure as an ``svg`` element named ``title`` and described for who cannot see it.
 
-    Ids that nothing refers to are dropped and the others begin with ``key``, so that figures on one page never
-    share one. Coordinates keep two decimals of 1/72 inch.
+    Ids that nothing refers to are dropped and the others begin with ``key``, so that figures on one page
+    never share one. Coordinates keep two decimals of 1/72 inch.
     """
     root = _tree(figure, key)
     root.attrib |= {"role": "img", "aria-labelledby": f"{key}-title {key}-desc"}
@@ -90,7 +92,7 @@ def _tree(figure: Figure, key: str) -> ElementTree.Element:
     used = _references(root)
     for element in root.iter():
         element.tag = element.tag.rpartition("}")[2]
-        element.attrib = {name: value for name, value in _attributes(element, key, used)}
+        element.attrib = dict(_attributes(element, key, used))
     root.attrib = {"viewBox": root.attrib["viewBox"]}
     return root
 

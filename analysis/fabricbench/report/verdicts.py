@@ -6,8 +6,15 @@ from dataclasses import dataclass
 
 from fabricbench.report.links import Launches, Link
 from fabricbench.report.words import (
-    MISSING, enumerate_words, interval, number, percent, plural, size_label, slugs,
-)  # fmt: skip
+    MISSING,
+    enumerate_words,
+    interval,
+    number,
+    percent,
+    plural,
+    size_label,
+    slugs,
+)
 from fabricbench.verdict.result import Cell, Judgement, Verdict
 
 SYMBOLS: dict[Verdict, str] = {"PASS": "✓", "FAIL": "✗", "INCONCLUSIVE": "?", "INVALID": "⊘"}
@@ -192,7 +199,9 @@ def unit(name: str) -> str:
 
 def _counts(cells: list[Cell] | tuple[Cell, ...]) -> tuple[Count, ...]:
     found = Counter(cell.verdict for cell in cells)
-    return tuple(Count(v, SYMBOLS[v], found[v]) for v in ("PASS", "FAIL", "INCONCLUSIVE", "INVALID") if found[v])
+    return tuple(
+        Count(v, SYMBOLS[v], found[v]) for v in ("PASS", "FAIL", "INCONCLUSIVE", "INVALID") if found[v]
+    )
 
 
 def _worst(cells: list[Cell] | tuple[Cell, ...]) -> list[Cell]:

@@ -17,7 +17,7 @@ _ANSI = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 
 
 def clean(text: str) -> str:
-    """``text`` without terminal colours, and with whatever no document may hold (controls, lone surrogates) made visible."""
+    """``text`` without terminal colours; what no document may hold (controls, surrogates) is made visible."""
     return _CONTROL.sub(_visible, _ANSI.sub("", text.replace("\r\n", "\n")))
 
 
@@ -50,14 +50,20 @@ def number(value: float | None, digits: int = 4) -> str:
     """``value`` to so many significant digits, without an exponent where that can be read."""
     if value is None or not math.isfinite(value):
         return MISSING
-    if value == 0:
-        return "0"
+    if isinstance(value, int) or value == 0:
+        return f"{value:,.0f}".replace(",", NARROW)
     exponent = math.floor(math.log10(abs(value)))
     if not -5 <= exponent <= 9:
         return f"{value:.{digits - 1}e}"
     decimals = max(0, digits - 1 - exponent)
     text = f"{round(value, digits - 1 - exponent):,.{decimals}f}".replace(",", NARROW)
     return text.replace("-", "\u2212")
+
+
+def tick(value: float) -> str:
+    """A number on an axis: no more digits than it needs."""
+    text = number(value, 6)
+    return text.rstrip("0").rstrip(".") if "." in text and "e" not in text else text
 
 
 def interval(low: float | None, high: float | None, digits: int = 4) -> str:
@@ -68,11 +74,13 @@ def interval(low: float | None, high: float | None, digits: int = 4) -> str:
 
 
 def percent(share: float | None, digits: int = 3) -> str:
-    """A share as a percentage; a share just short of everything never reads as everything."""
+    """A share as a percentage; one just short of everything never reads as everything."""
     if share is None or not math.isfinite(share):
         return MISSING
     if 0.999 <= share < 1:
         return f"> 99.9{NARROW}%"
+    if 0 < share < 0.0001:
+        return f"< 0.01{NARROW}%"
     return f"{number(share * 100, digits)}{NARROW}%"
 
 

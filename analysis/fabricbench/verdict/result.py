@@ -4,6 +4,8 @@
 from dataclasses import dataclass
 from typing import Literal
 
+from fabricbench.verdict.series import CellKey
+
 Verdict = Literal["PASS", "FAIL", "INCONCLUSIVE", "INVALID"]
 
 EXIT_STATUS: dict[Verdict, int] = {"PASS": 0, "FAIL": 1, "INCONCLUSIVE": 3, "INVALID": 4}
@@ -15,10 +17,12 @@ class Cell:
     """One verdict.
 
     ``name`` is stable and unique ("shm-latency/mpich@shm/8"); ``estimate``, ``low``, ``high`` are in ``unit``
-    (ratios: unit "ratio"), None where nothing could be estimated; ``n`` is the number of launches, or of blocks
-    that pair two lanes; ``confidence`` is the interval's own coverage; ``p_value`` two-sided against the bound,
-    ``q_value`` after Benjamini-Hochberg over all cells; ``mde`` the smallest relative effect that n launches
-    would have shown with power 0.8; ``launches`` names the launches used.
+    (ratios: unit "ratio"), None where nothing could be estimated; ``n`` is the number of launches, or of
+    blocks that pair two lanes; ``confidence`` is the interval's own coverage; ``p_value`` two-sided against
+    the bound, over all planned looks; ``q_value`` after Benjamini-Hochberg over all cells that have one;
+    ``mde`` the smallest relative effect that n launches would have shown with power 0.8; ``launches`` names
+    the launches used. ``measured`` and ``reference`` are the table's cells behind it (numerator and
+    denominator).
     """
 
     name: str
@@ -43,6 +47,8 @@ class Cell:
     q_value: float | None
     mde: float | None
     launches: tuple[str, ...]
+    measured: CellKey | None = None
+    reference: CellKey | None = None
 
 
 @dataclass(frozen=True, slots=True)

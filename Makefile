@@ -1,0 +1,33 @@
+# SPDX-License-Identifier: Apache-2.0
+# make run    stacks, a campaign of six blocks, verdicts, a report
+# make test   every check that a change must pass
+# Both set up what they need, and set nothing up twice.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+.DEFAULT_GOAL := help
+.PHONY: help setup run test lint clean
+
+help:
+	@sed -n 's/^# make/make/p' Makefile
+
+$(VENV)/installed: pyproject.toml site/local/venv.sh
+	@sh site/local/venv.sh "$(PYTHON)" "$(VENV)"
+	@touch $@
+
+setup: $(VENV)/installed
+	@$(BIN)/fabricbench setup
+
+run: setup
+	@$(BIN)/fabricbench run --system local --tier quick --report
+
+lint: $(VENV)/installed
+	@sh tests/lint.sh "$(BIN)"
+
+test: setup lint
+	@$(BIN)/fabricbench setup --for-tests
+	@$(BIN)/python -m pytest -q
+
+clean:
+	rm -rf build $(VENV)

@@ -1,0 +1,306 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The command line. Exit status 2 is wrong use or bad input, everywhere."""
+
+import sys
+import time
+from pathlib import Path
+from typing import Annotated, Optional
+
+import polars as pl
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from fabricbench.core.campaign import LOOKS, REQUIREMENTS
+from fabricbench.core.errors import BadInput, nearest
+from fabricbench.core.record import Campaign, Record
+from fabricbench.core.requirements import Requirements, load
+from fabricbench.core.site import REPOSITORY, build_root
+from fabricbench.core.stacks import site_stacks
+from fabricbench.core.table import table as long_table
+from fabricbench.drive.doctor import examine, examine_site
+from fabricbench.drive.hosts import host_facts
+from fabricbench.drive.run import Plan, is_complete
+from fabricbench.drive.run import run as run_campaign
+from fabricbench.drive.setup import set_up
+from fabricbench.drive.system import SITE, choose, lanes, settings_file
+from fabricbench.parsers.campaign import read_campaign, read_facts
+from fabricbench.report.page import report as page
+from fabricbench.verdict.compare import compare as compare_lanes
+from fabricbench.verdict.explain import explain
+from fabricbench.verdict.judge import judge as judge_table
+from fabricbench.verdict.propose import propose as propose_requirements
+from fabricbench.verdict.result import Judgement
+
+app = typer.Typer(
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    help="Compares MPI stacks on interconnects, proves which transport carried the bytes, judges machines.",
+)
+
+CampaignPath = Annotated[Path, typer.Argument(help="the campaign's directory", show_default=False)]
+System = Annotated[str, typer.Option(help="a folder under site/")]
+NamedLanes = Annotated[Optional[list[str]], typer.Option("--lane", help="only this lane, stack@fabric; repeatable")]
+
+FORMATS = ("text", "csv", "json", "parquet")
+NOT_ALL_ATTESTED = 1
+
+
+def _say(text: str) -> None:
+    print(text, flush=True)
+
+
+@app.command()
+def setup(
+    stack: Annotated[Optional[list[str]], typer.Argument(help="only these stacks")] = None,
+    again: Annotated[bool, typer.Option("--again", help="even where it is set up already")] = False,
+    for_tests: Annotated[bool, typer.Option("--for-tests", help="also what only the tests need")] = False,
+) -> None:
+    """Find or install the stacks and build the benchmarks on each; repeat it as often as you like."""
+    known = site_stacks(SITE)
+    for name in stack or ():
+        if name not in known:
+            raise BadInput(f"unknown stack '{name}'", expected=nearest(name, known))
+    problems = set_up([known[name] for name in stack or known], _say, again=again, for_tests=for_tests)
+    for problem in problems:
+        print(f"fabricbench: not set up: {problem}", file=sys.stderr)
+    if len(problems) == len(stack or known):
+        raise BadInput("no stack could be set up")
+    _say(f"set up; for reframe and fabricbench as typed: source {build_root()}/env.sh")
+
+
+@app.command()
+def doctor(
+    system: System = "local",
+    site: Annotated[bool, typer.Option("--site", help="check the site's files instead of the lanes")] = False,
+    lane: NamedLanes = None,
+) -> None:
+    """Which lanes can run here, and for each that cannot, why and the cure."""
+    if site:
+        for line in examine_site(system):
+            _say(line)
+        return
+    shown = Table("lane", "state", "found, or why not", "cure", box=None, pad_edge=False)
+    ready = 0
+    for finding in examine(choose(lanes(system), lane or ())):
+        ready += finding.ready
+        shown.add_row(finding.lane, "ready" if finding.ready else "NOT READY", finding.detail, finding.cure)
+    _console().print(shown)
+    if not ready:
+        raise typer.Exit(1)
+
+
+@app.command()
+def run(
+    campaign: Annotated[Optional[Path], typer.Argument(help="directory; by default a new one, or the one that was interrupted")] = None,
+    system: System = "local",
+    tier: Annotated[str, typer.Option(help="quick: 6 blocks; standard, acceptance: looks at 8, 15, 30")] = "quick",
+    lane: NamedLanes = None,
+    check: Annotated[Optional[list[str]], typer.Option(help="only this check, by its class; repeatable")] = None,
+    seed: Annotated[Optional[int], typer.Option(min=0, help="of the order within blocks")] = None,
+    budget: Annotated[Optional[float], typer.Option(min=0, help="minutes of measuring")] = None,
+    report: Annotated[bool, typer.Option("--report", help="write the report when done")] = False,
+) -> None:  # fmt: skip
+    """A campaign: blocks until every requirement is decided or the budget is spent; resumes after a kill."""
+    if tier not in LOOKS:
+        raise BadInput(f"unknown tier '{tier}'", expected=nearest(tier, LOOKS))
+    settings_file(system)
+    chosen = tuple(item.name for item in choose(lanes(system), lane or ())) if lane else ()
+    path = campaign or _unfinished(system, tier) or _new_campaign(tier)
+    made = read_facts(path) if (path / "campaign.json").exists() else None
+    plan = Plan(
+        path=path,
+        system=system,
+        tier=made.tier if made else tier,
+        seed=seed if seed is not None else time.time_ns() % 2**31,
+        lanes=made.lanes if made and not lane else chosen,
+        checks=made.checks if made and not check else tuple(check or ()),
+        budget_seconds=None if budget is None else budget * 60,
+        decided=_decided,
+    )
+    run_campaign(plan)
+    found = read_campaign(path)
+    _print_judgement(_judgement(found, path, None))
+    if report:
+        (path / "report.html").write_text(_page(found, path))
+        _say(f"report: {path / 'report.html'}")
+    _finish(found)
+
+
+@app.command()
+def table(
+    campaign: CampaignPath,
+    format: Annotated[str, typer.Option("--format", "-f", help="text, csv, json or parquet")] = "text",
+    output: Annotated[Optional[Path], typer.Option("--output", "-o", help="a file instead of the output")] = None,
+) -> None:
+    """The long table, one row per value."""
+    if format not in FORMATS:
+        raise BadInput(f"unknown format '{format}'", expected=nearest(format, FORMATS))
+    _write(long_table(read_campaign(campaign).records), format, output)
+
+
+@app.command()
+def compare(
+    campaign: CampaignPath,
+    lane: Annotated[str, typer.Argument(help="stack@fabric")],
+    other: Annotated[str, typer.Argument(help="the lane that it is divided by")],
+    format: Annotated[str, typer.Option("--format", "-f", help="text, csv, json or parquet")] = "text",
+    output: Annotated[Optional[Path], typer.Option("--output", "-o", help="a file instead of the output")] = None,
+) -> None:
+    """One lane against another, paired by block, over the whole curve."""
+    if format not in FORMATS:
+        raise BadInput(f"unknown format '{format}'", expected=nearest(format, FORMATS))
+    _write(compare_lanes(long_table(read_campaign(campaign).records), lane, other), format, output)
+
+
+@app.command()
+def judge(
+    campaign: CampaignPath,
+    requirements: Annotated[Optional[Path], typer.Option(help="instead of the campaign's own")] = None,
+    cell: Annotated[Optional[str], typer.Option("--explain", help="the way from the launches to one cell")] = None,
+    propose: Annotated[bool, typer.Option("--propose", help="requirements that this campaign would meet")] = False,
+) -> None:
+    """Verdicts. Exit 0 all PASS, 1 a FAIL, 3 INCONCLUSIVE, 4 INVALID (1 before 4 before 3)."""
+    found = read_campaign(campaign)
+    frame = long_table(found.records)
+    if propose:
+        print(propose_requirements(frame), end="")
+        return
+    judgement = _judgement(found, campaign, requirements)
+    if judgement is None:
+        raise BadInput("no requirements", where=str(campaign), expected=f"{REQUIREMENTS}, or --requirements FILE")
+    if cell is not None:
+        print("\n".join(explain(cell, judgement, frame)))
+    else:
+        _print_judgement(judgement)
+    raise typer.Exit(judgement.exit_status)
+
+
+@app.command()
+def report(
+    campaign: CampaignPath,
+    output: Annotated[Optional[Path], typer.Option("--output", "-o", help="by default report.html in the campaign")] = None,
+    requirements: Annotated[Optional[Path], typer.Option(help="instead of the campaign's own")] = None,
+) -> None:  # fmt: skip
+    """One self-contained HTML file."""
+    found = read_campaign(campaign)
+    file = output or campaign / "report.html"
+    try:
+        file.write_text(_page(found, campaign, requirements))
+    except OSError as error:
+        raise BadInput(f"cannot be written: {error.strerror}", where=str(file)) from None
+    _say(str(file))
+
+
+def main() -> None:
+    """Entry point: every error that a user can mend is one line and exit status 2."""
+    try:
+        app()
+    except BadInput as error:
+        print(f"fabricbench: {error}", file=sys.stderr)
+        sys.exit(2)
+    except KeyboardInterrupt:
+        print("fabricbench: interrupted; the same command goes on from here", file=sys.stderr)
+        sys.exit(130)
+    except BrokenPipeError:
+        sys.exit(0)
+
+
+def _console() -> Console:
+    return Console(soft_wrap=True, highlight=False, markup=False)
+
+
+def _requirements(path: Path, given: Path | None) -> Requirements | None:
+    file = given or path / REQUIREMENTS
+    if given is None and not file.exists():
+        return None
+    return load(file)
+
+
+def _judgement(found: Campaign, path: Path, given: Path | None) -> Judgement | None:
+    requirements = _requirements(path, given)
+    return None if requirements is None else judge_table(long_table(found.records), requirements, found.facts)
+
+
+def _page(found: Campaign, path: Path, given: Path | None = None) -> str:
+    judgement = _judgement(found, path, given)
+    return page(found, long_table(found.records), judgement, hosts=host_facts(path))
+
+
+def _decided(path: Path) -> bool:
+    judgement = _judgement(read_campaign(path), path, None)
+    return judgement is not None and all(cell.verdict != "INCONCLUSIVE" for cell in judgement.cells)
+
+
+def _print_judgement(judgement: Judgement | None) -> None:
+    if judgement is None:
+        _say("no requirements, nothing is judged")
+        return
+    shown = Table("verdict", "cell", "bound", "estimate", "interval", "n", "reason", box=None, pad_edge=False)
+    for cell in judgement.cells:
+        unit = f" {cell.unit}" if cell.unit else ""
+        estimate = "" if cell.estimate is None else f"{cell.estimate:.4g}{unit}"
+        interval = "" if cell.low is None or cell.high is None else f"{cell.low:.4g} … {cell.high:.4g}"
+        shown.add_row(cell.verdict, cell.name, cell.bound, estimate, interval, str(cell.n), cell.reason)
+    _console().print(shown)
+    counts = {v: sum(cell.verdict == v for cell in judgement.cells) for v in ("PASS", "FAIL", "INCONCLUSIVE", "INVALID")}
+    _say(", ".join(f"{count} {verdict}" for verdict, count in counts.items()) + f"; {judgement.blocks} blocks")
+
+
+def _write(frame: pl.DataFrame, format: str, output: Path | None) -> None:
+    if format == "parquet" and output is None:
+        raise BadInput("parquet is not for a terminal", expected="--output FILE")
+    try:
+        if format == "parquet":
+            frame.write_parquet(output)
+            return
+        text = _text(frame, format)
+        if output is None:
+            print(text, end="")
+        else:
+            output.write_text(text)
+    except OSError as error:
+        raise BadInput(f"cannot be written: {error.strerror}", where=str(output)) from None
+
+
+def _text(frame: pl.DataFrame, format: str) -> str:
+    if format == "csv":
+        return frame.write_csv()
+    if format == "json":
+        return frame.write_json() + "\n"
+    with pl.Config(
+        tbl_rows=-1, tbl_cols=-1, tbl_width_chars=1000, fmt_str_lengths=200, tbl_hide_dataframe_shape=True,
+        tbl_hide_column_data_types=True, tbl_formatting="NOTHING",
+    ):  # fmt: skip
+        return f"{frame}\n"
+
+
+def _unfinished(system: str, tier: str) -> Path | None:
+    """The newest campaign of this system and tier that was interrupted."""
+    for path in sorted((REPOSITORY / "campaigns").glob(f"{tier}-*"), reverse=True):
+        if (path / "campaign.json").exists() and not is_complete(path):
+            facts = read_facts(path)
+            if (facts.system, facts.tier) == (system, tier):
+                return path
+    return None
+
+
+def _new_campaign(tier: str) -> Path:
+    return REPOSITORY / "campaigns" / f"{tier}-{time.strftime('%Y%m%dT%H%M%S')}"
+
+
+def _finish(found: Campaign) -> None:
+    """Exit 0 when every launch came back and was attested, whatever the verdicts."""
+    last: dict[str, Record] = {r.launch.id if r.launch else r.directory: r for r in found.records}
+    wrong = [record for record in last.values() if record.state != "ok"]
+    lanes_seen = sorted({r.launch.lane for r in last.values() if r.launch and r.state == "ok"})
+    _say(f"{len(last) - len(wrong)} of {len(last)} launches came back and were attested, on {' '.join(lanes_seen)}")
+    for record in wrong[:20]:
+        _say(f"{record.state}: {record.directory}: {record.reason}")
+    if wrong:
+        raise typer.Exit(NOT_ALL_ATTESTED)
+
+
+if __name__ == "__main__":
+    main()

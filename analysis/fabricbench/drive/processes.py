@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Processes of an earlier run: found by the mark in their environment, ended before anything new starts."""
+
+import ctypes
+import os
+import signal
+import time
+from pathlib import Path
+
+MARK = "FABRICBENCH_RUN"
+"""Every process that a run starts carries this variable; its value names the run."""
+
+_PR_SET_PDEATHSIG = 1
+
+
+def marked(run: str) -> list[int]:
+    """Process ids that carry the mark of ``run``; zombies are none."""
+    needle = f"{MARK}={run}".encode()
+    found = []
+    for entry in Path("/proc").iterdir():
+        if not entry.name.isdigit() or int(entry.name) == os.getpid():
+            continue
+        try:
+            if needle in (entry / "environ").read_bytes().split(b"\0"):
+                found.append(int(entry.name))
+        except OSError:
+            continue
+    return found
+
+
+def end_marked(run: str, patience_seconds: float = 10.0) -> int:
+    """End every process that carries the mark of ``run``; how many there were. Returns when none is left."""
+    ended: set[int] = set()
+    deadline = time.monotonic() + patience_seconds
+    while left := marked(run):
+        if time.monotonic() > deadline:
+            raise TimeoutError(f"processes of an earlier run do not end: {left}")
+        for pid in left:
+            try:
+                os.kill(pid, signal.SIGKILL)
+                ended.add(pid)
+            except ProcessLookupError:
+                continue
+        time.sleep(0.05)
+    return len(ended)
+
+
+def die_with_parent() -> None:
+    """For a child, before it executes: be killed when the parent dies, however that comes about."""
+    ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)

@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: Apache-2.0
+"""ReFrame, without its silent ways to run nothing: ``reframe`` of the sourced environment is this program.
+
+An import error in a check, an unknown host or a missing file leave ReFrame with "Ran 0/0 test case(s)" and exit
+status 0. Here that is an error.
+"""
+
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from fabricbench.core.site import REPOSITORY
+from fabricbench.drive.processes import die_with_parent
+
+NOTHING_RAN = 2
+_COLOUR = re.compile(r"\x1b\[[0-9;]*m")
+_SKIPPED_FILE = re.compile(r"WARNING: (skipping test file .*)")
+_RAN = re.compile(r"Ran (\d+)/(\d+) test case")
+_CASE = re.compile(r"^- \S.* /(?P<hash>[0-9a-f]{8}) @(?P<system>[\w-]+):(?P<fabric>[\w-]+)\+(?P<stack>[\w.-]+)$")
+_CLASS = re.compile(r"^- (\w+)")
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """How a session of ReFrame ended; ``problem`` names what it passed over in silence."""
+
+    status: int
+    problem: str
+    lines: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Case:
+    """A test case: its stage directory is ``fabric/stack/name``."""
+
+    name: str
+    fabric: str
+    stack: str
+
+
+def command() -> list[str]:
+    """How ReFrame itself is started."""
+    return [str(Path(sys.executable).with_name("reframe"))]
+
+
+def run(
+    arguments: Sequence[str],
+    environment: Mapping[str, str] | None = None,
+    show: Callable[[str], None] = lambda line: None,
+) -> Outcome:
+    """Run ReFrame; every line that it prints goes to ``show`` as it comes."""
+    process = subprocess.Popen(
+        [*command(), *arguments],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        errors="replace",
+        env={**os.environ, **(environment or {})},
+        preexec_fn=die_with_parent,
+    )
+    assert process.stdout is not None
+    lines = []
+    for line in process.stdout:
+        show(line)
+        lines.append(_COLOUR.sub("", line.rstrip("\n")))
+    status = process.wait()
+    return Outcome(status, problem(lines, arguments), tuple(lines))
+
+
+def problem(lines: Sequence[str], arguments: Sequence[str]) -> str:
+    """What ReFrame passed over in silence; empty where nothing was."""
+    for at, line in enumerate(lines):
+        if skipped := _SKIPPED_FILE.search(line):
+            return " ".join([skipped.group(1), *(more.strip("| ") for more in lines[at + 1 : at + 3])])
+    runs = {"-r", "--run", "--dry-run"} & set(arguments)
+    for line in lines if runs else ():
+        if (ran := _RAN.search(line)) and ran.group(2) == "0":
+            return "no test case was run: no check, system, fabric or stack matches what was asked for"
+    return ""
+
+
+def cases(lines: Sequence[str]) -> list[Case]:
+    """The test cases that ``reframe --list=C`` printed, without their fixtures."""
+    found = []
+    for line in lines:
+        if (case := _CASE.match(line)) and (name := _CLASS.match(line)):
+            found.append(Case(f"{name.group(1)}_{case['hash']}", case["fabric"], case["stack"]))
+    return sorted(found)
+
+
+def settings_environment(files: Sequence[Path], system: str) -> dict[str, str]:
+    """The variables that make ReFrame use these settings: without any, its launcher is ``local``."""
+    return {"RFM_CONFIG_FILES": ":".join(str(file) for file in files), "RFM_SYSTEM": system}
+
+
+def main() -> int:
+    """``reframe`` as users type it: the same arguments, output and exit status, but never silently nothing."""
+    arguments = sys.argv[1:]
+    colour = {"RFM_COLORIZE": "y"} if sys.stdout.isatty() else {}
+
+    def show(line: str) -> None:
+        sys.stdout.write(line)
+        sys.stdout.flush()
+
+    outcome = run(arguments, colour, show)
+    if outcome.status == 0 and outcome.problem:
+        print(f"fabricbench: {outcome.problem}", file=sys.stderr)
+        return NOTHING_RAN
+    return outcome.status
+
+
+def checks_directory() -> Path:
+    """Where the project's checks are."""
+    return REPOSITORY / "reframe_checks"
+
+
+if __name__ == "__main__":
+    sys.exit(main())

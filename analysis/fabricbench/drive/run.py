@@ -1,0 +1,269 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A campaign: blocks in recorded random order, resumed where it was killed, never two at once."""
+
+import fcntl
+import os
+import shutil
+import threading
+import uuid
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO
+
+from fabricbench.core.campaign import LAUNCHES, came_back, create, write_json
+from fabricbench.core.errors import BadInput, nearest
+from fabricbench.core.record import CampaignFacts
+from fabricbench.core.site import BLOCK, CAMPAIGN, LANES, SEED, SESSION
+from fabricbench.drive import reframe
+from fabricbench.drive.processes import MARK, end_marked
+from fabricbench.drive.progress import CampaignProgress
+from fabricbench.drive.system import Lane, lanes, settings_file
+from fabricbench.parsers.campaign import FACTS, read_facts
+
+COMPLETE = "complete.json"
+LEAST_FREE_BYTES = 32 * 2**20
+POLL_SECONDS = 0.2
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What a campaign is asked to be; ``decided`` tells after a look whether every verdict is drawn."""
+
+    path: Path
+    system: str
+    tier: str
+    seed: int
+    lanes: tuple[str, ...]
+    checks: tuple[str, ...]
+    budget_seconds: float | None
+    decided: Callable[[Path], bool]
+
+
+def run(plan: Plan) -> None:
+    """Bring the campaign at ``plan.path`` to its end, from nothing or from wherever it was left."""
+    with _held(plan.path) as lock:
+        _end_leftovers(plan.path, lock)
+        facts = _facts(plan)
+        mark = uuid.uuid4().hex
+        _write_mark(lock, mark)
+        ready = {lane.name for lane in _ready(plan)}
+        if not ready:
+            raise BadInput("no lane can run here", cure="fabricbench doctor says why")
+        cases = _cases(plan)
+        try:
+            _blocks(plan, facts, cases, ready, mark)
+        finally:
+            end_marked(mark)
+
+
+def is_complete(path: Path) -> bool:
+    """Whether the campaign came to its end."""
+    return (path / COMPLETE).exists()
+
+
+def _blocks(plan: Plan, facts: CampaignFacts, cases: list[reframe.Case], ready: set[str], mark: str) -> None:
+    last = max(facts.looks)
+    with CampaignProgress(plan.path / "run.log", last, len(cases)) as progress:
+        finished = sum(len(_done(plan, cases, block)) for block in range(last))
+        progress.start_from(finished)
+        if finished:
+            progress.say(f"resuming: {finished} launches are finished")
+        used = 0.0
+        for block in range(last):
+            _expect(plan, ready)
+            used += _block(plan, facts, cases, block, mark, progress)
+            if block + 1 in facts.looks[:-1] and plan.decided(plan.path):
+                progress.say(f"every requirement is decided after {block + 1} blocks")
+                break
+            if plan.budget_seconds is not None and used > plan.budget_seconds:
+                progress.say(f"the budget is spent after {block + 1} blocks")
+                break
+        write_json(plan.path / COMPLETE, {"blocks": block + 1})
+
+
+def _block(
+    plan: Plan, facts: CampaignFacts, cases: list[reframe.Case], block: int, mark: str, progress: CampaignProgress
+) -> float:
+    """Run what is missing of a block; the seconds that its launches took."""
+    done = _done(plan, cases, block)
+    if len(done) == len(cases):
+        return 0.0
+    number = len(list((plan.path / LAUNCHES).glob(f"b{block:03d}.s*")))
+    outcome, seconds = _session(plan, facts, block, number, mark, progress)
+    missing = [case for case in cases if case not in _done(plan, cases, block)]
+    if outcome.problem or missing:
+        raise BadInput(
+            _why_missing(plan, outcome, missing),
+            where=str(plan.path),
+            cure=f"what is finished is kept: fabricbench run {plan.path} goes on from there",
+        )
+    return seconds
+
+
+def _session(
+    plan: Plan, facts: CampaignFacts, block: int, number: int, mark: str, progress: CampaignProgress
+) -> tuple[reframe.Outcome, float]:
+    stage = plan.path.resolve() / LAUNCHES / f"b{block:03d}.s{number:02d}"
+    log = plan.path / "reframe" / f"session-{block:03d}.{number:02d}.log"
+    stage.mkdir(parents=True, exist_ok=True)
+    log.parent.mkdir(exist_ok=True)
+    environment = {
+        **reframe.settings_environment([settings_file(plan.system)], plan.system),
+        CAMPAIGN: str(plan.path.resolve()),
+        BLOCK: str(block),
+        SESSION: str(number),
+        SEED: str(facts.seed),
+        LANES: " ".join(plan.lanes),
+        MARK: mark,
+        "RFM_COLORIZE": "n",
+    }
+    result: list[reframe.Outcome] = []
+    with log.open("w") as stream:
+        arguments = [*_selection(plan), "-r", "--exec-order=random", "--exec-policy=serial"]
+        worker = threading.Thread(
+            target=lambda: result.append(reframe.run(arguments, environment, stream.write)), daemon=True
+        )
+        worker.start()
+        seconds = 0.0
+        while worker.is_alive():
+            worker.join(POLL_SECONDS)
+            seconds += POLL_SECONDS
+            progress.look(stage / plan.system, block)
+    progress.look(stage / plan.system, block)
+    if not result:
+        raise BadInput("ReFrame could not be started", where=str(log))
+    return result[0], seconds
+
+
+def _why_missing(plan: Plan, outcome: reframe.Outcome, missing: list[reframe.Case]) -> str:
+    _expect(plan, {f"{case.stack}@{case.fabric}" for case in missing} & {lane.name for lane in lanes(plan.system)})
+    free = shutil.disk_usage(plan.path).free
+    if free < LEAST_FREE_BYTES:
+        return f"the disk is full ({free // 2**20} MiB free), {len(missing)} launches of this block did not come back"
+    if outcome.problem:
+        return f"ReFrame: {outcome.problem}"
+    reasons = [line.strip() for line in outcome.lines if "Reason:" in line or "ERROR" in line]
+    named = ", ".join(f"{case.stack}@{case.fabric} {case.name}" for case in missing[:3])
+    why = f": {reasons[0]}" if reasons else ""
+    return f"{len(missing)} launches of this block did not come back ({named}){why}"
+
+
+def _expect(plan: Plan, ready: set[str]) -> None:
+    """A stack that vanishes half way ends the campaign with its name, not with a row of failures."""
+    gone = sorted(ready - {lane.name for lane in _ready(plan)})
+    if gone:
+        raise BadInput(
+            f"{', '.join(gone)} vanished: it was there when this run began",
+            where=str(plan.path),
+            cure="nothing is lost: set it up again (fabricbench setup) and repeat the command",
+        )
+
+
+def _ready(plan: Plan) -> list[Lane]:
+    return [
+        lane
+        for lane in lanes(plan.system)
+        if not lane.missing
+        and lane.installed is not None
+        and Path(lane.installed.prefix, "bin/mpirun").exists()
+        and Path(lane.installed.apps, "bin/fabricbench-launch").exists()
+        and (not plan.lanes or lane.name in plan.lanes)
+    ]
+
+
+def _cases(plan: Plan) -> list[reframe.Case]:
+    """What a block consists of, as ReFrame itself lists it: nothing that it would skip in silence goes unnoticed."""
+    environment = reframe.settings_environment([settings_file(plan.system)], plan.system)
+    outcome = reframe.run([*_selection(plan), "--list=C"], environment)
+    if outcome.problem or outcome.status:
+        lines = [line for line in outcome.lines if "ERROR" in line or "error" in line]
+        raise BadInput(f"ReFrame: {outcome.problem or ' '.join(lines[:2]) or 'it failed'}")
+    found = [
+        case for case in reframe.cases(outcome.lines) if not plan.lanes or f"{case.stack}@{case.fabric}" in plan.lanes
+    ]
+    if not found:
+        known = sorted({case.name.rpartition("_")[0] for case in reframe.cases(_all_lines(plan))})
+        raise BadInput("no check matches", expected=nearest(" ".join(plan.checks), known))
+    return found
+
+
+def _all_lines(plan: Plan) -> tuple[str, ...]:
+    environment = reframe.settings_environment([settings_file(plan.system)], plan.system)
+    return reframe.run(["-c", str(reframe.checks_directory()), "--list=C"], environment).lines
+
+
+def _selection(plan: Plan) -> list[str]:
+    named = [word for check in plan.checks for word in ("-n", f"^{check}")]
+    return ["-c", str(reframe.checks_directory()), *named]
+
+
+def _done(plan: Plan, cases: list[reframe.Case], block: int) -> set[reframe.Case]:
+    """The cases of a block that came back, or that are named gaps."""
+    done = set()
+    for case in cases:
+        pattern = f"b{block:03d}.s*/{plan.system}/{case.fabric}/{case.stack}/{case.name}"
+        for directory in (plan.path / LAUNCHES).glob(pattern):
+            if came_back(directory) or (directory / "gap.json").exists():
+                done.add(case)
+    return done
+
+
+def _facts(plan: Plan) -> CampaignFacts:
+    if not (plan.path / FACTS).exists():
+        return create(
+            plan.path,
+            site=settings_file(plan.system).parent,
+            tier=plan.tier,
+            seed=plan.seed,
+            lanes=plan.lanes,
+            checks=plan.checks,
+        )
+    facts = read_facts(plan.path)
+    asked = {"system": plan.system, "tier": plan.tier, "lanes": plan.lanes, "checks": plan.checks}
+    for key, value in asked.items():
+        if value != getattr(facts, key):
+            raise BadInput(
+                f"this campaign was made with {key} {getattr(facts, key)!r}, not {value!r}",
+                where=str(plan.path),
+                cure="name another directory",
+            )
+    return facts
+
+
+@contextmanager
+def _held(path: Path) -> Iterator[IO[str]]:
+    """The campaign's own lock: a second run on it is refused."""
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+        lock = (path / "lock").open("a+")
+    except OSError as error:
+        raise BadInput(f"cannot be written: {error.strerror}", where=str(path)) from None
+    with lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            raise BadInput(
+                "another run is working on this campaign", where=str(path), cure="wait for it, or end it first"
+            ) from None
+        yield lock
+
+
+def _end_leftovers(path: Path, lock: IO[str]) -> None:
+    """End what is left of a run that was killed; no one else can be running, the lock is ours."""
+    lock.seek(0)
+    earlier = lock.read().strip()
+    if earlier:
+        try:
+            end_marked(earlier)
+        except TimeoutError as error:
+            raise BadInput(str(error), where=str(path)) from None
+
+
+def _write_mark(lock: IO[str], mark: str) -> None:
+    lock.seek(0)
+    lock.truncate()
+    lock.write(mark + "\n")
+    lock.flush()
+    os.fsync(lock.fileno())

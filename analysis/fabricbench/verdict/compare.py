@@ -1,0 +1,198 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One lane against another, or one tool against another, over the whole curve.
+
+A comparison explores: it takes every block that there is and holds no bound. Verdicts are ``judge``'s.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import polars as pl
+
+from fabricbench.core.errors import BadInput, nearest
+from fabricbench.core.metrics import METRICS
+from fabricbench.stats.interval import median_interval
+from fabricbench.stats.multiple import q_values
+from fabricbench.stats.paired import PairedRatio, paired_ratio
+from fabricbench.stats.power import log_sigma, minimum_detectable_effect
+from fabricbench.stats.sign import sign_p
+from fabricbench.stats.spending import schedule
+from fabricbench.verdict.series import CellKey, Series, all_series, counterpart, order
+from fabricbench.verdict.words import percent
+
+SCHEMA = pl.Schema(
+    {
+        "a": pl.String,
+        "b": pl.String,
+        "lane": pl.String,
+        "tool": pl.String,
+        "benchmark": pl.String,
+        "case": pl.String,
+        "metric": pl.String,
+        "unit": pl.String,
+        "msg_size_bytes": pl.Int64,
+        "ranks": pl.Int64,
+        "nodes": pl.Int64,
+        "median_a": pl.Float64,
+        "median_b": pl.Float64,
+        "ratio": pl.Float64,
+        "low": pl.Float64,
+        "high": pl.Float64,
+        "confidence": pl.Float64,
+        "n": pl.Int64,
+        "p": pl.Float64,
+        "q": pl.Float64,
+        "mde": pl.Float64,
+        "finding": pl.String,
+    }
+)
+"""Columns of a comparison. ``a``, ``b`` name the sides; ``lane`` and the columns after it are side a's;
+``ratio`` is the median over blocks of a / b with its interval; ``n`` counts the blocks that have both."""
+
+
+_Row = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Alike:
+    """Two tools' values of the same estimator of the same quantity: (tool, benchmark, metric) each."""
+
+    own: tuple[str, str, str]
+    other: tuple[str, str, str]
+
+
+LIKE_AGAINST_LIKE = (
+    # Both are means over the launch's iterations. The own `latency` is a median, which IMB does not report;
+    # the own `bandwidth` comes from that median, IMB's from its mean.
+    Alike(("micro", "pingpong", "latency_mean"), ("imb", "pingpong", "latency")),
+)
+"""The only pairs of metrics that may be compared across tools."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Pair:
+    """Two cells to compare, under the names of their sides; None where a side was not measured."""
+
+    names: tuple[str, str]
+    a: CellKey | None
+    b: CellKey | None
+
+
+def compare(table: pl.DataFrame, lane_a: str, lane_b: str, alpha: float = 0.05) -> pl.DataFrame:
+    """Lane a against lane b, one row per tool, benchmark, metric, case and size; columns as in ``SCHEMA``.
+
+    Definition: ratio a / b paired by block with an order-statistics interval at 1 - ``alpha``; ``p`` of the
+    sign test against a ratio of 1; ``q`` by Benjamini-Hochberg over the rows with blocks enough to decide.
+    Assumptions: as ``stats.paired`` and ``stats.multiple``; one look, after the last block.
+    """
+    series = all_series(table)
+    lanes = {key.lane: (key.stack, key.fabric, key.variant) for key in series}
+    for lane in (lane_a, lane_b):
+        if lane not in lanes:
+            raise BadInput(f"unknown lane '{lane}'", expected=nearest(lane, lanes))
+    if lane_a == lane_b:
+        raise BadInput(f"lane '{lane_a}' against itself", expected="two lanes")
+    pairs = []
+    for key in series:
+        if key.lane == lane_a:
+            other = _on(key, lanes[lane_b])
+            pairs.append(_Pair((lane_a, lane_b), key, other if other in series else None))
+        elif key.lane == lane_b and _on(key, lanes[lane_a]) not in series:
+            pairs.append(_Pair((lane_a, lane_b), None, key))
+    return _compared(pairs, series, alpha)
+
+
+def compare_tools(table: pl.DataFrame, lane: str | None = None, alpha: float = 0.05) -> pl.DataFrame:
+    """The own tools against public ones on the same lane, like against like; columns as in ``SCHEMA``.
+
+    Definition: as ``compare``, with the pairs of ``LIKE_AGAINST_LIKE``; all lanes, or the one given.
+    """
+    series = all_series(table)
+    lanes = {key.lane for key in series}
+    if lane is not None and lane not in lanes:
+        raise BadInput(f"unknown lane '{lane}'", expected=nearest(lane, lanes))
+    pairs = []
+    for alike in LIKE_AGAINST_LIKE:
+        names = (f"{alike.own[0]} {alike.own[2]}", f"{alike.other[0]} {alike.other[2]}")
+        changes = dict(zip(("tool", "benchmark", "metric"), alike.other, strict=True))
+        for key in series:
+            if (key.tool, key.benchmark, key.metric) == alike.own and lane in (None, key.lane):
+                other = counterpart(key, changes, series)
+                pairs += [_Pair(names, key, other)] if other else []
+    return _compared(pairs, series, alpha)
+
+
+def _on(key: CellKey, lane: tuple[str, str, str]) -> CellKey:
+    return key._replace(stack=lane[0], fabric=lane[1], variant=lane[2])
+
+
+def _compared(pairs: Sequence[_Pair], series: Mapping[CellKey, Series], alpha: float) -> pl.DataFrame:
+    rows = [_row(pair, series, alpha) for pair in sorted(pairs, key=lambda pair: order(_shown(pair)))]
+    tested = [row for row in rows if row["p"] is not None]
+    for row, q in zip(tested, q_values([row["p"] for row in tested]), strict=True):
+        row["q"] = q
+        row["finding"] = _finding(row, alpha)
+    return pl.DataFrame(rows, schema=SCHEMA, orient="row")
+
+
+def _shown(pair: _Pair) -> CellKey:
+    key = pair.a or pair.b
+    if key is None:
+        raise ValueError("a pair has at least one side")
+    return key
+
+
+def _row(pair: _Pair, series: Mapping[CellKey, Series], alpha: float) -> _Row:
+    key = _shown(pair)
+    a, b = (None if one is None else series[one] for one in (pair.a, pair.b))
+    row: _Row = dict.fromkeys(SCHEMA)
+    columns = ("tool", "benchmark", "case", "metric", "msg_size_bytes", "ranks", "nodes")
+    row |= {column: getattr(key, column) for column in columns}
+    row |= {
+        "a": pair.names[0],
+        "b": pair.names[1],
+        "lane": key.lane,
+        "unit": METRICS[key.metric].unit,
+        "n": 0,
+    }
+    if a is None or b is None:
+        return row | {"finding": f"too few: {pair.names[0 if a is None else 1]} was not measured"}
+    found = paired_ratio(a.values(), b.values(), 1.0 - alpha)
+    row |= _estimates(found, a, b)
+    doubtful = [launch for one in (a, b) for launch, _ in one.doubtful]
+    n = len(found.ratios)
+    critical = schedule((n,), alpha).looks[0].critical if n else -1
+    if doubtful:
+        return row | {"finding": f"invalid: {len(doubtful)} launch(es) without proof of their transport"}
+    if critical < 0:
+        return row | {"finding": f"too few: {n} block(s) with both"}
+    sigma = log_sigma(found.ratios)
+    mde = None if sigma is None else minimum_detectable_effect(n, critical, sigma)
+    return row | {"p": sign_p(found.ratios, 1.0), "mde": mde}
+
+
+def _estimates(found: PairedRatio, a: Series, b: Series) -> _Row:
+    interval = found.interval
+    return {
+        "median_a": _median(a, found.blocks),
+        "median_b": _median(b, found.blocks),
+        "ratio": interval.estimate,
+        "low": interval.low,
+        "high": interval.high,
+        "confidence": interval.confidence,
+        "n": interval.n,
+    }
+
+
+def _median(series: Series, blocks: Sequence[int]) -> float | None:
+    medians = series.medians()
+    return median_interval([medians[block] for block in blocks], 0.0).estimate
+
+
+def _finding(row: _Row, alpha: float) -> str:
+    ratio, q, mde = row["ratio"], row["q"], row["mde"]
+    if isinstance(ratio, float) and isinstance(q, float) and q <= alpha * (1.0 + 1e-9):
+        return f"{row['a']} {'lower' if ratio < 1 else 'higher'} by {percent(abs(ratio - 1))}"
+    would = f" (would have shown {percent(mde)} or more)" if isinstance(mde, float) else ""
+    return f"no difference seen{would}"

@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The chain from the launches' values to a verdict, for anyone who wants to recompute it by hand."""
+
+from collections.abc import Mapping
+
+import polars as pl
+
+from fabricbench.core.errors import BadInput, nearest
+from fabricbench.core.metrics import METRICS
+from fabricbench.stats.spending import Schedule, schedule
+from fabricbench.verdict.estimate import sample
+from fabricbench.verdict.result import Cell, Judgement
+from fabricbench.verdict.series import CellKey, Series, all_series
+from fabricbench.verdict.words import number, percent
+
+
+def explain(name: str, judgement: Judgement, table: pl.DataFrame) -> list[str]:
+    """Lines of text: values by block and launch, order statistics, p, q, the bound and the verdict."""
+    cells = {cell.name: cell for cell in judgement.cells}
+    if name not in cells:
+        raise BadInput(f"unknown cell '{name}'", expected=nearest(name, cells))
+    cell = cells[name]
+    lines = [f"{cell.name}: {cell.verdict}", f"  {cell.text}", f"  bound: {_bound(cell)}"]
+    if cell.measured is not None:
+        series = all_series(table)
+        lines += ["", *_values(cell, series), *_left_out(cell, series)]
+        lines += ["", *_numbers(cell, judgement, series)]
+    return [*lines, "", f"  {cell.verdict}: {cell.reason}"]
+
+
+def _bound(cell: Cell) -> str:
+    what = f"{cell.tool} {cell.benchmark} {cell.metric} on {cell.lane}"
+    size = "" if cell.msg_size_bytes is None else f" at {cell.msg_size_bytes} bytes"
+    against = f", as a ratio to {cell.against}" if cell.against else ""
+    return f"{what}{size}{against}: {cell.bound}"
+
+
+def _sides(cell: Cell) -> tuple[CellKey, ...]:
+    return tuple(key for key in (cell.measured, cell.reference) if key is not None)
+
+
+def _values(cell: Cell, series: Mapping[CellKey, Series]) -> list[str]:
+    """Each value that was used, with its launch and block; then the ratios."""
+    lines, used = [], set(cell.launches)
+    for key in _sides(cell):
+        found, unit = series[key], METRICS[key.metric].unit
+        lines.append(f"  {key.tool} {key.benchmark} {key.metric} on {key.lane}, {unit}:")
+        for block, values in found.samples.items():
+            for launch, value in values:
+                later = "" if launch in used else "  (waits for the next look)"
+                lines.append(f"    block {block:3d}  {value:.6g}  {launch}{later}")
+    if cell.reference is not None and cell.measured is not None:
+        pairs = sample(series[cell.measured], series[cell.reference])
+        ratios = zip(pairs.blocks[: cell.n], pairs.values[: cell.n], strict=True)
+        lines.append("  ratio by block, the block's medians divided:")
+        lines += [f"    block {block:3d}  {ratio:.6g}" for block, ratio in ratios]
+    return lines
+
+
+def _left_out(cell: Cell, series: Mapping[CellKey, Series]) -> list[str]:
+    found = [series[key] for key in _sides(cell)]
+    out = [item for one in found for item in (*one.doubtful, *one.lost)]
+    return ["  launches that count against the cell:"] * bool(out) + [
+        f"    {name}: {state}" for name, state in out
+    ]
+
+
+def _numbers(cell: Cell, judgement: Judgement, series: Mapping[CellKey, Series]) -> list[str]:
+    """Order statistics, p, q and the smallest effect, each with what it was made of."""
+    if cell.n == 0 or cell.measured is None or cell.estimate is None:
+        return ["  nothing was estimated"]
+    plan = schedule(judgement.looks, judgement.alpha)
+    pairs = sample(series[cell.measured], None if cell.reference is None else series[cell.reference])
+    ordered = sorted(pairs.values[: cell.n])
+    lines = ["  in order: " + "  ".join(number(value) for value in ordered)]
+    lines.append(f"  median of {cell.n}: {number(cell.estimate)} {cell.unit}")
+    if cell.low is not None and cell.high is not None and cell.confidence is not None:
+        rank = ordered.index(cell.low) + 1
+        ends = f"values {rank} and {cell.n + 1 - rank} in order, {number(cell.low)} to {number(cell.high)}"
+        lines.append(f"  interval: {ends}, which hold the median with {cell.confidence:.1%}")
+    return lines + _tests(cell, judgement, plan)
+
+
+def _tests(cell: Cell, judgement: Judgement, plan: Schedule) -> list[str]:
+    lines = ["  " + line for line in str(plan).splitlines()]
+    if cell.p_value is None or cell.q_value is None:
+        return [*lines, "  not tested"]
+    together = sum(other.p_value is not None for other in judgement.cells)
+    lines.append(f"  sign test against the bound, over all planned looks: p = {cell.p_value:.4g}")
+    lines.append(
+        f"  Benjamini-Hochberg over {together} cell(s): q = {cell.q_value:.4g}, "
+        f"to decide at most {judgement.alpha:g}"
+    )
+    if cell.mde is not None:
+        lines.append(f"  smallest change that {cell.n} launches show with power 0.8: {percent(cell.mde)}")
+    return lines

@@ -1,0 +1,141 @@
+# SPDX-License-Identifier: Apache-2.0
+"""From the long table and the requirements to verdicts; docs/verdicts.md says what they mean."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import polars as pl
+
+from fabricbench.core.errors import BadInput
+from fabricbench.core.record import CampaignFacts
+from fabricbench.core.requirements import Requirements
+from fabricbench.stats.multiple import q_values
+from fabricbench.stats.spending import Schedule, schedule
+from fabricbench.verdict import words
+from fabricbench.verdict.estimate import Estimate, estimate, sample, side
+from fabricbench.verdict.result import EXIT_STATUS, Cell, Judgement, Verdict
+from fabricbench.verdict.series import CellKey, Series, all_series
+from fabricbench.verdict.targets import Target, targets
+
+_SLACK = 1.0 + 1e-9
+
+
+@dataclass(frozen=True, slots=True)
+class _Draft:
+    """A cell before the cells are seen together; ``invalid`` and ``missing`` are reasons, empty for none."""
+
+    target: Target
+    estimate: Estimate | None = None
+    launches: tuple[str, ...] = ()
+    invalid: str = ""
+    missing: str = ""
+
+    @property
+    def p(self) -> float | None:
+        """The p-value over all looks, None where the cell is not judged by it."""
+        return None if self.estimate is None or self.invalid else self.estimate.p
+
+
+def judge(table: pl.DataFrame, requirements: Requirements, facts: CampaignFacts) -> Judgement:
+    """Every requirement's cells, each with one verdict; pure, and the order of the rows does not matter.
+
+    Definition, per cell. INVALID: a launch of it, numerator or denominator, is refuted or unknown, or a block
+    gave no value, or a ratio is no number. Otherwise the values of the last completed look of ``facts.looks``
+    give an order-statistics interval at that look's level and a two-sided sign-test p-value over all looks;
+    Benjamini-Hochberg makes q-values of those of all cells. PASS: the interval lies wholly within the bounds
+    and q <= alpha. FAIL: it lies wholly beyond a bound and q <= alpha. INCONCLUSIVE: anything else.
+    Assumptions: blocks are independent; cells are independent or positively dependent.
+    Error: of all claims (PASS and FAIL together) an expected share of at most ``facts.alpha`` is wrong.
+    Source: see stats.interval, stats.spending, stats.multiple.
+    """
+    if not requirements.items:
+        raise BadInput("no requirements", where=requirements.path, expected="at least one requirement")
+    plan = schedule(facts.looks, facts.alpha)
+    series = all_series(table)
+    drafts = [_draft(target, series, plan) for item in requirements.items for target in targets(item, series)]
+    judged = [draft for draft in drafts if draft.p is not None]
+    q = q_values([draft.p for draft in judged if draft.p is not None])
+    by_name = {draft.target.name: value for draft, value in zip(judged, q, strict=True)}
+    cells = tuple(_cell(draft, by_name.get(draft.target.name), len(judged), plan) for draft in drafts)
+    blocks = table.filter(pl.col("mode") == "timed")["block"].n_unique()
+    return Judgement(cells, tuple(facts.looks), blocks, facts.alpha, exit_status(cells))
+
+
+def exit_status(cells: Sequence[Cell]) -> int:
+    """1 for any FAIL, else 4 for any INVALID, else 3 for any INCONCLUSIVE, else 0."""
+    found = {cell.verdict for cell in cells}
+    worst_first: tuple[Verdict, ...] = ("FAIL", "INVALID", "INCONCLUSIVE")
+    return next((EXIT_STATUS[verdict] for verdict in worst_first if verdict in found), EXIT_STATUS["PASS"])
+
+
+def _draft(target: Target, series: Mapping[CellKey, Series], plan: Schedule) -> _Draft:
+    item = target.requirement
+    if target.measured is None:
+        return _Draft(target, missing=target.missing)
+    measured = series[target.measured]
+    reference = None if target.reference is None else series[target.reference]
+    both = [measured] if reference is None else [measured, reference]
+    if invalid := words.invalid(both):
+        return _Draft(target, launches=_launches(both, measured.samples), invalid=invalid)
+    if target.missing:
+        return _Draft(target, launches=_launches(both, measured.samples), missing=target.missing)
+    found = sample(measured, reference)
+    launches = _launches(both, found.blocks)
+    if found.undefined:
+        return _Draft(target, launches=launches, invalid=words.undefined(found.undefined))
+    shown = estimate(found, (item.lower, item.upper), plan)
+    return _Draft(target, shown, _launches(both, shown.sample.blocks))
+
+
+def _launches(series: Sequence[Series], blocks: Sequence[int] | Mapping[int, object]) -> tuple[str, ...]:
+    """The launches behind these blocks, each once, in order."""
+    return tuple(dict.fromkeys(name for one in series for name in one.launches(blocks)))
+
+
+def _cell(draft: _Draft, q: float | None, judged: int, plan: Schedule) -> Cell:
+    target, shown = draft.target, draft.estimate
+    item = target.requirement
+    verdict, reason = _verdict(draft, q, judged, plan)
+    interval = None if shown is None else shown.interval
+    return Cell(
+        name=target.name,
+        requirement=item.id,
+        text=item.text,
+        lane=target.lane,
+        against=target.against,
+        tool=item.tool,
+        benchmark=item.benchmark,
+        metric=item.metric.name,
+        msg_size_bytes=target.msg_size_bytes,
+        verdict=verdict,
+        reason=reason,
+        bound=item.bound,
+        unit=item.unit,
+        estimate=None if interval is None else interval.estimate,
+        low=None if interval is None else interval.low,
+        high=None if interval is None else interval.high,
+        n=0 if interval is None else interval.n,
+        confidence=None if interval is None else interval.confidence,
+        p_value=draft.p,
+        q_value=q,
+        mde=None if shown is None else shown.mde,
+        launches=draft.launches,
+        measured=target.measured,
+        reference=target.reference,
+    )
+
+
+def _verdict(draft: _Draft, q: float | None, judged: int, plan: Schedule) -> tuple[Verdict, str]:
+    """The verdict and its reason in plain words."""
+    item = draft.target.requirement
+    if draft.invalid:
+        return "INVALID", draft.invalid
+    shown = draft.estimate
+    if shown is None:
+        return "INCONCLUSIVE", draft.missing
+    if q is None or shown.look is None:
+        return "INCONCLUSIVE", words.too_early(shown.available, plan)
+    kept = side(shown.interval, (item.lower, item.upper))
+    if kept and q <= plan.alpha * _SLACK and shown.look.critical >= 0:
+        return ("PASS" if kept > 0 else "FAIL"), words.decided(shown, item, kept)
+    return "INCONCLUSIVE", words.undecided(shown, item, kept, q, judged, plan)

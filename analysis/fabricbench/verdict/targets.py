@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which cells of a campaign a requirement is about, and what is missing for it."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from fabricbench.core.errors import BadInput
+from fabricbench.core.launch import lane_name
+from fabricbench.core.requirements import LANE_KEYS, MANY, Requirement
+from fabricbench.verdict.series import CellKey, Series, counterpart, order
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """One cell to judge: ``measured`` and, for a ratio, ``reference``; ``missing`` says what is not there."""
+
+    name: str
+    requirement: Requirement
+    lane: str
+    against: str | None
+    msg_size_bytes: int | None
+    measured: CellKey | None
+    reference: CellKey | None
+    missing: str = ""
+
+
+def targets(requirement: Requirement, series: Mapping[CellKey, Series]) -> tuple[Target, ...]:
+    """The requirement's cells, lane by lane and size by size; never none.
+
+    A listed size that a lane lacks, a named stack or fabric without any value, and a requirement that selects
+    nothing at all each give a target without ``measured``.
+    """
+    matched = [key for key in series if _selected(requirement, key)]
+    varying = _varying(matched)
+    chosen = sorted((key for key in matched if requirement.sizes.contains(key.msg_size_bytes)), key=order)
+    found = [_target(requirement, key, varying, series) for key in chosen]
+    found += [_absent_size(requirement, key, varying) for key in _without_size(requirement, matched)]
+    found += [_absent_name(requirement, column, name) for column, name in _unseen(requirement, matched)]
+    if not found:
+        found = [_absent_all(requirement)]
+    return tuple(found)
+
+
+def _selected(item: Requirement, key: CellKey) -> bool:
+    """Whether the cell is selected, its size aside; a cell is never compared with itself."""
+    columns = key._asdict()
+    same = (key.tool, key.benchmark, key.metric) == (item.tool, item.benchmark, item.metric.name)
+    named = all(columns[column] in names for column, names in item.many.items())
+    counted = all(columns[column] == count for column, count in item.counts.items())
+    itself = item.relative and all(columns[column] == value for column, value in item.relative_to.items())
+    return same and named and counted and not itself
+
+
+def _varying(matched: list[CellKey]) -> tuple[str, ...]:
+    """The columns beside lane and size that tell the requirement's cells apart, for their names."""
+    columns = ("system", "case", "ranks", "nodes")
+    return tuple(c for c in columns if len({getattr(key, c) for key in matched}) > 1)
+
+
+def _name(
+    item: Requirement, lane: str, key: CellKey | None, varying: tuple[str, ...], size: int | None
+) -> str:
+    more = [f"{column}={getattr(key, column)}".replace(" ", ",") for column in varying] if key else []
+    return "/".join([item.id, lane, *more, *([] if size is None else [str(size)])])
+
+
+def _target(
+    item: Requirement, key: CellKey, varying: tuple[str, ...], series: Mapping[CellKey, Series]
+) -> Target:
+    name = _name(item, key.lane, key, varying, key.msg_size_bytes)
+    if not item.relative:
+        return Target(name, item, key.lane, None, key.msg_size_bytes, key, None)
+    try:
+        other = counterpart(key, item.relative_to, series)
+    except BadInput as error:
+        where = item.where("relative_to")
+        raise BadInput(error.what, where=where, expected=error.expected) from None
+    against = against_words(item, key)
+    missing = "" if other else f"nothing measured to compare with: {against}"
+    return Target(name, item, key.lane, against, key.msg_size_bytes, key, other, missing)
+
+
+def against_words(item: Requirement, key: CellKey) -> str:
+    """The denominator in words: its lane, and whatever else differs."""
+    wanted = CellKey(**{**key._asdict(), **item.relative_to})
+    changed = [f"{c}={value}" for c, value in item.relative_to.items() if c in ("case", "ranks", "nodes")]
+    if {"tool", "benchmark", "metric"} & item.relative_to.keys():
+        changed.insert(0, f"{wanted.tool} {wanted.benchmark} {wanted.metric}")
+    return f"{wanted.lane} ({', '.join(changed)})" if changed else wanted.lane
+
+
+def _without_size(item: Requirement, matched: list[CellKey]) -> Iterator[CellKey]:
+    """Cells that should be there, for sizes that are asked for and were not measured."""
+    lanes: dict[CellKey, set[int | None]] = {}
+    for key in matched:
+        lanes.setdefault(key._replace(msg_size_bytes=None), set()).add(key.msg_size_bytes)
+    for lane in sorted(lanes, key=order):
+        sizes = lanes[lane]
+        if item.sizes.listed:
+            yield from (lane._replace(msg_size_bytes=s) for s in item.sizes.listed if s not in sizes)
+        elif not any(item.sizes.contains(size) for size in sizes):
+            yield lane
+
+
+def _absent_size(item: Requirement, key: CellKey, varying: tuple[str, ...]) -> Target:
+    size = key.msg_size_bytes
+    what = "in the range of sizes" if size is None else f"at {size} bytes"
+    against = against_words(item, key) if item.relative else None
+    missing = f"nothing measured {what} on {key.lane}"
+    return Target(
+        _name(item, key.lane, key, varying, size), item, key.lane, against, size, None, None, missing
+    )
+
+
+def _unseen(item: Requirement, matched: list[CellKey]) -> Iterator[tuple[str, str]]:
+    """Names that the requirement lists and no cell has, where other names of the list were measured."""
+    for column in MANY:
+        seen = {getattr(key, column) for key in matched}
+        yield from ((column, name) for name in item.many.get(column, ()) if seen and name not in seen)
+
+
+def _absent_name(item: Requirement, column: str, name: str) -> Target:
+    lane = _lane_words(item, {column: name})
+    tag = "" if column in LANE_KEYS else f"/{column}={name}".replace(" ", ",")
+    missing = f"nothing measured for {column} '{name}'"
+    return Target(f"{item.id}/{lane}{tag}", item, lane, None, None, None, None, missing)
+
+
+def _absent_all(item: Requirement) -> Target:
+    lane = _lane_words(item, {})
+    size = item.sizes.listed[0] if len(item.sizes.listed) == 1 else None
+    missing = f"nothing measured for it: {item.tool} {item.benchmark} {item.metric.name} on {lane}"
+    return Target(_name(item, lane, None, (), size), item, lane, None, size, None, None, missing)
+
+
+def _lane_words(item: Requirement, fixed: Mapping[str, str]) -> str:
+    """The lane as far as the requirement names it, ``*`` for any."""
+    stack, fabric, variant = (fixed.get(c) or "+".join(item.many.get(c, ("*",))) for c in LANE_KEYS)
+    return lane_name(stack, fabric, "" if variant == "*" else variant)

@@ -1,0 +1,32 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# The project's virtual environment: venv.sh PYTHON DIRECTORY
+set -eu
+python=$1
+venv=$2
+
+fail() {
+    echo "fabricbench: $1" >&2
+    exit 2
+}
+
+command -v "$python" >/dev/null || fail "no $python; install Python 3.11 or newer, on Debian: apt-get install python3"
+"$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' ||
+    fail "$("$python" --version) is too old; Python 3.11 or newer is needed: make run PYTHON=python3.12"
+
+if ! "$venv/bin/python" -c 'import pip' 2>/dev/null; then
+    rm -rf "$venv"
+    if ! "$python" -m venv "$venv" >/dev/null 2>&1; then
+        rm -rf "$venv"
+        if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
+            echo "installing Debian's python3-venv"
+            apt-get update -qq >/dev/null
+            DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends python3-venv >/dev/null
+            "$python" -m venv "$venv"
+        else
+            fail "$python cannot make a virtual environment; on Debian: apt-get install python3-venv"
+        fi
+    fi
+fi
+echo "installing the Python packages into $venv"
+"$venv/bin/python" -m pip install -q --disable-pip-version-check -e '.[dev]'

@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Order-statistics intervals and sign tests: exact values, and coverage on synthetic launches."""
+
+import numpy as np
+import pytest
+
+from fabricbench.stats.interval import interval_rank, median_interval
+from fabricbench.stats.paired import paired_ratio
+from fabricbench.stats.sign import sign_p, tail_p
+
+
+@pytest.mark.parametrize(
+    ("n", "rank", "coverage"),
+    [
+        (6, 1, 0.969),
+        (8, 1, 0.992),
+        (9, 2, 0.961),
+        (10, 2, 0.979),
+        (12, 3, 0.961),
+        (15, 4, 0.965),
+        (30, 10, 0.957),
+    ],
+)
+def test_ranks_and_coverage_of_95_percent(n: int, rank: int, coverage: float) -> None:
+    found = median_interval(range(n), 0.95)
+    assert (found.rank, found.low, found.high) == (rank, rank - 1, n - rank)
+    assert found.confidence == pytest.approx(coverage, abs=5e-4)
+
+
+@pytest.mark.parametrize(("n", "coverage"), [(2, 0.5), (3, 0.75), (5, 0.9375)])
+def test_too_few_launches_give_the_widest_with_its_own_coverage(n: int, coverage: float) -> None:
+    found = median_interval(range(n), 0.95)
+    assert (found.low, found.high, found.confidence) == (0, n - 1, coverage)
+
+
+def test_none_or_one_launch_has_no_interval() -> None:
+    assert median_interval([], 0.95).estimate is None
+    one = median_interval([3.0], 0.95)
+    assert (one.estimate, one.low, one.confidence, one.n) == (3.0, None, None, 1)
+    assert one.side(2.0) == 0
+
+
+@pytest.mark.parametrize("n", [6, 9, 15])
+def test_coverage_of_skewed_launches_is_what_it_says(n: int) -> None:
+    rng = np.random.default_rng(1)
+    launches = np.sort(1.0 + rng.lognormal(0.0, 1.0, (4000, n)), axis=1)
+    rank = interval_rank(n, 0.95)
+    covered = np.mean((launches[:, rank - 1] <= 2.0) & (launches[:, n - rank] >= 2.0))
+    said = median_interval(launches[0], 0.95).confidence
+    assert covered == pytest.approx(said, abs=3 * np.sqrt(0.05 * 0.95 / 4000))
+
+
+@pytest.mark.parametrize("n", [4, 7, 12])
+def test_an_interval_excludes_the_bound_exactly_when_the_sign_test_rejects(n: int) -> None:
+    rng = np.random.default_rng(2)
+    for _ in range(200):
+        values = rng.integers(0, 6, n).astype(float)
+        found = median_interval(values, 0.9)
+        assert found.confidence is not None
+        rejects = sign_p(values, 3.0) <= (1 - found.confidence) * (1 + 1e-9)
+        assert (found.side(3.0) != 0) == rejects
+
+
+def test_sign_test_by_hand_and_ties_against_the_effect() -> None:
+    assert sign_p([1, 2, 3, 4, 5, 6], 0.0) == pytest.approx(2 / 64)
+    assert sign_p([1, 2, 3, 4, 5, -6], 0.0) == pytest.approx(2 * 7 / 64)
+    assert sign_p([1, 2, 3, 4, 5, 0], 0.0) == sign_p([1, 2, 3, 4, 5, -6], 0.0)
+    assert sign_p([0, 0, 0], 0.0) == 1.0
+    assert sign_p([], 0.0) == 1.0
+    assert tail_p(5, -1) == 0.0
+
+
+def test_pairing_reduces_blocks_first_and_drops_what_lacks_a_side() -> None:
+    found = paired_ratio(
+        {0: [2.0, 4.0, 9.0], 1: [6.0], 2: [1.0], 4: [5.0]}, {0: [2.0], 1: [2.0], 3: [1.0], 4: [0.0]}, 0.95
+    )
+    assert found.blocks == (0, 1)
+    assert found.ratios == (2.0, 3.0)
+    assert found.interval.estimate == 2.5
+
+
+def test_pairing_removes_what_a_block_does_to_both() -> None:
+    rng = np.random.default_rng(4)
+    weather = np.exp(rng.normal(0.0, 0.5, 15))
+    found = paired_ratio(
+        {
+            i: [1.1 * w * e]
+            for i, (w, e) in enumerate(zip(weather, np.exp(rng.normal(0, 0.01, 15)), strict=True))
+        },
+        {i: [w] for i, w in enumerate(weather)},
+        0.95,
+    )
+    assert found.interval.low is not None
+    assert found.interval.high is not None
+    assert 1.08 < found.interval.low < 1.1 < found.interval.high < 1.12

@@ -1,0 +1,144 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Comparison of lanes and of tools, explanation and proposal."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from made_table import entry, facts, lane_rows, latencies, requirements, table_of
+
+from fabricbench.core.errors import BadInput
+from fabricbench.core.requirements import load
+from fabricbench.verdict.compare import LIKE_AGAINST_LIKE, compare, compare_tools
+from fabricbench.verdict.explain import explain
+from fabricbench.verdict.judge import judge
+from fabricbench.verdict.propose import propose
+
+FASTER = [8.0, 8.1, 8.2, 8.3, 8.4, 8.5]
+SLOWER = [12.0, 12.1, 12.2, 12.3, 12.4, 12.5]
+NOISY = [7.0, 9.0, 8.4, 8.1, 7.9, 8.9]
+
+
+def test_a_whole_curve_in_plain_words() -> None:
+    refuted = lane_rows("mpich@shm", FASTER, msg_size_bytes=256, state="refuted")
+    table = table_of(
+        *(lane_rows("mpich@shm", FASTER, msg_size_bytes=size) for size in (8, 16, 64, 128)),
+        *(lane_rows("mpich@tcp", SLOWER, msg_size_bytes=size) for size in (8, 16)),
+        lane_rows("mpich@tcp", [1.01 * v for v in reversed(FASTER)], msg_size_bytes=64),
+        lane_rows("mpich@tcp", {0: 1.0, 1: 1.0}, msg_size_bytes=128),
+        lane_rows("mpich@tcp", SLOWER, msg_size_bytes=256),
+        lane_rows("mpich@tcp", SLOWER, benchmark="barrier", tool="imb", metric="time", msg_size_bytes=None),
+        refuted,
+    )
+    found = compare(table.sample(fraction=1.0, shuffle=True, seed=1), "mpich@shm", "mpich@tcp")
+    assert found["msg_size_bytes"].to_list() == [8, 16, 64, 128, 256, None]
+    findings = found["finding"].to_list()
+    assert findings[5] == "too few: mpich@shm was not measured"
+    assert findings[0] == findings[1] == "mpich@shm lower by 33 %"
+    assert findings[2].startswith("no difference seen (would have shown ")
+    assert findings[3] == "too few: 2 block(s) with both"
+    assert findings[4].startswith("invalid: 6 launch(es)")
+    assert found["ratio"][0] == pytest.approx(0.6736, abs=1e-3)
+    assert found["q"][0] == pytest.approx(3 / 64)
+    with pytest.raises(BadInput, match="unknown lane 'mpich@tpc'; expected mpich@tcp"):
+        compare(table, "mpich@shm", "mpich@tpc")
+    with pytest.raises(BadInput, match="against itself"):
+        compare(table, "mpich@shm", "mpich@shm")
+
+
+def test_lanes_with_a_variant() -> None:
+    table = table_of(lane_rows("m@ib", SLOWER), lane_rows("m@ib:two-rails", FASTER))
+    assert compare(table, "m@ib:two-rails", "m@ib")["finding"].to_list() == ["m@ib:two-rails lower by 33 %"]
+
+
+def test_tools_are_compared_mean_against_mean() -> None:
+    rng = np.random.default_rng(9)
+    lanes = ("impi@tcp", "mpich@tcp")
+    table = table_of(
+        *(
+            lane_rows(lane, latencies(rng, 8, 10.0), metric="latency_mean", msg_size_bytes=s)
+            for lane in lanes
+            for s in (8, 16)
+        ),
+        *(
+            lane_rows(lane, latencies(rng, 8, 11.5), tool="imb", msg_size_bytes=s)
+            for lane in lanes
+            for s in (8, 16)
+        ),
+        *(lane_rows(lane, latencies(rng, 8, 1.0), msg_size_bytes=8) for lane in lanes),
+    )
+    found = compare_tools(table)
+    assert found["lane"].to_list() == ["impi@tcp"] * 2 + ["mpich@tcp"] * 2
+    assert set(found["a"]) == {"micro latency_mean"}
+    assert found["ratio"].to_list() == pytest.approx([0.87] * 4, rel=0.05)
+    assert compare_tools(table, "mpich@tcp").height == 2
+    assert compare_tools(table_of(lane_rows("a@b", FASTER))).height == 0
+    with pytest.raises(BadInput, match="unknown lane"):
+        compare_tools(table, "openmpi@tcp")
+    assert all("latency" in pair.own[2] for pair in LIKE_AGAINST_LIKE)
+
+
+def test_explanation_follows_the_chain_from_the_launches(tmp_path: Path) -> None:
+    table = table_of(
+        lane_rows("mpich@shm", [*FASTER, 8.6]),
+        lane_rows("mpich@tcp", [*SLOWER, 12.6]),
+        lane_rows("impi@tcp", {0: None}, state="failed"),
+    )
+    wanted = requirements(
+        tmp_path,
+        entry("pair", "at_most: 0.7", "fabric: tcp", fabric="shm"),
+        entry("i", stack="impi"),
+        entry("ib", fabric="ib"),
+    )
+    found = judge(table, wanted, facts(6))
+    text = "\n".join(explain("pair/mpich@shm/8", found, table))
+    for part in (
+        "pair/mpich@shm/8: PASS",
+        "micro pingpong latency on mpich@tcp, us:",
+        "block   0  8  launches/b00-micro-pingpong-mpich@shm",
+        "block   6  8.6  launches/b06-micro-pingpong-mpich@shm  (waits for the next look)",
+        "interval: values 1 and 6 in order, 0.6667 to 0.68, which hold the median with 96.9%",
+        "p = 0.03125",
+        "Benjamini-Hochberg over 1 cell(s)",
+    ):
+        assert part in text
+    assert "impi@tcp: failed" in "\n".join(explain("i/impi@tcp/8", found, table))
+    assert "nothing measured" in "\n".join(explain("ib/*@ib", found, table))
+    with pytest.raises(BadInput, match="unknown cell 'pair/mpich@shm/9'; expected pair/mpich@shm/8"):
+        explain("pair/mpich@shm/9", found, table)
+
+
+def test_a_proposal_loads_and_passes_on_its_own_campaign(tmp_path: Path) -> None:
+    table = table_of(
+        lane_rows("mpich@tcp", NOISY),
+        lane_rows("mpich@tcp", NOISY, ranks=4),
+        lane_rows("mpich@tcp", NOISY, msg_size_bytes=32),
+        lane_rows("mpich@ib:two-rails", [850.0, 900.0], metric="bandwidth", msg_size_bytes=1 << 20),
+        lane_rows(
+            "mpich@tcp",
+            NOISY,
+            tool="imb",
+            benchmark="barrier",
+            metric="time",
+            msg_size_bytes=None,
+            case='x="1"',
+        ),
+        lane_rows("mpich@tcp", [0.0] * 6, metric="bandwidth"),
+        lane_rows("impi@tcp", NOISY, state="refuted"),
+    )
+    file = tmp_path / "requirements.yaml"
+    file.write_text(propose(table, margin=0.25))
+    wanted = load(file)
+    assert [item.id for item in wanted.items] == [
+        "micro-pingpong-bandwidth-mpich-ib-two-rails-1048576",
+        "imb-barrier-time-mpich-tcp",
+        "micro-pingpong-latency-mpich-tcp-8",
+        "micro-pingpong-latency-mpich-tcp-8.2",
+    ]
+    assert [item.bound for item in wanted.items] == ["at least 637 MB/s"] + ["at most 11.3 us"] * 3
+    found = judge(table, wanted, facts(6))
+    assert [cell.verdict for cell in found.cells] == ["INCONCLUSIVE", "PASS", "PASS", "PASS"]
+    with pytest.raises(BadInput, match="margin"):
+        propose(table, margin=1.5)
+    with pytest.raises(BadInput, match="no value"):
+        propose(table.head(0))

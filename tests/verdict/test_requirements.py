@@ -1,0 +1,204 @@
+# SPDX-License-Identifier: Apache-2.0
+"""requirements.yaml: what it means, and every way to get it wrong, each with its file and line."""
+
+from pathlib import Path
+
+import pytest
+from made_table import entry, requirements
+
+from fabricbench.core.errors import BadInput
+from fabricbench.core.requirements import Sizes, absolute_bounds, check_names, load
+
+REPOSITORY = Path(__file__).parents[2]
+HEAD = "schema: 1\nrequirements:\n"
+GOOD = entry(fabric="tcp", msg_size_bytes=8)
+
+
+def test_the_local_site_loads_with_its_own_names() -> None:
+    known = {
+        "tool": ["imb", "micro"],
+        "benchmark": ["pingpong", "barrier", "allreduce"],
+        "fabric": ["shm", "tcp"],
+        "stack": ["impi", "mpich", "openmpi"],
+    }
+    found = load(REPOSITORY / "site/local/requirements.yaml", known)
+    assert len(found.items) == 8
+    assert [item.bound for item in found.items if not item.relative] == [
+        "at most 50 us",
+        "at most 500 us",
+        "at least 50 MB/s",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("written", "sizes"),
+    [
+        ("8", Sizes((8,))),
+        ("64 KiB", Sizes((65536,))),
+        ("[4 MiB, 0, 8 B, 8]", Sizes((0, 8, 4 << 20))),
+        ("{from: 8, to: 1 KiB}", Sizes(low=8, high=1024)),
+        ("{to: 1024}", Sizes(high=1024)),
+    ],
+)
+def test_sizes(tmp_path: Path, written: str, sizes: Sizes) -> None:
+    assert requirements(tmp_path, entry(msg_size_bytes=written)).items[0].sizes == sizes
+
+
+def test_which_sizes_are_meant() -> None:
+    sizes = [None, 0, 8, 1024, 2048]
+    meant = [Sizes(), Sizes((8,)), Sizes(low=8, high=1024), Sizes(low=8), Sizes(high=8)]
+    assert [[size for size in sizes if one.contains(size)] for one in meant] == [
+        sizes,
+        [8],
+        [8, 1024],
+        [8, 1024, 2048],
+        [0, 8],
+    ]
+
+
+@pytest.mark.parametrize(
+    ("bound", "relative", "lower", "upper"),
+    [
+        ("at_most: 200 us", "", None, 200.0),
+        ("at_least: 1e2 us", "", 100.0, None),
+        ("within: [1 us, 2.5 us]", "", 1.0, 2.5),
+        ("at_most: 1e-1", "fabric: tcp", None, 0.1),
+        ("within: [0.9, 1.1]", "tool: imb, metric: latency_mean", 0.9, 1.1),
+    ],
+)
+def test_bounds(tmp_path: Path, bound: str, relative: str, lower: float | None, upper: float | None) -> None:
+    (item,) = requirements(tmp_path, entry("a", bound, relative)).items
+    assert (item.lower, item.upper) == (lower, upper)
+    assert item.unit == ("ratio" if relative else "us")
+
+
+def test_the_bounds_that_one_launch_can_break(tmp_path: Path) -> None:
+    found = requirements(
+        tmp_path,
+        entry("all"),
+        entry("tcp", "at_most: 5 us", fabric="tcp", stack="[mpich, impi]", msg_size_bytes=8),
+        entry("ratio", "at_most: 2", "fabric: tcp", fabric="shm"),
+        entry("imb", "at_least: 5 us", tool="imb"),
+        entry("ranks", "at_most: 1 us", ranks=4),
+        entry("plain", "at_most: 7 us", variant="''"),
+    )
+    bounds = absolute_bounds(found, tool="micro", fabric="tcp", stack="mpich")
+    assert [(b.benchmark, b.metric, b.lower, b.upper, b.unit) for b in bounds] == [
+        ("pingpong", "latency", None, upper, "us") for upper in (10.0, 5.0, 7.0)
+    ]
+    assert bounds[1].sizes.contains(8)
+    assert not bounds[1].sizes.contains(16)
+    assert [b.upper for b in absolute_bounds(found, tool="micro", fabric="tcp", stack="openmpi")] == [
+        10.0,
+        7.0,
+    ]
+    assert [b.upper for b in absolute_bounds(found, tool="micro", fabric="tcp", stack="a", variant="v")] == [
+        10.0
+    ]
+
+
+def _wrong(old: str, new: str) -> str:
+    assert old in GOOD
+    return HEAD + GOOD.replace(old, new)
+
+
+WRONG = [
+    ("", 1, "empty", "schema: 1"),
+    ("# nothing\n", 1, "empty", "schema: 1"),
+    ("- a\n", 1, "the file is a list", "a mapping"),
+    ("schema: 1\n", 1, "lacks 'requirements'", "requirements"),
+    (HEAD, 2, "requirements is empty", "at least one"),
+    ("schema: 1\nrequirements: []\n", 2, "an empty list", "at least one"),
+    ("schema: 2\nrequirements: []\n", 1, "schema is '2'", "1"),
+    ("schema: one\nrequirements: []\n", 1, "schema is 'one'", "whole number"),
+    (HEAD + "  - 7\n", 3, "a requirement is '7'", "a mapping"),
+    ("schema: 1\nrequirement: []\n", 2, "unknown key 'requirement'", "requirements"),
+    (HEAD + GOOD + "    at_mots: 3\n", 7, "unknown key 'at_mots'", "at_most"),
+    (HEAD + GOOD + "    at_least: 3 us\n", 3, "more than one bound", "exactly one"),
+    (HEAD + GOOD + "    at_most: 3 us\n", 7, "key 'at_most' stands twice", "line 6"),
+    (HEAD + GOOD + GOOD, 7, "id 'lat' stands twice", "line 3"),
+    (_wrong("    at_most: 10 us\n", ""), 3, "no bound", "at_most, at_least, within"),
+    (_wrong("id: lat", "id: a/b"), 3, "id is 'a/b'", "letters"),
+    (_wrong("id: lat", "id: 7"), 3, "id is '7'", "text"),
+    (_wrong("text: lat is good", "text: ''"), 4, "text is empty", "text"),
+    (_wrong("metric: latency", "metric: latancy"), 5, "unknown metric 'latancy'", "latency"),
+    (_wrong("metric: latency", "metric: [latency]"), 5, "metric is a list", "text"),
+    (_wrong("fabric: tcp", "fabrik: tcp"), 5, "unknown key 'fabrik'", "fabric"),
+    (_wrong("fabric: tcp", "fabric: []"), 5, "fabric is an empty list", "at least one"),
+    (_wrong("fabric: tcp", "ranks: 0"), 5, "ranks is '0'", "at least 1"),
+    (_wrong("tool: micro, ", ""), 5, "lacks 'tool'", "tool, benchmark, metric"),
+    (_wrong("bytes: 8", "bytes: -8"), 5, "is '-8'", "64 KiB"),
+    (_wrong("bytes: 8", "bytes: 8 kB"), 5, "is '8 kB'", "64 KiB"),
+    (_wrong("bytes: 8", "bytes: true"), 5, "is 'true'", "whole number"),
+    (_wrong("bytes: 8", "bytes: {from: 8, to: 4}"), 5, "from 8 to 4", "smaller"),
+    (_wrong("bytes: 8", "bytes: {}"), 5, "a mapping", "'from', 'to'"),
+    (_wrong("10 us", "10"), 6, "at_most is '10'", "100 us"),
+    (_wrong("10 us", "10 ms"), 6, "at_most is '10 ms'", "100 us"),
+    (_wrong("10 us", "ten us"), 6, "at_most is 'ten us'", "a number"),
+    (_wrong("10 us", "nan us"), 6, "at_most is 'nan us'", "finite"),
+    (_wrong("10 us", ".inf"), 6, "at_most is '.inf'", "100 us"),
+    (_wrong("at_most: 10 us", "within: [3 us]"), 6, "within is a list", "two numbers"),
+    (_wrong("at_most: 10 us", "within: [3 us, 3 us]"), 6, "within 3 to 3", "lower one first"),
+    (HEAD + GOOD + "    relative_to: {fabric: tcp}\n", 6, "at_most is '10 us'", "a number"),
+    (_wrong("10 us", ".nan\n    relative_to: {fabric: shm}"), 6, "'.nan'", "finite"),
+    (_wrong("10 us", "-1\n    relative_to: {fabric: shm}"), 6, "'-1'", "above 0"),
+    (_wrong("10 us", "1\n    relative_to: {fabric: tcp}"), 7, "compares with itself", "another value"),
+    (_wrong("10 us", "1\n    relative_to: {}"), 7, "relative_to is a mapping", "at least one"),
+    (_wrong("10 us", "1\n    relative_to: {metric: bandwidth}"), 7, "not in us", "latency"),
+    (HEAD + "  - &a {id: x}\n  - *a\n", 4, "anchors and aliases", ""),
+    (HEAD + "  - !!python/object/apply:os.system [ls]\n", 3, "tag", "plain"),
+    (HEAD + "  - {id: x\n", 4, "not YAML", ""),
+    ("schema: 1\n---\nschema: 1\n", 2, "not YAML", ""),
+    (HEAD + "  - ? [a]\n    : b\n", 3, "key is not text", "text"),
+    (HEAD + "  - \x07\n", 3, "not text", ""),
+    (HEAD + "  - " + "[" * 5000, 1, "nested too deeply", ""),
+    ("schema: " + "9" * 5000 + "\nrequirements: []\n", 1, "schema is '999", "whole number"),
+]
+
+
+@pytest.mark.parametrize(("text", "line", "what", "expected"), WRONG)
+def test_wrong_files_name_their_line(tmp_path: Path, text: str, line: int, what: str, expected: str) -> None:
+    file = tmp_path / "requirements.yaml"
+    file.write_text(text)
+    with pytest.raises(BadInput) as caught:
+        load(file)
+    assert caught.value.where == f"{file}:{line}"
+    assert what in caught.value.what
+    assert expected in caught.value.expected
+
+
+def test_files_that_are_no_text(tmp_path: Path) -> None:
+    file = tmp_path / "requirements.yaml"
+    file.write_bytes(b"schema: 1\n\xff\xfe\x00")
+    with pytest.raises(BadInput, match=r"requirements.yaml:2: not text; expected UTF-8"):
+        load(file)
+    file.write_bytes(bytes(range(256)))
+    with pytest.raises(BadInput, match="not text"):
+        load(file)
+    file.write_text("#" * (1 << 21))
+    with pytest.raises(BadInput, match="too large"):
+        load(file)
+    with pytest.raises(BadInput, match="cannot be read: No such file"):
+        load(tmp_path / "nowhere.yaml")
+    with pytest.raises(BadInput, match="cannot be read"):
+        load(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("changed", "line", "what"),
+    [
+        ({"fabric": "tpc"}, 5, "unknown fabric 'tpc'"),
+        ({"stack": "[mpich, mipch]"}, 5, "unknown stack 'mipch'"),
+        ({"tool": "mirco"}, 5, "unknown tool 'mirco'"),
+        ({"benchmark": "pongping"}, 5, "unknown benchmark 'pongping'"),
+    ],
+)
+def test_names_that_do_not_exist_here(tmp_path: Path, changed: dict[str, str], line: int, what: str) -> None:
+    known = {"fabric": ["shm", "tcp"], "stack": ["mpich"], "tool": ["micro"], "benchmark": ["pingpong"]}
+    found = requirements(tmp_path, entry(**changed))
+    with pytest.raises(BadInput) as caught:
+        check_names(found, known)
+    assert (caught.value.where, caught.value.what) == (f"{found.path}:{line}", what)
+    other = requirements(tmp_path, entry("a", "at_most: 1", "fabric: tpc", fabric="shm"))
+    with pytest.raises(BadInput, match=r":7: unknown fabric 'tpc'; expected tcp"):
+        check_names(other, known)
