@@ -5,8 +5,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import reframe as rfm
-from fabricbench.core.launch import Expected
 from reframe.core.builtins import run_before, variable
+
+from fabricbench.core.launch import Expected
 
 from .base import SizedBenchmark
 

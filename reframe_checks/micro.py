@@ -4,8 +4,9 @@
 from collections.abc import Iterator
 
 import reframe as rfm
-from fabricbench.core.launch import Expected
 from reframe.core.builtins import variable
+
+from fabricbench.core.launch import Expected
 
 from .base import SizedBenchmark
 

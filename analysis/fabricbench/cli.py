@@ -4,12 +4,10 @@
 import sys
 import time
 from pathlib import Path
-from typing import Annotated, Optional
+from typing import Annotated
 
 import polars as pl
 import typer
-from rich.console import Console
-from rich.table import Table
 
 from fabricbench.core.campaign import LOOKS, REQUIREMENTS
 from fabricbench.core.errors import BadInput, nearest
@@ -23,14 +21,14 @@ from fabricbench.drive.hosts import host_facts
 from fabricbench.drive.run import Plan, is_complete
 from fabricbench.drive.run import run as run_campaign
 from fabricbench.drive.setup import set_up
-from fabricbench.drive.system import SITE, choose, lanes, settings_file
+from fabricbench.drive.system import choose, lanes, settings_file, site_root
 from fabricbench.parsers.campaign import read_campaign, read_facts
 from fabricbench.report.page import report as page
 from fabricbench.verdict.compare import compare as compare_lanes
 from fabricbench.verdict.explain import explain
 from fabricbench.verdict.judge import judge as judge_table
 from fabricbench.verdict.propose import propose as propose_requirements
-from fabricbench.verdict.result import Judgement
+from fabricbench.verdict.result import EXIT_STATUS, Judgement
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -41,7 +39,7 @@ app = typer.Typer(
 
 CampaignPath = Annotated[Path, typer.Argument(help="the campaign's directory", show_default=False)]
 System = Annotated[str, typer.Option(help="a folder under site/")]
-NamedLanes = Annotated[Optional[list[str]], typer.Option("--lane", help="only this lane, stack@fabric; repeatable")]
+NamedLanes = Annotated[list[str] | None, typer.Option("--lane", help="only this lane, stack@fabric; repeatable")]
 
 FORMATS = ("text", "csv", "json", "parquet")
 NOT_ALL_ATTESTED = 1
@@ -53,12 +51,12 @@ def _say(text: str) -> None:
 
 @app.command()
 def setup(
-    stack: Annotated[Optional[list[str]], typer.Argument(help="only these stacks")] = None,
+    stack: Annotated[list[str] | None, typer.Argument(help="only these stacks")] = None,
     again: Annotated[bool, typer.Option("--again", help="even where it is set up already")] = False,
     for_tests: Annotated[bool, typer.Option("--for-tests", help="also what only the tests need")] = False,
 ) -> None:
     """Find or install the stacks and build the benchmarks on each; repeat it as often as you like."""
-    known = site_stacks(SITE)
+    known = site_stacks(site_root())
     for name in stack or ():
         if name not in known:
             raise BadInput(f"unknown stack '{name}'", expected=nearest(name, known))
@@ -81,27 +79,26 @@ def doctor(
         for line in examine_site(system):
             _say(line)
         return
-    shown = Table("lane", "state", "found, or why not", "cure", box=None, pad_edge=False)
     ready = 0
     for finding in examine(choose(lanes(system), lane or ())):
         ready += finding.ready
-        shown.add_row(finding.lane, "ready" if finding.ready else "NOT READY", finding.detail, finding.cure)
-    _console().print(shown)
+        state = "ready" if finding.ready else "NOT READY"
+        _say(f"{finding.lane:16}{state:11}{finding.detail}" + (f"; cure: {finding.cure}" if finding.cure else ""))
     if not ready:
         raise typer.Exit(1)
 
 
 @app.command()
 def run(
-    campaign: Annotated[Optional[Path], typer.Argument(help="directory; by default a new one, or the one that was interrupted")] = None,
+    campaign: Annotated[Path | None, typer.Argument(help="directory; else a new one, or the interrupted one")] = None,
     system: System = "local",
     tier: Annotated[str, typer.Option(help="quick: 6 blocks; standard, acceptance: looks at 8, 15, 30")] = "quick",
     lane: NamedLanes = None,
-    check: Annotated[Optional[list[str]], typer.Option(help="only this check, by its class; repeatable")] = None,
-    seed: Annotated[Optional[int], typer.Option(min=0, help="of the order within blocks")] = None,
-    budget: Annotated[Optional[float], typer.Option(min=0, help="minutes of measuring")] = None,
+    check: Annotated[list[str] | None, typer.Option(help="only this check, by its class; repeatable")] = None,
+    seed: Annotated[int | None, typer.Option(min=0, help="of the order within blocks")] = None,
+    budget: Annotated[float | None, typer.Option(min=0, help="minutes of measuring")] = None,
     report: Annotated[bool, typer.Option("--report", help="write the report when done")] = False,
-) -> None:  # fmt: skip
+) -> None:
     """A campaign: blocks until every requirement is decided or the budget is spent; resumes after a kill."""
     if tier not in LOOKS:
         raise BadInput(f"unknown tier '{tier}'", expected=nearest(tier, LOOKS))
@@ -132,7 +129,7 @@ def run(
 def table(
     campaign: CampaignPath,
     format: Annotated[str, typer.Option("--format", "-f", help="text, csv, json or parquet")] = "text",
-    output: Annotated[Optional[Path], typer.Option("--output", "-o", help="a file instead of the output")] = None,
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="a file instead of the output")] = None,
 ) -> None:
     """The long table, one row per value."""
     if format not in FORMATS:
@@ -146,7 +143,7 @@ def compare(
     lane: Annotated[str, typer.Argument(help="stack@fabric")],
     other: Annotated[str, typer.Argument(help="the lane that it is divided by")],
     format: Annotated[str, typer.Option("--format", "-f", help="text, csv, json or parquet")] = "text",
-    output: Annotated[Optional[Path], typer.Option("--output", "-o", help="a file instead of the output")] = None,
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="a file instead of the output")] = None,
 ) -> None:
     """One lane against another, paired by block, over the whole curve."""
     if format not in FORMATS:
@@ -157,8 +154,8 @@ def compare(
 @app.command()
 def judge(
     campaign: CampaignPath,
-    requirements: Annotated[Optional[Path], typer.Option(help="instead of the campaign's own")] = None,
-    cell: Annotated[Optional[str], typer.Option("--explain", help="the way from the launches to one cell")] = None,
+    requirements: Annotated[Path | None, typer.Option(help="instead of the campaign's own")] = None,
+    cell: Annotated[str | None, typer.Option("--explain", help="the way from the launches to one cell")] = None,
     propose: Annotated[bool, typer.Option("--propose", help="requirements that this campaign would meet")] = False,
 ) -> None:
     """Verdicts. Exit 0 all PASS, 1 a FAIL, 3 INCONCLUSIVE, 4 INVALID (1 before 4 before 3)."""
@@ -180,9 +177,9 @@ def judge(
 @app.command()
 def report(
     campaign: CampaignPath,
-    output: Annotated[Optional[Path], typer.Option("--output", "-o", help="by default report.html in the campaign")] = None,
-    requirements: Annotated[Optional[Path], typer.Option(help="instead of the campaign's own")] = None,
-) -> None:  # fmt: skip
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="else report.html in the campaign")] = None,
+    requirements: Annotated[Path | None, typer.Option(help="instead of the campaign's own")] = None,
+) -> None:
     """One self-contained HTML file."""
     found = read_campaign(campaign)
     file = output or campaign / "report.html"
@@ -205,10 +202,6 @@ def main() -> None:
         sys.exit(130)
     except BrokenPipeError:
         sys.exit(0)
-
-
-def _console() -> Console:
-    return Console(soft_wrap=True, highlight=False, markup=False)
 
 
 def _requirements(path: Path, given: Path | None) -> Requirements | None:
@@ -237,22 +230,28 @@ def _print_judgement(judgement: Judgement | None) -> None:
     if judgement is None:
         _say("no requirements, nothing is judged")
         return
-    shown = Table("verdict", "cell", "bound", "estimate", "interval", "n", "reason", box=None, pad_edge=False)
+    rows: list[tuple[str, ...]] = [("verdict", "cell", "bound", "estimate", "interval", "n")]
     for cell in judgement.cells:
-        unit = f" {cell.unit}" if cell.unit else ""
-        estimate = "" if cell.estimate is None else f"{cell.estimate:.4g}{unit}"
-        interval = "" if cell.low is None or cell.high is None else f"{cell.low:.4g} … {cell.high:.4g}"
-        shown.add_row(cell.verdict, cell.name, cell.bound, estimate, interval, str(cell.n), cell.reason)
-    _console().print(shown)
-    counts = {v: sum(cell.verdict == v for cell in judgement.cells) for v in ("PASS", "FAIL", "INCONCLUSIVE", "INVALID")}
+        estimate = "-" if cell.estimate is None else f"{cell.estimate:.4g} {cell.unit}".rstrip()
+        interval = "-" if cell.low is None or cell.high is None else f"{cell.low:.4g} to {cell.high:.4g}"
+        rows.append((cell.verdict, cell.name, cell.bound, estimate, interval, str(cell.n)))
+    for line in _columns(rows):
+        _say(line)
+    counts = {verdict: sum(cell.verdict == verdict for cell in judgement.cells) for verdict in EXIT_STATUS}
     _say(", ".join(f"{count} {verdict}" for verdict, count in counts.items()) + f"; {judgement.blocks} blocks")
+
+
+def _columns(rows: list[tuple[str, ...]]) -> list[str]:
+    """Rows padded into columns, whatever the width of the terminal: the same text everywhere."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return ["  ".join(word.ljust(width) for word, width in zip(row, widths, strict=True)).rstrip() for row in rows]
 
 
 def _write(frame: pl.DataFrame, format: str, output: Path | None) -> None:
     if format == "parquet" and output is None:
         raise BadInput("parquet is not for a terminal", expected="--output FILE")
     try:
-        if format == "parquet":
+        if format == "parquet" and output is not None:
             frame.write_parquet(output)
             return
         text = _text(frame, format)
@@ -270,9 +269,14 @@ def _text(frame: pl.DataFrame, format: str) -> str:
     if format == "json":
         return frame.write_json() + "\n"
     with pl.Config(
-        tbl_rows=-1, tbl_cols=-1, tbl_width_chars=1000, fmt_str_lengths=200, tbl_hide_dataframe_shape=True,
-        tbl_hide_column_data_types=True, tbl_formatting="NOTHING",
-    ):  # fmt: skip
+        tbl_rows=-1,
+        tbl_cols=-1,
+        tbl_width_chars=1000,
+        fmt_str_lengths=200,
+        tbl_hide_dataframe_shape=True,
+        tbl_hide_column_data_types=True,
+        tbl_formatting="NOTHING",
+    ):
         return f"{frame}\n"
 
 

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """A launch that measures: attested against its lane's wire-up."""
 
-from fabricbench.core.launch import WireUp
 from reframe.core.builtins import fixture
+
+from fabricbench.core.launch import WireUp
 
 from .launch import LaunchTest
 from .wireup import WireUpLaunch

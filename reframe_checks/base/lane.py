@@ -5,8 +5,9 @@ import shlex
 from typing import Any
 
 import reframe as rfm
-from fabricbench.core.stacks import Installed
 from reframe.core.backends import getlauncher
+
+from fabricbench.core.stacks import Installed
 
 
 class LaneMixin(rfm.RegressionTestPlugin):

@@ -13,6 +13,8 @@ from typing import Any
 
 import reframe as rfm
 import reframe.utility.sanity as sn
+from reframe.core.builtins import run_after, run_before, sanity_function, variable
+
 from fabricbench.core.campaign import REQUIREMENTS, finished_launches, open_single, write_json
 from fabricbench.core.launch import Expected, Gap, Launch, WireUp, canonical_case, lane_name
 from fabricbench.core.metrics import METRICS
@@ -20,7 +22,6 @@ from fabricbench.core.record import Record, Row
 from fabricbench.core.requirements import AbsoluteBound, Requirements, absolute_bounds, load
 from fabricbench.parsers.campaign import write_cache
 from fabricbench.parsers.collect import collect
-from reframe.core.builtins import run_after, run_before, sanity_function, variable
 
 from .lane import LaneMixin
 
@@ -83,7 +84,13 @@ class LaunchTest(LaneMixin, rfm.RunOnlyRegressionTest):
         """What this launch is within its campaign, however often it is tried."""
         session = self.fabric_facts["session"]
         lane = lane_name(self.stack_facts["stack"], self.fabric_facts["fabric"])
-        parts = [self.tool, self.benchmark, self.message_class or "", canonical_case(self.case), f"np={self.ranks}"]
+        parts = [
+            self.tool,
+            self.benchmark,
+            self.message_class or "",
+            canonical_case(self.case),
+            f"np={self.ranks}",
+        ]
         return f"b{session['block']:03d} {lane} " + " ".join(part for part in parts if part)
 
     @run_after("setup")
@@ -94,10 +101,12 @@ class LaunchTest(LaneMixin, rfm.RunOnlyRegressionTest):
         self.skip_if(bool(session["lanes"]) and lane not in session["lanes"], "lane not chosen")
         gap = self.lane_gap() or self.benchmark_gap()
         if gap is not None:
-            self._leave_gap(*gap)
+            self.leave_gap(*gap)
+            return
         done = _finished(session["campaign"], session["block"])
         if self.launch_id in done:
             self.adopt(done[self.launch_id])
+            return
         self.num_tasks = self.ranks
         self.enter_lane()
 
@@ -130,12 +139,20 @@ class LaunchTest(LaneMixin, rfm.RunOnlyRegressionTest):
     @sanity_function
     def came_back_attested(self) -> Any:
         """Every trap in one place: exit status, complete output, world size, attestation."""
+        return self.verdict()
+
+    def verdict(self) -> Any:
+        """Passes where the record is ok, and says why where it is not."""
         record = self.record()
         lane = lane_name(self.stack_facts["stack"], self.fabric_facts["fabric"])
         return sn.assert_true(record.state == "ok", msg=f"{lane}: {record.state}: {record.reason}")
 
     @run_before("performance")
     def show_metrics(self) -> None:
+        """What ReFrame prints and compares."""
+        self.show()
+
+    def show(self) -> None:
         """The first and the last size of every metric; the campaign's table has them all."""
         ends: dict[tuple[str, str], list[Any]] = {}
         for row in self.record().rows:
@@ -222,7 +239,8 @@ class LaunchTest(LaneMixin, rfm.RunOnlyRegressionTest):
             expected=tuple(self.expected()),
         )
 
-    def _leave_gap(self, reason: str, cure: str) -> None:
+    def leave_gap(self, reason: str, cure: str) -> None:
+        """Name what cannot be measured here, and skip it."""
         if not self.is_dry_run():
             session = self.fabric_facts["session"]
             open_single(Path(self.campaign), Path(self.fabric_facts["site"]), session["seed"])

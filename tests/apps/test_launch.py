@@ -58,9 +58,7 @@ def start(wrapper: Path, tmp_path: Path) -> Iterator[Start]:
     """Starts a wrapper; whatever a failed test leaves over is killed."""
     started: list[Process] = []
 
-    def start_it(
-        *command: str | Path, options: tuple[str, ...] = (), directory: Path | None = None
-    ) -> Process:
+    def start_it(*command: str | Path, options: tuple[str, ...] = (), directory: Path | None = None) -> Process:
         where = directory or tmp_path / "launch"
         where.mkdir(exist_ok=True)
         limit = () if "--limit" in options else ("--limit", "60")
@@ -181,9 +179,7 @@ def test_time_limit_reaches_who_left_the_session(start: Start, tmp_path: Path) -
 
 def test_leftovers_are_ended_and_counted(start: Start, tmp_path: Path) -> None:
     pid_file = tmp_path / "pid"
-    script = (
-        f"{sys.executable} -c '{STUBBORN}' {pid_file} & sleep 300 & while ! test -s {pid_file}; do :; done"
-    )
+    script = f"{sys.executable} -c '{STUBBORN}' {pid_file} & sleep 300 & while ! test -s {pid_file}; do :; done"
     process = start("sh", "-c", script + "; exit 5", options=("--grace", "0.1"))
     assert finish(process) == (5, "")
     end = read(tmp_path / "launch/end")

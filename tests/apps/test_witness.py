@@ -294,9 +294,7 @@ def talk(witness: Path, out: Path, family: str, address: str, server_address: st
         ("6", "::ffff:127.0.0.1", "::ffff:127.0.0.1", "127.0.0.1:"),
     ],
 )
-def test_both_ends_agree(
-    witness: Path, tmp_path: Path, family: str, address: str, bind: str, begins: str
-) -> None:
+def test_both_ends_agree(witness: Path, tmp_path: Path, family: str, address: str, bind: str, begins: str) -> None:
     try:
         with socket.socket(socket.AF_INET6 if family == "6" else socket.AF_INET) as probe:
             probe.bind((bind, 0))
@@ -433,9 +431,7 @@ def test_a_read_only_directory_is_silent(witness: Path, victim: Path, tmp_path: 
     else:
         directory = tmp_path
         directory.chmod(0o555)
-    done = subprocess.run(
-        [victim, "once"], env=environment(witness, directory), capture_output=True, timeout=60
-    )
+    done = subprocess.run([victim, "once"], env=environment(witness, directory), capture_output=True, timeout=60)
     assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
 
 
@@ -462,8 +458,6 @@ def test_helpers_are_recognisable(witness: Path, tmp_path: Path) -> None:
 
 def test_only_the_interposed_symbols_are_exported(witness: Path) -> None:
     command = ["nm", "-D", "--defined-only", str(witness)]
-    lines = subprocess.run(
-        command, capture_output=True, text=True, check=True, timeout=60
-    ).stdout.splitlines()
+    lines = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60).stdout.splitlines()
     names = {line.split()[-1] for line in lines}
     assert names == {"_Exit", "_exit", "close", "close_range", "closefrom", "dup2", "dup3", "shutdown"}

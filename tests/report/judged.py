@@ -54,7 +54,8 @@ def cell(
     }  # fmt: skip
     return Cell(
         name=name, requirement=requirement, text=TEXTS.get(requirement, ""), lane=lane, against=against,
-        tool="micro", benchmark="pingpong", metric="latency", msg_size_bytes=size, verdict=verdict, bound=bound,
+        tool="micro", benchmark="pingpong", metric="latency", msg_size_bytes=size, bound=bound,
+        verdict=verdict,
         reason=reasons[verdict] if reason is None else reason,
         unit="ratio" if against else "MB/s" if requirement == "bandwidth" else "us",
         estimate=estimate if known else None, low=estimate * 0.98 if known else None,

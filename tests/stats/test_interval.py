@@ -83,10 +83,7 @@ def test_pairing_removes_what_a_block_does_to_both() -> None:
     rng = np.random.default_rng(4)
     weather = np.exp(rng.normal(0.0, 0.5, 15))
     found = paired_ratio(
-        {
-            i: [1.1 * w * e]
-            for i, (w, e) in enumerate(zip(weather, np.exp(rng.normal(0, 0.01, 15)), strict=True))
-        },
+        {i: [1.1 * w * e] for i, (w, e) in enumerate(zip(weather, np.exp(rng.normal(0, 0.01, 15)), strict=True))},
         {i: [w] for i, w in enumerate(weather)},
         0.95,
     )

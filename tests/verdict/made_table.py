@@ -42,10 +42,7 @@ def lane_rows(lane: str, values: Mapping[int, float | None] | Sequence[float | N
         "state": "ok",
     } | columns
     name = "launches/b{:02d}-" + f"{common['tool']}-{common['benchmark']}-{lane}"
-    return [
-        {"launch": name.format(block)} | common | {"block": block, "value": value}
-        for block, value in numbered
-    ]
+    return [{"launch": name.format(block)} | common | {"block": block, "value": value} for block, value in numbered]
 
 
 def table_of(*parts: Iterable[dict[str, Any]]) -> pl.DataFrame:

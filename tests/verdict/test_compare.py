@@ -5,7 +5,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from made_table import entry, facts, lane_rows, latencies, requirements, table_of
 
 from fabricbench.core.errors import BadInput
 from fabricbench.core.requirements import load
@@ -13,6 +12,7 @@ from fabricbench.verdict.compare import LIKE_AGAINST_LIKE, compare, compare_tool
 from fabricbench.verdict.explain import explain
 from fabricbench.verdict.judge import judge
 from fabricbench.verdict.propose import propose
+from verdict.made_table import entry, facts, lane_rows, latencies, requirements, table_of
 
 FASTER = [8.0, 8.1, 8.2, 8.3, 8.4, 8.5]
 SLOWER = [12.0, 12.1, 12.2, 12.3, 12.4, 12.5]
@@ -60,11 +60,7 @@ def test_tools_are_compared_mean_against_mean() -> None:
             for lane in lanes
             for s in (8, 16)
         ),
-        *(
-            lane_rows(lane, latencies(rng, 8, 11.5), tool="imb", msg_size_bytes=s)
-            for lane in lanes
-            for s in (8, 16)
-        ),
+        *(lane_rows(lane, latencies(rng, 8, 11.5), tool="imb", msg_size_bytes=s) for lane in lanes for s in (8, 16)),
         *(lane_rows(lane, latencies(rng, 8, 1.0), msg_size_bytes=8) for lane in lanes),
     )
     found = compare_tools(table)
@@ -96,9 +92,9 @@ def test_explanation_follows_the_chain_from_the_launches(tmp_path: Path) -> None
         "pair/mpich@shm/8: PASS",
         "micro pingpong latency on mpich@tcp, us:",
         "block   0  8  launches/b00-micro-pingpong-mpich@shm",
-        "block   6  8.6  launches/b06-micro-pingpong-mpich@shm  (waits for the next look)",
+        "block   6  8.6  launches/b06-micro-pingpong-mpich@shm  (beyond this look)",
         "interval: values 1 and 6 in order, 0.6667 to 0.68, which hold the median with 96.9%",
-        "p = 0.03125",
+        "p = 0.01563",
         "Benjamini-Hochberg over 1 cell(s)",
     ):
         assert part in text

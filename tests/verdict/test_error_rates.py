@@ -5,10 +5,10 @@ from pathlib import Path
 
 import numpy as np
 import polars as pl
-from made_table import entry, facts, lane_rows, latencies, requirements, table_of
 
 from fabricbench.core.requirements import Requirements
 from fabricbench.verdict.judge import judge
+from verdict.made_table import entry, facts, lane_rows, latencies, requirements, table_of
 
 LOOKS = (8, 15, 30)
 
@@ -24,7 +24,7 @@ def _campaign(rng: np.random.Generator, factor: float, sizes: int) -> pl.DataFra
 
 
 def _until_decided(table: pl.DataFrame, wanted: Requirements) -> set[str]:
-    """The verdicts at the look where all cells are decided, else at the last: what a campaign would report."""
+    """The verdicts at the look that decides all cells, else at the last: what a campaign would report."""
     for look in LOOKS:
         cells = judge(table.filter(pl.col("block") < look), wanted, facts(*LOOKS)).cells
         found = {cell.verdict for cell in cells}

@@ -5,11 +5,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from made_table import entry, facts, lane_rows, latencies, requirements, table_of
 
 from fabricbench.core.errors import BadInput
 from fabricbench.core.requirements import Requirements
 from fabricbench.verdict.judge import judge
+from verdict.made_table import entry, facts, lane_rows, latencies, requirements, table_of
 
 FASTER = [8.0, 8.1, 8.2, 8.3, 8.4, 8.5]
 SLOWER = [12.0, 12.1, 12.2, 12.3, 12.4, 12.5]
@@ -31,12 +31,8 @@ ACROSS = [9.0, 9.5, 9.9, 10.1, 10.5, 11.0]
         ([10.0] * 6, "at_most: 10 us", "INCONCLUSIVE", 3),
     ],
 )
-def test_each_side_of_each_bound(
-    tmp_path: Path, values: list[float], bound: str, verdict: str, status: int
-) -> None:
-    found = judge(
-        table_of(lane_rows("mpich@tcp", values)), requirements(tmp_path, entry(bound=bound)), facts(6)
-    )
+def test_each_side_of_each_bound(tmp_path: Path, values: list[float], bound: str, verdict: str, status: int) -> None:
+    found = judge(table_of(lane_rows("mpich@tcp", values)), requirements(tmp_path, entry(bound=bound)), facts(6))
     (cell,) = found.cells
     assert (cell.verdict, found.exit_status) == (verdict, status)
     assert (cell.name, cell.n, len(cell.launches)) == ("lat/mpich@tcp/8", 6, 6)
@@ -134,7 +130,7 @@ def test_one_cell_alone_cannot_decide_among_many_undecided(tmp_path: Path) -> No
     table = table_of(lane_rows("mpich@tcp", FASTER), *others)
     first = judge(table, requirements(tmp_path, entry()), facts(6)).cells[0]
     assert first.verdict == "INCONCLUSIVE"
-    assert first.p_value == pytest.approx(1 / 32)
+    assert first.p_value == pytest.approx(1 / 64)
     assert first.q_value is not None
     assert first.q_value > 0.05
     assert "in favour" in first.reason

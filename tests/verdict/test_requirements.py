@@ -1,17 +1,26 @@
 # SPDX-License-Identifier: Apache-2.0
 """requirements.yaml: what it means, and every way to get it wrong, each with its file and line."""
 
+import re
 from pathlib import Path
 
 import pytest
-from made_table import entry, requirements
 
 from fabricbench.core.errors import BadInput
 from fabricbench.core.requirements import Sizes, absolute_bounds, check_names, load
+from verdict.made_table import entry, requirements
 
 REPOSITORY = Path(__file__).parents[2]
 HEAD = "schema: 1\nrequirements:\n"
 GOOD = entry(fabric="tcp", msg_size_bytes=8)
+
+
+def test_the_example_of_the_docs_loads(tmp_path: Path) -> None:
+    page = (REPOSITORY / "docs/verdicts.md").read_text()
+    (example,) = re.findall(r"```yaml\n(.*?)```", page, re.DOTALL)
+    file = tmp_path / "requirements.yaml"
+    file.write_text(example)
+    assert [item.bound for item in load(file).items] == ["at most 0.5", "at most 200 us", "within 0.9 to 1.1"]
 
 
 def test_the_local_site_loads_with_its_own_names() -> None:
@@ -92,9 +101,7 @@ def test_the_bounds_that_one_launch_can_break(tmp_path: Path) -> None:
         10.0,
         7.0,
     ]
-    assert [b.upper for b in absolute_bounds(found, tool="micro", fabric="tcp", stack="a", variant="v")] == [
-        10.0
-    ]
+    assert [b.upper for b in absolute_bounds(found, tool="micro", fabric="tcp", stack="a", variant="v")] == [10.0]
 
 
 def _wrong(old: str, new: str) -> str:
@@ -139,7 +146,7 @@ WRONG = [
     (_wrong("10 us", ".inf"), 6, "at_most is '.inf'", "100 us"),
     (_wrong("at_most: 10 us", "within: [3 us]"), 6, "within is a list", "two numbers"),
     (_wrong("at_most: 10 us", "within: [3 us, 3 us]"), 6, "within 3 to 3", "lower one first"),
-    (HEAD + GOOD + "    relative_to: {fabric: tcp}\n", 6, "at_most is '10 us'", "a number"),
+    (HEAD + GOOD + "    relative_to: {fabric: shm}\n", 6, "at_most is '10 us'", "a number"),
     (_wrong("10 us", ".nan\n    relative_to: {fabric: shm}"), 6, "'.nan'", "finite"),
     (_wrong("10 us", "-1\n    relative_to: {fabric: shm}"), 6, "'-1'", "above 0"),
     (_wrong("10 us", "1\n    relative_to: {fabric: tcp}"), 7, "compares with itself", "another value"),

@@ -6,7 +6,7 @@ and a launch must show both the bytes and the segments that its benchmark cannot
 """
 
 from fabricbench.core.launch import Launch
-from fabricbench.core.record import Attestation, Payload, Record, Traffic
+from fabricbench.core.record import Attestation, AttestationState, Payload, Record, Traffic
 
 DECLARED_SHARE = 0.9
 """Least share of the payload that the declared transport must have carried."""
@@ -23,7 +23,7 @@ noisy, so only what is faster than this fraction of the lane's own one-way laten
 
 DEPENDENT_COLLECTIVES = ("allreduce", "alltoall", "allgather", "barrier")
 
-Finding = tuple[str, str]
+Finding = tuple[AttestationState, str]
 
 
 def attest(launch: Launch, traffic: Traffic | None, payload: Payload | None) -> Attestation:
@@ -31,7 +31,7 @@ def attest(launch: Launch, traffic: Traffic | None, payload: Payload | None) -> 
     share = _share(launch, traffic, payload)
     state, reason = _finding(launch, traffic, payload, share)
     return Attestation(
-        state=state,  # type: ignore[arg-type]
+        state=state,
         reason=reason,
         traffic=traffic,
         payload=payload,
@@ -41,9 +41,7 @@ def attest(launch: Launch, traffic: Traffic | None, payload: Payload | None) -> 
     )
 
 
-def _finding(
-    launch: Launch, traffic: Traffic | None, payload: Payload | None, share: float | None
-) -> Finding:
+def _finding(launch: Launch, traffic: Traffic | None, payload: Payload | None, share: float | None) -> Finding:
     if traffic is None:
         return "unknown", "no rank left a witness report"
     if launch.transport not in ("tcp", "shm"):
@@ -92,8 +90,7 @@ def _shm(launch: Launch, traffic: Traffic, payload: Payload) -> Finding:
     seen = f"sockets carried {traffic.bytes} bytes in {traffic.segments} segments"
     if traffic.bytes > most_bytes or traffic.segments > most_segments:
         return "refuted", (
-            f"{seen}, more than wire-up explains "
-            f"({launch.wireup.bytes} bytes in {launch.wireup.segments} segments)"
+            f"{seen}, more than wire-up explains ({launch.wireup.bytes} bytes in {launch.wireup.segments} segments)"
         )
     if traffic.reports < launch.ranks:
         return "unknown", f"only {traffic.reports} of {launch.ranks} ranks left a witness report"

@@ -35,7 +35,9 @@ def write_json(file: Path, value: Any) -> None:
     except OSError as error:
         temporary.unlink(missing_ok=True)
         raise BadInput(
-            f"cannot be written: {error.strerror}", where=str(file), cure="nothing is lost: make room and run again"
+            f"cannot be written: {error.strerror}",
+            where=str(file),
+            cure="nothing is lost: make room and run again",
         ) from None
 
 
@@ -55,7 +57,14 @@ def create(
     """
     facts = CampaignFacts.model_validate(
         {
-            **{"system": site.name, "tier": tier, "looks": LOOKS[tier], "seed": seed, "lanes": lanes, "checks": checks},
+            **{
+                "system": site.name,
+                "tier": tier,
+                "looks": LOOKS[tier],
+                "seed": seed,
+                "lanes": lanes,
+                "checks": checks,
+            },
             **{"created": time.time(), "version": version("fabricbench")},
         }
     )

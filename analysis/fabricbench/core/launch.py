@@ -5,7 +5,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-SCHEMA = 1
+SCHEMA: Literal[1] = 1
 TRANSPORTS = ("shm", "tcp", "verbs", "mx", "psm", "cxi", "simulated")
 Transport = Literal["shm", "tcp", "verbs", "mx", "psm", "cxi", "simulated"]
 Mode = Literal["timed", "profiled", "injected", "checked", "wireup"]
@@ -15,7 +15,7 @@ Scalar = str | int | float | bool
 class Facts(BaseModel):
     """Base of everything read from a launch directory: unknown keys are refused, nothing changes afterwards."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
 
 class Expected(Facts):
@@ -93,7 +93,7 @@ class Gap(Facts):
 class Begin(BaseModel):
     """``begin``: the wrapper's word that the command was started, with what is needed to find its processes."""
 
-    model_config = ConfigDict(extra="ignore", frozen=True)
+    model_config = ConfigDict(extra="ignore", frozen=True, allow_inf_nan=False)
     time: float
     host: str
     pid: int
@@ -105,7 +105,7 @@ class Begin(BaseModel):
 class End(BaseModel):
     """``end``: the wrapper's word that the command came back. Without it the launch is unfinished."""
 
-    model_config = ConfigDict(extra="ignore", frozen=True)
+    model_config = ConfigDict(extra="ignore", frozen=True, allow_inf_nan=False)
     time: float
     seconds: float
     status: int | None

@@ -56,9 +56,11 @@ def session() -> Session:
     lanes = tuple(os.environ.get(LANES, "").split())
     random.seed(seed * 1_000_003 + block * 1009 + number)
     if campaign is None:
-        stamp = time.strftime("%Y%m%dT%H%M%S") + f"-{os.getpid()}"
-        return Session(str(REPOSITORY / "campaigns" / stamp), 0, 0, seed, lanes)
-    return Session(str(Path(campaign).resolve()), block, number, seed, lanes)
+        campaign = str(REPOSITORY / "campaigns" / f"{time.strftime('%Y%m%dT%H%M%S')}-{os.getpid()}")
+    path = str(Path(campaign).resolve())
+    if path.split() != [path]:
+        raise BadInput("blanks in a campaign's path", where=path, expected="a path that ReFrame's job scripts can take")
+    return Session(path, block, number, seed, lanes)
 
 
 def fabric(
@@ -139,9 +141,7 @@ def configuration(
     reframe = f"{session.campaign}/reframe"
     where = {"prefix": reframe, "stagedir": session.stage, "outputdir": f"{reframe}/output"}
     return {
-        "systems": [
-            {"name": system, "descr": descr, "hostnames": hostnames, "partitions": fabrics, **where}
-        ],
+        "systems": [{"name": system, "descr": descr, "hostnames": hostnames, "partitions": fabrics, **where}],
         "environments": stacks,
         "general": [
             {

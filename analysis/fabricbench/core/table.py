@@ -55,9 +55,7 @@ def table(records: Iterable[Record]) -> pl.DataFrame:
 
 def usable(frame: pl.DataFrame) -> pl.DataFrame:
     """The rows that statistics may use: timed, attested, with a value."""
-    return frame.filter(
-        (pl.col("mode") == "timed") & (pl.col("state") == "ok") & pl.col("value").is_not_null()
-    )
+    return frame.filter((pl.col("mode") == "timed") & (pl.col("state") == "ok") & pl.col("value").is_not_null())
 
 
 def _rows(record: Record) -> Iterator[tuple[Any, ...]]:
@@ -76,7 +74,13 @@ def _rows(record: Record) -> Iterator[tuple[Any, ...]]:
 
 
 def _row(
-    record: Record, launch: Launch, benchmark: str, case: str, name: str, size: int | None, value: float | None
+    record: Record,
+    launch: Launch,
+    benchmark: str,
+    case: str,
+    name: str,
+    size: int | None,
+    value: float | None,
 ) -> tuple[Any, ...]:
     declared = METRICS[name]
     return (

@@ -5,10 +5,14 @@ import json
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from fabricbench.core.record import Traffic
+
+
+Count = Annotated[int, Field(ge=0, lt=2**64)]
 
 
 class Socket(BaseModel):
@@ -18,17 +22,17 @@ class Socket(BaseModel):
     inode: int
     local: str
     peer: str
-    tx_bytes: int = Field(ge=0)
-    rx_bytes: int = Field(ge=0)
-    tx_segs: int = Field(ge=0)
-    rx_segs: int = Field(ge=0)
+    tx_bytes: Count
+    rx_bytes: Count
+    tx_segs: Count
+    rx_segs: Count
 
 
 class Dropped(BaseModel):
     """Sockets that no longer fitted the witness's table."""
 
     model_config = ConfigDict(extra="ignore", frozen=True)
-    sockets: int = 0
+    sockets: Count = 0
 
 
 class SharedMaps(BaseModel):
@@ -82,7 +86,7 @@ def read_reports(directory: Path) -> tuple[Report, ...]:
     for path in sorted(directory.glob("witness.*.json")):
         try:
             reports.append(Report.model_validate(json.loads(path.read_bytes())))
-        except (ValueError, ValidationError) as error:
+        except (OSError, ValueError, ValidationError, RecursionError) as error:
             raise ValueError(f"{path.name}: not a witness report: {_first_line(error)}") from None
     return tuple(reports)
 
@@ -94,7 +98,9 @@ def traffic(reports: Iterable[Report]) -> Traffic | None:
     killed reports nothing, its peer has the count.
     """
     reports = list(reports)
-    seen_from = {end.peer: end.local for report in reports for end in report.sockets if end.peer}
+    seen_from = {
+        (_where(report, end), end.peer): end.local for report in reports for end in report.sockets if end.peer
+    }
     connections: dict[tuple[str, str, str], _Connection] = {}
     ranks = set()
     devices: set[str] = set()
@@ -109,9 +115,9 @@ def traffic(reports: Iterable[Report]) -> Traffic | None:
         dropped += report.dropped.sockets
         for end in report.sockets:
             # A connection that was reset may have lost its peer's name; the other end still knows it.
-            peer = end.peer or seen_from.get(end.local, "?:0")
+            where = _where(report, end)
+            peer = end.peer or seen_from.get((where, end.local), "?:0")
             first, second = sorted((end.local, peer))
-            where = report.host if _is_loopback(peer) else ""
             connections.setdefault((where, first, second), _Connection()).add(end)
     if not ranks:
         return None
@@ -151,8 +157,9 @@ def _address(end: str) -> str:
     return end.rsplit(":", 1)[0]
 
 
-def _is_loopback(end: str) -> bool:
-    return end.startswith(("127.", "[::1]"))
+def _where(report: Report, end: Socket) -> str:
+    """The host of a loopback connection, whose addresses are the same on every host; empty for any other."""
+    return report.host if end.local.startswith(("127.", "[::1]")) else ""
 
 
 def _first_line(error: Exception) -> str:

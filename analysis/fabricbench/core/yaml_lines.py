@@ -103,8 +103,8 @@ def read(path: str | Path) -> Node:
     """The file's one document as a tree of Nodes; BadInput for everything that is not plain YAML data."""
     name = str(path)
     text = _text(Path(path), name)
-    loader = _Loader(text)
     try:
+        loader = _Loader(text)
         root = loader.get_single_node()
         if root is None:
             raise BadInput("the file is empty", where=f"{name}:1", expected="at least 'schema: 1'")
@@ -118,8 +118,6 @@ def read(path: str | Path) -> Node:
         raise BadInput(f"not text: character #x{error.character:04x}", where=f"{name}:{line}") from None
     except RecursionError:
         raise BadInput("nested too deeply", where=f"{name}:1") from None
-    finally:
-        loader.dispose()
 
 
 class _Loader(yaml.SafeLoader):

@@ -11,9 +11,7 @@ from fabricbench.core.errors import BadInput
 from fabricbench.parsers.collect import last_lines
 
 
-def run_logged(
-    argv: Sequence[str], log: Path, *, what: str, environment: Mapping[str, str] | None = None
-) -> None:
+def run_logged(argv: Sequence[str], log: Path, *, what: str, environment: Mapping[str, str] | None = None) -> None:
     """Run ``argv``, its output appended to ``log``; BadInput with its last lines where it fails."""
     with log.open("ab") as stream:
         stream.write(f"$ {' '.join(argv)}\n".encode())

@@ -4,10 +4,11 @@
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from fabricbench.core.campaign import REQUIREMENTS
 from fabricbench.core.requirements import load
 from fabricbench.core.site import build_root
 from fabricbench.drive.probe import probe
-from fabricbench.drive.system import SITE, Lane, lanes, settings_file
+from fabricbench.drive.system import Lane, lanes, settings_file
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +41,7 @@ def examine_site(system: str) -> list[str]:
     """Read every file of a site as a campaign would; what was found. BadInput at the first that is broken."""
     found = lanes(system)
     text = [f"{settings_file(system)}: {len(found)} lanes: {' '.join(lane.name for lane in found)}"]
-    file = SITE / system / "requirements.yaml"
+    file = settings_file(system).with_name(REQUIREMENTS)
     if file.exists():
         text.append(f"{file}: {len(load(file).items)} requirements")
     else:

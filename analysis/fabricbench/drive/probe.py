@@ -33,7 +33,13 @@ def lane_environment(installed: Installed, variables: Mapping[str, str]) -> dict
 
 def probe(installed: Installed, variables: Mapping[str, str]) -> Probe:
     """Start the wire-up benchmark on two ranks with the lane's settings."""
-    argv = [f"{installed.prefix}/bin/mpirun", "-np", str(RANKS), f"{installed.apps}/bin/fabricbench-micro", "wireup"]
+    argv = [
+        f"{installed.prefix}/bin/mpirun",
+        "-np",
+        str(RANKS),
+        f"{installed.apps}/bin/fabricbench-micro",
+        "wireup",
+    ]
     environment = {**lane_environment(installed, variables), "FABRICBENCH_EXPECT_RANKS": str(RANKS)}
     try:
         process = subprocess.Popen(

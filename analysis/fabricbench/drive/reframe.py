@@ -50,7 +50,7 @@ def command() -> list[str]:
 def run(
     arguments: Sequence[str],
     environment: Mapping[str, str] | None = None,
-    show: Callable[[str], None] = lambda line: None,
+    show: Callable[[str], object] = lambda line: None,
 ) -> Outcome:
     """Run ReFrame; every line that it prints goes to ``show`` as it comes."""
     process = subprocess.Popen(

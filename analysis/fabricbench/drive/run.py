@@ -84,7 +84,12 @@ def _blocks(plan: Plan, facts: CampaignFacts, cases: list[reframe.Case], ready: 
 
 
 def _block(
-    plan: Plan, facts: CampaignFacts, cases: list[reframe.Case], block: int, mark: str, progress: CampaignProgress
+    plan: Plan,
+    facts: CampaignFacts,
+    cases: list[reframe.Case],
+    block: int,
+    mark: str,
+    progress: CampaignProgress,
 ) -> float:
     """Run what is missing of a block; the seconds that its launches took."""
     done = _done(plan, cases, block)
@@ -245,7 +250,9 @@ def _held(path: Path) -> Iterator[IO[str]]:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
             raise BadInput(
-                "another run is working on this campaign", where=str(path), cure="wait for it, or end it first"
+                "another run is working on this campaign",
+                where=str(path),
+                cure="wait for it, or end it first",
             ) from None
         yield lock
 

@@ -134,7 +134,9 @@ def _provide(stack: Stack, home: Path, say: Say) -> tuple[str, dict[str, str]]:
     say(f"installing {stack.name} from PyPI")
     pip = [sys.executable, "-m", "pip", "install", "-q", "--disable-pip-version-check", "--ignore-installed"]
     run_logged(
-        [*pip, "--prefix", str(home / "prefix"), *stack.pypi], home / "setup.log", what=f"installing {stack.name}"
+        [*pip, "--prefix", str(home / "prefix"), *stack.pypi],
+        home / "setup.log",
+        what=f"installing {stack.name}",
     )
     roles = {role: home / "prefix/bin" / role for role in ("mpicc", "mpicxx", "mpif90", "mpirun")}
     if shutil.which("gfortran") is None:

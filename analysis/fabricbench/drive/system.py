@@ -2,6 +2,7 @@
 """A system as its site declares it: which lanes there are, and what each needs."""
 
 import importlib.util
+import os
 import traceback
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -13,7 +14,7 @@ from fabricbench.core.launch import lane_name
 from fabricbench.core.site import REPOSITORY
 from fabricbench.core.stacks import Installed
 
-SITE = REPOSITORY / "site"
+SITES = "FABRICBENCH_SITES"
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,16 +35,23 @@ class Lane:
         return lane_name(self.stack, self.fabric)
 
 
+def site_root() -> Path:
+    """Where the systems are: ``site/``, or ``FABRICBENCH_SITES``."""
+    return Path(os.environ.get(SITES) or REPOSITORY / "site").resolve()
+
+
 def systems() -> list[str]:
-    """Names of the systems under ``site/``."""
-    return sorted(path.parent.name for path in SITE.glob("*/settings.py") if not path.parent.name.startswith("_"))
+    """Names of the systems there are."""
+    return sorted(
+        path.parent.name for path in site_root().glob("*/settings.py") if not path.parent.name.startswith("_")
+    )
 
 
 def settings_file(system: str) -> Path:
     """The ``settings.py`` of ``system``; BadInput with the nearest names."""
     if system not in systems():
         raise BadInput(f"unknown system '{system}'", expected=nearest(system, systems()))
-    return SITE / system / "settings.py"
+    return site_root() / system / "settings.py"
 
 
 def lanes(system: str) -> list[Lane]:

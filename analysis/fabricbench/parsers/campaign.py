@@ -38,7 +38,10 @@ def read_facts(path: Path) -> CampaignFacts:
         return CampaignFacts.model_validate(json.loads(file.read_bytes()))
     except FileNotFoundError:
         raise BadInput(
-            "no campaign here", where=str(path), expected=f"a directory with {FACTS}", cure="see fabricbench run"
+            "no campaign here",
+            where=str(path),
+            expected=f"a directory with {FACTS}",
+            cure="see fabricbench run",
         ) from None
     except OSError as error:
         raise BadInput(f"cannot be read: {error.strerror}", where=str(file)) from None

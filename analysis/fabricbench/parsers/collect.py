@@ -9,7 +9,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, ConfigDict, ValidationError
 
 import fabricbench.parsers as parsers
 from fabricbench.core.attest import attest
@@ -148,6 +148,7 @@ def _facts(path: Path, model: type[Model]) -> Model:
 
 
 class _Host(BaseModel):
+    model_config = ConfigDict(allow_inf_nan=False)
     host: str
     foreign_cpu_share: float | None = None
 

@@ -66,17 +66,21 @@ def parse(directory: Path, launch: Launch) -> Parsed:
     case = canonical_case(launch.case)
     rows: list[Row] = []
     bytes_ = messages = 0
-    benchmark, columns, ranks = "", [], 0
+    benchmark, ranks = "", 0
+    columns: list[str] = []
     for at, line in enumerate(lines, start=1):
         if title := _TITLE.match(line):
             benchmark, columns, ranks = title.group(1).lower(), [], 0
         elif processes := _RANKS.match(line):
             ranks = whole(processes.group(1), "stdout", at)
-            if benchmark != "pingpong" and ranks != launch.ranks:
-                raise Unreadable("stdout", at, f"{launch.ranks} processes, not {ranks}")
+            wanted = 2 if benchmark == "pingpong" else launch.ranks
+            if ranks != wanted:
+                raise Unreadable("stdout", at, f"{wanted} processes, not {ranks}")
         elif benchmark and line.split() and set(line.split()) <= set(_COLUMNS):
             columns = [_COLUMNS[word] for word in line.split()]
         elif columns and _ROW.match(line):
+            if not ranks:
+                raise Unreadable("stdout", at, f"the line '# #processes = {launch.ranks}' before a row")
             values = _values(line, columns, at)
             moves = _MOVES.get(benchmark)
             if moves is None:

@@ -95,15 +95,16 @@ def lane_curves_svg(table: pl.DataFrame, confidence: float = 0.95) -> str:
     with svg.drawing("lane-curves", outlines=True):
         figure = Figure(figsize=(10.6, 4.6))
         shown = [next((p for p in found if p.metric == name), None) for name in ("latency", "bandwidth")]
-        for place, panel in zip((0.065, 0.565), shown, strict=True):
-            axes = figure.add_axes((place, 0.125, 0.425, 0.68))
+        drawn = sorted({lane for panel in shown if panel for lane in panel.lines})
+        height = 0.76 - 0.06 * (max(0, len(drawn) - 1) // 6)
+        for place, panel in zip((0.072, 0.57), shown, strict=True):
+            axes = figure.add_axes((place, 0.125, 0.415, height))
             if panel is None:
                 axes.set_axis_off()
                 axes.text(0.5, 0.5, "nothing measured", ha="center", transform=axes.transAxes)
                 continue
             _panel(axes, panel, appearance)
             axes.set_title(f"{panel.metric}, {series.describe(panel.facet)}", loc="left", fontsize=10)
-        drawn = sorted({lane for panel in shown if panel for lane in panel.lines})
         handles = [Line2D([], [], **_line_style(appearance[lane], 5)) for lane in drawn]
         names = ["\u200b" + clean(lane.name) for lane in drawn]
         if drawn:
@@ -146,7 +147,7 @@ def _line_style(look: Look, size: float) -> dict[str, Any]:
 
 
 def _line(axes: Axes, line: Line, sizes: Sizes, look: Look) -> None:
-    """A lane's line: size 0 is joined to nothing, and beside a point that is not significant the line is pale."""
+    """A lane's line: size 0 is joined to nothing; beside a point that is not significant the line is pale."""
     style = _line_style(look, 4.6)
     for part in ([p for p in line if p.size == 0], [p for p in line if p.size]):
         x, y = [sizes.at(p.size or 0) for p in part], [p.estimate for p in part]
@@ -163,7 +164,7 @@ def _line(axes: Axes, line: Line, sizes: Sizes, look: Look) -> None:
 
 
 def _band(axes: Axes, x: list[float], part: Sequence[Point], look: Look) -> None:
-    """The intervals: a band along the line, broken where a point has none; a bar for a point that stands alone."""
+    """The intervals: a band, broken where a point has none; a bar where a point stands alone."""
     low = [p.estimate if p.low is None else p.low for p in part]
     high = [p.estimate if p.high is None else p.high for p in part]
     known = [p.low is not None and p.high is not None for p in part]
@@ -232,7 +233,7 @@ def _log_locator(low: float, high: float, scale: str) -> Locator:
         return LogLocator(base=10, subs=(1.0, 2.0, 5.0) if decades < 2.6 else (1.0,), numticks=12)
     if scale != "ratio":
         return MaxNLocator(5)
-    step = next(s for s in _STEPS if (high - low) / s <= 6)
+    step = next(s for s in _STEPS if (high - low) / s <= 7)
     below, above = math.floor((1 - low) / step), math.floor((high - 1) / step)
     return FixedLocator([1 + k * step for k in range(-below, above + 1)])
 

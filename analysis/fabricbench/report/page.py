@@ -20,7 +20,7 @@ from fabricbench.report.links import Launches
 from fabricbench.report.provenance import provenance
 from fabricbench.report.style import looks
 from fabricbench.report.verdicts import unit, verdicts
-from fabricbench.report.words import clean, instant, percent
+from fabricbench.report.words import clean, instant
 from fabricbench.verdict.result import Judgement
 
 _TEMPLATES = resources.files("fabricbench.report") / "templates"
@@ -69,7 +69,7 @@ def _figures(table: pl.DataFrame, alpha: float) -> dict[str, Any]:
     return {
         "curves": curves,
         "curves_tool": tool,
-        "confidence": percent(1 - alpha),
+        "confidence": f"{100 * (1 - alpha):g}",
         "least_blocks": series.least_blocks(1 - alpha),
         "collectives": groups.collectives(found, appearance),
         "single": [

@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """The interval of a median by order statistics: nothing is assumed about the distribution."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from fabricbench.stats.sign import tail_p
+from fabricbench.stats.sign import Values, tail_p
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +31,7 @@ class Interval:
         return int(self.low > bound) - int(self.high < bound)
 
 
-def median_interval(values: Sequence[float], confidence: float) -> Interval:
+def median_interval(values: Values, confidence: float) -> Interval:
     """Median of the launch values with an interval of at least ``confidence``, where n allows one.
 
     Definition: the tightest symmetric pair of order statistics (x_r, x_{n+1-r}) whose coverage

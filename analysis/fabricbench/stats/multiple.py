@@ -12,7 +12,8 @@ def q_values(p_values: Sequence[float]) -> tuple[float, ...]:
     Definition: with p sorted ascending, ``q_(i) = min over j >= i of m p_(j) / j``, at most 1. Acting on
     every cell with q <= alpha keeps the expected share of false ones among them at or below alpha.
     Assumptions: p-values independent or positively dependent (PRDS), as sizes of one curve are. With
-    two-sided p-values and the sign of the estimate as the claim, the directional rate is controlled too.
+    two-sided p-values and the sign of the estimate as the claim, the directional rate is controlled too, at
+    half the level where only a claim in the wrong direction is an error: verdicts use one-sided p-values.
     Source: Benjamini & Hochberg (1995), JRSS B 57; direction: Benjamini & Yekutieli (2005), JASA 100.
 
     ``p_values``: m numbers from 0 to 1. Equal p-values give equal q-values; a smaller p never a larger q.

@@ -2,10 +2,11 @@
 """What could have been seen: the dispersion between launches and the smallest effect it leaves visible."""
 
 import math
-from collections.abc import Sequence
 
 import numpy as np
 from scipy.stats import beta, norm
+
+from fabricbench.stats.sign import Values
 
 POWER = 0.8
 
@@ -13,7 +14,7 @@ _MAD_TO_SIGMA = 1.4826
 _SMALL_N = {2: 1.196, 3: 1.495, 4: 1.363, 5: 1.206, 6: 1.200, 7: 1.140, 8: 1.129, 9: 1.107}
 
 
-def log_sigma(values: Sequence[float]) -> float | None:
+def log_sigma(values: Values) -> float | None:
     """Robust standard deviation of ln(values): the relative dispersion between launches, or of paired ratios.
 
     Definition: 1.4826 times the median absolute deviation of the logarithms, times a factor that removes its

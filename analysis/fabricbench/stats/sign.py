@@ -2,12 +2,17 @@
 """The exact sign test of a median against a bound."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.stats import binom
 
+Values = Sequence[float] | NDArray[Any]
+"""Numbers of one unit, in any order, shape (n,)."""
 
-def sign_p(values: Sequence[float], bound: float) -> float:
+
+def sign_p(values: Values, bound: float) -> float:
     """Two-sided p-value of "the median is ``bound``"; 1.0 for no values.
 
     Definition: with k the smaller of the numbers of values above and below the bound, where ties count on the
@@ -19,7 +24,7 @@ def sign_p(values: Sequence[float], bound: float) -> float:
     return tail_p(len(values), minority(values, bound))
 
 
-def minority(values: Sequence[float], bound: float) -> int:
+def minority(values: Values, bound: float) -> int:
     """How many values do not speak for the more frequent side of the bound; ties never do."""
     array = np.asarray(values, dtype=float)
     return int(array.size - max((array > bound).sum(), (array < bound).sum()))

@@ -29,8 +29,10 @@ class Sample:
 class Estimate:
     """What the last completed look shows; ``look`` and ``p`` are None before the first.
 
-    ``sample`` holds the values used, ``available`` counts all there are. ``sign`` is the sign test's p-value
-    at this look alone, ``p`` the same over all planned looks.
+    ``sample`` holds the values used, ``available`` counts all there are. ``sign`` is the sign test's two-sided
+    p-value at this look alone. ``p`` is over all planned looks and one-sided: a verdict claims a direction, a
+    median exactly at the bound keeps it, so only a claim in the wrong direction is an error. By symmetry that is
+    half of the two-sided one (Benjamini & Yekutieli 2005, JASA 100, on directional errors).
     """
 
     sample: Sample
@@ -69,7 +71,7 @@ def estimate(found: Sample, bounds: Bounds, plan: Schedule) -> Estimate:
     sign = bound_p(used.values, interval, bounds)
     sigma = log_sigma(used.values)
     mde = None if sigma is None else minimum_detectable_effect(look.n, look.critical, sigma)
-    return Estimate(used, len(found.values), look, interval, sign, plan.adjusted(sign), mde)
+    return Estimate(used, len(found.values), look, interval, sign, plan.adjusted(sign) / 2, mde)
 
 
 def bound_p(values: Sequence[float], interval: Interval, bounds: Bounds) -> float:

@@ -47,7 +47,7 @@ def _values(cell: Cell, series: Mapping[CellKey, Series]) -> list[str]:
         lines.append(f"  {key.tool} {key.benchmark} {key.metric} on {key.lane}, {unit}:")
         for block, values in found.samples.items():
             for launch, value in values:
-                later = "" if launch in used else "  (waits for the next look)"
+                later = "" if launch in used else "  (beyond this look)"
                 lines.append(f"    block {block:3d}  {value:.6g}  {launch}{later}")
     if cell.reference is not None and cell.measured is not None:
         pairs = sample(series[cell.measured], series[cell.reference])
@@ -60,9 +60,7 @@ def _values(cell: Cell, series: Mapping[CellKey, Series]) -> list[str]:
 def _left_out(cell: Cell, series: Mapping[CellKey, Series]) -> list[str]:
     found = [series[key] for key in _sides(cell)]
     out = [item for one in found for item in (*one.doubtful, *one.lost)]
-    return ["  launches that count against the cell:"] * bool(out) + [
-        f"    {name}: {state}" for name, state in out
-    ]
+    return ["  launches that count against the cell:"] * bool(out) + [f"    {name}: {state}" for name, state in out]
 
 
 def _numbers(cell: Cell, judgement: Judgement, series: Mapping[CellKey, Series]) -> list[str]:
@@ -88,8 +86,7 @@ def _tests(cell: Cell, judgement: Judgement, plan: Schedule) -> list[str]:
     together = sum(other.p_value is not None for other in judgement.cells)
     lines.append(f"  sign test against the bound, over all planned looks: p = {cell.p_value:.4g}")
     lines.append(
-        f"  Benjamini-Hochberg over {together} cell(s): q = {cell.q_value:.4g}, "
-        f"to decide at most {judgement.alpha:g}"
+        f"  Benjamini-Hochberg over {together} cell(s): q = {cell.q_value:.4g}, to decide at most {judgement.alpha:g}"
     )
     if cell.mde is not None:
         lines.append(f"  smallest change that {cell.n} launches show with power 0.8: {percent(cell.mde)}")

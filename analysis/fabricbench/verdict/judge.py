@@ -41,7 +41,7 @@ def judge(table: pl.DataFrame, requirements: Requirements, facts: CampaignFacts)
 
     Definition, per cell. INVALID: a launch of it, numerator or denominator, is refuted or unknown, or a block
     gave no value, or a ratio is no number. Otherwise the values of the last completed look of ``facts.looks``
-    give an order-statistics interval at that look's level and a two-sided sign-test p-value over all looks;
+    give an order-statistics interval at that look's level and a one-sided sign-test p-value over all looks;
     Benjamini-Hochberg makes q-values of those of all cells. PASS: the interval lies wholly within the bounds
     and q <= alpha. FAIL: it lies wholly beyond a bound and q <= alpha. INCONCLUSIVE: anything else.
     Assumptions: blocks are independent; cells are independent or positively dependent.

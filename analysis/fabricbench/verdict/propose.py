@@ -38,9 +38,7 @@ def propose(table: pl.DataFrame, margin: float = 0.25, confidence: float = 0.95)
             name = _free(_id(key), entries)
             entries[name] = _entry(name, key, interval, bound, margin)
     if not entries:
-        raise BadInput(
-            "the campaign has no value to propose a requirement from", expected="attested launches"
-        )
+        raise BadInput("the campaign has no value to propose a requirement from", expected="attested launches")
     head = ["# SPDX-License-Identifier: Apache-2.0", "# Proposed from a reference campaign: edit before use."]
     return "\n".join([*head, "schema: 1", "requirements:", *entries.values()]) + "\n"
 
@@ -65,9 +63,7 @@ def _rounded(value: float, away: Callable[[float], int]) -> str:
 def _id(key: CellKey) -> str:
     size = "" if key.msg_size_bytes is None else f"-{key.msg_size_bytes}"
     lane = key.lane.replace("@", "-").replace(":", "-")
-    return re.sub(r"[^A-Za-z0-9._-]+", "-", f"{key.tool}-{key.benchmark}-{key.metric}-{lane}{size}").lstrip(
-        "._-"
-    )
+    return re.sub(r"[^A-Za-z0-9._-]+", "-", f"{key.tool}-{key.benchmark}-{key.metric}-{lane}{size}").lstrip("._-")
 
 
 def _free(name: str, taken: dict[str, str]) -> str:

@@ -18,7 +18,7 @@ class Cell:
 
     ``name`` is stable and unique ("shm-latency/mpich@shm/8"); ``estimate``, ``low``, ``high`` are in ``unit``
     (ratios: unit "ratio"), None where nothing could be estimated; ``n`` is the number of launches, or of
-    blocks that pair two lanes; ``confidence`` is the interval's own coverage; ``p_value`` two-sided against
+    blocks that pair two lanes; ``confidence`` is the interval's own coverage; ``p_value`` one-sided against
     the bound, over all planned looks; ``q_value`` after Benjamini-Hochberg over all cells that have one;
     ``mde`` the smallest relative effect that n launches would have shown with power 0.8; ``launches`` names
     the launches used. ``measured`` and ``reference`` are the table's cells behind it (numerator and

@@ -57,16 +57,12 @@ def _varying(matched: list[CellKey]) -> tuple[str, ...]:
     return tuple(c for c in columns if len({getattr(key, c) for key in matched}) > 1)
 
 
-def _name(
-    item: Requirement, lane: str, key: CellKey | None, varying: tuple[str, ...], size: int | None
-) -> str:
+def _name(item: Requirement, lane: str, key: CellKey | None, varying: tuple[str, ...], size: int | None) -> str:
     more = [f"{column}={getattr(key, column)}".replace(" ", ",") for column in varying] if key else []
     return "/".join([item.id, lane, *more, *([] if size is None else [str(size)])])
 
 
-def _target(
-    item: Requirement, key: CellKey, varying: tuple[str, ...], series: Mapping[CellKey, Series]
-) -> Target:
+def _target(item: Requirement, key: CellKey, varying: tuple[str, ...], series: Mapping[CellKey, Series]) -> Target:
     name = _name(item, key.lane, key, varying, key.msg_size_bytes)
     if not item.relative:
         return Target(name, item, key.lane, None, key.msg_size_bytes, key, None)
@@ -107,9 +103,7 @@ def _absent_size(item: Requirement, key: CellKey, varying: tuple[str, ...]) -> T
     what = "in the range of sizes" if size is None else f"at {size} bytes"
     against = against_words(item, key) if item.relative else None
     missing = f"nothing measured {what} on {key.lane}"
-    return Target(
-        _name(item, key.lane, key, varying, size), item, key.lane, against, size, None, None, missing
-    )
+    return Target(_name(item, key.lane, key, varying, size), item, key.lane, against, size, None, None, missing)
 
 
 def _unseen(item: Requirement, matched: list[CellKey]) -> Iterator[tuple[str, str]]:

@@ -19,7 +19,7 @@
 
   window.addEventListener("hashchange", follow);
   window.addEventListener("beforeprint", () => {
-    document.querySelectorAll("details").forEach((one) => { one.open = true; });
+    document.querySelectorAll("details:not(.numbers)").forEach((one) => { one.open = true; });
   });
   if (location.hash) follow();
 

@@ -1,0 +1,231 @@
+# SPDX-License-Identifier: Apache-2.0
+"""ReFrame's traps: each test fails when its trap is opened again."""
+
+import itertools
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from support import fake_site
+from support.fake_site import REPOSITORY, FakeSite
+
+CHECKS = ("-c", str(REPOSITORY / "reframe_checks"))
+MICRO = (*CHECKS, "-n", "^MicroPingpong")
+
+
+@pytest.fixture
+def site(tmp_path: Path) -> FakeSite:
+    return fake_site.make(tmp_path)
+
+
+def campaign(site: FakeSite) -> dict[str, str]:
+    return {"FABRICBENCH_CAMPAIGN": str(site.root / "campaign")}
+
+
+def launches(site: FakeSite) -> dict[str, Path]:
+    """Launch directories by ``stack/check-name``."""
+    found = (site.root / "campaign/launches").glob("*/*/*/*/Micro*/launch.json")
+    return {f"{path.parents[1].name}/{path.parent.name}": path.parent for path in found}
+
+
+def states(site: FakeSite) -> dict[str, str]:
+    """State of each launch by ``stack messages``."""
+    from fabricbench.parsers.collect import collect
+
+    records = [collect(path) for path in launches(site).values()]
+    return {f"{r.launch.stack} {r.launch.messages}": r.state for r in records if r.launch}
+
+
+def test_a_working_site_passes_and_leaves_a_campaign_of_one_block(site: FakeSite) -> None:
+    done = site.reframe(*MICRO, "-r", **campaign(site))
+    assert done.returncode == 0, done.stdout
+    assert set(states(site).values()) == {"ok"}
+    assert len(launches(site)) == 4
+    facts = json.loads((site.root / "campaign/campaign.json").read_text())
+    assert facts["tier"] == "single"
+
+
+def test_a_failing_benchmark_does_not_pass(site: FakeSite) -> None:
+    (site.stack("one") / "break-exit").touch()
+    done = site.reframe(*MICRO, "-r", **campaign(site))
+    assert done.returncode == 1
+    assert "wrong byte at offset 7" in done.stdout
+    assert states(site) == {
+        "one small": "failed",
+        "one large": "failed",
+        "two small": "ok",
+        "two large": "ok",
+    }
+
+
+def test_a_metric_that_is_missing_is_more_than_a_warning(site: FakeSite) -> None:
+    (site.stack("two") / "break-row").touch()
+    done = site.reframe(*MICRO, "-r", **campaign(site))
+    assert done.returncode == 1
+    assert "pingpong's latency at 8 bytes, which is missing" in done.stdout
+    assert states(site)["two small"] == "unreadable"
+
+
+def test_a_timeout_leaves_an_end_and_a_reason(site: FakeSite) -> None:
+    (site.stack("one") / "break-hang").touch()
+    done = site.reframe(*MICRO, "-r", "-S", "MicroPingpong.limit_seconds=1", **campaign(site))
+    assert done.returncode == 1
+    assert "ended at its time limit of 1 s" in done.stdout
+    ends = [json.loads((path / "end").read_text()) for name, path in launches(site).items() if name.startswith("one")]
+    assert [end["timed_out"] for end in ends] == [True, True]
+
+
+def test_single_ranks_from_a_wrong_pmi_do_not_pass(site: FakeSite) -> None:
+    (site.stack("one") / "break-pmi").touch()
+    done = site.reframe(*MICRO, "-r", **campaign(site))
+    assert done.returncode == 1
+    assert "expected 2 ranks, not 1" in done.stdout
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("-c", "no-such-folder", "-r"),
+        (*CHECKS, "-n", "^NoSuchCheck", "-r"),
+        (*CHECKS, "--system=generic", "-r"),
+        (*CHECKS, "-p", "nosuchstack", "-r"),
+    ],
+)
+def test_nothing_run_is_an_error(site: FakeSite, arguments: tuple[str, ...]) -> None:
+    done = site.reframe(*arguments, **campaign(site))
+    assert done.returncode != 0, done.stdout
+
+
+def test_no_configuration_is_an_error(site: FakeSite) -> None:
+    done = site.reframe(*MICRO, "-r", **campaign(site), RFM_CONFIG_FILES="", RFM_SYSTEM="")
+    assert done.returncode == 2
+    assert "no test case was run" in done.stderr
+
+
+def test_a_check_that_cannot_be_imported_is_an_error(site: FakeSite, tmp_path: Path) -> None:
+    folder = tmp_path / "reframe_checks"
+    subprocess.run(["cp", "-r", str(REPOSITORY / "reframe_checks"), str(folder)], check=True)
+    (folder / "broken.py").write_text("import no_such_module\nimport reframe as rfm\n@rfm.simple_test\nclass A: ...\n")
+    done = site.reframe("-c", str(folder), "-n", "^MicroPingpong", "-r", **campaign(site))
+    assert done.returncode == 2
+    assert "skipping test file" in done.stderr
+    assert "broken.py" in done.stderr
+
+
+def test_environments_do_not_leak_between_systems() -> None:
+    from fabricbench.drive.system import load_settings, settings_file, systems
+
+    for system in systems():
+        configuration = load_settings(settings_file(system))
+        for environment in configuration["environments"]:
+            assert environment["target_systems"] == [system]
+        for section in ("general", "storage"):
+            assert all(item["target_systems"] == [system] for item in configuration[section])
+
+
+def test_the_launcher_is_the_stacks_own(site: FakeSite) -> None:
+    done = site.reframe(*MICRO, "-r", **campaign(site))
+    assert done.returncode == 0
+    for directory in launches(site).values():
+        script = (directory / "rfm_job.sh").read_text()
+        assert "fabricbench-launch" in script
+        assert " -- mpirun -np 2 env LD_PRELOAD=" in script.replace("'", "")
+
+
+def test_a_killed_reframe_leaves_nothing_running(site: FakeSite) -> None:
+    (site.stack("one") / "break-hang").touch()
+    mark = f"FABRICBENCH_TEST_MARK=killed-{os.getpid()}"
+    key, _, value = mark.partition("=")
+    process = subprocess.Popen(
+        [str(Path(sys.executable).with_name("reframe")), *MICRO, "-p", "one", "-r"],
+        env={**site.environment, **campaign(site), key: value},
+        cwd=REPOSITORY,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    try:
+        wait_for(lambda: any((path / "begin").exists() for path in launches(site).values()))
+    finally:
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+    wait_for(lambda: not marked(mark))
+    assert set(states(site).values()) == {"unfinished"}
+
+
+def test_launches_never_overlap(site: FakeSite) -> None:
+    done = site.reframe(*MICRO, "-r", "--exec-policy=async", **campaign(site))
+    assert done.returncode == 0, done.stdout
+    spans = []
+    for begin in (site.root / "campaign").rglob("begin"):
+        started = json.loads(begin.read_text())["time"]
+        spans.append((started, json.loads(begin.with_name("end").read_text())["time"]))
+    spans.sort()
+    assert len(spans) == 6  # four launches, two wire-ups
+    assert all(earlier[1] <= later[0] for earlier, later in itertools.pairwise(spans))
+
+
+@pytest.mark.parametrize("arguments", [("-L",), ("-lC",), ("--dry-run",)])
+def test_looking_leaves_no_campaign(site: FakeSite, arguments: tuple[str, ...]) -> None:
+    done = site.reframe(*CHECKS, *arguments, **campaign(site))
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert not list(site.root.rglob("launch.json"))
+    assert not list(site.root.rglob("gap.json"))
+
+
+def test_every_check_is_there_on_every_lane() -> None:
+    """A dry run of the local system: three classes, small and large, three stacks, two fabrics, no more, no fewer."""
+    kept = {key: value for key, value in os.environ.items() if not key.startswith(("RFM_", "FABRICBENCH_"))}
+    environment = {
+        **kept,
+        "RFM_CONFIG_FILES": str(REPOSITORY / "site/local/settings.py"),
+        "RFM_SYSTEM": "local",
+    }
+    argv = [sys.executable, "-m", "fabricbench.drive.reframe", *CHECKS, "-lC"]
+    done = subprocess.run(argv, env=environment, cwd=REPOSITORY, capture_output=True, text=True, check=True)
+    from fabricbench.drive.reframe import cases
+
+    assert len(cases(done.stdout.splitlines())) == 3 * 2 * 3 * 2
+
+
+def test_a_broken_bound_fails_in_reframe_too(site: FakeSite) -> None:
+    (site.stack("two") / "latency").write_text("900")
+    done = site.reframe(*MICRO, "-r", **campaign(site))
+    assert done.returncode == 1
+    assert "pingpong_latency_8B" in done.stdout
+
+
+def test_what_is_missing_is_a_named_gap(site: FakeSite) -> None:
+    (site.stack("two") / "stack.json").unlink()
+    done = site.reframe(*CHECKS, "-r", **campaign(site))
+    assert done.returncode == 0, done.stdout
+    gaps = [json.loads(path.read_text()) for path in (site.root / "campaign").rglob("gap.json")]
+    reasons = {(gap["stack"], gap["tool"]): gap["reason"] for gap in gaps}
+    assert reasons["two", "micro"] == "the stack two is not set up on this machine"
+    assert reasons["one", "imb"] == "no IMB-MPI1 runs on this one"
+
+
+def marked(mark: str) -> list[str]:
+    """Processes that carry ``mark`` in their environment."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        try:
+            if entry.name.isdigit() and mark.encode() in (entry / "environ").read_bytes().split(b"\0"):
+                found.append(entry.name)
+        except OSError:
+            continue
+    return found
+
+
+def wait_for(condition: object, seconds: float = 30.0) -> None:
+    """Wait until ``condition()`` holds."""
+    assert callable(condition)
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, "it never came about"
+        time.sleep(0.05)

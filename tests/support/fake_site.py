@@ -1,0 +1,170 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A site whose stacks are shell scripts: real ReFrame, real launch wrapper, real witness, no MPI, quick.
+
+``mpirun`` starts two processes with PMI_RANK set; ``fabricbench-micro`` prints what the real one prints. What
+goes wrong is chosen through files in the stack's folder, so that a test can break one lane and no other.
+"""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import textwrap
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+
+MPIRUN = """\
+#!/bin/sh
+# mpirun -np N COMMAND...
+n=$2; shift 2
+stack=$(cd "$(dirname "$0")/../.." && pwd)
+if [ -e "$stack/break-pmi" ]; then n=1; fi
+i=0; pids=
+while [ "$i" -lt "$n" ]; do
+    PMI_RANK=$i PMI_SIZE=$n "$@" & pids="$pids $!"
+    i=$((i + 1))
+done
+status=0
+for pid in $pids; do wait "$pid" || status=$?; done
+exit $status
+"""
+
+MICRO = """\
+#!/bin/sh
+# fabricbench-micro BENCHMARK --sizes LIST --iterations N
+stack=$(cd "$(dirname "$0")/../.." && pwd)
+[ "$PMI_RANK" = 0 ] || exit 0
+echo "#@benchmark=$1"
+echo "#@ranks=$PMI_SIZE"
+echo "#@mpi_library=Fake MPI 1.0"
+if [ "$1" = wireup ]; then echo "#@end=ok"; exit 0; fi
+sleep "$(cat "$stack/seconds" 2>/dev/null || echo 0.02)"
+[ ! -e "$stack/break-hang" ] || sleep 600
+[ ! -e "$stack/break-exit" ] || { echo "rank 0: wrong byte at offset 7" >&2; exit 1; }
+echo "benchmark,case,msg_size_bytes,rank,sample,value,metric"
+for size in $(echo "$3" | tr , ' '); do
+    [ ! -e "$stack/break-row" ] || [ "$size" != 8 ] || continue
+    echo "pingpong,,$size,0,0,$(cat "$stack/latency" 2>/dev/null || echo 1.5),latency_us"
+    echo "pingpong,,$size,0,1,2.5,latency_us"
+done
+echo "#@payload_bytes=1000"
+echo "#@payload_messages=10"
+echo "#@verified=yes"
+echo "#@end=ok"
+"""
+
+STACKS = """\
+from fabricbench.core.stacks import Stack
+
+STACKS = {name: Stack(name=name, transports={"shm": {"FAKE": "1"}, "tcp": {"FAKE": "2"}}) for name in ("one", "two")}
+"""
+
+SETTINGS = """\
+from pathlib import Path
+
+from fabricbench.core.site import configuration, fabric, session, stack
+
+SITE = Path(__file__).resolve().parent
+SESSION = session()
+site_configuration = configuration(
+    system="fake",
+    descr="stacks that are shell scripts",
+    hostnames=[".*"],
+    fabrics=[fabric("shm", transport="shm", environs=["one", "two"], session=SESSION, site=SITE)],
+    stacks=[stack(name, site=SITE, system="fake") for name in ("one", "two")],
+    session=SESSION,
+)
+"""
+
+REQUIREMENTS = """\
+schema: 1
+requirements:
+  - id: one-latency
+    text: latency at 8 B is at most 5 us
+    select: {tool: micro, benchmark: pingpong, metric: latency, fabric: shm, msg_size_bytes: 8}
+    at_most: 5 us
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class FakeSite:
+    """Folders of the site; ``environment`` makes every command use it."""
+
+    root: Path
+    environment: dict[str, str]
+
+    @property
+    def settings(self) -> Path:
+        return self.root / "site/fake/settings.py"
+
+    def stack(self, name: str) -> Path:
+        """Folder of a stack, where ``break-…`` files go."""
+        return self.root / "build/stacks" / name
+
+    def reframe(self, *arguments: str, **extra: str) -> subprocess.CompletedProcess[str]:
+        """``reframe`` as users of the sourced environment type it."""
+        return self.call([sys.executable, "-m", "fabricbench.drive.reframe", *arguments], **extra)
+
+    def fabricbench(self, *arguments: str, **extra: str) -> subprocess.CompletedProcess[str]:
+        """``fabricbench`` as users type it."""
+        return self.call([sys.executable, "-m", "fabricbench.cli", *arguments], **extra)
+
+    def call(self, argv: list[str], **extra: str) -> subprocess.CompletedProcess[str]:
+        """Any command in this site's environment."""
+        return subprocess.run(
+            argv,
+            env={**self.environment, **extra},
+            cwd=REPOSITORY,
+            capture_output=True,
+            text=True,
+            timeout=300,
+            check=False,
+        )
+
+
+def make(root: Path) -> FakeSite:
+    """A fake site under ``root``; skips where set-up has built no real launch wrapper and witness."""
+    apps = sorted((REPOSITORY / "build/stacks").glob("*/apps/bin/fabricbench-launch"))
+    if not apps:
+        pytest.skip("no stack is set up: run `make setup`")
+    real = apps[0].parents[1]
+    (root / "site/fake").mkdir(parents=True)
+    (root / "site/stacks.py").write_text(STACKS)
+    (root / "site/fake/settings.py").write_text(SETTINGS)
+    (root / "site/fake/requirements.yaml").write_text(REQUIREMENTS)
+    for name in ("one", "two"):
+        _stack(root / "build/stacks" / name, name, real)
+    kept = {key: value for key, value in os.environ.items() if not key.startswith(("RFM_", "FABRICBENCH_"))}
+    environment = {
+        **kept,
+        "RFM_CONFIG_FILES": str(root / "site/fake/settings.py"),
+        "RFM_SYSTEM": "fake",
+        "FABRICBENCH_SITES": str(root / "site"),
+        "FABRICBENCH_BUILD": str(root / "build"),
+        "FABRICBENCH_LOCK": str(root / "lock"),
+        "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
+    }
+    return FakeSite(root, environment)
+
+
+def _stack(home: Path, name: str, real: Path) -> None:
+    for folder in ("prefix/bin", "apps/bin", "apps/lib"):
+        (home / folder).mkdir(parents=True)
+    shutil.copy(real / "bin/fabricbench-launch", home / "apps/bin")
+    shutil.copy(real / "lib/libfabricbench_witness.so", home / "apps/lib")
+    for path, text in (("prefix/bin/mpirun", MPIRUN), ("apps/bin/fabricbench-micro", MICRO)):
+        (home / path).write_text(textwrap.dedent(text))
+        (home / path).chmod(0o755)
+    facts = {
+        "stack": name,
+        "source": "fake",
+        "version": "Fake MPI 1.0",
+        "prefix": str(home / "prefix"),
+        "apps": str(home / "apps"),
+    }
+    (home / "stack.json").write_text(json.dumps(facts))
