@@ -23,7 +23,8 @@ from fabricbench.drive.run import run as run_campaign
 from fabricbench.drive.setup import set_up
 from fabricbench.drive.system import choose, lanes, settings_file, site_root
 from fabricbench.parsers.campaign import read_campaign, read_facts
-from fabricbench.report.page import report as page
+from fabricbench.report import lane_curves_svg
+from fabricbench.report import report as page
 from fabricbench.verdict.compare import compare as compare_lanes
 from fabricbench.verdict.explain import explain
 from fabricbench.verdict.judge import judge as judge_table
@@ -43,6 +44,7 @@ NamedLanes = Annotated[list[str] | None, typer.Option("--lane", help="only this 
 
 FORMATS = ("text", "csv", "json", "parquet")
 NOT_ALL_ATTESTED = 1
+INTERRUPTED = 130
 
 
 def _say(text: str) -> None:
@@ -116,11 +118,15 @@ def run(
         budget_seconds=None if budget is None else budget * 60,
         decided=_decided,
     )
-    run_campaign(plan)
+    try:
+        run_campaign(plan)
+    except KeyboardInterrupt:
+        print(f"fabricbench: interrupted; the same command goes on from here: {path}", file=sys.stderr)
+        raise typer.Exit(INTERRUPTED) from None
     found = read_campaign(path)
     _print_judgement(_judgement(found, path, None))
     if report:
-        (path / "report.html").write_text(_page(found, path))
+        _save(path / "report.html", _page(found, path))
         _say(f"report: {path / 'report.html'}")
     _finish(found)
 
@@ -179,14 +185,14 @@ def report(
     campaign: CampaignPath,
     output: Annotated[Path | None, typer.Option("--output", "-o", help="else report.html in the campaign")] = None,
     requirements: Annotated[Path | None, typer.Option(help="instead of the campaign's own")] = None,
+    picture: Annotated[Path | None, typer.Option(help="also latency and bandwidth of all lanes, as SVG")] = None,
 ) -> None:
     """One self-contained HTML file."""
     found = read_campaign(campaign)
+    if picture is not None:
+        _save(picture, lane_curves_svg(long_table(found.records)))
     file = output or campaign / "report.html"
-    try:
-        file.write_text(_page(found, campaign, requirements))
-    except OSError as error:
-        raise BadInput(f"cannot be written: {error.strerror}", where=str(file)) from None
+    _save(file, _page(found, campaign, requirements))
     _say(str(file))
 
 
@@ -197,11 +203,15 @@ def main() -> None:
     except BadInput as error:
         print(f"fabricbench: {error}", file=sys.stderr)
         sys.exit(2)
-    except KeyboardInterrupt:
-        print("fabricbench: interrupted; the same command goes on from here", file=sys.stderr)
-        sys.exit(130)
     except BrokenPipeError:
         sys.exit(0)
+
+
+def _save(file: Path, text: str) -> None:
+    try:
+        file.write_text(text)
+    except OSError as error:
+        raise BadInput(f"cannot be written: {error.strerror}", where=str(file)) from None
 
 
 def _requirements(path: Path, given: Path | None) -> Requirements | None:

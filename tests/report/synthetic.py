@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 import numpy as np
+
 from fabricbench.core.launch import Gap, Launch, Transport, WireUp
 from fabricbench.core.record import Attestation, Campaign, CampaignFacts, Payload, Record, Row, State, Traffic
 
@@ -46,9 +47,7 @@ def campaign(shape: Shape | None = None, gaps: Sequence[Gap] | None = None) -> C
         system="local", tier="standard", looks=(8, 15, 30), seed=shape.seed, created=1758103200.0,
         version="0.1.0",
     )  # fmt: skip
-    return Campaign(
-        name=shape.name, facts=facts, records=tuple(records), gaps=tuple(GAPS if gaps is None else gaps)
-    )
+    return Campaign(name=shape.name, facts=facts, records=tuple(records), gaps=tuple(GAPS if gaps is None else gaps))
 
 
 def gap(lane: tuple[str, str, str], benchmark: str, reason: str, cure: str = "") -> Gap:
@@ -98,7 +97,7 @@ def _record(
 ) -> Record:  # fmt: skip
     stack, fabric, variant = lane
     slug = "-".join(part for part in (stack, fabric, variant, tool, benchmark, messages) if part)
-    directory = f"launches/{block:03d}/{position:03d}-{slug}" + (f"-{repeat}" if repeat else "")
+    directory = f"b{block:03d}/{position:03d}-{slug}" + (f"-{repeat}" if repeat else "")
     sizes = {"small": SMALL, "large": LARGE, None: (None,)}[messages]
     rows = tuple(_rows(lane, tool, benchmark, sizes, random))
     launch = Launch(
@@ -120,9 +119,7 @@ def _record(
     )  # fmt: skip
 
 
-def _state(
-    shape: Shape, launch: Launch, attestation: Attestation, random: np.random.Generator
-) -> tuple[State, str]:
+def _state(shape: Shape, launch: Launch, attestation: Attestation, random: np.random.Generator) -> tuple[State, str]:
     if shape.faults and random.random() < 0.01:
         found: tuple[tuple[State, str], ...] = (
             ("failed", TAIL), ("unreadable", "stdout:41: expected a row of 4 columns"),
@@ -163,11 +160,7 @@ def _rows(
         time = _microseconds(lane, benchmark, size or 0) * noise * float(np.exp(random.normal(0, 0.008)))
         values = {"time": time, "time_max": time * 1.08}
         if benchmark == "pingpong":
-            values = (
-                {"latency": time, "latency_mean": time * 1.03}
-                if tool == "micro"
-                else {"latency": time * 1.02}
-            )
+            values = {"latency": time, "latency_mean": time * 1.03} if tool == "micro" else {"latency": time * 1.02}
             values |= {"bandwidth": size / time} if size else {}
         for metric, value in values.items():
             yield Row(benchmark=benchmark, case="", metric=metric, msg_size_bytes=size, value=round(value, 4))

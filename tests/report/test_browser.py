@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from fabricbench.core.table import table
 from fabricbench.report import report
 from report.judged import judgement
@@ -46,9 +47,7 @@ PROBE = """<script>
   document.documentElement.dataset.probe = JSON.stringify(out);
 </script>"""
 
-pytestmark = pytest.mark.skipif(
-    CHROMIUM is None, reason="no chromium, chromium-browser or google-chrome on the PATH"
-)
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no chromium, chromium-browser or google-chrome on the PATH")
 
 
 @pytest.fixture(scope="module")
@@ -94,9 +93,7 @@ def test_page_as_it_is_draws_no_complaint(page: str, tmp_path: Path) -> None:
 
 
 def test_policy_stops_a_foreign_script(page: str, tmp_path: Path) -> None:
-    dom, log = browse(
-        tmp_path, page.replace("</body>", "<script>document.title = 'taken'</script></body>"), 1200
-    )
+    dom, log = browse(tmp_path, page.replace("</body>", "<script>document.title = 'taken'</script></body>"), 1200)
     assert "<title>taken" not in dom
     assert "CONSOLE" in log
 

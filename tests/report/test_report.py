@@ -7,6 +7,7 @@ from functools import cache
 from urllib.parse import quote
 
 import pytest
+
 from fabricbench.core.record import Campaign, Record
 from fabricbench.core.table import table
 from fabricbench.report import lane_curves_svg, report
@@ -64,7 +65,7 @@ def test_every_launch_is_anchored(name: str) -> None:
     rows = [a for a in page.all("tr") if a.get("id", "").startswith("launch-")]
     hrefs = {a["href"] for a in page.all("a")}
     assert len(rows) == len(made.records)
-    assert {f"./{quote(record.directory)}" for record in made.records} <= hrefs
+    assert {f"./launches/{quote(record.directory)}" for record in made.records} <= hrefs
 
 
 @pytest.mark.parametrize("name", SHAPES)
@@ -152,9 +153,7 @@ def hostile() -> tuple[Campaign, Judgement]:
         gaps=(gap(lane, HOSTILE, HOSTILE, HOSTILE),),
     )  # fmt: skip
     records = [
-        record.model_copy(update={"state": "failed", "reason": HOSTILE, "hosts": (HOSTILE,)})
-        if at % 7 == 0
-        else record
+        record.model_copy(update={"state": "failed", "reason": HOSTILE, "hosts": (HOSTILE,)}) if at % 7 == 0 else record
         for at, record in enumerate(made.records)
     ]
     records.append(

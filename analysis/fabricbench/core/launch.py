@@ -1,15 +1,26 @@
 # SPDX-License-Identifier: Apache-2.0
 """The facts of a launch directory: ``launch.json`` before the start, ``begin`` and ``end`` by the launch wrapper."""
 
-from typing import Literal
+from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+
+from fabricbench.core.metrics import METRICS
 
 SCHEMA: Literal[1] = 1
 TRANSPORTS = ("shm", "tcp", "verbs", "mx", "psm", "cxi", "simulated")
 Transport = Literal["shm", "tcp", "verbs", "mx", "psm", "cxi", "simulated"]
 Mode = Literal["timed", "profiled", "injected", "checked", "wireup"]
 Scalar = str | int | float | bool
+Block = Annotated[int, Field(ge=0, lt=2**30)]
+Count = Annotated[int, Field(ge=0, lt=2**63)]
+"""What fits a column of the table."""
+
+
+def _declared(metric: str) -> str:
+    if metric not in METRICS:
+        raise ValueError(f"no metric is called '{metric[:40]}'")
+    return metric
 
 
 class Facts(BaseModel):
@@ -22,16 +33,16 @@ class Expected(Facts):
     """Rows that a launch must yield: one per size, or a single one where ``msg_sizes_bytes`` is None."""
 
     benchmark: str
-    metric: str
-    msg_sizes_bytes: tuple[int, ...] | None = None
+    metric: Annotated[str, AfterValidator(_declared)]
+    msg_sizes_bytes: tuple[Count, ...] | None = None
 
 
 class WireUp(Facts):
     """What the ranks' sockets carry in a launch of Init and Finalize alone, on the same lane and ranks."""
 
     launch: str
-    bytes: int = Field(ge=0)
-    segments: int = Field(ge=0)
+    bytes: Count
+    segments: Count
 
 
 class Launch(Facts):
@@ -39,8 +50,8 @@ class Launch(Facts):
 
     schema_version: Literal[1] = SCHEMA
     id: str
-    block: int = Field(ge=0)
-    position: int = Field(ge=0)
+    block: Block
+    position: Count
     system: str
     fabric: str
     transport: Transport
@@ -50,8 +61,8 @@ class Launch(Facts):
     benchmark: str
     messages: Literal["small", "large"] | None = None
     case: dict[str, Scalar] = {}
-    ranks: int = Field(gt=0)
-    nodes: int = Field(gt=0)
+    ranks: int = Field(gt=0, lt=2**31)
+    nodes: int = Field(gt=0, lt=2**31)
     mode: Mode = "timed"
     argv: tuple[str, ...]
     environment: dict[str, str] = {}
@@ -73,7 +84,7 @@ class Gap(Facts):
 
     schema_version: Literal[1] = SCHEMA
     id: str
-    block: int = Field(ge=0)
+    block: Block
     system: str
     fabric: str
     stack: str

@@ -21,19 +21,13 @@ class Metric:
 
 
 _ALL = (
-    Metric(
-        "latency", "us", "lower", "half round trip of a blocking ping-pong: the median, or what a tool reports", "OSU"
-    ),
-    Metric(
-        "latency_mean", "us", "lower", "half round trip of a blocking ping-pong: mean over iterations", "IMB PingPong"
-    ),
+    Metric("latency", "us", "lower", "half round trip of a blocking ping-pong: median, or what a tool reports", "OSU"),
+    Metric("latency_mean", "us", "lower", "half round trip of a blocking ping-pong: the mean", "IMB PingPong"),
     Metric("bandwidth", "MB/s", "higher", "message size over the half round trip, 1 MB = 10^6 bytes", "IMB PingPong"),
     Metric("time", "us", "lower", "one call or exchange: mean over iterations, then over ranks", "IMB t_avg"),
     Metric("time_min", "us", "lower", "as time, of the fastest rank", "IMB t_min"),
     Metric("time_max", "us", "lower", "as time, of the slowest rank", "IMB t_max"),
-    Metric(
-        "exchange_bandwidth", "MB/s", "higher", "bytes in and out of a rank over the exchange's time", "IMB Sendrecv"
-    ),
+    Metric("exchange_bandwidth", "MB/s", "higher", "bytes in and out of a rank over its time", "IMB Sendrecv"),
 )
 
 METRICS: dict[str, Metric] = {m.name: m for m in _ALL}

@@ -14,7 +14,7 @@ AttestationState = Literal["attested", "refuted", "unknown"]
 class Derived(BaseModel):
     """Base of everything computed from facts."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
 
 class Row(Derived):

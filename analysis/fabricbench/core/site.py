@@ -161,6 +161,6 @@ def _missing(declared: Stack) -> str:
 
 def _whole(name: str) -> int:
     text = os.environ.get(name, "0")
-    if not text.isdigit():
+    if not (text.isascii() and text.isdigit() and len(text) < 19):
         raise BadInput(f"{name} is '{text[:40]}'", where="environment", expected="a whole number")
     return int(text)

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """From the witness files of a launch to what was carried between its ranks."""
 
-import json
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -10,7 +9,6 @@ from typing import Annotated
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from fabricbench.core.record import Traffic
-
 
 Count = Annotated[int, Field(ge=0, lt=2**64)]
 
@@ -85,8 +83,8 @@ def read_reports(directory: Path) -> tuple[Report, ...]:
     reports = []
     for path in sorted(directory.glob("witness.*.json")):
         try:
-            reports.append(Report.model_validate(json.loads(path.read_bytes())))
-        except (OSError, ValueError, ValidationError, RecursionError) as error:
+            reports.append(Report.model_validate_json(path.read_bytes()))
+        except (OSError, ValidationError) as error:
             raise ValueError(f"{path.name}: not a witness report: {_first_line(error)}") from None
     return tuple(reports)
 
@@ -98,9 +96,7 @@ def traffic(reports: Iterable[Report]) -> Traffic | None:
     killed reports nothing, its peer has the count.
     """
     reports = list(reports)
-    seen_from = {
-        (_where(report, end), end.peer): end.local for report in reports for end in report.sockets if end.peer
-    }
+    seen_from = {(_where(report, end), end.peer): end.local for report in reports for end in report.sockets if end.peer}
     connections: dict[tuple[str, str, str], _Connection] = {}
     ranks = set()
     devices: set[str] = set()

@@ -50,7 +50,7 @@ class CampaignProgress:
 
     def look(self, stage: Path, block: int) -> None:
         """Take in what has begun and ended in ``stage`` since the last look."""
-        for facts in sorted(stage.glob("*/*/*/*/launch.json")):
+        for facts in sorted(stage.glob("*/*/*/launch.json")):
             directory = facts.parent
             if str(directory) in self._seen:
                 continue

@@ -35,7 +35,7 @@ def read_facts(path: Path) -> CampaignFacts:
     """``campaign.json`` of the campaign at ``path``."""
     file = path / FACTS
     try:
-        return CampaignFacts.model_validate(json.loads(file.read_bytes()))
+        return CampaignFacts.model_validate_json(file.read_bytes())
     except FileNotFoundError:
         raise BadInput(
             "no campaign here",
@@ -47,10 +47,10 @@ def read_facts(path: Path) -> CampaignFacts:
         raise BadInput(f"cannot be read: {error.strerror}", where=str(file)) from None
     except ValidationError as error:
         first = error.errors()[0]
+        if first["type"] == "json_invalid":
+            raise BadInput("not JSON", where=str(file)) from None
         key = ".".join(map(str, first["loc"]))
         raise BadInput(f"{key}: {first['msg']}", where=str(file)) from None
-    except ValueError:
-        raise BadInput("not JSON", where=str(file)) from None
 
 
 def launch_directories(path: Path) -> list[Path]:
@@ -75,12 +75,13 @@ def write_cache(directory: Path, record: Record) -> None:
 
 
 def _record(path: Path, directory: Path) -> Record:
-    name = directory.relative_to(path / LAUNCHES).as_posix()
+    # A name that is no UTF-8 must still be text that every format can hold.
+    name = os.fsencode(directory.relative_to(path / LAUNCHES)).decode("utf-8", errors="replace")
     try:
         cache = json.loads((directory / CACHE).read_bytes())
         if cache["digest"] == digest(directory):
             return Record.model_validate({**cache["record"], "directory": name})
-    except (OSError, ValueError, KeyError, TypeError):
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
         pass
     return collect(directory, name)
 
@@ -89,7 +90,7 @@ def _gaps(path: Path) -> tuple[Gap, ...]:
     gaps: dict[tuple[str, str, str, str | None], Gap] = {}
     for file in sorted((path / LAUNCHES).rglob("gap.json")):
         try:
-            gap = Gap.model_validate(json.loads(file.read_bytes()))
+            gap = Gap.model_validate_json(file.read_bytes())
         except (OSError, ValueError):
             continue
         gaps.setdefault((gap.lane, gap.tool, gap.benchmark, gap.messages), gap)

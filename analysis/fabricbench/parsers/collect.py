@@ -3,7 +3,6 @@
 
 import hashlib
 import importlib
-import json
 import pkgutil
 from functools import cache
 from pathlib import Path
@@ -20,7 +19,7 @@ from fabricbench.parsers.output import Parsed, Unreadable
 
 Model = TypeVar("Model", bound=BaseModel)
 
-LAST_LINES = 5
+LAST_LINES = 8
 _SHARED = ("output", "collect", "campaign")
 TOOLS = tuple(m.name for m in pkgutil.iter_modules(parsers.__path__) if m.name not in _SHARED)
 """Every tool that has a parser: the module of its name beside this one."""
@@ -121,30 +120,30 @@ def _why_failed(directory: Path, launch: Launch, end: End) -> str:
 
 
 def last_lines(path: Path) -> str:
-    """The last non-empty lines of a file in one line, at most 500 characters; empty where there is none."""
+    """The last lines of a file that say something, in one line of at most 600 characters; empty where none does."""
     try:
         with path.open("rb") as stream:
             stream.seek(max(0, path.stat().st_size - 8192))
             text = stream.read().decode("utf-8", errors="replace")
     except OSError:
         return ""
-    lines = [" ".join(line.split()) for line in text.splitlines() if line.strip()]
-    return " | ".join(lines[-LAST_LINES:])[-500:]
+    lines = [" ".join(line.split()) for line in text.splitlines() if any(map(str.isalnum, line))]
+    return " | ".join(lines[-LAST_LINES:])[-600:]
 
 
 def _facts(path: Path, model: type[Model]) -> Model:
     try:
-        return model.model_validate(json.loads(path.read_bytes()))
+        return model.model_validate_json(path.read_bytes())
     except FileNotFoundError:
         raise Unreadable(path.name, None, "a file, it is missing") from None
     except OSError as error:
         raise Unreadable(path.name, None, f"a file that can be read ({error.strerror})") from None
     except ValidationError as error:
         first = error.errors()[0]
+        if first["type"] == "json_invalid":
+            raise Unreadable(path.name, None, "JSON") from None
         where = ".".join(str(part) for part in first["loc"])
         raise Unreadable(path.name, None, f"{where}: {first['msg']}") from None
-    except (ValueError, RecursionError):
-        raise Unreadable(path.name, None, "JSON") from None
 
 
 class _Host(BaseModel):

@@ -78,6 +78,8 @@ def parse(directory: Path, launch: Launch) -> Parsed:
                 raise Unreadable("stdout", at, f"{wanted} processes, not {ranks}")
         elif benchmark and line.split() and set(line.split()) <= set(_COLUMNS):
             columns = [_COLUMNS[word] for word in line.split()]
+            if "repetitions" not in columns:
+                raise Unreadable("stdout", at, "the column #repetitions")
         elif columns and _ROW.match(line):
             if not ranks:
                 raise Unreadable("stdout", at, f"the line '# #processes = {launch.ranks}' before a row")

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The output of the project's own benchmarks: ``#@key=value`` lines and CSV, every sample kept."""
 
+import math
 from collections import defaultdict
 from pathlib import Path
 
@@ -35,8 +36,8 @@ def parse(directory: Path, launch: Launch) -> Parsed:
             key_, value_ = _sample(line, at)
             samples[key_].append(value_)
     _closed(facts, len(lines))
-    if (ranks := facts.get("ranks")) is not None and ranks != str(launch.ranks):
-        raise Unreadable("stdout", None, f"{launch.ranks} ranks, not {ranks}")
+    if (ranks := facts.get("ranks", "unknown")) != str(launch.ranks):
+        raise Unreadable("stdout", None, f"{launch.ranks} ranks, not {ranks[:40]}")
     rows = [row for key in sorted(samples) for row in _rows(key, samples[key])]
     return Parsed(tuple(rows), _payload(facts))
 
@@ -60,10 +61,13 @@ def _closed(facts: dict[str, str], last: int) -> None:
 
 def _rows(key: Key, samples: list[float]) -> list[Row]:
     benchmark, case, size = key
-    median, mean = float(np.median(samples)), float(np.mean(samples))
+    with np.errstate(over="ignore"):
+        median, mean = float(np.median(samples)), float(np.mean(samples))
     values = {"latency": median, "latency_mean": mean}
     if size and median:
         values["bandwidth"] = size / median
+    if not all(map(math.isfinite, values.values())):
+        raise Unreadable("stdout", None, f"samples of {benchmark[:40]} at {size} bytes that have a mean")
     return [
         Row(benchmark=benchmark, case=case, metric=name, msg_size_bytes=size, value=round(value, 6))
         for name, value in values.items()

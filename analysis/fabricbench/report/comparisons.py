@@ -19,9 +19,7 @@ RATIO = "ratio"
 _SLACK = 1.0 + 1e-9
 
 
-def ratios(
-    table: pl.DataFrame, found: list[Panel], appearance: Mapping[Lane, Look], alpha: float
-) -> list[Group]:
+def ratios(table: pl.DataFrame, found: list[Panel], appearance: Mapping[Lane, Look], alpha: float) -> list[Group]:
     """A group per fabric with two stacks or more: what the page draws as curves, over the reference's."""
     drawn = [*(p for p in pingpong(found)[0] if p.metric == "latency"), *others(found)]
     metrics = {panel.facet: panel.metric for panel in drawn}
@@ -102,10 +100,7 @@ def _lines(rows: pl.DataFrame, alpha: float) -> dict[tuple[Facet, str], Line]:
     for row in rows.filter(pl.col("ratio").is_not_null()).iter_rows(named=True):
         facet = Facet(row["tool"], row["benchmark"], row["case"], row["ranks"], row["nodes"])
         points[facet, row["metric"]].append(_point(row, alpha))
-    return {
-        what: tuple(sorted(line, key=lambda p: -1 if p.size is None else p.size))
-        for what, line in points.items()
-    }
+    return {what: tuple(sorted(line, key=lambda p: -1 if p.size is None else p.size)) for what, line in points.items()}
 
 
 def _point(row: dict[str, Any], alpha: float) -> Point:

@@ -108,9 +108,7 @@ def lane_curves_svg(table: pl.DataFrame, confidence: float = 0.95) -> str:
         handles = [Line2D([], [], **_line_style(appearance[lane], 5)) for lane in drawn]
         names = ["\u200b" + clean(lane.name) for lane in drawn]
         if drawn:
-            figure.legend(
-                handles, names, loc="upper left", ncols=min(6, len(drawn)), bbox_to_anchor=(0.04, 1.0)
-            )
+            figure.legend(handles, names, loc="upper left", ncols=min(6, len(drawn)), bbox_to_anchor=(0.04, 1.0))
         return svg.standalone(figure, white=True)
 
 
@@ -123,9 +121,7 @@ def _panel(axes: Axes, panel: Panel, appearance: Mapping[Lane, Look], most_ticks
     _size_axis(axes, sizes, most_ticks)
     _value_axis(axes, [p for line in lines.values() for p in line], scale)
     unit = UNITS.get(panel.unit, panel.unit)
-    axes.set_ylabel(
-        "ratio" if scale == "ratio" else f"{clean(panel.metric).replace('_', ' ')} in {clean(unit)}"
-    )
+    axes.set_ylabel("ratio" if scale == "ratio" else f"{clean(panel.metric).replace('_', ' ')} in {clean(unit)}")
     axes.grid(True, axis="y")
     axes.set_axisbelow(True)
 
@@ -133,9 +129,7 @@ def _panel(axes: Axes, panel: Panel, appearance: Mapping[Lane, Look], most_ticks
 def _drawable(line: Line, scale: str) -> Line:
     positive = scale in ("log", "ratio")
     return tuple(
-        p
-        for p in line
-        if p.size is not None and math.isfinite(p.estimate) and (p.estimate > 0 or not positive)
+        p for p in line if p.size is not None and math.isfinite(p.estimate) and (p.estimate > 0 or not positive)
     )
 
 
@@ -198,9 +192,7 @@ def _size_axis(axes: Axes, sizes: Sizes, most: int) -> None:
     axes.set_xticklabels([size_label(size) for size in ticks])
     axes.set_xlabel("message size")
     if sizes.zero:
-        axes.axvline(
-            sizes.at(sizes.smallest) - _ZERO_GAP / 2, color="#d1d5db", linewidth=0.8, linestyle=(0, (1, 2))
-        )
+        axes.axvline(sizes.at(sizes.smallest) - _ZERO_GAP / 2, color="#d1d5db", linewidth=0.8, linestyle=(0, (1, 2)))
 
 
 def _value_axis(axes: Axes, points: Sequence[Point], scale: str) -> None:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from urllib.parse import quote
 
 from fabricbench.core.record import Campaign, Record
+from fabricbench.parsers.campaign import LAUNCHES
 from fabricbench.report.words import slugs
 
 
@@ -33,9 +34,14 @@ class Launches:
         """The launch's anchor, unique within the page."""
         return self._anchors[record.directory]
 
+    @staticmethod
+    def path(record: Record) -> str:
+        """The launch's directory within the campaign; a record names it within the campaign's launches."""
+        return f"{LAUNCHES}/{record.directory}"
+
     def href(self, record: Record) -> str:
         """The launch's directory as a relative address: never one with a scheme, whatever its name."""
-        path = f"{self._base}/{record.directory}" if self._base else record.directory
+        path = f"{self._base}/{self.path(record)}" if self._base else self.path(record)
         address = quote(path.encode("utf-8", "replace"), safe="/")
         return address if address.startswith((".", "/")) else f"./{address}"
 

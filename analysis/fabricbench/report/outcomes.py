@@ -125,7 +125,7 @@ def _what(record: Record) -> str:
 
 def _row(record: Record, launches: Launches) -> LaunchView:
     launch, load = record.launch, record.foreign_cpu_share
-    mode = "" if launch is None or launch.mode == "timed" else f" ({launch.mode})"
+    mode = "" if launch is None or launch.mode in ("timed", launch.benchmark) else f" ({launch.mode})"
     return LaunchView(
         anchor=launches.anchor(record),
         href=launches.href(record),

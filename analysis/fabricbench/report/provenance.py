@@ -71,9 +71,7 @@ class ProvenanceView:
     benchmarks: tuple[BenchmarkView, ...]
 
 
-def provenance(
-    campaign: Campaign, launches: Launches, hosts: Mapping[str, Mapping[str, str]]
-) -> ProvenanceView:
+def provenance(campaign: Campaign, launches: Launches, hosts: Mapping[str, Mapping[str, str]]) -> ProvenanceView:
     """The section of provenance; ``hosts`` are facts by host, where they are known."""
     started = [(r.launch, r) for r in campaign.records if r.launch is not None]
     common, lanes = _environments([launch for launch, _ in started])
@@ -149,12 +147,8 @@ def _hosts(records: Sequence[Record], facts: Mapping[str, Mapping[str, str]]) ->
 def _benchmarks(started: list[tuple[Launch, Record]], launches: Launches) -> tuple[BenchmarkView, ...]:
     first: dict[str, dict[str, tuple[str, Record]]] = defaultdict(dict)
     for launch, record in started:
-        mode = "" if launch.mode == "timed" else f", {launch.mode}"
-        name = (
-            f"{launch.tool} {launch.benchmark}"
-            + (f", {launch.messages} messages" if launch.messages else "")
-            + mode
-        )
+        mode = "" if launch.mode in ("timed", launch.benchmark) else f", {launch.mode}"
+        name = f"{launch.tool} {launch.benchmark}" + (f", {launch.messages} messages" if launch.messages else "") + mode
         first[name].setdefault(launch.lane, (shlex.join(launch.argv), record))
     return tuple(BenchmarkView(name, _commands(first[name], launches)) for name in sorted(first))
 

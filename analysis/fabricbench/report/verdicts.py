@@ -124,9 +124,7 @@ def verdicts(judgement: Judgement | None, launches: Launches, attested: str) -> 
     return VerdictsView(sentence + ("; the worst:" if findings else "."), findings, counts, requirements)
 
 
-def _requirement(
-    cells: list[Cell], anchor: str, anchors: dict[str, str], launches: Launches
-) -> RequirementView:
+def _requirement(cells: list[Cell], anchor: str, anchors: dict[str, str], launches: Launches) -> RequirementView:
     sets = list(dict.fromkeys(cell.launches for cell in cells if cell.launches))
     places = {names: f"{anchor}-evidence-{i}" for i, names in enumerate(sets, start=1)}
     views = {c.name: _view(c, anchors[c.name], places.get(c.launches, "")) for c in cells}
@@ -199,9 +197,7 @@ def unit(name: str) -> str:
 
 def _counts(cells: list[Cell] | tuple[Cell, ...]) -> tuple[Count, ...]:
     found = Counter(cell.verdict for cell in cells)
-    return tuple(
-        Count(v, SYMBOLS[v], found[v]) for v in ("PASS", "FAIL", "INCONCLUSIVE", "INVALID") if found[v]
-    )
+    return tuple(Count(v, SYMBOLS[v], found[v]) for v in ("PASS", "FAIL", "INCONCLUSIVE", "INVALID") if found[v])
 
 
 def _worst(cells: list[Cell] | tuple[Cell, ...]) -> list[Cell]:

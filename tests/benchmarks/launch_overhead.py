@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the project adds to bare ReFrame per launch: the same program, launcher and variables, interleaved.
+
+    python tests/benchmarks/launch_overhead.py [--pairs 12] [--launches 20]
+
+The bare side is a plain RunOnlyRegressionTest with one anchored pattern; ours records, wraps, witnesses, parses,
+attests, and runs the lane's wire-up once per session (its time is counted, divided by the launches).
+"""
+
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+import typer
+from pairs import interleaved, line
+
+from fabricbench.core.site import REPOSITORY
+from fabricbench.drive.system import Lane, choose, lanes, settings_file
+
+BARE = """\
+import reframe as rfm
+import reframe.utility.sanity as sn
+
+
+@rfm.simple_test
+class Bare(rfm.RunOnlyRegressionTest):
+    valid_systems = ["+fabric"]
+    valid_prog_environs = ["+mpi"]
+    num_tasks = 2
+    executable = {program!r}
+    executable_opts = {options!r}
+    env_vars = {variables!r}
+
+    @sanity_function
+    def ended(self):
+        return sn.assert_found(r"^#@end=ok$", self.stdout)
+"""
+
+OPTIONS = ["pingpong", "--sizes", "0,1,2,4,8,16,32,64,128,256,512,1024", "--iterations", "500"]
+
+
+def seconds(lane: Lane, folder: Path, arguments: Sequence[str], launches: int) -> Sequence[float]:
+    """Wall time of a session of ReFrame, divided by its launches."""
+    with tempfile.TemporaryDirectory() as directory:
+        environment = {
+            **os.environ,
+            "RFM_CONFIG_FILES": str(settings_file("local")),
+            "RFM_SYSTEM": f"local:{lane.fabric}",
+            "FABRICBENCH_CAMPAIGN": f"{directory}/campaign",
+        }
+        program = str(Path(sys.executable).with_name("reframe"))
+        argv = [program, "-c", str(folder), "-p", lane.stack, *arguments, f"--repeat={launches}", "-r"]
+        argv += ["--exec-policy=serial"]
+        start = time.monotonic()
+        done = subprocess.run(argv, env=environment, capture_output=True, text=True, timeout=600, check=False)
+        elapsed = time.monotonic() - start
+    if done.returncode:
+        sys.exit(done.stdout[-3000:])
+    return [elapsed / launches]
+
+
+def main(pairs: int = 12, launches: int = 20, lane: str = "mpich@shm") -> None:
+    (chosen,) = choose(lanes("local"), [lane])
+    assert chosen.installed is not None
+    installed = chosen.installed
+    variables = {**chosen.variables, "PATH": f"{installed.prefix}/bin:$PATH"}
+    program = f"{installed.apps}/bin/fabricbench-micro"
+    with tempfile.TemporaryDirectory() as directory:
+        Path(directory, "bare.py").write_text(BARE.format(program=program, options=OPTIONS, variables=variables))
+        ours = ["-n", "^MicroPingpong.*messages=small"]
+        found = interleaved(
+            lambda: seconds(chosen, REPOSITORY / "reframe_checks", ours, launches),
+            lambda: seconds(chosen, Path(directory), [], launches),
+            pairs,
+        )
+    print("| per launch | median | 95 % interval | pairs |\n| --- | --- | --- | --- |")
+    print(line("bare ReFrame", [b[0] for _, b in found], "s"))
+    print(line("Fabricbench", [a[0] for a, _ in found], "s"))
+    print(line("added", [a[0] - b[0] for a, b in found], "s"))
+
+
+if __name__ == "__main__":
+    typer.run(main)

@@ -1,0 +1,32 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Interleaved pairs: A B, B A, A B, …; what is reported is a median of pairs with its interval."""
+
+from collections.abc import Callable, Sequence
+
+from rich.progress import track
+
+from fabricbench.stats.interval import median_interval
+
+Measure = Callable[[], Sequence[float]]
+
+
+def interleaved(first: Measure, second: Measure, pairs: int) -> list[tuple[Sequence[float], Sequence[float]]]:
+    """Measure ``pairs`` pairs, the order within a pair changing each time."""
+    found = []
+    for number in track(range(pairs), description="pairs", transient=True):
+        if number % 2:
+            b = second()
+            a = first()
+        else:
+            a = first()
+            b = second()
+        found.append((a, b))
+    return found
+
+
+def line(name: str, values: Sequence[float], unit: str) -> str:
+    """A row of a Markdown table: median and 95 % interval over the pairs."""
+    interval = median_interval(values, 0.95)
+    low, high = interval.low, interval.high
+    bounds = "-" if low is None or high is None else f"{low:.3f} to {high:.3f}"
+    return f"| {name} | {interval.estimate:.3f} {unit} | {bounds} | {interval.n} |"

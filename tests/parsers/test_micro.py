@@ -1,0 +1,225 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The output of the project's own benchmarks: statistics of known samples, captures, and everything cut or wrong."""
+
+import random
+import statistics
+from collections.abc import Iterable
+from pathlib import Path
+
+import pytest
+from fabricbench.core.launch import Launch
+from fabricbench.parsers.micro import HEADER, parse
+from fabricbench.parsers.output import Parsed, Unreadable
+
+LAUNCHES = Path(__file__).resolve().parents[1] / "data/launches"
+SMALL = "impi-tcp-micro-pingpong-small"
+CAPTURES = (SMALL, "openmpi-shm-micro-pingpong-small", "openmpi-tcp-micro-pingpong-large")
+
+
+def launch_of(name: str = SMALL) -> Launch:
+    return Launch.model_validate_json((LAUNCHES / name / "launch.json").read_bytes())
+
+
+def text_of(name: str = SMALL) -> str:
+    return (LAUNCHES / name / "stdout").read_text()
+
+
+def parse_text(tmp_path: Path, text: str | bytes, launch: Launch | None = None) -> Parsed:
+    (tmp_path / "stdout").write_bytes(text.encode() if isinstance(text, str) else text)
+    return parse(tmp_path, launch or launch_of())
+
+
+def synthetic(
+    samples: Iterable[tuple[int, int, object]], *, ranks: object = 2, facts: str = "", verified: str = "yes"
+) -> str:
+    """An output with samples of (size, rank, value)."""
+    lines = [f"#@ranks={ranks}", facts, HEADER]
+    lines += [f"pingpong,,{size},{rank},{at},{value},latency_us" for at, (size, rank, value) in enumerate(samples)]
+    return "\n".join([*lines, f"#@verified={verified}", "#@end=ok", ""])
+
+
+def values(parsed: Parsed) -> dict[tuple[str, int | None], float]:
+    found = {(row.metric, row.msg_size_bytes): row.value for row in parsed.rows}
+    assert len(found) == len(parsed.rows)
+    return found
+
+
+def test_known_samples(tmp_path: Path) -> None:
+    # Size 1000, both ranks together: 2 4 6 100, so median 5 and mean 28; 1000 B / 5 us = 200 MB/s.
+    text = synthetic([(0, 0, 3), (0, 0, 1), (0, 0, 2), (1000, 0, 100), (1000, 0, 4), (1000, 1, 2), (1000, 1, 6)])
+    assert values(parse_text(tmp_path, text)) == {
+        ("latency", 0): 2,
+        ("latency_mean", 0): 2,
+        ("latency", 1000): 5,
+        ("latency_mean", 1000): 28,
+        ("bandwidth", 1000): 200,
+    }
+
+
+def test_a_latency_of_nothing_has_no_bandwidth(tmp_path: Path) -> None:
+    assert ("bandwidth", 8) not in values(parse_text(tmp_path, synthetic([(8, 0, 0), (8, 0, 0)])))
+
+
+@pytest.mark.parametrize("name", CAPTURES)
+def test_captured_samples(name: str) -> None:
+    samples: dict[int, list[float]] = {}
+    for line in text_of(name).splitlines():
+        if line.endswith(",latency_us"):
+            words = line.split(",")
+            samples.setdefault(int(words[2]), []).append(float(words[5]))
+    wanted = {}
+    for size, each in samples.items():
+        median = statistics.median(each)
+        wanted["latency", size] = pytest.approx(median, abs=5e-7)
+        wanted["latency_mean", size] = pytest.approx(statistics.fmean(each), abs=5e-7)
+        if size:
+            wanted["bandwidth", size] = pytest.approx(size / median, abs=5e-7)
+    assert values(parse(LAUNCHES / name, launch_of(name))) == wanted
+    assert len(samples) == 12
+
+
+def test_the_captured_samples_at_0_bytes_by_hand() -> None:
+    # The middle two of twenty are 4.582 and 4.747; all sum to 94.683.
+    found = values(parse(LAUNCHES / SMALL, launch_of()))
+    assert found["latency", 0] == 4.6645
+    assert found["latency_mean", 0] == 4.73415
+
+
+@pytest.mark.parametrize("name", CAPTURES[:2])
+def test_captured_payload(name: str) -> None:
+    # 12 sizes, 0 to 1024 B, sum to 2047; 1 verified, 100 warm-up, 20 timed round trips of two messages.
+    payload = parse(LAUNCHES / name, launch_of(name)).payload
+    assert payload is not None
+    assert (payload.bytes, payload.messages) == (2 * 121 * 2047, 2 * 121 * 12)
+
+
+@pytest.mark.parametrize("name", CAPTURES)
+def test_the_captures_hold_what_the_launch_expects(name: str) -> None:
+    wanted = {(item.metric, size) for item in launch_of(name).expected for size in item.msg_sizes_bytes or ()}
+    assert set(values(parse(LAUNCHES / name, launch_of(name)))) == wanted
+
+
+def test_no_payload_where_none_is_told(tmp_path: Path) -> None:
+    assert parse_text(tmp_path, synthetic([(8, 0, 1)])).payload is None
+    told = parse_text(tmp_path, synthetic([(8, 0, 1)], facts="#@payload_bytes=16\n#@payload_messages=2")).payload
+    assert told is not None
+    assert (told.bytes, told.messages) == (16, 2)
+
+
+@pytest.mark.parametrize("payload", ["-1", "nan", "1e9", "", "٣"])
+def test_a_payload_that_is_no_number(tmp_path: Path, payload: str) -> None:
+    with pytest.raises(Unreadable, match="a whole number"):
+        parse_text(tmp_path, synthetic([(8, 0, 1)], facts=f"#@payload_bytes={payload}"))
+
+
+def test_what_was_not_verified_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(Unreadable, match="verified=yes"):
+        parse_text(tmp_path, text_of().replace("#@verified=yes", "#@verified=no"))
+
+
+@pytest.mark.parametrize("end", ["", "#@end=failed", "#@end=o", "#@end="])
+def test_without_its_end_it_is_cut_off(tmp_path: Path, end: str) -> None:
+    with pytest.raises(Unreadable, match="cut off"):
+        parse_text(tmp_path, text_of().replace("#@end=ok", end))
+
+
+@pytest.mark.parametrize("ranks", ["1", "4", "two"])
+def test_a_world_of_the_wrong_size_is_refused(tmp_path: Path, ranks: str) -> None:
+    with pytest.raises(Unreadable, match=f"expected 2 ranks, not {ranks}"):
+        parse_text(tmp_path, text_of().replace("#@ranks=2", f"#@ranks={ranks}"))
+
+
+def test_a_world_of_unknown_size_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(Unreadable, match="expected 2 ranks, not unknown"):
+        parse_text(tmp_path, text_of().replace("#@ranks=2\n", ""))
+
+
+def same_or_unreadable(tmp_path: Path, text: str | bytes, whole: Parsed) -> bool:
+    """Whether a cut text still gives all rows; anything but that and Unreadable fails."""
+    try:
+        assert parse_text(tmp_path, text) == whole
+    except Unreadable:
+        return False
+    return True
+
+
+def test_cut_off_at_any_line(tmp_path: Path) -> None:
+    lines, whole = text_of().splitlines(keepends=True), parse(LAUNCHES / SMALL, launch_of())
+    for kept in range(len(lines) + 1):
+        assert same_or_unreadable(tmp_path, "".join(lines[:kept]), whole) == (kept == len(lines))
+
+
+def test_cut_off_at_any_byte(tmp_path: Path) -> None:
+    raw, whole = text_of().encode(), parse(LAUNCHES / SMALL, launch_of())
+    needed = raw.rindex(b"#@end=ok") + len(b"#@end=ok")
+    cuts = random.Random(20261121).sample(range(len(raw)), 300) + list(range(needed - 60, len(raw)))
+    for cut in cuts:
+        assert same_or_unreadable(tmp_path, raw[:cut], whole) == (cut >= needed)
+
+
+def test_a_hole_never_makes_another_error(tmp_path: Path) -> None:
+    draw, text = random.Random(7), text_of()
+    for _ in range(200):
+        at = draw.randrange(len(text))
+        try:
+            parse_text(tmp_path, text[:at] + text[at + draw.randrange(1, 100) :])
+        except Unreadable as error:
+            assert str(error).startswith("stdout")
+
+
+@pytest.mark.parametrize("content", [b"", b"\n\n"])
+def test_empty(tmp_path: Path, content: bytes) -> None:
+    with pytest.raises(Unreadable, match="empty"):
+        parse_text(tmp_path, content)
+
+
+def test_binary(tmp_path: Path) -> None:
+    with pytest.raises(Unreadable, match="stdout:1: expected text, this is binary"):
+        parse_text(tmp_path, b"\x7fELF\x00\x00")
+
+
+def test_text_of_another_tool(tmp_path: Path) -> None:
+    with pytest.raises(Unreadable):
+        parse_text(
+            tmp_path, "# OSU MPI Latency Test v7.3\n# Size          Latency (us)\n1                       0.27\n"
+        )
+
+
+@pytest.mark.parametrize("value", ["nan", "inf", "-inf", "-0.5", "1e999", "", "<i>1</i>", "\x1b[1m2"])
+def test_no_number_as_a_sample(tmp_path: Path, value: str) -> None:
+    with pytest.raises(Unreadable, match=r"stdout:4: expected a (finite )?number"):
+        parse_text(tmp_path, synthetic([(8, 0, value)]))
+
+
+@pytest.mark.parametrize("samples", [["1e308", "1e308", "1e308"], ["1e-320"]])
+def test_samples_whose_statistics_are_no_numbers(tmp_path: Path, samples: list[str]) -> None:
+    with pytest.raises(Unreadable, match="samples of pingpong at 8 bytes"):
+        parse_text(tmp_path, synthetic([(8, 0, value) for value in samples]))
+
+
+@pytest.mark.parametrize("size", [-8, 8.0, "nan", "9" * 20, "²"])
+def test_no_whole_number_as_a_size(tmp_path: Path, size: object) -> None:
+    with pytest.raises(Unreadable, match="a whole number"):
+        parse_text(tmp_path, synthetic([(8, 0, 1)]).replace("pingpong,,8,", f"pingpong,,{size},"))
+
+
+def test_a_line_that_is_no_sample(tmp_path: Path) -> None:
+    for line in ("mpirun: a warning", "pingpong,,8,0,0,1.0", "pingpong,,8,0,0,1.0,latency_us,more"):
+        with pytest.raises(Unreadable, match=r"stdout:4: expected 'benchmark,case"):
+            parse_text(tmp_path, synthetic([]).replace(HEADER, f"{HEADER}\n{line}"))
+
+
+def test_another_metric(tmp_path: Path) -> None:
+    with pytest.raises(Unreadable, match="latency_us, not 'latency_s'"):
+        parse_text(tmp_path, text_of().replace("latency_us", "latency_s"))
+
+
+def test_text_before_the_header_is_no_sample(tmp_path: Path) -> None:
+    assert parse_text(tmp_path, "a banner, of a library\n" + text_of()) == parse(LAUNCHES / SMALL, launch_of())
+
+
+def test_an_output_beyond_all_measure_is_not_read(tmp_path: Path) -> None:
+    with (tmp_path / "stdout").open("wb") as stream:
+        stream.truncate(65 * 2**20)
+    with pytest.raises(Unreadable, match="bytes of output"):
+        parse(tmp_path, launch_of())
