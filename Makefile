@@ -12,20 +12,20 @@ BIN := $(VENV)/bin
 help:
 	@sed -n 's/^# make/make/p' Makefile
 
-$(VENV)/installed: pyproject.toml site/local/venv.sh
-	@sh site/local/venv.sh "$(PYTHON)" "$(VENV)"
+$(VENV)/run $(VENV)/test: pyproject.toml site/local/venv.sh
+	@sh site/local/venv.sh "$(PYTHON)" "$(VENV)" "$(if $(findstring test,$(@F)),.[dev],.)"
 	@touch $@
 
-setup: $(VENV)/installed
+setup: $(VENV)/run
 	@$(BIN)/fabricbench setup
 
 run: setup
 	@$(BIN)/fabricbench run --system local --tier quick --report
 
-lint: $(VENV)/installed
+lint: $(VENV)/test
 	@sh tests/lint.sh "$(BIN)"
 
-test: setup lint
+test: lint
 	@$(BIN)/fabricbench setup --for-tests
 	@$(BIN)/python -m pytest -q
 

@@ -1,9 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# The project's virtual environment: venv.sh PYTHON DIRECTORY
+# The project's virtual environment: venv.sh PYTHON DIRECTORY WHAT, where WHAT is "." or ".[dev]"
 set -eu
 python=$1
 venv=$2
+what=$3
 
 fail() {
     echo "fabricbench: $1" >&2
@@ -29,4 +30,6 @@ if ! "$venv/bin/python" -c 'import pip' 2>/dev/null; then
     fi
 fi
 echo "installing the Python packages into $venv"
-"$venv/bin/python" -m pip install -q --disable-pip-version-check -e '.[dev]'
+# The pip of Debian 12 needs minutes to resolve what a newer one resolves in seconds.
+"$venv/bin/python" -m pip install -q --disable-pip-version-check 'pip>=24.2'
+"$venv/bin/python" -m pip install -q -e "$what"

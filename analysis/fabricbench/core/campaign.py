@@ -89,7 +89,7 @@ def came_back(directory: Path) -> bool:
     try:
         end = json.loads((directory / "end").read_bytes())
         return end["status"] not in CANNOT_START
-    except (OSError, ValueError, KeyError, TypeError):
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return False
 
 
@@ -102,7 +102,7 @@ def finished_launches(path: Path, block: int) -> dict[str, str]:
             wireup = launch["mode"] == "wireup"
             if came_back(file.parent) and (_succeeded(file.parent) if wireup else launch["block"] == block):
                 found[launch["id"]] = str(file.parent)
-        except (OSError, ValueError, KeyError, TypeError):
+        except (OSError, ValueError, KeyError, TypeError, RecursionError):
             continue
     return found
 
