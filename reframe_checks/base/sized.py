@@ -5,11 +5,12 @@ from reframe.core.builtins import parameter, variable
 
 from .benchmark import Benchmark
 
-LARGEST_SMALL_BYTES = 1024
+LARGEST_SMALL_BYTES = 16384
+"""Up to here stacks send eagerly, and treat messages in collectives as short."""
 
 
 class SizedBenchmark(Benchmark):
-    """A benchmark with a launch from 0 B to 1 KiB and one from 2 KiB to ``largest_bytes``, doubling."""
+    """A benchmark with a launch from 0 B to 16 KiB and one from 32 KiB to ``largest_bytes``, doubling."""
 
     messages = parameter(["small", "large"], loggable=True)
     smallest_bytes = variable(int, value=1, loggable=True)

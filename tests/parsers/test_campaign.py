@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from fabricbench.core.campaign import came_back, create, finished_launches, open_single
 from fabricbench.core.errors import BadInput
 from fabricbench.core.table import table
@@ -124,7 +125,7 @@ def test_no_launches_at_all(campaign: Path) -> None:
 
 
 def test_no_campaign_is_bad_input(tmp_path: Path) -> None:
-    with pytest.raises(BadInput, match="no campaign here; expected a directory with campaign.json"):
+    with pytest.raises(BadInput, match=r"no campaign here; expected a directory with campaign\.json"):
         read_campaign(tmp_path)
 
 
@@ -194,7 +195,7 @@ def caches(directory: Path) -> list[bytes]:
     """Contents that are no cache, some of them with the right digest."""
     right = digest(directory)
     good = collect(directory).model_dump(mode="json")
-    wrong = [good | {"state": "splendid"}, good | {"schema_version": 2}, {}, [], None, 5, "text"]
+    wrong: list[object] = [good | {"state": "splendid"}, good | {"schema_version": 2}, {}, [], None, 5, "text"]
     texts = [json.dumps({"digest": right, "record": record}) for record in wrong]
     texts += [json.dumps({"digest": right}), json.dumps({"digest": None, "record": good}), "[]", "null", "5", ""]
     return [text.encode() for text in texts] + [b"\x00\xff", b"[" * 100_000, b'{"digest":']
@@ -239,7 +240,7 @@ def test_a_copied_campaign_gives_the_same_table_byte_for_byte(campaign: Path, tm
     copy = Path(shutil.copytree(campaign, tmp_path / "far/away"))
     assert table(read_campaign(copy).records).write_csv() == original
     assert table(read_campaign(campaign).records).write_csv() == original
-    assert original.count("\n") == 1 + 117 + 35 + 123 + 35 + 35
+    assert original.count("\n") == 1 + 117 + 35 + 123 + 36 + 35
 
 
 def test_what_physics_refutes_is_not_hidden_by_the_cache(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from fabricbench.core.record import Record
 from fabricbench.parsers.collect import collect, last_lines
 

@@ -2,7 +2,6 @@
 """A stack as a site declares it (``site/stacks.py``) and as it was found on a machine (``stack.json``)."""
 
 import importlib.util
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -66,11 +65,16 @@ class Installed(BaseModel):
 def read_installed(file: Path) -> Installed | None:
     """The stack set up in ``file``; None where set-up never finished it."""
     try:
-        return Installed.model_validate(json.loads(file.read_bytes()))
+        return Installed.model_validate_json(file.read_bytes())
     except FileNotFoundError:
         return None
-    except (OSError, ValidationError, ValueError) as error:
-        raise BadInput(f"not a stack's record: {error}", where=str(file), cure="delete it and set up again") from None
+    except OSError as error:
+        what = f"cannot be read: {error.strerror}"
+    except ValidationError as error:
+        first = error.errors()[0]
+        key = ".".join(map(str, first["loc"]))
+        what = f"not a stack's record: {key}: {first['msg']}" if key else f"not a stack's record: {first['msg']}"
+    raise BadInput(what, where=str(file), cure="delete it and set up again")
 
 
 def site_stacks(site: Path) -> dict[str, Stack]:

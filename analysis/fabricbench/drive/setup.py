@@ -75,6 +75,8 @@ def _toolchain(log: Path, say: Say) -> None:
         return
     if "g++" in missing and shutil.which("c++") is None:
         raise BadInput("no C++ compiler", cure="install one, on Debian: apt-get install g++")
+    if "gfortran" in missing:
+        say("no Fortran compiler: what needs one will be a named gap; on Debian: apt-get install gfortran")
     if "make" in missing:
         raise BadInput("no make", cure="install it, on Debian: apt-get install make")
     if "cmake" in missing and not Path(sys.executable).with_name("cmake").exists():

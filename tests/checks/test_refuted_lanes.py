@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Lanes that do not do what their label says, on real stacks: exactly the launches concerned are refuted."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from support.fake_site import REPOSITORY
+
+from fabricbench.parsers.campaign import read_campaign
+
+MPICH_THROUGH_MEMORY = (
+    'fabric("tcp", transport="tcp",',
+    'fabric("tcp", env_vars={"UCX_TLS": "all", "MPIR_CVAR_NOLOCAL": "0"}, transport="tcp",',
+)
+INTEL_COLLECTIVES_AS_THEY_LIKE = ('"I_MPI_COLL_INTRANODE": "pt2pt",', "")
+
+
+@pytest.fixture
+def environment(tmp_path: Path) -> dict[str, str]:
+    """A copy of the site in which the tcp fabric lies, and a campaign in an empty folder."""
+    for stack in ("impi", "mpich"):
+        if not (REPOSITORY / "build/stacks" / stack / "stack.json").exists():
+            pytest.skip(f"the stack {stack} is not set up: run `make setup`")
+    shutil.copytree(REPOSITORY / "site", tmp_path / "site")
+    replace(tmp_path / "site/local/settings.py", *MPICH_THROUGH_MEMORY)
+    replace(tmp_path / "site/stacks.py", *INTEL_COLLECTIVES_AS_THEY_LIKE)
+    kept = {key: value for key, value in os.environ.items() if not key.startswith(("RFM_", "FABRICBENCH_"))}
+    return {
+        **kept,
+        "RFM_CONFIG_FILES": str(tmp_path / "site/local/settings.py"),
+        "RFM_SYSTEM": "local:tcp",
+        "FABRICBENCH_SITES": str(tmp_path / "site"),
+        "FABRICBENCH_CAMPAIGN": str(tmp_path / "campaign"),
+    }
+
+
+def replace(file: Path, old: str, new: str) -> None:
+    """Change a file; the text that is to be changed must be there."""
+    text = file.read_text()
+    assert old in text
+    file.write_text(text.replace(old, new))
+
+
+def test_exactly_the_launches_concerned_are_refuted(environment: dict[str, str], tmp_path: Path) -> None:
+    checks = str(REPOSITORY / "reframe_checks")
+    command = [sys.executable, "-m", "fabricbench.drive.reframe", "-c", checks, "-p", "impi|mpich", "-r"]
+    done = subprocess.run(command, env=environment, cwd=REPOSITORY, capture_output=True, text=True, check=False)
+    assert done.returncode == 1, done.stdout
+    found = read_campaign(tmp_path / "campaign")
+    states = {
+        (r.launch.stack, r.launch.tool, r.launch.benchmark, r.launch.messages): r.state
+        for r in found.records
+        if r.launch and r.launch.mode == "timed"
+    }
+    assert len(states) == 2 * (2 + 2 + 4 * 2 + 1)
+    refuted = {key for key, state in states.items() if state == "refuted"}
+    of_intel = {key for key in refuted if key[0] == "impi"}
+    assert refuted - of_intel == {key for key in states if key[0] == "mpich"}
+    assert of_intel
+    assert of_intel <= {
+        ("impi", "imb", name, "small") for name in ("allreduce", "alltoall", "bcast", "allgather", "barrier")
+    }
+    assert ("impi", "imb", "allreduce", "small") in of_intel
+    assert {states[key] for key in states.keys() - refuted} == {"ok"}
+    failures = done.stdout.count("Reason: sanity error")
+    assert failures == len(refuted)
+
+    judged = subprocess.run(
+        [sys.executable, "-m", "fabricbench.cli", "judge", str(tmp_path / "campaign")],
+        env=environment,
+        cwd=REPOSITORY,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert judged.returncode == 4, judged.stdout
+    assert "INVALID" in judged.stdout
+
+
+def test_the_lane_as_it_should_be_is_attested(environment: dict[str, str], tmp_path: Path) -> None:
+    environment["RFM_CONFIG_FILES"] = str(REPOSITORY / "site/local/settings.py")
+    checks = str(REPOSITORY / "reframe_checks")
+    command = [sys.executable, "-m", "fabricbench.drive.reframe", "-c", checks, "-p", "impi|mpich", "-r"]
+    done = subprocess.run(command, env=environment, cwd=REPOSITORY, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout
+    records = read_campaign(tmp_path / "campaign").records
+    assert {record.state for record in records} == {"ok"}
+    evidence = [r.attestation.traffic for r in records if r.attestation and r.attestation.traffic]
+    assert len(evidence) == len(records)
+    assert all(json.loads(traffic.model_dump_json())["reports"] == 2 for traffic in evidence)

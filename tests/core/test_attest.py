@@ -1,0 +1,236 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Each rule of attestation on both sides of its threshold."""
+
+from typing import Any
+
+import pytest
+
+from fabricbench.core.attest import attest, refute_beyond_physics
+from fabricbench.core.launch import Launch, WireUp
+from fabricbench.core.record import Attestation, Payload, Record, Row, Traffic
+
+WIREUP = WireUp(launch="w", bytes=1000, segments=40)
+
+
+def launch(transport: str, **values: Any) -> Launch:
+    facts: dict[str, Any] = {
+        **{"id": "x", "block": 0, "position": 0, "system": "local", "fabric": transport, "transport": transport},
+        **{"stack": "mpich", "tool": "micro", "benchmark": "pingpong", "ranks": 2, "nodes": 1, "argv": ("x",)},
+        **{"limit_seconds": 60.0, "wireup": WIREUP},
+    }
+    return Launch.model_validate(facts | values)
+
+
+def carried(bytes_: int, segments: int, **values: Any) -> Traffic:
+    known: dict[str, Any] = {"devices": (), "libraries": (), "shared_maps": 0, "dropped": 0, "by_peer": {}}
+    return Traffic.model_validate(
+        known | {"reports": 2, "connections": 1, "bytes": bytes_, "segments": segments} | values
+    )
+
+
+def state(launch: Launch, traffic: Traffic | None, payload: Payload | None) -> str:
+    return attest(launch, traffic, payload).state
+
+
+PAYLOAD = Payload(bytes=100_000, messages=1000)
+
+
+@pytest.mark.parametrize(
+    ("bytes_", "segments", "expected"),
+    [
+        # wire-up is 1000 bytes in 40 segments; 0.9 of the payload is 90000 in 900
+        (91_000, 940, "attested"),
+        (90_999, 940, "refuted"),
+        (91_000, 939, "refuted"),
+        (10**9, 939, "refuted"),
+        (90_999, 10**9, "refuted"),
+        (1000, 40, "refuted"),
+        (0, 0, "refuted"),
+        (10**9, 10**9, "attested"),
+    ],
+)
+def test_tcp_must_carry_its_share_of_bytes_and_of_messages(bytes_: int, segments: int, expected: str) -> None:
+    assert state(launch("tcp"), carried(bytes_, segments), PAYLOAD) == expected
+
+
+def test_the_share_is_the_smaller_one_with_wireup_taken_off() -> None:
+    found = attest(launch("tcp"), carried(51_000, 1040), PAYLOAD)
+    assert (found.share, found.wireup_bytes, found.wireup_segments) == (0.5, 1000, 40)
+    assert attest(launch("tcp"), carried(101_000, 290), PAYLOAD).share == 0.25
+    assert attest(launch("tcp"), carried(10, 1), PAYLOAD).share == 0.0
+
+
+def test_messages_without_bytes_are_attested_by_segments() -> None:
+    barriers = Payload(bytes=0, messages=1000)
+    assert state(launch("tcp"), carried(1000, 940), barriers) == "attested"
+    assert state(launch("tcp"), carried(10**9, 939), barriers) == "refuted"
+
+
+def test_nothing_moved_cannot_be_attested_on_tcp() -> None:
+    assert state(launch("tcp"), carried(1000, 40), Payload(bytes=0, messages=0)) == "unknown"
+
+
+@pytest.mark.parametrize(
+    ("bytes_", "segments", "expected"),
+    [
+        # 1.5 of wire-up and 0.01 of the payload: 2500 bytes in 70 segments
+        (0, 0, "attested"),
+        (1000, 40, "attested"),
+        (2500, 70, "attested"),
+        (2501, 70, "refuted"),
+        (2500, 71, "refuted"),
+        (101_000, 1040, "refuted"),
+    ],
+)
+def test_shm_may_carry_no_more_than_wireup_on_sockets(bytes_: int, segments: int, expected: str) -> None:
+    assert state(launch("shm"), carried(bytes_, segments), PAYLOAD) == expected
+
+
+def test_shm_on_a_lane_that_wires_up_without_sockets() -> None:
+    quiet = launch("shm", wireup=WireUp(launch="w", bytes=0, segments=0))
+    assert state(quiet, carried(1000, 10), PAYLOAD) == "attested"
+    assert state(quiet, carried(1001, 10), PAYLOAD) == "refuted"
+    assert state(quiet, carried(1, 0), Payload(bytes=0, messages=0)) == "refuted"
+
+
+def test_shm_says_that_it_is_known_by_exclusion() -> None:
+    assert attest(launch("shm"), carried(0, 0), PAYLOAD).reason.startswith("by exclusion: ")
+
+
+def test_shm_needs_every_rank_and_no_device() -> None:
+    assert state(launch("shm"), carried(0, 0, reports=1), PAYLOAD) == "unknown"
+    assert state(launch("shm", ranks=4), carried(0, 0, reports=3), PAYLOAD) == "unknown"
+    device = attest(launch("shm"), carried(0, 0, devices=("/dev/infiniband/uverbs0",)), PAYLOAD)
+    assert (device.state, device.reason) == ("unknown", "network devices were open: /dev/infiniband/uverbs0")
+    # Bytes on sockets refute, whoever else is silent.
+    assert state(launch("shm"), carried(10**6, 0, reports=1), PAYLOAD) == "refuted"
+
+
+def test_tcp_does_not_need_every_rank() -> None:
+    assert state(launch("tcp"), carried(101_000, 1040, reports=1), PAYLOAD) == "attested"
+
+
+@pytest.mark.parametrize("transport", ["tcp", "shm"])
+@pytest.mark.parametrize(
+    ("values", "traffic", "payload", "reason"),
+    [
+        ({}, None, PAYLOAD, "no rank left a witness report"),
+        ({}, carried(0, 0, dropped=3), PAYLOAD, "the witness lost 3 sockets: more than its table holds"),
+        ({"wireup": None}, carried(0, 0), PAYLOAD, "no wire-up was measured on this lane"),
+        ({}, carried(0, 0), None, "the benchmark defines no payload"),
+    ],
+)
+def test_unknown_says_why(
+    transport: str, values: dict[str, Any], traffic: Traffic | None, payload: Payload | None, reason: str
+) -> None:
+    found = attest(launch(transport, **values), traffic, payload)
+    assert (found.state, found.reason) == ("unknown", reason)
+
+
+@pytest.mark.parametrize("transport", ["verbs", "mx", "psm", "cxi", "simulated"])
+def test_a_transport_without_a_rule_is_unknown(transport: str) -> None:
+    found = attest(launch(transport), carried(0, 0), PAYLOAD)
+    assert (found.state, found.reason) == ("unknown", f"no rule attests the transport '{transport}' yet")
+
+
+@pytest.mark.parametrize("transport", ["tcp", "shm"])
+def test_a_wireup_is_what_it_is(transport: str) -> None:
+    wireup = launch(transport, mode="wireup", wireup=None)
+    assert state(wireup, carried(10**6, 10**3), Payload(bytes=0, messages=0)) == "attested"
+    assert state(wireup, None, Payload(bytes=0, messages=0)) == "unknown"
+
+
+def record(benchmark: str, metric: str, size: int | None, value: float, **values: Any) -> Record:
+    """A record that is ok with one row; ``values`` of its launch, or its state."""
+    record_state = values.pop("state", "ok")
+    row = Row(benchmark=benchmark, case="", metric=metric, msg_size_bytes=size, value=value)
+    facts = launch("tcp", **values)
+    seen = Attestation(state="attested", reason="")
+    return Record(directory="d", launch=facts, state=record_state, attestation=seen, rows=(row,))
+
+
+PINGPONG = record("pingpong", "latency", 8, 10.0)
+
+
+def states(*records: Record) -> list[str]:
+    return [each.state for each in refute_beyond_physics(records)]
+
+
+@pytest.mark.parametrize("benchmark", ["allreduce", "alltoall", "allgather", "barrier"])
+@pytest.mark.parametrize(("value", "expected"), [(4.999, "refuted"), (5.0, "ok"), (100.0, "ok")])
+def test_no_dependent_collective_beats_a_message(benchmark: str, value: float, expected: str) -> None:
+    size = None if benchmark == "barrier" else 4
+    assert states(PINGPONG, record(benchmark, "time_max", size, value)) == ["ok", expected]
+
+
+def test_what_physics_refutes_says_so_and_keeps_its_rows() -> None:
+    fast = record("allreduce", "time_max", 4, 0.4)
+    _, refuted = refute_beyond_physics((PINGPONG, fast))
+    assert refuted.reason == (
+        "allreduce of 4 B took 0.4 us, less than 0.5 of the lane's own one-way latency of 10.0 us: "
+        "its messages did not take this transport"
+    )
+    assert refuted.attestation is not None
+    assert (refuted.attestation.state, refuted.attestation.reason) == ("refuted", refuted.reason)
+    assert refuted.rows == fast.rows
+    assert (
+        "barrier took 0.4 us" in refute_beyond_physics((PINGPONG, record("barrier", "time_max", None, 0.4)))[1].reason
+    )
+
+
+def test_a_collective_over_nothing_may_take_no_time() -> None:
+    assert states(PINGPONG, record("allreduce", "time_max", 0, 0.03)) == ["ok", "ok"]
+
+
+def test_a_broadcast_may_return_before_it_arrives() -> None:
+    assert states(PINGPONG, record("bcast", "time_max", 4, 0.03)) == ["ok", "ok"]
+
+
+def test_only_the_slowest_rank_tells() -> None:
+    for metric in ("time", "time_min"):
+        assert states(PINGPONG, record("allreduce", metric, 4, 0.03)) == ["ok", "ok"]
+
+
+def test_a_launch_of_one_rank_has_nothing_to_wait_for() -> None:
+    assert states(PINGPONG, record("allreduce", "time_max", 4, 0.03, ranks=1)) == ["ok", "ok"]
+
+
+def test_shared_memory_has_nothing_faster_to_be_bypassed_by() -> None:
+    message = record("pingpong", "latency", 8, 10.0, transport="shm")
+    assert states(message, record("allreduce", "time_max", 4, 0.03, transport="shm")) == ["ok", "ok"]
+
+
+def test_without_a_latency_of_the_lane_nothing_is_refuted() -> None:
+    fast = record("allreduce", "time_max", 4, 0.03)
+    assert states(fast) == ["ok"]
+    other_lanes = [
+        record("pingpong", "latency", 8, 10.0, fabric="gige"),
+        record("pingpong", "latency", 8, 10.0, stack="impi"),
+        record("pingpong", "latency", 8, 10.0, variant="two-rails"),
+        record("pingpong", "latency", 8, 10.0, system="other"),
+        record("pingpong", "latency_mean", 8, 10.0),
+        record("sendrecv", "latency", 8, 10.0),
+    ]
+    assert states(*other_lanes, fast)[-1] == "ok"
+    assert refute_beyond_physics(()) == ()
+
+
+def test_the_smallest_attested_latency_is_the_measure_wherever_it_stands() -> None:
+    slow, fast = record("pingpong", "latency", 8, 30.0), record("pingpong", "latency", 8, 10.0)
+    between = record("allreduce", "time_max", 4, 8.0)
+    assert states(slow, between) == ["ok", "refuted"]
+    assert states(between, slow, fast) == ["ok", "ok", "ok"]
+
+
+def test_a_latency_that_is_not_attested_is_no_measure() -> None:
+    fast = record("allreduce", "time_max", 4, 0.03)
+    for bad in ("refuted", "unknown", "failed"):
+        assert states(record("pingpong", "latency", 8, 10.0, state=bad), fast) == [bad, "ok"]
+
+
+@pytest.mark.parametrize("bad", ["failed", "refuted", "unknown", "unreadable", "unfinished"])
+def test_other_states_stay_as_they_are(bad: str) -> None:
+    fast = record("allreduce", "time_max", 4, 0.03, state=bad)
+    assert refute_beyond_physics((PINGPONG, fast)) == (PINGPONG, fast)
+    alone = Record(directory="d", launch=None, state="unreadable")
+    assert refute_beyond_physics((PINGPONG, alone)) == (PINGPONG, alone)

@@ -1,0 +1,202 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Real launches attested: those that used the transport of their lane, and those that did not."""
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from fabricbench.core.attest import refute_beyond_physics
+from fabricbench.core.record import Attestation, Record
+from fabricbench.core.witness import read_reports, traffic
+from fabricbench.parsers.collect import collect
+
+LAUNCHES = Path(__file__).resolve().parents[1] / "data/launches"
+NAMES = sorted(path.name for path in LAUNCHES.iterdir())
+HONEST = [name for name in NAMES if not name.startswith(("lying-", "failed-"))]
+
+
+def attestation_of(record: Record) -> Attestation:
+    assert record.attestation is not None
+    return record.attestation
+
+
+@pytest.mark.parametrize("name", HONEST)
+def test_what_used_its_transport_is_attested(name: str) -> None:
+    record = collect(LAUNCHES / name)
+    assert (record.state, record.reason) == ("ok", "")
+    assert attestation_of(record).state == "attested"
+
+
+def test_all_honest_launches_together_stay_attested() -> None:
+    records = tuple(collect(LAUNCHES / name) for name in HONEST)
+    assert refute_beyond_physics(records) == records
+
+
+# bytes, segments and connections on sockets
+WITNESSED = {
+    "failed-openmpi-tcp-wrong-answer": (13406, 539, 3),
+    "impi-shm-imb-collectives-small": (0, 0, 0),
+    "impi-tcp-imb-collectives-small": (18843456, 138332, 4),
+    "impi-tcp-micro-pingpong-small": (566606, 2957, 1),
+    "lying-impi-tcp-imb-allreduce-large": (409676420, 10888, 2),
+    "lying-impi-tcp-imb-allreduce-small": (11551, 42, 3),
+    "lying-impi-tcp-imb-barrier": (10748, 16, 2),
+    "lying-impi-tcp-imb-bcast-small": (35016, 881, 2),
+    "lying-impi-tcp-imb-collectives-large": (1998894720, 63291, 4),
+    "lying-impi-tcp-imb-collectives-small": (11482576, 46383, 4),
+    "lying-impi-tcp-micro-pingpong-small": (565391, 2910, 1),
+    "lying-mpich-tcp-imb-collectives-small": (0, 0, 0),
+    "lying-mpich-tcp-micro-pingpong-large": (0, 0, 0),
+    "lying-mpich-tcp-micro-pingpong-small": (0, 0, 0),
+    "lying-openmpi-shm-micro-pingpong-large": (293751237, 7830, 3),
+    "lying-openmpi-shm-micro-pingpong-small": (562728, 3002, 3),
+    "mpich-tcp-imb-collectives-small": (13686205, 129243, 8),
+    "mpich-tcp-imb-pt2pt-large": (2487967962, 295530, 8),
+    "mpich-tcp-imb-pt2pt-small": (14827885, 81242, 8),
+    "mpich-tcp-wireup": (408, 16, 8),
+    "openmpi-shm-micro-pingpong-small": (10393, 48, 2),
+    "openmpi-shm-wireup": (10393, 48, 2),
+    "openmpi-tcp-micro-pingpong-large": (293751237, 7834, 3),
+}
+
+
+def test_every_launch_with_a_witness_is_listed() -> None:
+    assert set(WITNESSED) == {name for name in NAMES if list((LAUNCHES / name).glob("witness.*"))}
+
+
+@pytest.mark.parametrize("name", WITNESSED)
+def test_what_the_witness_saw(name: str) -> None:
+    seen = traffic(read_reports(LAUNCHES / name))
+    assert seen is not None
+    assert (seen.bytes, seen.segments, seen.connections) == WITNESSED[name]
+    assert (seen.reports, seen.dropped, seen.devices) == (2, 0, ())
+    assert sum(seen.by_peer.values()) == seen.bytes
+
+
+def test_a_connection_between_ranks_is_counted_once() -> None:
+    """By hand: one connection between the ranks, seen by both, and one of each rank to its daemon."""
+    reports = read_reports(LAUNCHES / "openmpi-tcp-micro-pingpong-large")
+    ends = {(report.rank, end.peer): end for report in reports for end in report.sockets}
+    assert sorted((rank or 0, end.tx_bytes, end.rx_bytes) for (rank, _), end in ends.items()) == [
+        (0, 629, 385),
+        (0, 146874486, 146874764),
+        (1, 587, 385),
+        (1, 146874764, 146874487),
+    ]
+    assert WITNESSED["openmpi-tcp-micro-pingpong-large"][0] == (629 + 385) + (587 + 385) + (146874487 + 146874764)
+    assert WITNESSED["openmpi-tcp-micro-pingpong-large"][1] == (11 + 11) + (11 + 11) + (3891 + 3899)
+
+
+@pytest.mark.parametrize(
+    ("name", "payload"),
+    [
+        ("lying-mpich-tcp-micro-pingpong-small", (495374, 2904)),
+        ("lying-mpich-tcp-micro-pingpong-large", (293629952, 1780)),
+        ("lying-mpich-tcp-imb-collectives-small", (5723200, 26000)),
+    ],
+)
+def test_mpich_through_shared_memory_on_a_tcp_lane(name: str, payload: tuple[int, int]) -> None:
+    record = collect(LAUNCHES / name)
+    found = attestation_of(record)
+    assert record.state == found.state == "refuted"
+    assert found.share == 0.0
+    assert found.payload is not None
+    assert (found.payload.bytes, found.payload.messages) == payload
+    assert record.reason == (
+        "only 0.0% of the payload was on TCP: sockets carried 0 bytes in 0 segments, "
+        f"the benchmark moved at least {payload[0]} bytes in {payload[1]} messages"
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "bytes_", "segments"),
+    [
+        ("lying-openmpi-shm-micro-pingpong-small", 562728, 3002),
+        ("lying-openmpi-shm-micro-pingpong-large", 293751237, 7830),
+    ],
+)
+def test_open_mpi_over_tcp_on_a_shm_lane(name: str, bytes_: int, segments: int) -> None:
+    record = collect(LAUNCHES / name)
+    assert record.state == "refuted"
+    assert record.reason == (
+        f"sockets carried {bytes_} bytes in {segments} segments, more than wire-up explains (1986 bytes in 44 segments)"
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [
+        ("lying-impi-tcp-imb-collectives-small", "allreduce of 4 B took 0.23 us, less than 0.5"),
+        ("lying-impi-tcp-imb-collectives-large", "allreduce of 2048 B took 0.5 us, less than 0.5"),
+    ],
+)
+def test_intel_mpi_with_some_collectives_through_shared_memory(name: str, reason: str) -> None:
+    """Alltoall and allgather are on sockets, so that the whole launch moved enough there: its own speed tells."""
+    alone = collect(LAUNCHES / name)
+    assert alone.state == "ok"
+    pingpong = collect(LAUNCHES / "lying-impi-tcp-micro-pingpong-small")
+    kept, refuted = refute_beyond_physics((pingpong, alone))
+    assert kept == pingpong
+    assert refuted.state == attestation_of(refuted).state == "refuted"
+    assert refuted.reason.startswith(reason)
+    assert "the lane's own one-way latency of 4.3965 us" in refuted.reason
+    assert refuted.rows == alone.rows
+
+
+@pytest.mark.parametrize(
+    ("name", "share"),
+    [
+        ("lying-impi-tcp-imb-allreduce-small", (11551 - 137) / 13104000),
+        ("lying-impi-tcp-imb-bcast-small", (35016 - 137) / 6552000),
+        ("lying-impi-tcp-imb-barrier", (16 - 4) / 800),
+    ],
+)
+def test_a_collective_through_shared_memory_cannot_hide_in_a_launch_of_its_own(name: str, share: float) -> None:
+    record = collect(LAUNCHES / name)
+    assert record.state == "refuted"
+    assert attestation_of(record).share == share
+    assert record.reason.startswith(f"only {share:.1%} of the payload was on TCP: ")
+
+
+def test_one_size_through_shared_memory_hides_behind_larger_ones_until_its_speed_tells() -> None:
+    alone = collect(LAUNCHES / "lying-impi-tcp-imb-allreduce-large")
+    assert alone.state == "ok"
+    pingpong = collect(LAUNCHES / "lying-impi-tcp-micro-pingpong-small")
+    refuted = refute_beyond_physics((pingpong, alone))[1]
+    assert refuted.reason.startswith("allreduce of 16384 B took 1.81 us, less than 0.5 of")
+
+
+def test_intel_mpi_on_sockets_alone_is_slower_than_a_message() -> None:
+    names = ("impi-tcp-micro-pingpong-small", "impi-tcp-imb-collectives-small")
+    assert [r.state for r in refute_beyond_physics(tuple(collect(LAUNCHES / name) for name in names))] == ["ok", "ok"]
+
+
+@pytest.mark.parametrize("name", ["mpich-tcp-imb-pt2pt-small", "openmpi-tcp-micro-pingpong-large"])
+def test_the_transport_is_not_believed_but_seen(tmp_path: Path, name: str) -> None:
+    """The same facts under the other label are refuted."""
+    directory = Path(shutil.copytree(LAUNCHES / name, tmp_path / "launch"))
+    facts = json.loads((directory / "launch.json").read_text())
+    (directory / "launch.json").write_text(json.dumps(facts | {"fabric": "shm", "transport": "shm"}))
+    assert collect(directory).state == "refuted"
+
+
+def test_shm_under_the_label_tcp_is_refuted(tmp_path: Path) -> None:
+    directory = Path(shutil.copytree(LAUNCHES / "openmpi-shm-micro-pingpong-small", tmp_path / "launch"))
+    facts = json.loads((directory / "launch.json").read_text())
+    (directory / "launch.json").write_text(json.dumps(facts | {"fabric": "tcp", "transport": "tcp"}))
+    assert collect(directory).state == "refuted"
+
+
+@pytest.mark.parametrize("lost", ["witness.vm.0.json", "witness.vm.1.json"])
+def test_one_end_is_enough_between_two_ranks(tmp_path: Path, lost: str) -> None:
+    directory = Path(shutil.copytree(LAUNCHES / "mpich-tcp-imb-pt2pt-small", tmp_path / "launch"))
+    whole = attestation_of(collect(directory)).traffic
+    (directory / lost).unlink()
+    record = collect(directory)
+    seen = attestation_of(record).traffic
+    assert whole is not None
+    assert seen is not None
+    assert (record.state, seen.reports) == ("ok", 1)
+    assert seen.bytes == pytest.approx(whole.bytes, rel=1e-4)
