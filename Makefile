@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 # make run    stacks, a campaign of six blocks, verdicts, a report
 # make test   every check that a change must pass
+# make benchmarks   what the witness and the harness cost, on an otherwise idle machine
 # Both set up what they need, and set nothing up twice.
 
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 .DEFAULT_GOAL := help
-.PHONY: help setup run test lint clean
+.PHONY: help setup run test lint benchmarks clean
 
 help:
 	@sed -n 's/^# make/make/p' Makefile
@@ -28,6 +29,10 @@ lint: $(VENV)/test
 test: lint
 	@$(BIN)/fabricbench setup --for-tests
 	@$(BIN)/python -m pytest -q
+
+benchmarks: setup
+	@PYTHONPATH=tests $(BIN)/python -m benchmarks.launch_overhead
+	@PYTHONPATH=tests $(BIN)/python -m benchmarks.witness_cost
 
 clean:
 	rm -rf build $(VENV)

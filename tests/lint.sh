@@ -9,7 +9,7 @@ PATH="$bin:$PATH"
 ruff check -q .
 ruff format -q --check .
 mypy --no-error-summary
-lint-imports --no-timing >/dev/null || lint-imports
+lint-imports --no-logo --no-cache >/dev/null || lint-imports --no-logo --no-cache
 git ls-files '*.c' '*.h' '*.cpp' '*.hpp' | xargs clang-format --dry-run --Werror --style=file:apps/.clang-format
 git ls-files '*.sh' '.ci/run' | xargs shellcheck
 git ls-files '*.yaml' '*.yml' | xargs yamllint -s -d '{extends: default, rules: {line-length: {max: 140}, document-start: disable}}'

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the project adds to bare ReFrame per launch: the same program, launcher and variables, interleaved.
 
-    python tests/benchmarks/launch_overhead.py [--pairs 12] [--launches 20]
+    PYTHONPATH=tests python -m benchmarks.launch_overhead [--pairs 12] [--launches 20]
 
 The bare side is a plain RunOnlyRegressionTest with one anchored pattern; ours records, wraps, witnesses, parses,
 attests, and runs the lane's wire-up once per session (its time is counted, divided by the launches).
@@ -16,8 +16,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import typer
-from pairs import interleaved, line
 
+from benchmarks.pairs import interleaved, line
 from fabricbench.core.site import REPOSITORY
 from fabricbench.drive.system import Lane, choose, lanes, settings_file
 

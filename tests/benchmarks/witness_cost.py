@@ -13,8 +13,8 @@ from typing import Annotated
 
 import numpy as np
 import typer
-from pairs import interleaved, line
 
+from benchmarks.pairs import interleaved, line
 from fabricbench.drive.probe import lane_environment
 from fabricbench.drive.system import Lane, choose, lanes
 

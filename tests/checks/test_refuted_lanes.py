@@ -9,9 +9,9 @@ import sys
 from pathlib import Path
 
 import pytest
-from support.fake_site import REPOSITORY
 
 from fabricbench.parsers.campaign import read_campaign
+from support.fake_site import REPOSITORY
 
 MPICH_THROUGH_MEMORY = (
     'fabric("tcp", transport="tcp",',

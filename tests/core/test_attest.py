@@ -144,7 +144,7 @@ def record(benchmark: str, metric: str, size: int | None, value: float, **values
     """A record that is ok with one row; ``values`` of its launch, or its state."""
     record_state = values.pop("state", "ok")
     row = Row(benchmark=benchmark, case="", metric=metric, msg_size_bytes=size, value=value)
-    facts = launch("tcp", **values)
+    facts = launch(values.pop("transport", "tcp"), **values)
     seen = Attestation(state="attested", reason="")
     return Record(directory="d", launch=facts, state=record_state, attestation=seen, rows=(row,))
 
