@@ -15,22 +15,16 @@ import reframe as rfm
 import reframe.utility.sanity as sn
 from reframe.core.builtins import run_after, run_before, sanity_function, variable
 
-from fabricbench.core.campaign import REQUIREMENTS, finished_launches, open_single, write_json
+from fabricbench.core.campaign import finished_launches, open_single, write_json
 from fabricbench.core.launch import Expected, Gap, Launch, WireUp, canonical_case, lane_name
-from fabricbench.core.metrics import METRICS
-from fabricbench.core.record import Record, Row
-from fabricbench.core.requirements import AbsoluteBound, Requirements, absolute_bounds, load
+from fabricbench.core.record import Record
 from fabricbench.parsers.campaign import write_cache
 from fabricbench.parsers.collect import collect
 
 from .lane import LaneMixin
+from .metrics import MetricsMixin
 
 _positions = itertools.count()
-
-
-@cache
-def _requirements(file: Path) -> Requirements:
-    return load(file)
 
 
 @cache
@@ -38,7 +32,7 @@ def _finished(campaign: str, block: int) -> dict[str, str]:
     return finished_launches(Path(campaign), block)
 
 
-class LaunchTest(LaneMixin, rfm.RunOnlyRegressionTest):
+class LaunchTest(LaneMixin, MetricsMixin, rfm.RunOnlyRegressionTest):
     """The base of every check: what runs comes from the leaf, everything else is here.
 
     A leaf names ``tool``, ``benchmark``, ``program``, ``arguments`` and ``expected``.
@@ -146,47 +140,6 @@ class LaunchTest(LaneMixin, rfm.RunOnlyRegressionTest):
         record = self.record()
         lane = lane_name(self.stack_facts["stack"], self.fabric_facts["fabric"])
         return sn.assert_true(record.state == "ok", msg=f"{lane}: {record.state}: {record.reason}")
-
-    @run_before("performance")
-    def show_metrics(self) -> None:
-        """What ReFrame prints and compares."""
-        self.show()
-
-    def show(self) -> None:
-        """The first and the last size of every metric; the campaign's table has them all."""
-        ends: dict[tuple[str, str], list[Any]] = {}
-        for row in self.record().rows:
-            ends.setdefault((row.benchmark, row.metric), []).append(row)
-        for (benchmark, name), rows in ends.items():
-            for row in {id(row): row for row in (rows[0], rows[-1])}.values():
-                size = "" if row.msg_size_bytes is None else f"_{row.msg_size_bytes}B"
-                make = sn.make_performance_function(sn.defer(row.value), METRICS[name].unit)
-                self.perf_variables[f"{benchmark}_{name}{size}"] = make
-        self._refer_to_requirements()
-
-    def _refer_to_requirements(self) -> None:
-        """The site's absolute bounds as ReFrame's references: a plain ``reframe -r`` raises the alarm too."""
-        file = Path(self.fabric_facts["site"]) / REQUIREMENTS
-        if not file.exists():
-            return
-        lane = {"fabric": self.fabric_facts["fabric"], "stack": self.stack_facts["stack"]}
-        bounds = absolute_bounds(_requirements(file), tool=self.tool, **lane)
-        for row in self.record().rows:
-            for bound in bounds:
-                if (row.benchmark, row.metric) == (bound.benchmark, bound.metric) and bound.sizes.contains(
-                    row.msg_size_bytes
-                ):
-                    self._refer(row, bound)
-
-    def _refer(self, row: Row, bound: AbsoluteBound) -> None:
-        size = "" if row.msg_size_bytes is None else f"_{row.msg_size_bytes}B"
-        name = f"{row.benchmark}_{row.metric}{size}"
-        self.perf_variables[name] = sn.make_performance_function(sn.defer(row.value), bound.unit)
-        here = f"{self.current_system.name}:{self.current_partition.name}"
-        if bound.upper is not None:
-            self.reference[f"{here}:{name}"] = (bound.upper, None, 0.0, bound.unit)
-        elif bound.lower is not None:
-            self.reference[f"{here}:{name}"] = (bound.lower, 0.0, None, bound.unit)
 
     def record(self) -> Record:
         """The record of this launch, derived once and left beside its facts."""

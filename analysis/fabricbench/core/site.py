@@ -55,7 +55,7 @@ def session() -> Session:
     seed = _whole(SEED)
     lanes = tuple(os.environ.get(LANES, "").split())
     random.seed(seed * 1_000_003 + block * 1009 + number)
-    if campaign is None:
+    if not campaign:
         campaign = str(REPOSITORY / "campaigns" / f"{time.strftime('%Y%m%dT%H%M%S')}-{os.getpid()}")
     path = str(Path(campaign).resolve())
     if path.split() != [path]:

@@ -91,4 +91,9 @@ def site_stacks(site: Path) -> dict[str, Stack]:
         raise BadInput(f"{type(error).__name__}: {error}", where=str(file)) from None
     if not isinstance(stacks, dict) or not all(isinstance(value, Stack) for value in stacks.values()):
         raise BadInput("STACKS is wrong", where=str(file), expected="a dict from name to Stack")
+    for name, stack in stacks.items():
+        if name != stack.name:
+            raise BadInput(
+                f"the stack '{stack.name}' stands under '{name}'", where=str(file), expected=f"'{stack.name}'"
+            )
     return stacks

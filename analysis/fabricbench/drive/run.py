@@ -54,6 +54,12 @@ def run(plan: Plan) -> None:
         cases = _cases(plan)
         try:
             _blocks(plan, facts, cases, ready, mark)
+        except OSError as error:
+            raise BadInput(
+                f"cannot be written: {error.strerror}",
+                where=str(error.filename or plan.path),
+                cure=f"what is finished is kept: fabricbench run {plan.path} goes on from there",
+            ) from None
         finally:
             end_marked(mark)
 

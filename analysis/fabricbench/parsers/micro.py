@@ -38,6 +38,8 @@ def parse(directory: Path, launch: Launch) -> Parsed:
     _closed(facts, len(lines))
     if (ranks := facts.get("ranks", "unknown")) != str(launch.ranks):
         raise Unreadable("stdout", None, f"{launch.ranks} ranks, not {ranks[:40]}")
+    for key in samples:
+        _complete(key, len(samples[key]), facts, launch.ranks)
     rows = [row for key in sorted(samples) for row in _rows(key, samples[key])]
     return Parsed(tuple(rows), _payload(facts))
 
@@ -57,6 +59,18 @@ def _closed(facts: dict[str, str], last: int) -> None:
         raise Unreadable("stdout", last, "the closing line '#@end=ok': the output is cut off")
     if facts.get("verified", "yes") != "yes":
         raise Unreadable("stdout", None, "'#@verified=yes'")
+
+
+def _complete(key: Key, found: int, facts: dict[str, str], ranks: int) -> None:
+    """As many samples as the header promises: a lost piece in the middle of an output is noticed."""
+    _benchmark, _case, size = key
+    iterations = facts.get(f"iterations.{size}")
+    if iterations is None:
+        return
+    stride = whole(facts.get(f"sample_stride.{size}", "1"), "stdout", 1) or 1
+    promised = whole(iterations, "stdout", 1) // stride * (ranks // 2)
+    if found != promised:
+        raise Unreadable("stdout", None, f"{promised} samples at {size} bytes, not {found}")
 
 
 def _rows(key: Key, samples: list[float]) -> list[Row]:

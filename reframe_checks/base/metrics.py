@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What ReFrame shows of a launch and compares with references: the table has the rest."""
+
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import reframe as rfm
+import reframe.utility.sanity as sn
+from reframe.core.builtins import run_before
+
+from fabricbench.core.campaign import REQUIREMENTS
+from fabricbench.core.metrics import METRICS
+from fabricbench.core.record import Row
+from fabricbench.core.requirements import AbsoluteBound, Requirements, absolute_bounds, load
+
+
+@cache
+def _requirements(file: Path) -> Requirements:
+    return load(file)
+
+
+class MetricsMixin(rfm.RegressionTestPlugin):
+    """Makes performance variables of a record's rows, and references of the site's absolute bounds."""
+
+    @run_before("performance")
+    def show_metrics(self) -> None:
+        """What ReFrame prints and compares."""
+        self.show()
+
+    def show(self) -> None:
+        """The first and the last size of every metric; the campaign's table has them all."""
+        ends: dict[tuple[str, str], list[Any]] = {}
+        for row in self.record().rows:
+            ends.setdefault((row.benchmark, row.metric), []).append(row)
+        for (benchmark, name), rows in ends.items():
+            for row in {id(row): row for row in (rows[0], rows[-1])}.values():
+                size = "" if row.msg_size_bytes is None else f"_{row.msg_size_bytes}B"
+                make = sn.make_performance_function(sn.defer(row.value), METRICS[name].unit)
+                self.perf_variables[f"{benchmark}_{name}{size}"] = make
+        self._refer_to_requirements()
+
+    def _refer_to_requirements(self) -> None:
+        """The site's absolute bounds as ReFrame's references: a plain ``reframe -r`` raises the alarm too."""
+        file = Path(self.fabric_facts["site"]) / REQUIREMENTS
+        if not file.exists():
+            return
+        lane = {"fabric": self.fabric_facts["fabric"], "stack": self.stack_facts["stack"]}
+        bounds = absolute_bounds(_requirements(file), tool=self.tool, **lane)
+        for row in self.record().rows:
+            for bound in bounds:
+                if (row.benchmark, row.metric) == (bound.benchmark, bound.metric) and bound.sizes.contains(
+                    row.msg_size_bytes
+                ):
+                    self._refer(row, bound)
+
+    def _refer(self, row: Row, bound: AbsoluteBound) -> None:
+        size = "" if row.msg_size_bytes is None else f"_{row.msg_size_bytes}B"
+        name = f"{row.benchmark}_{row.metric}{size}"
+        self.perf_variables[name] = sn.make_performance_function(sn.defer(row.value), bound.unit)
+        here = f"{self.current_system.name}:{self.current_partition.name}"
+        if bound.upper is not None:
+            self.reference[f"{here}:{name}"] = (bound.upper, None, 0.0, bound.unit)
+        elif bound.lower is not None:
+            self.reference[f"{here}:{name}"] = (bound.lower, 0.0, None, bound.unit)
