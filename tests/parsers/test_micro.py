@@ -214,6 +214,14 @@ def test_another_metric(tmp_path: Path) -> None:
         parse_text(tmp_path, text_of().replace("latency_us", "latency_s"))
 
 
+@pytest.mark.parametrize("lost", [1, 7])
+def test_lost_samples_are_noticed(tmp_path: Path, lost: int) -> None:
+    lines = text_of().splitlines()
+    first = next(at for at, line in enumerate(lines) if line.startswith("pingpong,,8,"))
+    with pytest.raises(Unreadable, match=f"samples at 8 bytes, not {20 - lost}"):
+        parse_text(tmp_path, "\n".join(lines[:first] + lines[first + lost :]))
+
+
 def test_text_before_the_header_is_no_sample(tmp_path: Path) -> None:
     assert parse_text(tmp_path, "a banner, of a library\n" + text_of()) == parse(LAUNCHES / SMALL, launch_of())
 

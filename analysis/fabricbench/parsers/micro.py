@@ -38,9 +38,9 @@ def parse(directory: Path, launch: Launch) -> Parsed:
     _closed(facts, len(lines))
     if (ranks := facts.get("ranks", "unknown")) != str(launch.ranks):
         raise Unreadable("stdout", None, f"{launch.ranks} ranks, not {ranks[:40]}")
-    for key in samples:
-        _complete(key, len(samples[key]), facts, launch.ranks)
-    rows = [row for key in sorted(samples) for row in _rows(key, samples[key])]
+    for cell, values in samples.items():
+        _complete(cell, len(values), facts, launch.ranks)
+    rows = [row for cell in sorted(samples) for row in _rows(cell, samples[cell])]
     return Parsed(tuple(rows), _payload(facts))
 
 
