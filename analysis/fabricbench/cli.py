@@ -106,7 +106,7 @@ def run(
         raise BadInput(f"unknown tier '{tier}'", expected=nearest(tier, LOOKS))
     settings_file(system)
     chosen = tuple(item.name for item in choose(lanes(system), lane or ())) if lane else ()
-    path = campaign or _unfinished(system, tier) or _new_campaign(tier)
+    path = campaign or _unfinished(system, tier, chosen, tuple(check or ())) or _new_campaign(tier)
     made = read_facts(path) if (path / "campaign.json").exists() else None
     plan = Plan(
         path=path,
@@ -290,12 +290,13 @@ def _text(frame: pl.DataFrame, format: str) -> str:
         return f"{frame}\n"
 
 
-def _unfinished(system: str, tier: str) -> Path | None:
-    """The newest campaign of this system and tier that was interrupted."""
+def _unfinished(system: str, tier: str, chosen: tuple[str, ...], checks: tuple[str, ...]) -> Path | None:
+    """The newest campaign that was asked for in the same words and interrupted."""
     for path in sorted((REPOSITORY / "campaigns").glob(f"{tier}-*"), reverse=True):
         if (path / "campaign.json").exists() and not is_complete(path):
             facts = read_facts(path)
-            if (facts.system, facts.tier) == (system, tier):
+            if (facts.system, facts.tier, facts.lanes, facts.checks) == (system, tier, chosen, checks):
+                _say(f"going on with {path}")
                 return path
     return None
 

@@ -16,7 +16,7 @@ import reframe.utility.sanity as sn
 from reframe.core.builtins import run_after, run_before, sanity_function, variable
 
 from fabricbench.core.campaign import finished_launches, open_single, write_json
-from fabricbench.core.launch import Expected, Gap, Launch, WireUp, canonical_case, lane_name
+from fabricbench.core.launch import Expected, Gap, Launch, WireUp, canonical_case, inherited_variables, lane_name
 from fabricbench.core.record import Record
 from fabricbench.parsers.campaign import write_cache
 from fabricbench.parsers.collect import collect
@@ -180,7 +180,7 @@ class LaunchTest(LaneMixin, MetricsMixin, rfm.RunOnlyRegressionTest):
             nodes=1,
             mode=self.mode,
             argv=(self.program(), *self.arguments()),
-            environment=self.lane_variables(),
+            environment=inherited_variables() | self.lane_variables(),
             versions={
                 self.stack_facts["stack"]: self.installed.version,
                 "fabricbench": version("fabricbench"),

@@ -5,6 +5,7 @@ import ast
 from pathlib import Path
 
 import pytest
+
 from support.fake_site import REPOSITORY
 
 ALLOWED = {"reframe_checks": {"core", "parsers"}, "site": {"core"}}

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The facts of a launch directory: ``launch.json`` before the start, ``begin`` and ``end`` by the launch wrapper."""
 
+import os
 from typing import Annotated, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
@@ -8,6 +9,21 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 from fabricbench.core.metrics import METRICS
 
 SCHEMA: Literal[1] = 1
+MPI_VARIABLES = (
+    "FI_",
+    "I_MPI_",
+    "LD_LIBRARY_PATH",
+    "MPICH_",
+    "MPIR_",
+    "MV2_",
+    "OMPI_",
+    "PMIX_",
+    "PRTE_",
+    "PSM",
+    "UCX_",
+)
+"""How the names of variables begin that change what a stack does."""
+
 TRANSPORTS = ("shm", "tcp", "verbs", "mx", "psm", "cxi", "simulated")
 Transport = Literal["shm", "tcp", "verbs", "mx", "psm", "cxi", "simulated"]
 Mode = Literal["timed", "profiled", "injected", "checked", "wireup"]
@@ -124,6 +140,11 @@ class End(BaseModel):
     timed_out: bool
     leftovers: int
     cpu_seconds: float
+
+
+def inherited_variables() -> dict[str, str]:
+    """Variables of the environment that MPI stacks listen to: what a user's shell or a module had set."""
+    return {name: value for name, value in sorted(os.environ.items()) if name.startswith(MPI_VARIABLES)}
 
 
 def lane_name(stack: str, fabric: str, variant: str = "") -> str:

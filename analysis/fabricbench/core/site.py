@@ -3,6 +3,7 @@
 
 import os
 import random
+import sys
 import time
 from dataclasses import asdict, dataclass
 from functools import cache
@@ -56,7 +57,8 @@ def session() -> Session:
     lanes = tuple(os.environ.get(LANES, "").split())
     random.seed(seed * 1_000_003 + block * 1009 + number)
     if not campaign:
-        campaign = str(REPOSITORY / "campaigns" / f"{time.strftime('%Y%m%dT%H%M%S')}-{os.getpid()}")
+        stamp = f"{time.strftime('%Y%m%dT%H%M%S')}-{os.getpid()}"
+        campaign = str(build_root() / "dry-run" if "--dry-run" in sys.argv else REPOSITORY / "campaigns" / stamp)
     path = str(Path(campaign).resolve())
     if path.split() != [path]:
         raise BadInput("blanks in a campaign's path", where=path, expected="a path that ReFrame's job scripts can take")
@@ -72,7 +74,6 @@ def fabric(
     site: Path,
     attestation: str = "required",
     scheduler: str = "local",
-    launcher: str = "mpirun",
     env_vars: dict[str, str] | None = None,
     max_jobs: int = 1,
 ) -> dict[str, Any]:
@@ -85,7 +86,7 @@ def fabric(
         "name": name,
         "descr": f"the fabric {name}",
         "scheduler": scheduler,
-        "launcher": launcher,
+        "launcher": "mpirun",
         "environs": environs,
         "max_jobs": max_jobs,
         "features": ["fabric"],

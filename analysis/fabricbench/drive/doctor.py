@@ -4,11 +4,9 @@
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from fabricbench.core.campaign import REQUIREMENTS
-from fabricbench.core.requirements import load
 from fabricbench.core.site import build_root
 from fabricbench.drive.probe import probe
-from fabricbench.drive.system import Lane, lanes, settings_file
+from fabricbench.drive.system import Lane, check_requirements, lanes, settings_file
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,9 +39,6 @@ def examine_site(system: str) -> list[str]:
     """Read every file of a site as a campaign would; what was found. BadInput at the first that is broken."""
     found = lanes(system)
     text = [f"{settings_file(system)}: {len(found)} lanes: {' '.join(lane.name for lane in found)}"]
-    file = settings_file(system).with_name(REQUIREMENTS)
-    if file.exists():
-        text.append(f"{file}: {len(load(file).items)} requirements")
-    else:
-        text.append(f"{file}: none, so nothing is judged")
+    number = check_requirements(system)
+    text.append("no requirements, so nothing is judged" if number is None else f"{number} requirements")
     return text

@@ -19,7 +19,7 @@ from fabricbench.core.site import BLOCK, CAMPAIGN, LANES, SEED, SESSION
 from fabricbench.drive import reframe
 from fabricbench.drive.processes import MARK, end_marked
 from fabricbench.drive.progress import CampaignProgress
-from fabricbench.drive.system import Lane, lanes, settings_file
+from fabricbench.drive.system import Lane, check_requirements, lanes, settings_file
 from fabricbench.parsers.campaign import FACTS, read_facts
 
 COMPLETE = "complete.json"
@@ -43,15 +43,18 @@ class Plan:
 
 def run(plan: Plan) -> None:
     """Bring the campaign at ``plan.path`` to its end, from nothing or from wherever it was left."""
+    ready = {lane.name for lane in _ready(plan)}
+    if not ready:
+        raise BadInput("no lane can run here", cure="fabricbench doctor says why")
+    check_requirements(plan.system)
+    cases = _cases(plan)
     with _held(plan.path) as lock:
         _end_leftovers(plan.path, lock)
         facts = _facts(plan)
+        if is_complete(plan.path):
+            return
         mark = uuid.uuid4().hex
         _write_mark(lock, mark)
-        ready = {lane.name for lane in _ready(plan)}
-        if not ready:
-            raise BadInput("no lane can run here", cure="fabricbench doctor says why")
-        cases = _cases(plan)
         try:
             _blocks(plan, facts, cases, ready, mark)
         except OSError as error:

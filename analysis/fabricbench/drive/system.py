@@ -9,10 +9,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from fabricbench.core.campaign import REQUIREMENTS
 from fabricbench.core.errors import BadInput, nearest
 from fabricbench.core.launch import lane_name
+from fabricbench.core.requirements import load
 from fabricbench.core.site import REPOSITORY
 from fabricbench.core.stacks import Installed
+from fabricbench.parsers.collect import TOOLS
 
 SITES = "FABRICBENCH_SITES"
 
@@ -69,6 +72,16 @@ def lanes(system: str) -> list[Lane]:
                 )
             found.append(_lane(environments[name], partition["extras"]))
     return found
+
+
+def check_requirements(system: str) -> int | None:
+    """How many requirements the site has, every name in them checked; None where there is no file."""
+    file = settings_file(system).with_name(REQUIREMENTS)
+    if not file.exists():
+        return None
+    found = lanes(system)
+    known = {"stack": {lane.stack for lane in found}, "fabric": {lane.fabric for lane in found}, "tool": set(TOOLS)}
+    return len(load(file, known).items)
 
 
 def choose(available: Iterable[Lane], wanted: Iterable[str]) -> list[Lane]:

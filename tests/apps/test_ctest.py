@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The programs' own tests, unit and verification on 1, 2 and 4 ranks, on every stack that is set up."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from fabricbench.core.stacks import STACK_FILE, read_installed, site_stacks
+from fabricbench.drive.probe import lane_environment
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+STACKS = site_stacks(REPOSITORY / "site")
+
+
+@pytest.mark.parametrize("name", STACKS)
+def test_ctest(name: str) -> None:
+    home = REPOSITORY / "build/stacks" / name
+    installed = read_installed(home / STACK_FILE)
+    if installed is None:
+        pytest.skip(f"the stack {name} is not set up: run `make setup`")
+    ctest = shutil.which("ctest") or str(Path(sys.executable).with_name("ctest"))
+    variables = installed.variables(STACKS[name], "shm")
+    done = subprocess.run(
+        [ctest, "--test-dir", str(home / "build"), "--output-on-failure", "-L", "unit|verification"],
+        env=lane_environment(installed, variables) | {"CTEST_PARALLEL_LEVEL": "1", "HOME": os.environ.get("HOME", "/")},
+        capture_output=True,
+        text=True,
+        timeout=600,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout[-4000:]
+    assert "100% tests passed, 0 tests failed" in done.stdout
