@@ -20,11 +20,11 @@ METRICS = {
 
 
 class Imb(SizedBenchmark):
-    """IMB-MPI1, its repetitions bounded by number and by volume."""
+    """IMB-MPI1 with a fixed number of repetitions, so that the bytes that it moves are known."""
 
     tool = "imb"
     repetitions = variable(int, value=400)
-    volume_mib = variable(int, value=16)
+    large_repetitions = variable(int, value=40)
     names: tuple[str, ...] = ()
 
     def benchmark_gap(self) -> tuple[str, str] | None:
@@ -37,7 +37,8 @@ class Imb(SizedBenchmark):
         return str(self.installed.imb)
 
     def arguments(self) -> list[str]:
-        bounds = ["-iter", f"{self.repetitions},{self.volume_mib}"]
+        repetitions = self.large_repetitions if self.messages == "large" else self.repetitions
+        bounds = ["-iter", str(repetitions), "-iter_policy", "off"]
         return [*self.names, "-npmin", str(self.ranks), "-msglen", f"{self.stagedir}/sizes", *bounds]
 
     @run_before("run")
@@ -56,6 +57,7 @@ class ImbPointToPoint(Imb):
     descr = "IMB-MPI1 PingPong, Sendrecv, Exchange"
     benchmark = "pt2pt"
     names = ("PingPong", "Sendrecv", "Exchange")
+    large_repetitions = 20  # up to 4 MiB
 
 
 @rfm.simple_test

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The command line. Exit status 2 is wrong use or bad input, everywhere."""
 
+import os
 import sys
 import time
 from pathlib import Path
@@ -22,7 +23,7 @@ from fabricbench.drive.run import Plan, is_complete
 from fabricbench.drive.run import run as run_campaign
 from fabricbench.drive.setup import set_up
 from fabricbench.drive.system import choose, lanes, settings_file, site_root
-from fabricbench.parsers.campaign import read_campaign, read_facts
+from fabricbench.parsers.campaign import known_names, read_campaign, read_facts
 from fabricbench.report import lane_curves_svg
 from fabricbench.report import report as page
 from fabricbench.verdict.compare import compare as compare_lanes
@@ -42,6 +43,7 @@ CampaignPath = Annotated[Path, typer.Argument(help="the campaign's directory", s
 System = Annotated[str, typer.Option(help="a folder under site/")]
 NamedLanes = Annotated[list[str] | None, typer.Option("--lane", help="only this lane, stack@fabric; repeatable")]
 
+DEFAULT_TIER = "quick"
 FORMATS = ("text", "csv", "json", "parquet")
 NOT_ALL_ATTESTED = 1
 INTERRUPTED = 130
@@ -94,24 +96,29 @@ def doctor(
 def run(
     campaign: Annotated[Path | None, typer.Argument(help="directory; else a new one, or the interrupted one")] = None,
     system: System = "local",
-    tier: Annotated[str, typer.Option(help="quick: 6 blocks; standard, acceptance: looks at 8, 15, 30")] = "quick",
+    tier: Annotated[
+        str | None, typer.Option(help="quick (the default): 6 blocks; standard, acceptance: looks at 8, 15, 30")
+    ] = None,
     lane: NamedLanes = None,
     check: Annotated[list[str] | None, typer.Option(help="only this check, by its class; repeatable")] = None,
     seed: Annotated[int | None, typer.Option(min=0, help="of the order within blocks")] = None,
-    budget: Annotated[float | None, typer.Option(min=0, help="minutes of measuring")] = None,
+    budget: Annotated[float | None, typer.Option(min=0, help="minutes that this command may measure")] = None,
     report: Annotated[bool, typer.Option("--report", help="write the report when done")] = False,
 ) -> None:
     """A campaign: blocks until every requirement is decided or the budget is spent; resumes after a kill."""
-    if tier not in LOOKS:
+    if tier is not None and tier not in LOOKS:
         raise BadInput(f"unknown tier '{tier}'", expected=nearest(tier, LOOKS))
     settings_file(system)
     chosen = tuple(item.name for item in choose(lanes(system), lane or ())) if lane else ()
-    path = campaign or _unfinished(system, tier, chosen, tuple(check or ())) or _new_campaign(tier)
+    wanted = tier or DEFAULT_TIER
+    path = campaign or _unfinished(system, wanted, chosen, tuple(check or ())) or _new_campaign(wanted)
     made = read_facts(path) if (path / "campaign.json").exists() else None
+    if made is not None and seed not in (None, made.seed):
+        raise BadInput(f"this campaign's seed is {made.seed}", where=str(path), cure="leave --seed out")
     plan = Plan(
         path=path,
         system=system,
-        tier=made.tier if made else tier,
+        tier=tier or (made.tier if made else wanted),
         seed=seed if seed is not None else time.time_ns() % 2**31,
         lanes=made.lanes if made and not lane else chosen,
         checks=made.checks if made and not check else tuple(check or ()),
@@ -192,7 +199,7 @@ def report(
     if picture is not None:
         _save(picture, lane_curves_svg(long_table(found.records)))
     file = output or campaign / "report.html"
-    _save(file, _page(found, campaign, requirements))
+    _save(file, _page(found, campaign, requirements, file.parent))
     _say(str(file))
 
 
@@ -208,27 +215,31 @@ def main() -> None:
 
 
 def _save(file: Path, text: str) -> None:
+    """All of it or nothing: what was there stays until the new file is whole."""
+    temporary = file.with_name(f".{file.name}.{os.getpid()}")
     try:
-        file.write_text(text)
+        temporary.write_text(text, encoding="utf-8")
+        temporary.replace(file)
     except OSError as error:
-        raise BadInput(f"cannot be written: {error.strerror}", where=str(file)) from None
+        temporary.unlink(missing_ok=True)
+        raise BadInput(f"cannot be written: {error.strerror or error}", where=str(file)) from None
 
 
-def _requirements(path: Path, given: Path | None) -> Requirements | None:
-    file = given or path / REQUIREMENTS
-    if given is None and not file.exists():
-        return None
-    return load(file)
+def _requirements(found: Campaign, path: Path, given: Path | None) -> Requirements | None:
+    """The campaign's own, or those given, whose names must be names that the campaign or its own requirements use."""
+    own = load(path / REQUIREMENTS) if (path / REQUIREMENTS).exists() else None
+    return own if given is None else load(given, known_names(found, own))
 
 
 def _judgement(found: Campaign, path: Path, given: Path | None) -> Judgement | None:
-    requirements = _requirements(path, given)
+    requirements = _requirements(found, path, given)
     return None if requirements is None else judge_table(long_table(found.records), requirements, found.facts)
 
 
-def _page(found: Campaign, path: Path, given: Path | None = None) -> str:
+def _page(found: Campaign, path: Path, given: Path | None = None, place: Path | None = None) -> str:
     judgement = _judgement(found, path, given)
-    return page(found, long_table(found.records), judgement, hosts=host_facts(path))
+    base = "" if place is None or place.resolve() == path.resolve() else os.path.relpath(path, place)
+    return page(found, long_table(found.records), judgement, hosts=host_facts(path), base=base)
 
 
 def _decided(path: Path) -> bool:
@@ -268,9 +279,9 @@ def _write(frame: pl.DataFrame, format: str, output: Path | None) -> None:
         if output is None:
             print(text, end="")
         else:
-            output.write_text(text)
+            _save(output, text)
     except OSError as error:
-        raise BadInput(f"cannot be written: {error.strerror}", where=str(output)) from None
+        raise BadInput(f"cannot be written: {error.strerror or error}", where=str(output)) from None
 
 
 def _text(frame: pl.DataFrame, format: str) -> str:
@@ -294,7 +305,11 @@ def _unfinished(system: str, tier: str, chosen: tuple[str, ...], checks: tuple[s
     """The newest campaign that was asked for in the same words and interrupted."""
     for path in sorted((REPOSITORY / "campaigns").glob(f"{tier}-*"), reverse=True):
         if (path / "campaign.json").exists() and not is_complete(path):
-            facts = read_facts(path)
+            try:
+                facts = read_facts(path)
+            except BadInput as error:
+                print(f"fabricbench: left alone: {error}", file=sys.stderr)
+                continue
             if (facts.system, facts.tier, facts.lanes, facts.checks) == (system, tier, chosen, checks):
                 _say(f"going on with {path}")
                 return path
@@ -308,6 +323,9 @@ def _new_campaign(tier: str) -> Path:
 def _finish(found: Campaign) -> None:
     """Exit 0 when every launch came back and was attested, whatever the verdicts."""
     last: dict[str, Record] = {r.launch.id if r.launch else r.directory: r for r in found.records}
+    if all(r.launch is not None and r.launch.mode == "wireup" for r in last.values()):
+        reasons = "; ".join(sorted({f"{gap.lane} {gap.tool}: {gap.reason}" for gap in found.gaps}))
+        raise BadInput(f"nothing was measured, there are only gaps: {reasons}")
     wrong = [record for record in last.values() if record.state != "ok"]
     lanes_seen = sorted({r.launch.lane for r in last.values() if r.launch and r.state == "ok"})
     _say(f"{len(last) - len(wrong)} of {len(last)} launches came back and were attested, on {' '.join(lanes_seen)}")

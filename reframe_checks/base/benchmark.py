@@ -2,6 +2,7 @@
 """A launch that measures: attested against its lane's wire-up."""
 
 from reframe.core.builtins import fixture
+from reframe.core.exceptions import ReframeError
 
 from fabricbench.core.launch import WireUp
 
@@ -13,6 +14,12 @@ class Benchmark(LaunchTest):
     """The base of every leaf."""
 
     wireup = fixture(WireUpLaunch, scope="environment")
+
+    def wrap(self) -> None:
+        if not self.wireup.came_back and not self.is_dry_run():
+            # A launch without it could never be attested, and would count as finished.
+            raise ReframeError("the lane's wire-up never came back: repeat the command")
+        super().wrap()
 
     def wireup_facts(self) -> WireUp | None:
         return self.wireup.measured()

@@ -6,8 +6,22 @@ from typing import Any
 
 import reframe as rfm
 from reframe.core.backends import getlauncher
+from reframe.core.launchers import JobLauncher
+from reframe.core.schedulers import Job
 
 from fabricbench.core.stacks import Installed
+
+
+def _own(launcher: JobLauncher, installed: Installed) -> JobLauncher:
+    """The stack's own mpirun by its path: a stack that vanishes must not start through another's on PATH."""
+    command = launcher.command
+
+    def absolute(job: Job) -> list[str]:
+        first, *rest = command(job)
+        return [f"{installed.prefix}/bin/mpirun" if first == "mpirun" else first, *rest]
+
+    launcher.command = absolute
+    return launcher
 
 
 class LaneMixin(rfm.RegressionTestPlugin):
@@ -48,7 +62,7 @@ class LaneMixin(rfm.RegressionTestPlugin):
     def enter_lane(self) -> None:
         """Point launcher, paths and variables at the stack. Values never reach the shell unquoted."""
         installed = self.installed
-        self.job.launcher = getlauncher(self.stack_facts["launcher"])()
+        self.job.launcher = _own(getlauncher(self.stack_facts["launcher"])(), installed)
         self.env_vars = {name: shlex.quote(value) for name, value in self.lane_variables().items()}
         self.env_vars["PATH"] = f"{shlex.quote(installed.prefix + '/bin')}:$PATH"
         if installed.library_path:

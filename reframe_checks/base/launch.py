@@ -45,7 +45,7 @@ class LaunchTest(LaneMixin, MetricsMixin, rfm.RunOnlyRegressionTest):
     benchmark = variable(str, loggable=True)
     mode = variable(str, value="timed", loggable=True)
     ranks = variable(int, value=2, loggable=True)
-    limit_seconds = variable(float, value=60.0)
+    limit_seconds = variable(float, value=120.0)
     case: dict[str, Any] = {}
 
     def program(self) -> str:

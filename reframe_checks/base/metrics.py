@@ -12,7 +12,7 @@ from reframe.core.builtins import run_before
 from fabricbench.core.campaign import REQUIREMENTS
 from fabricbench.core.metrics import METRICS
 from fabricbench.core.record import Row
-from fabricbench.core.requirements import AbsoluteBound, Requirements, absolute_bounds, load
+from fabricbench.core.requirements import AbsoluteBound, Requirements, absolute_bounds, as_reference, load
 
 
 @cache
@@ -48,18 +48,20 @@ class MetricsMixin(rfm.RegressionTestPlugin):
         lane = {"fabric": self.fabric_facts["fabric"], "stack": self.stack_facts["stack"]}
         bounds = absolute_bounds(_requirements(file), tool=self.tool, **lane)
         for row in self.record().rows:
-            for bound in bounds:
-                if (row.benchmark, row.metric) == (bound.benchmark, bound.metric) and bound.sizes.contains(
-                    row.msg_size_bytes
-                ):
-                    self._refer(row, bound)
+            found = [
+                bound
+                for bound in bounds
+                if (row.benchmark, row.metric) == (bound.benchmark, bound.metric)
+                and bound.sizes.contains(row.msg_size_bytes)
+            ]
+            if found:
+                self._refer(row, found)
 
-    def _refer(self, row: Row, bound: AbsoluteBound) -> None:
+    def _refer(self, row: Row, bounds: list[AbsoluteBound]) -> None:
+        """All bounds on this value together: the tightest of each side. Of two that contradict each other the one
+        that the value breaks."""
         size = "" if row.msg_size_bytes is None else f"_{row.msg_size_bytes}B"
-        name = f"{row.benchmark}_{row.metric}{size}"
-        self.perf_variables[name] = sn.make_performance_function(sn.defer(row.value), bound.unit)
+        name, unit = f"{row.benchmark}_{row.metric}{size}", bounds[0].unit
+        self.perf_variables[name] = sn.make_performance_function(sn.defer(row.value), unit)
         here = f"{self.current_system.name}:{self.current_partition.name}"
-        if bound.upper is not None:
-            self.reference[f"{here}:{name}"] = (bound.upper, None, 0.0, bound.unit)
-        elif bound.lower is not None:
-            self.reference[f"{here}:{name}"] = (bound.lower, 0.0, None, bound.unit)
+        self.reference[f"{here}:{name}"] = as_reference(row.value, bounds)

@@ -7,6 +7,7 @@ from typing import Any
 import reframe.utility.sanity as sn
 from reframe.core.backends import getlauncher
 
+from fabricbench.core.campaign import came_back
 from fabricbench.core.launch import WireUp
 from fabricbench.parsers.collect import collect
 
@@ -59,6 +60,11 @@ class WireUpLaunch(LaunchTest):
     def show(self) -> None:
         """Nothing: a wire-up has no metric."""
 
+    @property
+    def came_back(self) -> bool:
+        """Whether the wire-up ended by itself, in this session or an earlier one, however it ended."""
+        return self.measured_in is not None and came_back(Path(self.measured_in))
+
     def measured(self) -> WireUp | None:
         """Bytes and segments of the wire-up; None where no rank reported any."""
         if self.measured_in is None:
@@ -69,4 +75,11 @@ class WireUpLaunch(LaunchTest):
             return None
         name = directory.relative_to(Path(self.campaign) / "launches").as_posix()
         traffic = record.attestation.traffic
-        return WireUp(launch=name, bytes=traffic.bytes, segments=traffic.segments)
+        return WireUp(
+            launch=name,
+            ranks=self.ranks,
+            bytes=traffic.bytes,
+            segments=traffic.segments,
+            udp_sockets=traffic.udp_sockets,
+            unix_sockets=traffic.unix_sockets,
+        )

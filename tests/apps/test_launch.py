@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The launch wrapper, around small shell and Python commands."""
+"""The launch wrapper's facts about small commands, and what it refuses."""
 
-import contextlib
-import itertools
 import json
 import os
 import signal
@@ -10,77 +8,13 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-Json = dict[str, Any]
-Process = subprocess.Popen[str]
-Start = Callable[..., Process]
-
-# Leaves its session and group (a group's leader cannot), ignores TERM, says that it is there, and stays.
-STUBBORN = """
-import os, signal, sys, time
-signal.signal(signal.SIGTERM, signal.SIG_IGN)
-if os.getpgid(0) != os.getpid():
-    os.setsid()
-open(sys.argv[1], "w").write(str(os.getpid()))
-time.sleep(300)
-"""
-
-
-def read(path: Path) -> Json:
-    """A JSON file."""
-    found: Json = json.loads(path.read_text("utf-8"))
-    return found
-
-
-def wait_until(condition: Callable[[], object], what: str) -> None:
-    """Half a minute, for a machine under load."""
-    end = time.monotonic() + 30
-    while not condition():
-        assert time.monotonic() < end, f"waited in vain: {what}"
-        time.sleep(0.01)
-
-
-def alive(pid: int) -> bool:
-    """Whether the process exists and is not a zombie."""
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
-    except OSError:
-        return False
-
-
-@pytest.fixture
-def start(wrapper: Path, tmp_path: Path) -> Iterator[Start]:
-    """Starts a wrapper; whatever a failed test leaves over is killed."""
-    started: list[Process] = []
-
-    def start_it(*command: str | Path, options: tuple[str, ...] = (), directory: Path | None = None) -> Process:
-        where = directory or tmp_path / "launch"
-        where.mkdir(exist_ok=True)
-        limit = () if "--limit" in options else ("--limit", "60")
-        started.append(
-            subprocess.Popen(
-                [wrapper, "--dir", where, *limit, *options, "--", *command], stderr=subprocess.PIPE, text=True
-            )
-        )
-        return started[-1]
-
-    yield start_it
-    for process in started:
-        if process.poll() is None:
-            process.terminate()
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            process.communicate(timeout=10)
-
-
-def finish(process: Process) -> tuple[int, str]:
-    """Its exit code and its standard error."""
-    _, complaint = process.communicate(timeout=60)
-    return process.returncode, complaint
+from support.processes import wait_until
+from support.wrapped import Start, finish, read
 
 
 @pytest.mark.parametrize(
@@ -154,125 +88,6 @@ def test_cpu_time_of_grandchildren_counts(start: Start, tmp_path: Path) -> None:
     busy = "import time\nwhile time.process_time() < 0.3: pass"
     assert finish(start("sh", "-c", f"{sys.executable} -c '{busy}'; true"))[0] == 0
     assert read(tmp_path / "launch/end")["cpu_seconds"] >= 0.3
-
-
-@pytest.mark.parametrize("command", ["sleep 300", "trap '' TERM; sleep 300; sleep 300"])
-def test_time_limit(start: Start, tmp_path: Path, command: str) -> None:
-    process = start("sh", "-c", command, options=("--limit", "0.3", "--grace", "0.2"))
-    assert finish(process) == (124, "")
-    end = read(tmp_path / "launch/end")
-    assert end["timed_out"] is True
-    assert end["status"] is None
-    assert end["signal"] in (signal.SIGTERM, signal.SIGKILL)
-    assert end["seconds"] >= 0.3
-
-
-def test_time_limit_reaches_who_left_the_session(start: Start, tmp_path: Path) -> None:
-    pid_file = tmp_path / "pid"
-    process = start(
-        "sh", "-c", f"{sys.executable} -c '{STUBBORN}' {pid_file} & wait",
-        options=("--limit", "2", "--grace", "0.1"),
-    )  # fmt: skip
-    assert finish(process) == (124, "")
-    assert not alive(int(pid_file.read_text()))
-
-
-def test_leftovers_are_ended_and_counted(start: Start, tmp_path: Path) -> None:
-    pid_file = tmp_path / "pid"
-    script = f"{sys.executable} -c '{STUBBORN}' {pid_file} & sleep 300 & while ! test -s {pid_file}; do :; done"
-    process = start("sh", "-c", script + "; exit 5", options=("--grace", "0.1"))
-    assert finish(process) == (5, "")
-    end = read(tmp_path / "launch/end")
-    assert (end["status"], end["leftovers"], end["timed_out"]) == (5, 2, False)
-    assert not alive(int(pid_file.read_text()))
-
-
-def test_leftovers_do_not_hide_in_deep_trees(start: Start, tmp_path: Path) -> None:
-    deep = "import os, time\nfor _ in range(20):\n    if os.fork(): os._exit(0)\n    os.setsid()\n"
-    deep += "time.sleep(300)"
-    assert finish(start(sys.executable, "-c", deep, options=("--grace", "0"))) == (0, "")
-    assert read(tmp_path / "launch/end")["leftovers"] == 1
-
-
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
-def test_signal_ends_everything_without_end(start: Start, tmp_path: Path, number: signal.Signals) -> None:
-    pid_file = tmp_path / "pid"
-    process = start(sys.executable, "-c", STUBBORN, pid_file, options=("--grace", "0.1"))
-    wait_until(lambda: pid_file.exists() and pid_file.read_text(), "the command")
-    process.send_signal(number)
-    assert finish(process) == (128 + number, "")
-    assert not alive(int(pid_file.read_text()))
-    assert (tmp_path / "launch/begin").exists()
-    assert not (tmp_path / "launch/end").exists()
-
-
-def test_watched_process_dies(start: Start, tmp_path: Path) -> None:
-    pid_file = tmp_path / "pid"
-    with subprocess.Popen(["sleep", "300"]) as watched:
-        options = ("--grace", "0.1", "--watch", str(watched.pid))
-        process = start(sys.executable, "-c", STUBBORN, pid_file, options=options)
-        wait_until(lambda: pid_file.exists() and pid_file.read_text(), "the command")
-        watched.kill()
-    assert finish(process) == (125, "")
-    assert not alive(int(pid_file.read_text()))
-    assert not (tmp_path / "launch/end").exists()
-
-
-def test_watched_process_is_already_dead(start: Start, tmp_path: Path) -> None:
-    with subprocess.Popen(["true"]) as watched:
-        pass
-    assert finish(start("true", options=("--watch", str(watched.pid)))) == (125, "")
-    assert not (tmp_path / "launch/begin").exists()
-
-
-def test_launches_with_one_lock_never_overlap(start: Start, tmp_path: Path) -> None:
-    options = ("--lock", str(tmp_path / "lock"), "--limit", "0.4")
-    folders = [tmp_path / str(i) for i in range(4)]
-    processes = [start("sleep", "0.2", options=options, directory=folder) for folder in folders]
-    # Waiting does not count towards the limit.
-    assert [finish(process) for process in processes] == [(0, "")] * 4
-    spans = sorted((read(f / "begin")["time"], read(f / "end")["time"]) for f in folders)
-    for (_, end), (begin, _) in itertools.pairwise(spans):
-        assert begin >= end - 0.001  # both were cut to milliseconds
-    assert (tmp_path / "lock").stat().st_mode & 0o777 == 0o644
-
-
-@pytest.mark.parametrize("how", ["signal", "watch"])
-def test_waiting_for_the_lock_can_be_given_up(start: Start, tmp_path: Path, how: str) -> None:
-    lock = ("--lock", str(tmp_path / "lock"))
-    start("sleep", "60", options=lock, directory=tmp_path / "first")
-    wait_until((tmp_path / "first/begin").exists, "the first launch")
-    with subprocess.Popen(["sleep", "300"]) as watched:
-        process = start("true", options=(*lock, "--watch", str(watched.pid)))
-        children = Path(f"/proc/{process.pid}/task/{process.pid}/children")
-        wait_until(lambda: children.read_text().strip(), "the wait for the lock")
-        waiter = int(children.read_text())
-        (process if how == "signal" else watched).terminate()
-        assert finish(process) == (143 if how == "signal" else 125, "")
-        watched.kill()
-    assert not alive(waiter)
-    assert list((tmp_path / "launch").iterdir()) == []
-
-
-def test_leftovers_of_a_killed_wrapper_hold_the_lock(start: Start, tmp_path: Path) -> None:
-    lock, pid_file = ("--lock", str(tmp_path / "lock")), tmp_path / "pid"
-    script = f"{sys.executable} -c '{STUBBORN}' {pid_file} & wait"
-    first = start("sh", "-c", script, options=lock, directory=tmp_path / "first")
-    wait_until(lambda: pid_file.exists() and pid_file.read_text(), "the command")
-    group = read(tmp_path / "first/begin")["pgid"]
-    first.kill()
-    wait_until(lambda: not alive(group), "the command's death with its wrapper")
-    leftover = int(pid_file.read_text())
-    try:
-        second = start("true", options=lock)
-        time.sleep(0.3)
-        assert alive(leftover)
-        assert not (tmp_path / "launch/begin").exists()
-    finally:
-        os.kill(leftover, signal.SIGKILL)
-    assert finish(second) == (0, "")
-    assert (tmp_path / "first/begin").exists()
-    assert not (tmp_path / "first/end").exists()
 
 
 def test_no_descriptor_but_the_lock_is_inherited(start: Start, tmp_path: Path) -> None:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the witness costs: own ping-pong with it and without, interleaved, as ratio of latencies per lane.
 
-python tests/benchmarks/witness_cost.py [--pairs 20] [--lane mpich@tcp ...]
+PYTHONPATH=tests python -m benchmarks.witness_cost [--pairs 20] [--lane mpich@tcp ...]
 """
 
 import subprocess

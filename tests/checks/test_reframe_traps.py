@@ -7,7 +7,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections import Counter
 from pathlib import Path
 
@@ -15,6 +14,7 @@ import pytest
 
 from support import fake_site
 from support.fake_site import REPOSITORY, FakeSite
+from support.processes import marked, wait_until
 
 CHECKS = ("-c", str(REPOSITORY / "reframe_checks"))
 MICRO = (*CHECKS, "-n", "^MicroPingpong")
@@ -136,7 +136,7 @@ def test_the_launcher_is_the_stacks_own(site: FakeSite) -> None:
     for directory in launches(site).values():
         script = (directory / "rfm_job.sh").read_text()
         assert "fabricbench-launch" in script
-        assert " -- mpirun -np 2 env LD_PRELOAD=" in script.replace("'", "")
+        assert f" -- {site.stack(directory.parent.name)}/prefix/bin/mpirun -np 2 env LD_PRELOAD=" in script.replace("'", "")
 
 
 def test_a_killed_reframe_leaves_nothing_running(site: FakeSite) -> None:
@@ -151,11 +151,11 @@ def test_a_killed_reframe_leaves_nothing_running(site: FakeSite) -> None:
         stderr=subprocess.DEVNULL,
     )
     try:
-        wait_for(lambda: any((path / "begin").exists() for path in launches(site).values()))
+        wait_until(lambda: any((path / "begin").exists() for path in launches(site).values()), "a launch")
     finally:
         process.send_signal(signal.SIGKILL)
         process.wait()
-    wait_for(lambda: not marked(mark))
+    wait_until(lambda: not marked(mark), "the end of every process")
     assert set(states(site).values()) == {"unfinished"}
 
 
@@ -214,24 +214,3 @@ def test_what_is_missing_is_a_named_gap(site: FakeSite) -> None:
     reasons = {(gap["stack"], gap["tool"]): gap["reason"] for gap in gaps}
     assert reasons["two", "micro"] == "the stack two is not set up on this machine"
     assert reasons["one", "imb"] == "no IMB-MPI1 runs on this one"
-
-
-def marked(mark: str) -> list[str]:
-    """Processes that carry ``mark`` in their environment."""
-    found = []
-    for entry in Path("/proc").iterdir():
-        try:
-            if entry.name.isdigit() and mark.encode() in (entry / "environ").read_bytes().split(b"\0"):
-                found.append(entry.name)
-        except OSError:
-            continue
-    return found
-
-
-def wait_for(condition: object, seconds: float = 30.0) -> None:
-    """Wait until ``condition()`` holds."""
-    assert callable(condition)
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline, "it never came about"
-        time.sleep(0.05)

@@ -234,3 +234,24 @@ def test_other_states_stay_as_they_are(bad: str) -> None:
     assert refute_beyond_physics((PINGPONG, fast)) == (PINGPONG, fast)
     alone = Record(directory="d", launch=None, state="unreadable")
     assert refute_beyond_physics((PINGPONG, alone)) == (PINGPONG, alone)
+
+
+def test_a_single_rank_has_nothing_to_carry() -> None:
+    alone, nothing = {"ranks": 1}, Payload(bytes=0, messages=0)
+    assert state(launch("tcp", **alone), carried(0, 0, reports=1), nothing) == "attested"
+    assert state(launch("tcp"), carried(0, 0), nothing) == "unknown"
+
+
+def test_wireup_grows_with_the_pairs_of_ranks() -> None:
+    """Four ranks have six pairs: up to 1.5 * 6 times the wire-up of two."""
+    traffic = carried(9000 + 1000, 40, reports=4)
+    assert state(launch("shm", ranks=4), traffic, PAYLOAD) == "attested"
+    assert state(launch("shm", ranks=2), traffic, PAYLOAD) == "refuted"
+
+
+@pytest.mark.parametrize("kind", ["udp_sockets", "unix_sockets"])
+def test_sockets_that_nobody_counts_leave_shm_unknown(kind: str) -> None:
+    known = launch("shm", wireup=WIREUP.model_copy(update={"udp_sockets": 1, "unix_sockets": 1}))
+    assert state(known, carried(0, 0, **{kind: 1}), PAYLOAD) == "attested"
+    assert state(known, carried(0, 0, **{kind: 2}), PAYLOAD) == "unknown"
+    assert state(launch("shm"), carried(0, 0, unix_sockets=9), PAYLOAD) == "attested", "not known of older campaigns"

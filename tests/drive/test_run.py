@@ -1,73 +1,26 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A campaign is resumed wherever it was killed, repeats nothing that is finished, and loses nothing."""
+"""A campaign comes to its end, or ends with a reason and goes on from there, and loses nothing."""
 
-import json
 import os
-import random
 import signal
 import subprocess
-import sys
-import time
 from collections import Counter
-from pathlib import Path
 
 import pytest
 
-from fabricbench.core.campaign import came_back
 from fabricbench.parsers.campaign import read_campaign
-from support import fake_site
-from support.fake_site import REPOSITORY, FakeSite
-
-CHOICE = ("--system", "fake", "--check", "MicroPingpong")
-LAUNCHES_PER_BLOCK = 4
-BLOCKS = 6
-
-
-@pytest.fixture
-def site(tmp_path: Path) -> FakeSite:
-    return fake_site.make(tmp_path)
-
-
-def start(site: FakeSite, campaign: Path) -> subprocess.Popen[str]:
-    """``fabricbench run`` in the background."""
-    return subprocess.Popen(
-        [sys.executable, "-m", "fabricbench.cli", "run", str(campaign), *CHOICE],
-        env=site.environment,
-        cwd=REPOSITORY,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-    )
-
-
-def finished(campaign: Path) -> Counter[str]:
-    """How often each launch came back, by id; wire-ups too."""
-    found: Counter[str] = Counter()
-    for file in (campaign / "launches").rglob("launch.json"):
-        if came_back(file.parent):
-            found[json.loads(file.read_text())["id"]] += 1
-    return found
-
-
-def left_over(campaign: Path) -> list[str]:
-    """Processes that still belong to a run of ``campaign``."""
-    mark = f"FABRICBENCH_CAMPAIGN={campaign.resolve()}".encode()
-    found = []
-    for entry in Path("/proc").iterdir():
-        try:
-            if entry.name.isdigit() and mark in (entry / "environ").read_bytes().split(b"\0"):
-                found.append(entry.name)
-        except OSError:
-            continue
-    return found
-
-
-def wait_for_launch(campaign: Path) -> None:
-    """Wait until a launch has begun that has not ended."""
-    deadline = time.monotonic() + 60
-    while not any(not (begin.parent / "end").exists() for begin in campaign.rglob("begin")):
-        assert time.monotonic() < deadline, "no launch began"
-        time.sleep(0.02)
+from support.fake_site import FakeSite
+from support.running import (
+    BLOCKS,
+    CHOICE,
+    LAUNCHES_PER_BLOCK,
+    finished,
+    finished_directories,
+    left_over,
+    start,
+    timed,
+    wait_for_launch,
+)
 
 
 def test_a_campaign_from_nothing(site: FakeSite) -> None:
@@ -76,57 +29,18 @@ def test_a_campaign_from_nothing(site: FakeSite) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
     assert set(finished(campaign).values()) == {1}
     found = read_campaign(campaign)
-    timed = [record for record in found.records if record.launch and record.launch.mode == "timed"]
-    assert len(timed) == BLOCKS * LAUNCHES_PER_BLOCK
+    records = [record for record in found.records if record.launch and record.launch.mode == "timed"]
+    assert len(records) == BLOCKS * LAUNCHES_PER_BLOCK
     assert {record.state for record in found.records} == {"ok"}
     assert "one-latency/one@shm/8" in done.stdout
     assert (campaign / "report.html").stat().st_size > 1000
     log = (campaign / "run.log").read_text()
     assert "block 6/6" in log
     orders = {
-        tuple(r.launch.id.partition(" ")[2] for r in timed if r.launch and r.launch.block == block)
+        tuple(r.launch.id.partition(" ")[2] for r in records if r.launch and r.launch.block == block)
         for block in range(BLOCKS)
     }
     assert len(orders) > 1, "every block ran in the same order"
-
-
-def test_ten_kills_repeat_nothing_and_leave_nothing(site: FakeSite) -> None:
-    campaign = site.root / "campaign"
-    for name in ("one", "two"):
-        (site.stack(name) / "seconds").write_text("0.3")
-    chance = random.Random(7)
-    killed = 0
-    for _ in range(10):
-        process = start(site, campaign)
-        try:
-            process.wait(timeout=chance.uniform(0.5, 6.0))
-        except subprocess.TimeoutExpired:
-            process.send_signal(signal.SIGKILL)
-            process.wait()
-            killed += 1
-        assert process.stdout is not None
-        process.stdout.close()
-    assert killed >= 5
-    done = site.fabricbench("run", str(campaign), *CHOICE)
-    assert done.returncode in (0, 1), done.stdout + done.stderr
-    times = finished(campaign)
-    assert set(times.values()) == {1}
-    timed = [name for name in times if name.startswith("b")]
-    assert len(timed) == BLOCKS * LAUNCHES_PER_BLOCK
-    assert not left_over(campaign)
-
-
-def test_a_kill_leaves_no_process_even_before_the_next_run(site: FakeSite) -> None:
-    campaign = site.root / "campaign"
-    (site.stack("one") / "seconds").write_text("60")
-    process = start(site, campaign)
-    wait_for_launch(campaign)
-    process.send_signal(signal.SIGKILL)
-    process.wait()
-    deadline = time.monotonic() + 20
-    while left_over(campaign):
-        assert time.monotonic() < deadline, "processes are left over"
-        time.sleep(0.1)
 
 
 def test_a_second_run_is_refused(site: FakeSite) -> None:
@@ -184,12 +98,14 @@ def test_a_full_disk_says_so_and_loses_nothing(site: FakeSite) -> None:
         done = site.fabricbench("run", str(campaign), *CHOICE)
         assert done.returncode == 2, done.stdout + done.stderr
         assert "No space left" in done.stderr or "disk is full" in done.stderr
-        before = finished(campaign)
+        before = {path: (path / "end").read_bytes() for path in finished_directories(campaign)}
+        assert before
         subprocess.run(["mount", "-o", "remount,size=64m", str(mount)], check=True)
         done = site.fabricbench("run", str(campaign), *CHOICE)
-        after = finished(campaign)
-        assert all(after[name] == count for name, count in before.items())
-        assert set(after.values()) == {1}
+        assert done.returncode == 0, done.stdout + done.stderr
+        assert {path: (path / "end").read_bytes() for path in before} == before
+        assert set(finished(campaign).values()) == {1}
+        assert len(timed(campaign)) == BLOCKS * LAUNCHES_PER_BLOCK
     finally:
         subprocess.run(["umount", "-l", str(mount)], check=True)
 
@@ -219,45 +135,6 @@ def test_a_failing_benchmark_is_a_failed_launch_and_the_campaign_goes_on(site: F
     judged = site.fabricbench("judge", str(campaign))
     assert judged.returncode == 4
     assert "INVALID" in judged.stdout
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (("run", "--system", "fkae"), "unknown system 'fkae'; expected fake"),
-        (("run", "--system", "fake", "--tier", "quik"), "unknown tier 'quik'; expected quick"),
-        (("run", "--system", "fake", "--lane", "one@smh"), "unknown lane 'one@smh'; expected one@shm"),
-        (("run", "--system", "fake", "--check", "MicroPing_pong"), "MicroPingpong"),
-        (("doctor", "--system", "fake", "--lane", "x@shm"), "unknown lane 'x@shm'"),
-        (("setup", "thre"), "unknown stack 'thre'"),
-        (("table", "no-such-campaign"), "no campaign here"),
-        (("judge", "no-such-campaign"), "no campaign here"),
-    ],
-)
-def test_bad_input_is_one_line_and_exit_2(site: FakeSite, arguments: tuple[str, ...], message: str) -> None:
-    done = site.fabricbench(*arguments, FABRICBENCH_CAMPAIGN="")
-    assert done.returncode == 2, done.stdout + done.stderr
-    assert message in done.stderr
-    assert done.stderr.count("\n") == 1
-
-
-@pytest.mark.parametrize(
-    ("old", "new", "message"),
-    [
-        ('transport="shm"', 'transport="smh"', "unknown transport 'smh'; expected shm"),
-        ('transport="shm"', 'transprt="shm"', "transprt"),
-        ('in ("one", "two")', 'in ("one", "tow")', "unknown stack 'tow'; expected two"),
-        ("SITE = Path", "SITE == Path", "settings.py:"),
-        ("SITE = Path(", "SITE = Path((", "settings.py:"),
-    ],
-)
-def test_a_broken_settings_file_names_the_place(site: FakeSite, old: str, new: str, message: str) -> None:
-    text = site.settings.read_text().replace(old, new)
-    site.settings.write_text(text)
-    done = site.fabricbench("run", str(site.root / "campaign"), *CHOICE)
-    assert done.returncode == 2
-    assert message in done.stderr
-    assert done.stderr.count("\n") == 1
 
 
 def test_a_campaign_is_not_continued_as_another(site: FakeSite) -> None:

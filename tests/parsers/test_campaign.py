@@ -246,7 +246,7 @@ def test_a_copied_campaign_gives_the_same_table_byte_for_byte(campaign: Path, tm
 def test_what_physics_refutes_is_not_hidden_by_the_cache(tmp_path: Path) -> None:
     path = tmp_path / "campaign"
     create(path, site=tmp_path / "local", tier="single", seed=0)
-    add(path, "lying-impi-tcp-imb-collectives-small", "b000.s00/local/tcp/impi/Imb_0")
+    add(path, "lying-impi-tcp-imb-collectives-large", "b000.s00/local/tcp/impi/Imb_0")
     for _ in range(2):
         assert [record.state for record in read_campaign(path).records] == ["ok"]
         for directory in launch_directories(path):

@@ -137,13 +137,13 @@ def test_no_bandwidth_of_nothing() -> None:
             6 * (5 * 400 + 256 + 128 + 64 + 32 + 16 + 8 + 4),
         ),
         # 4 to 1024 sum to 2044, in 9 sizes; nothing moves at 0. Two ranks: allreduce, alltoall and allgather 2 sizes
-        # and 2 messages each, broadcast one; 400 barriers of 2 messages.
-        ("mpich-tcp-imb-collectives-small", 7 * 400 * 2044, 7 * 400 * 9 + 2 * 400),
-        ("impi-shm-imb-collectives-small", 7 * 400 * 2044, 7 * 400 * 9 + 2 * 400),
+        # and 2 messages each, broadcast one; 400 barriers of 2 messages, and one after each call, 4 times 10 sizes.
+        ("mpich-tcp-imb-collectives-small", 7 * 400 * 2044, 7 * 400 * 9 + 2 * 400 + 4 * 10 * 400 * 2),
+        ("impi-shm-imb-collectives-small", 7 * 400 * 2044, 7 * 400 * 9 + 2 * 400 + 4 * 10 * 400 * 2),
         (
             "lying-impi-tcp-imb-collectives-large",
             7 * (400 * 63488 + 5 * 16 * 2**20),
-            7 * (5 * 400 + 256 + 128 + 64 + 32 + 16),
+            (7 + 4 * 2) * (5 * 400 + 256 + 128 + 64 + 32 + 16),
         ),
     ],
 )
@@ -151,6 +151,16 @@ def test_payload_counted_by_hand(name: str, bytes_: int, messages: int) -> None:
     payload = parse(LAUNCHES / name, launch_of(name)).payload
     assert payload is not None
     assert (payload.bytes, payload.messages) == (bytes_, messages)
+
+
+def test_the_untimed_pass_counts_where_it_is_certain() -> None:
+    """With -iter_policy off IMB runs what it prints twice."""
+    launch = launch_of(PT2PT)
+    once = parse(LAUNCHES / PT2PT, launch).payload
+    twice = parse(LAUNCHES / PT2PT, launch.model_copy(update={"argv": (*launch.argv, "-iter_policy", "off")})).payload
+    assert once is not None
+    assert twice is not None
+    assert (twice.bytes, twice.messages) == (2 * once.bytes, 2 * once.messages)
 
 
 def synthetic(title: str, ranks: int, columns: str, *rows: str) -> str:
@@ -162,10 +172,11 @@ def synthetic(title: str, ranks: int, columns: str, *rows: str) -> str:
     [
         ("Sendrecv", 4 * 10 * 8, 4 * 10),
         ("Exchange", 8 * 10 * 8, 4 * 10),
-        ("Allreduce", 4 * 10 * 8, 4 * 10),
-        ("Alltoall", 12 * 10 * 8, 12 * 10),
-        ("Bcast", 3 * 10 * 8, 3 * 10),
-        ("Allgather", 12 * 10 * 8, 4 * 10),
+        # and a barrier of four messages after each call
+        ("Allreduce", 4 * 10 * 8, (4 + 4) * 10),
+        ("Alltoall", 12 * 10 * 8, (12 + 4) * 10),
+        ("Bcast", 3 * 10 * 8, (3 + 4) * 10),
+        ("Allgather", 12 * 10 * 8, (4 + 4) * 10),
     ],
 )
 def test_payload_of_four_ranks(tmp_path: Path, title: str, bytes_: int, messages: int) -> None:

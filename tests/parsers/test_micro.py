@@ -4,6 +4,7 @@
 import contextlib
 import random
 import statistics
+from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -35,7 +36,10 @@ def synthetic(
     samples: Iterable[tuple[int, int, object]], *, ranks: object = 2, facts: str = "", verified: str = "yes"
 ) -> str:
     """An output with samples of (size, rank, value)."""
-    lines = [f"#@ranks={ranks}", facts, HEADER]
+    samples = list(samples)
+    counts = Counter(size for size, _rank, _value in samples)
+    promised = [f"#@iterations.{size}={count}" for size, count in counts.items()]
+    lines = [f"#@ranks={ranks}", *promised, facts, HEADER]
     lines += [f"pingpong,,{size},{rank},{at},{value},latency_us" for at, (size, rank, value) in enumerate(samples)]
     return "\n".join([*lines, f"#@verified={verified}", "#@end=ok", ""])
 
@@ -187,7 +191,7 @@ def test_text_of_another_tool(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("value", ["nan", "inf", "-inf", "-0.5", "1e999", "", "<i>1</i>", "\x1b[1m2"])
 def test_no_number_as_a_sample(tmp_path: Path, value: str) -> None:
-    with pytest.raises(Unreadable, match=r"stdout:4: expected a (finite )?number"):
+    with pytest.raises(Unreadable, match=r"stdout:5: expected a (finite )?number"):
         parse_text(tmp_path, synthetic([(8, 0, value)]))
 
 
@@ -229,5 +233,5 @@ def test_text_before_the_header_is_no_sample(tmp_path: Path) -> None:
 def test_an_output_beyond_all_measure_is_not_read(tmp_path: Path) -> None:
     with (tmp_path / "stdout").open("wb") as stream:
         stream.truncate(65 * 2**20)
-    with pytest.raises(Unreadable, match="bytes of output"):
+    with pytest.raises(Unreadable, match="at most 67108864 bytes"):
         parse(tmp_path, launch_of())

@@ -42,13 +42,14 @@ stack=$(cd "$(dirname "$0")/../.." && pwd)
 echo "#@benchmark=$1"
 echo "#@ranks=$PMI_SIZE"
 echo "#@mpi_library=Fake MPI 1.0"
-if [ "$1" = wireup ]; then echo "#@end=ok"; exit 0; fi
+if [ "$1" = wireup ]; then sleep "$(cat "$stack/wireup-seconds" 2>/dev/null || echo 0)"; echo "#@end=ok"; exit 0; fi
 sleep "$(cat "$stack/seconds" 2>/dev/null || echo 0.02)"
 [ ! -e "$stack/break-hang" ] || sleep 600
 [ ! -e "$stack/break-exit" ] || { echo "rank 0: wrong byte at offset 7" >&2; exit 1; }
 echo "benchmark,case,msg_size_bytes,rank,sample,value,metric"
 for size in $(echo "$3" | tr , ' '); do
     [ ! -e "$stack/break-row" ] || [ "$size" != 8 ] || continue
+    echo "#@iterations.$size=2"
     echo "pingpong,,$size,0,0,$(cat "$stack/latency" 2>/dev/null || echo 1.5),latency_us"
     echo "pingpong,,$size,0,1,2.5,latency_us"
 done

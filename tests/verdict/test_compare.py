@@ -133,8 +133,34 @@ def test_a_proposal_loads_and_passes_on_its_own_campaign(tmp_path: Path) -> None
     ]
     assert [item.bound for item in wanted.items] == ["at least 637 MB/s"] + ["at most 11.3 us"] * 3
     found = judge(table, wanted, facts(6))
-    assert [cell.verdict for cell in found.cells] == ["INCONCLUSIVE", "PASS", "PASS", "PASS"]
+    assert [cell.verdict for cell in found.cells] == ["INVALID", "PASS", "PASS", "PASS"]
     with pytest.raises(BadInput, match="margin"):
         propose(table, margin=1.5)
     with pytest.raises(BadInput, match="no value"):
         propose(table.head(0))
+
+
+def test_only_main_metrics_are_tested() -> None:
+    """What tells the same once more would only dilute the claims."""
+    lanes = (("mpich@shm", FASTER), ("mpich@tcp", SLOWER))
+    table = table_of(
+        *(lane_rows(lane, values) for lane, values in lanes),
+        *(lane_rows(lane, values, metric="latency_mean", msg_size_bytes=s) for lane, values in lanes for s in (1, 2)),
+    )
+    found = compare(table, "mpich@shm", "mpich@tcp")
+    claims = dict(zip(found["metric"], found["finding"], strict=True))
+    assert claims["latency"] == "mpich@shm lower by 33 %"
+    assert claims["latency_mean"] == "not tested: the benchmark's main metric is"
+    assert found.filter(metric="latency")["q"].to_list() == [pytest.approx(2 / 64)]
+
+
+def test_an_interval_beside_one_is_no_claim_among_many_tests() -> None:
+    equal = [v * 1.001 for v in reversed(FASTER)]
+    table = table_of(
+        *(lane_rows("a@tcp", FASTER, msg_size_bytes=2**k) for k in range(12)),
+        lane_rows("b@tcp", SLOWER, msg_size_bytes=1),
+        *(lane_rows("b@tcp", equal, msg_size_bytes=2**k) for k in range(1, 12)),
+    )
+    findings = compare(table, "a@tcp", "b@tcp")["finding"].to_list()
+    assert findings[0] == "the interval excludes 1; no claim, among 12 tests at once"
+    assert all(finding.startswith("no difference seen") for finding in findings[1:])

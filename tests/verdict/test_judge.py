@@ -216,3 +216,15 @@ def test_the_order_of_rows_does_not_matter(tmp_path: Path) -> None:
     assert len(first.cells) == 13
     for seed in range(5):
         assert judge(table.sample(fraction=1.0, shuffle=True, seed=seed), wanted, facts(8, 15)) == first
+
+
+def test_a_launch_that_left_nothing_is_lost_all_the_same(tmp_path: Path) -> None:
+    """Its directory is gone or unreadable, so the table has no row of it; later blocks show that it was due."""
+    whole = lane_rows("impi@tcp", SLOWER)
+    gone = lane_rows("mpich@tcp", {0: 8.0, 1: 8.1, 3: 8.3, 4: 8.4, 5: 8.5, 6: 8.6})
+    wanted = requirements(tmp_path, entry(stack="mpich"))
+    (cell,) = judge(table_of([*whole, *lane_rows("impi@tcp", {6: 12.0})], gone), wanted, facts(6)).cells
+    assert cell.verdict == "INVALID"
+    assert "b002 (absent)" in cell.reason
+    (cell,) = judge(table_of(whole, lane_rows("mpich@tcp", FASTER[:5])), wanted, facts(6)).cells
+    assert cell.verdict == "INCONCLUSIVE", "the last block may still be running"

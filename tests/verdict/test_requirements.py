@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from fabricbench.core.errors import BadInput
-from fabricbench.core.requirements import Sizes, absolute_bounds, check_names, load
+from fabricbench.core.requirements import AbsoluteBound, Sizes, absolute_bounds, as_reference, check_names, load
 from verdict.made_table import entry, requirements
 
 REPOSITORY = Path(__file__).parents[2]
@@ -209,3 +209,18 @@ def test_names_that_do_not_exist_here(tmp_path: Path, changed: dict[str, str], l
     other = requirements(tmp_path, entry("a", "at_most: 1", "fabric: tpc", fabric="shm"))
     with pytest.raises(BadInput, match=r":7: unknown fabric 'tpc'; expected tcp"):
         check_names(other, known)
+
+
+def test_bounds_as_references_of_reframe() -> None:
+    """All bounds of one value at once: the tightest of each side, never the last one."""
+
+    def bound(lower: float | None, upper: float | None) -> AbsoluteBound:
+        return AbsoluteBound("pingpong", "latency", Sizes(), lower, upper, "us")
+
+    assert as_reference(1.0, [bound(None, 0.5), bound(None, 5000.0)]) == (0.5, None, 0.0, "us")
+    assert as_reference(1.0, [bound(3.0, None), bound(2.0, None)]) == (3.0, 0.0, None, "us")
+    assert as_reference(1.0, [bound(1000.0, 2000.0)]) == (2000.0, -0.5, 0.0, "us")
+    assert as_reference(1.0, [bound(None, 10.0), bound(8.0, None)])[1] == pytest.approx(-0.2)
+    # they contradict each other: whatever the value, the one that it breaks
+    assert as_reference(1.0, [bound(None, 2.0), bound(3.0, None)]) == (3.0, 0.0, None, "us")
+    assert as_reference(4.0, [bound(None, 2.0), bound(3.0, None)]) == (2.0, None, 0.0, "us")

@@ -5,14 +5,14 @@ Totals lie (small messages can hide behind large ones), so small and large messa
 and a launch must show both the bytes and the segments that its benchmark cannot do without.
 """
 
-from fabricbench.core.launch import Launch
+from fabricbench.core.launch import Launch, WireUp
 from fabricbench.core.record import Attestation, AttestationState, Payload, Record, Traffic
 
 DECLARED_SHARE = 0.9
 """Least share of the payload that the declared transport must have carried."""
 
 WIREUP_FACTOR = 1.5
-"""A forbidden transport may carry this many times what Init and Finalize alone carry …"""
+"""A forbidden transport may carry this many times what Init and Finalize alone carry, per pair of ranks …"""
 
 FORBIDDEN_SHARE = 0.01
 """… and this share of the payload: connection upkeep that grows with run time."""
@@ -55,6 +55,8 @@ def _finding(launch: Launch, traffic: Traffic | None, payload: Payload | None, s
         return "unknown", "no wire-up was measured on this lane"
     if payload is None:
         return "unknown", "the benchmark defines no payload"
+    if launch.ranks == 1 and not payload.bytes and not payload.messages:
+        return "attested", "a single rank: nothing has to be carried"
     if launch.transport == "tcp":
         return _tcp(launch, traffic, payload, share)
     return _shm(launch, traffic, payload)
@@ -86,8 +88,9 @@ def _tcp(launch: Launch, traffic: Traffic, payload: Payload, share: float | None
 
 def _shm(launch: Launch, traffic: Traffic, payload: Payload) -> Finding:
     assert launch.wireup is not None
-    most_bytes = WIREUP_FACTOR * launch.wireup.bytes + FORBIDDEN_SHARE * payload.bytes
-    most_segments = WIREUP_FACTOR * launch.wireup.segments + FORBIDDEN_SHARE * payload.messages
+    factor = WIREUP_FACTOR * max(1.0, _pairs(launch.ranks) / _pairs(launch.wireup.ranks))
+    most_bytes = factor * launch.wireup.bytes + FORBIDDEN_SHARE * payload.bytes
+    most_segments = factor * launch.wireup.segments + FORBIDDEN_SHARE * payload.messages
     seen = f"sockets carried {traffic.bytes} bytes in {traffic.segments} segments"
     if traffic.bytes > most_bytes or traffic.segments > most_segments:
         return "refuted", (
@@ -97,7 +100,25 @@ def _shm(launch: Launch, traffic: Traffic, payload: Payload) -> Finding:
         return "unknown", f"only {traffic.reports} of {launch.ranks} ranks left a witness report"
     if traffic.devices:
         return "unknown", f"network devices were open: {', '.join(traffic.devices)}"
+    if other := _uncounted(launch.wireup, traffic):
+        return "unknown", other
     return "attested", f"by exclusion: {seen}, no more than wire-up, and no network device was open"
+
+
+def _uncounted(wireup: WireUp, traffic: Traffic) -> str:
+    """Sockets beyond those of wire-up whose bytes nobody counts; empty where there are none."""
+    for kind, seen, known in (
+        ("UDP", traffic.udp_sockets, wireup.udp_sockets),
+        ("Unix", traffic.unix_sockets, wireup.unix_sockets),
+    ):
+        if known is not None and seen > known:
+            return f"{seen} {kind} sockets were open, {known} of them by wire-up, and what they carry is not counted"
+    return ""
+
+
+def _pairs(ranks: int) -> int:
+    """Connections between so many ranks: what wire-up grows with, at most."""
+    return max(1, ranks * (ranks - 1) // 2)
 
 
 def refute_beyond_physics(records: tuple[Record, ...]) -> tuple[Record, ...]:

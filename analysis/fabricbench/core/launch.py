@@ -54,11 +54,14 @@ class Expected(Facts):
 
 
 class WireUp(Facts):
-    """What the ranks' sockets carry in a launch of Init and Finalize alone, on the same lane and ranks."""
+    """What the sockets of ``ranks`` ranks carry in a launch of Init and Finalize alone, on the same lane."""
 
     launch: str
+    ranks: int = Field(default=2, gt=0, lt=2**31)
     bytes: Count
     segments: Count
+    udp_sockets: Count = 0
+    unix_sockets: Count | None = None
 
 
 class Launch(Facts):

@@ -11,20 +11,27 @@ Better = Literal["lower", "higher"]
 
 @dataclass(frozen=True, slots=True)
 class Metric:
-    """A quantity that a launch yields; ``unit`` is the unit of every stored value."""
+    """A quantity that a launch yields; ``unit`` is the unit of every stored value.
+
+    ``main``: comparisons test it. The others of the same launch tell much the same once more, and testing them
+    would only dilute the claims.
+    """
 
     name: str
     unit: str
     better: Better
     definition: str
     source: str
+    main: bool = False
 
 
 _ALL = (
-    Metric("latency", "us", "lower", "half round trip of a blocking ping-pong: median, or what a tool reports", "OSU"),
+    Metric(
+        "latency", "us", "lower", "half round trip of a blocking ping-pong: median, or what a tool reports", "OSU", True
+    ),
     Metric("latency_mean", "us", "lower", "half round trip of a blocking ping-pong: the mean", "IMB PingPong"),
     Metric("bandwidth", "MB/s", "higher", "message size over the half round trip, 1 MB = 10^6 bytes", "IMB PingPong"),
-    Metric("time", "us", "lower", "one call or exchange: mean over iterations, then over ranks", "IMB t_avg"),
+    Metric("time", "us", "lower", "a call or exchange: mean over iterations, then ranks", "IMB t_avg", main=True),
     Metric("time_min", "us", "lower", "as time, of the fastest rank", "IMB t_min"),
     Metric("time_max", "us", "lower", "as time, of the slowest rank", "IMB t_max"),
     Metric("exchange_bandwidth", "MB/s", "higher", "bytes in and out of a rank over its time", "IMB Sendrecv"),

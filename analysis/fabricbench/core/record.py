@@ -38,7 +38,8 @@ class Traffic(Derived):
     """What the witness saw on TCP between the ranks: for each connection the larger of its two ends.
 
     ``bytes`` and ``segments`` count both directions; ``by_peer`` is bytes by the nodes' addresses;
-    ``reports`` is how many ranks reported.
+    ``reports`` is how many ranks reported; ``udp_sockets`` and ``unix_sockets`` are how many they had open, what went
+    through them is not counted.
     """
 
     reports: int
@@ -50,6 +51,8 @@ class Traffic(Derived):
     libraries: tuple[str, ...]
     shared_maps: int
     dropped: int
+    udp_sockets: int = 0
+    unix_sockets: int = 0
 
 
 class Attestation(Derived):

@@ -2,7 +2,7 @@
 """Requirements of a site: bounds on metrics, from ``site/<system>/requirements.yaml``."""
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
@@ -165,6 +165,19 @@ def absolute_bounds(
         and "case" not in item.many
         and not item.counts
     ]
+
+
+def as_reference(value: float, bounds: Sequence[AbsoluteBound]) -> tuple[float, float | None, float | None, str]:
+    """``bounds`` as ReFrame writes them: a value, shares that it may lie below and above, a unit."""
+    unit = bounds[0].unit
+    upper = min((bound.upper for bound in bounds if bound.upper is not None), default=None)
+    lower = max((bound.lower for bound in bounds if bound.lower is not None), default=None)
+    if upper is not None and lower is not None and (lower > upper or upper == 0):
+        upper, lower = (None, lower) if value < lower else (upper, None)
+    if upper is None:
+        assert lower is not None, "a bound bounds one side at least"
+        return lower, 0.0, None, unit
+    return upper, None if lower is None else (lower - upper) / upper, 0.0, unit
 
 
 def _requirement(node: Node) -> Requirement:

@@ -59,10 +59,15 @@ def session() -> Session:
     if not campaign:
         stamp = f"{time.strftime('%Y%m%dT%H%M%S')}-{os.getpid()}"
         campaign = str(build_root() / "dry-run" if "--dry-run" in sys.argv else REPOSITORY / "campaigns" / stamp)
-    path = str(Path(campaign).resolve())
-    if path.split() != [path]:
-        raise BadInput("blanks in a campaign's path", where=path, expected="a path that ReFrame's job scripts can take")
-    return Session(path, block, number, seed, lanes)
+    path = Path(campaign).resolve()
+    no_blanks(path)
+    return Session(str(path), block, number, seed, lanes)
+
+
+def no_blanks(campaign: Path) -> None:
+    """ReFrame writes the campaign's path into job scripts unquoted."""
+    if str(campaign).split() != [str(campaign)]:
+        raise BadInput("blanks in a campaign's path", where=repr(str(campaign)), expected="a path without blanks")
 
 
 def fabric(
@@ -97,7 +102,6 @@ def fabric(
             "site_variables": dict(env_vars or {}),
             "site": str(site),
             "session": asdict(session),
-            "stage": session.stage,
             "lock": os.environ.get("FABRICBENCH_LOCK") or "/tmp/fabricbench.lock",
         },
     }
@@ -124,7 +128,6 @@ def stack(name: str, *, site: Path, system: str) -> dict[str, Any]:
             "variables": {t: installed.variables(declared, t) for t in declared.transports} if installed else {},
             "missing": "" if installed else _missing(declared),
             "cure": "" if installed else f"run: fabricbench setup {name}",
-            "runs_imb": declared.runs_imb,
         },
     }
 

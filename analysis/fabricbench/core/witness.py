@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """From the witness files of a launch to what was carried between its ranks."""
 
+import stat
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -54,6 +55,8 @@ class Report(BaseModel):
     dropped: Dropped = Dropped()
     devices: tuple[str, ...] = ()
     libraries: tuple[str, ...] = ()
+    udp_sockets: Count = 0
+    unix_sockets: Count = 0
     shared_maps: SharedMaps = SharedMaps()
 
 
@@ -83,6 +86,8 @@ def read_reports(directory: Path) -> tuple[Report, ...]:
     reports = []
     for path in sorted(directory.glob("witness.*.json")):
         try:
+            if not stat.S_ISREG(path.lstat().st_mode):
+                raise OSError("no regular file")
             reports.append(Report.model_validate_json(path.read_bytes()))
         except (OSError, ValidationError) as error:
             raise ValueError(f"{path.name}: not a witness report: {_first_line(error)}") from None
@@ -134,6 +139,8 @@ def traffic(reports: Iterable[Report]) -> Traffic | None:
         libraries=tuple(sorted(libraries)),
         shared_maps=maps,
         dropped=dropped,
+        udp_sockets=sum(report.udp_sockets for report in reports),
+        unix_sockets=sum(report.unix_sockets for report in reports),
     )
 
 

@@ -12,15 +12,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
-from fabricbench.core.campaign import LAUNCHES, came_back, create, write_json
+from fabricbench.core.campaign import FACTS, LAUNCHES, came_back, create, write_json
 from fabricbench.core.errors import BadInput, nearest
 from fabricbench.core.record import CampaignFacts
-from fabricbench.core.site import BLOCK, CAMPAIGN, LANES, SEED, SESSION
+from fabricbench.core.site import BLOCK, CAMPAIGN, LANES, SEED, SESSION, no_blanks
 from fabricbench.drive import reframe
 from fabricbench.drive.processes import MARK, end_marked
 from fabricbench.drive.progress import CampaignProgress
 from fabricbench.drive.system import Lane, check_requirements, lanes, settings_file
-from fabricbench.parsers.campaign import FACTS, read_facts
+from fabricbench.parsers.campaign import read_facts
 
 COMPLETE = "complete.json"
 LEAST_FREE_BYTES = 32 * 2**20
@@ -47,6 +47,7 @@ def run(plan: Plan) -> None:
     if not ready:
         raise BadInput("no lane can run here", cure="fabricbench doctor says why")
     check_requirements(plan.system)
+    no_blanks(plan.path.resolve())
     cases = _cases(plan)
     with _held(plan.path) as lock:
         _end_leftovers(plan.path, lock)
@@ -100,7 +101,7 @@ def _block(
     mark: str,
     progress: CampaignProgress,
 ) -> float:
-    """Run what is missing of a block; the seconds that its launches took."""
+    """Run what is missing of a block; the seconds that it took."""
     done = _done(plan, cases, block)
     if len(done) == len(cases):
         return 0.0

@@ -15,7 +15,7 @@ from fabricbench.core.launch import lane_name
 from fabricbench.core.requirements import load
 from fabricbench.core.site import REPOSITORY
 from fabricbench.core.stacks import Installed
-from fabricbench.parsers.collect import TOOLS
+from fabricbench.parsers.collect import TOOLS, benchmarks
 
 SITES = "FABRICBENCH_SITES"
 
@@ -80,7 +80,12 @@ def check_requirements(system: str) -> int | None:
     if not file.exists():
         return None
     found = lanes(system)
-    known = {"stack": {lane.stack for lane in found}, "fabric": {lane.fabric for lane in found}, "tool": set(TOOLS)}
+    known = {
+        "stack": {lane.stack for lane in found},
+        "fabric": {lane.fabric for lane in found},
+        "tool": set(TOOLS),
+        "benchmark": benchmarks(),
+    }
     return len(load(file, known).items)
 
 

@@ -8,13 +8,13 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from fabricbench.core.attest import refute_beyond_physics
+from fabricbench.core.campaign import FACTS, LAUNCHES
 from fabricbench.core.errors import BadInput
 from fabricbench.core.launch import Gap
 from fabricbench.core.record import Campaign, CampaignFacts, Record
-from fabricbench.parsers.collect import collect, digest
+from fabricbench.core.requirements import Requirements
+from fabricbench.parsers.collect import benchmarks, collect, digest
 
-FACTS = "campaign.json"
-LAUNCHES = "launches"
 CACHE = "record.json"
 
 
@@ -51,6 +51,18 @@ def read_facts(path: Path) -> CampaignFacts:
             raise BadInput("not JSON", where=str(file)) from None
         key = ".".join(map(str, first["loc"]))
         raise BadInput(f"{key}: {first['msg']}", where=str(file)) from None
+
+
+def known_names(found: Campaign, own: Requirements | None) -> dict[str, set[str]]:
+    """Names that requirements on this campaign may use, by kind: what it holds, and what its own requirements name."""
+    launches = [record.launch for record in found.records if record.launch is not None]
+    names = {kind: {getattr(one, kind) for one in (*launches, *found.gaps)} for kind in ("stack", "fabric", "tool")}
+    names["benchmark"] = benchmarks() | {row.benchmark for record in found.records for row in record.rows}
+    for item in own.items if own else ():
+        names["tool"].add(item.tool)
+        for kind in ("stack", "fabric"):
+            names[kind].update(item.many.get(kind, ()))
+    return names
 
 
 def launch_directories(path: Path) -> list[Path]:

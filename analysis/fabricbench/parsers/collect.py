@@ -4,6 +4,7 @@
 import hashlib
 import importlib
 import pkgutil
+import stat
 from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
@@ -15,7 +16,7 @@ from fabricbench.core.attest import attest
 from fabricbench.core.launch import Begin, End, Launch
 from fabricbench.core.record import Attestation, Payload, Record, Row, State
 from fabricbench.core.witness import read_reports, traffic
-from fabricbench.parsers.output import Parsed, Unreadable
+from fabricbench.parsers.output import LARGEST_OUTPUT_BYTES, Parsed, Unreadable, read_fact
 
 Model = TypeVar("Model", bound=BaseModel)
 
@@ -23,6 +24,15 @@ LAST_LINES = 8
 _SHARED = ("output", "collect", "campaign")
 TOOLS = tuple(m.name for m in pkgutil.iter_modules(parsers.__path__) if m.name not in _SHARED)
 """Every tool that has a parser: the module of its name beside this one."""
+
+
+def benchmarks() -> set[str]:
+    """Every benchmark that a parser knows."""
+    return {name for tool in TOOLS for name in _parser(tool).BENCHMARKS}
+
+
+def _parser(tool: str) -> Any:
+    return importlib.import_module(f"fabricbench.parsers.{tool}")
 
 
 def collect(directory: Path, name: str | None = None) -> Record:
@@ -84,7 +94,7 @@ def _parse(directory: Path, launch: Launch) -> Parsed:
         return Parsed((), Payload(bytes=0, messages=0))
     if launch.tool not in TOOLS:
         raise Unreadable("launch.json", None, f"a tool with a parser ({', '.join(TOOLS)}), not '{launch.tool}'")
-    parsed: Parsed = importlib.import_module(f"fabricbench.parsers.{launch.tool}").parse(directory, launch)
+    parsed: Parsed = _parser(launch.tool).parse(directory, launch)
     return parsed
 
 
@@ -122,6 +132,8 @@ def _why_failed(directory: Path, launch: Launch, end: End) -> str:
 def last_lines(path: Path) -> str:
     """The last lines of a file that say something, in one line of at most 600 characters; empty where none does."""
     try:
+        if not path.is_file() or path.is_symlink():
+            return ""
         with path.open("rb") as stream:
             stream.seek(max(0, path.stat().st_size - 8192))
             text = stream.read().decode("utf-8", errors="replace")
@@ -133,7 +145,7 @@ def last_lines(path: Path) -> str:
 
 def _facts(path: Path, model: type[Model]) -> Model:
     try:
-        return model.model_validate_json(path.read_bytes())
+        return model.model_validate_json(read_fact(path))
     except FileNotFoundError:
         raise Unreadable(path.name, None, "a file, it is missing") from None
     except OSError as error:
@@ -165,8 +177,12 @@ def digest(directory: Path) -> str:
     names = ("launch.json", "begin", "end", "stdout", "stderr")
     paths = [directory / name for name in names] + sorted(directory.glob("witness.*.json"))
     for path in [*paths, *sorted(directory.glob("host.*"))]:
-        if path.is_file():
-            total.update(f"{path.name}\0{path.stat().st_size}\0".encode())
+        try:
+            facts = path.lstat()
+        except OSError:
+            continue
+        total.update(f"{path.name}\0{facts.st_mode}\0{facts.st_size}\0".encode())
+        if stat.S_ISREG(facts.st_mode) and facts.st_size <= LARGEST_OUTPUT_BYTES:
             total.update(path.read_bytes())
     return total.hexdigest()
 

@@ -4,6 +4,7 @@
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 
 from fabricbench.core.launch import Launch, canonical_case
@@ -56,6 +57,11 @@ _MOVES = {
 }
 """Exchange sends two messages to each neighbour; with two ranks these may share a segment, so one is counted."""
 
+BENCHMARKS = tuple(_MOVES)
+
+_POINT_TO_POINT = ("pingpong", "sendrecv", "exchange", "barrier")
+"""Without a barrier after every call."""
+
 
 def parse(directory: Path, launch: Launch) -> Parsed:
     """All rows of one IMB-MPI1 run and the least payload that it must have moved.
@@ -64,6 +70,7 @@ def parse(directory: Path, launch: Launch) -> Parsed:
     """
     lines = read_lines(directory / "stdout")
     case = canonical_case(launch.case)
+    passes = _passes(launch)
     rows: list[Row] = []
     bytes_ = messages = 0
     benchmark, ranks = "", 0
@@ -89,13 +96,23 @@ def parse(directory: Path, launch: Launch) -> Parsed:
                 raise Unreadable("stdout", at, f"a known benchmark, not '{benchmark}'")
             size = None if "size" not in values else int(values["size"])
             rows += _rows(benchmark, case, size, values)
-            repetitions = int(values["repetitions"])
+            repetitions = passes * int(values["repetitions"])
             each_bytes, each_messages = moves.at_least(size, ranks)
+            if benchmark not in _POINT_TO_POINT:
+                each_messages += _MOVES["barrier"].messages(ranks)
             bytes_ += repetitions * each_bytes
             messages += repetitions * each_messages
     if not any("All processes entering MPI_Finalize" in line for line in lines):
         raise Unreadable("stdout", len(lines), "IMB's closing line 'All processes entering MPI_Finalize'")
     return Parsed(tuple(rows), Payload(bytes=bytes_, messages=messages))
+
+
+def _passes(launch: Launch) -> int:
+    """How often IMB runs the printed repetitions. With ``-iter_policy off`` exactly twice, the first time untimed
+    (``IMB_init_buffers_iter``); else the untimed pass may be shorter, and only the timed one is certain.
+    """
+    policies = [value for name, value in pairwise(launch.argv) if name == "-iter_policy"]
+    return 2 if policies == ["off"] else 1
 
 
 def _values(line: str, columns: list[str], at: int) -> dict[str, float]:

@@ -13,6 +13,8 @@ from fabricbench.parsers.output import Parsed, Unreadable, number, read_lines, w
 
 HEADER = "benchmark,case,msg_size_bytes,rank,sample,value,metric"
 
+BENCHMARKS = ("pingpong",)
+
 Key = tuple[str, str, int]
 
 
@@ -66,7 +68,7 @@ def _complete(key: Key, found: int, facts: dict[str, str], ranks: int) -> None:
     _benchmark, _case, size = key
     iterations = facts.get(f"iterations.{size}")
     if iterations is None:
-        return
+        raise Unreadable("stdout", None, f"the line '#@iterations.{size}='")
     stride = whole(facts.get(f"sample_stride.{size}", "1"), "stdout", 1) or 1
     promised = whole(iterations, "stdout", 1) // stride * (ranks // 2)
     if found != promised:

@@ -2,6 +2,7 @@
 """What every parser shares: its result, its one error, and careful reading of a tool's output."""
 
 import math
+import stat
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,7 +13,7 @@ LARGEST_OUTPUT_BYTES = 64 * 2**20
 
 @dataclass(frozen=True, slots=True)
 class Parsed:
-    """The rows of a launch, the payload where the benchmark defines one, and versions that the tool told."""
+    """The rows of a launch, and the payload where the benchmark defines one."""
 
     rows: tuple[Row, ...]
     payload: Payload | None
@@ -29,9 +30,7 @@ class Unreadable(Exception):
 def read_lines(path: Path) -> list[str]:
     """The lines of a text output; Unreadable where it is missing, empty, binary or beyond all measure."""
     try:
-        if path.stat().st_size > LARGEST_OUTPUT_BYTES:
-            raise Unreadable(path.name, None, f"at most {LARGEST_OUTPUT_BYTES} bytes of output")
-        raw = path.read_bytes()
+        raw = read_fact(path)
     except FileNotFoundError:
         raise Unreadable(path.name, None, "the tool's output, the file is missing") from None
     except OSError as error:
@@ -41,6 +40,16 @@ def read_lines(path: Path) -> list[str]:
     if b"\0" in raw:
         raise Unreadable(path.name, raw[: raw.index(b"\0")].count(b"\n") + 1, "text, this is binary")
     return raw.decode("utf-8", errors="replace").splitlines()
+
+
+def read_fact(path: Path) -> bytes:
+    """The bytes of a file in a launch directory, which may come from anywhere: only a regular file of bounded size."""
+    facts = path.lstat()
+    if not stat.S_ISREG(facts.st_mode):
+        raise Unreadable(path.name, None, "a regular file")
+    if facts.st_size > LARGEST_OUTPUT_BYTES:
+        raise Unreadable(path.name, None, f"at most {LARGEST_OUTPUT_BYTES} bytes")
+    return path.read_bytes()
 
 
 def number(text: str, file: str, line: int) -> float:

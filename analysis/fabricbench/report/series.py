@@ -105,10 +105,11 @@ def pingpong(found: list[Panel]) -> tuple[list[Panel], str]:
 
 
 def others(found: list[Panel]) -> list[Panel]:
-    """One panel for each further facet that has sizes: its time, or else the first of its metrics."""
+    """One panel for each facet with sizes that ``pingpong`` leaves: its time or latency, or else its first metric."""
     by_facet: dict[Facet, dict[str, Panel]] = defaultdict(dict)
+    drawn = {panel.facet for panel in pingpong(found)[0]}
     for panel in found:
-        if panel.facet.benchmark != PINGPONG and _sized(panel):
+        if panel.facet not in drawn and _sized(panel):
             by_facet[panel.facet][panel.metric] = panel
     return [_main(metrics) for _, metrics in sorted(by_facet.items())]
 

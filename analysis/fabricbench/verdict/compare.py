@@ -83,7 +83,8 @@ def compare(table: pl.DataFrame, lane_a: str, lane_b: str, alpha: float = 0.05) 
     """Lane a against lane b, one row per tool, benchmark, metric, case and size; columns as in ``SCHEMA``.
 
     Definition: ratio a / b paired by block with an order-statistics interval at 1 - ``alpha``; ``p`` of the
-    sign test against a ratio of 1; ``q`` by Benjamini-Hochberg over the rows with blocks enough to decide.
+    sign test against a ratio of 1; ``q`` by Benjamini-Hochberg over the rows of main metrics (``core.metrics``)
+    that both lanes have, with blocks enough to decide.
     Assumptions: as ``stats.paired`` and ``stats.multiple``; one look, after the last block.
     """
     series = all_series(table)
@@ -100,7 +101,7 @@ def compare(table: pl.DataFrame, lane_a: str, lane_b: str, alpha: float = 0.05) 
             pairs.append(_Pair((lane_a, lane_b), key, other if other in series else None))
         elif key.lane == lane_b and _on(key, lanes[lane_a]) not in series:
             pairs.append(_Pair((lane_a, lane_b), None, key))
-    return _compared(pairs, series, alpha)
+    return _compared(pairs, series, alpha, main_only=True)
 
 
 def compare_tools(table: pl.DataFrame, lane: str | None = None, alpha: float = 0.05) -> pl.DataFrame:
@@ -120,19 +121,24 @@ def compare_tools(table: pl.DataFrame, lane: str | None = None, alpha: float = 0
             if (key.tool, key.benchmark, key.metric) == alike.own and lane in (None, key.lane):
                 other = counterpart(key, changes, series)
                 pairs += [_Pair(names, key, other)] if other else []
-    return _compared(pairs, series, alpha)
+    return _compared(pairs, series, alpha, main_only=False)
 
 
 def _on(key: CellKey, lane: tuple[str, str, str]) -> CellKey:
     return key._replace(stack=lane[0], fabric=lane[1], variant=lane[2])
 
 
-def _compared(pairs: Sequence[_Pair], series: Mapping[CellKey, Series], alpha: float) -> pl.DataFrame:
+def _compared(
+    pairs: Sequence[_Pair], series: Mapping[CellKey, Series], alpha: float, *, main_only: bool
+) -> pl.DataFrame:
     rows = [_row(pair, series, alpha) for pair in sorted(pairs, key=lambda pair: order(_shown(pair)))]
+    for row in rows:
+        if row["p"] is not None and main_only and not METRICS[row["metric"]].main:
+            row |= {"p": None, "finding": "not tested: the benchmark's main metric is"}
     tested = [row for row in rows if row["p"] is not None]
     for row, q in zip(tested, q_values([row["p"] for row in tested]), strict=True):
         row["q"] = q
-        row["finding"] = _finding(row, alpha)
+        row["finding"] = _finding(row, alpha, len(tested))
     return pl.DataFrame(rows, schema=SCHEMA, orient="row")
 
 
@@ -190,9 +196,11 @@ def _median(series: Series, blocks: Sequence[int]) -> float | None:
     return median_interval([medians[block] for block in blocks], 0.0).estimate
 
 
-def _finding(row: _Row, alpha: float) -> str:
+def _finding(row: _Row, alpha: float, tests: int) -> str:
     ratio, q, mde = row["ratio"], row["q"], row["mde"]
     if isinstance(ratio, float) and isinstance(q, float) and q <= alpha * (1.0 + 1e-9):
         return f"{row['a']} {'lower' if ratio < 1 else 'higher'} by {percent(abs(ratio - 1))}"
+    if row["low"] is not None and row["high"] is not None and not row["low"] <= 1 <= row["high"]:
+        return f"the interval excludes 1; no claim, among {tests} tests at once"
     would = f" (would have shown {percent(mde)} or more)" if isinstance(mde, float) else ""
     return f"no difference seen{would}"

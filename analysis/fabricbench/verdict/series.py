@@ -50,7 +50,7 @@ class Series:
 
     ``samples``: the values of a block with their launches, in order of launch; several where a launch was
     repeated. ``doubtful``: launches refuted or unknown, with that state. ``lost``: launches of blocks that
-    gave no value at all, with their state.
+    gave no value at all, with their state; a block that has later ones and no launch of the cell is ``absent``.
     """
 
     key: CellKey
@@ -73,6 +73,7 @@ class Series:
 
 @dataclass(slots=True)
 class _Gathered:
+    blocks: set[int] = field(default_factory=set)
     samples: dict[int, list[tuple[str, float]]] = field(default_factory=lambda: defaultdict(list))
     doubtful: set[tuple[str, str]] = field(default_factory=set)
     missing: dict[int, set[tuple[str, str]]] = field(default_factory=lambda: defaultdict(set))
@@ -81,18 +82,25 @@ class _Gathered:
 def all_series(table: pl.DataFrame) -> dict[CellKey, Series]:
     """Every cell of the timed rows; the order of the rows does not matter.
 
-    Only values of state ``ok`` count. A row without one is ``lost`` unless a repeat gave its block a value.
+    Only values of state ``ok`` count. A row without one is ``lost`` unless a repeat gave its block a value. A block
+    is finished before the next begins, so a cell without any row in a block that is not the last lost its launch.
     """
     timed = table.filter(pl.col("mode") == "timed").select(*CELL, "block", "launch", "value", "state")
+    finished = sorted(timed["block"].unique())[:-1]
     gathered: dict[CellKey, _Gathered] = defaultdict(_Gathered)
     for *columns, block, launch, value, state in timed.iter_rows():
         cell = gathered[CellKey(*columns)]
+        cell.blocks.add(block)
         if state in ("refuted", "unknown"):
             cell.doubtful.add((launch, state))
         elif state == "ok" and value is not None and np.isfinite(value):
             cell.samples[block].append((launch, float(value)))
         else:
             cell.missing[block].add((launch, state if state != "ok" else "unreadable"))
+    for cell in gathered.values():
+        for block in finished:
+            if block not in cell.blocks:
+                cell.missing[block].add((f"b{block:03d}", "absent"))
     return {key: _series(key, gathered[key]) for key in sorted(gathered, key=order)}
 
 

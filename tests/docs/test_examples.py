@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The examples of the documents, executed as they stand there, in a copy of the repository."""
+
+import csv
+import io
+from pathlib import Path
+
+import pytest
+
+from fabricbench.core.requirements import load
+from fabricbench.drive.reframe import cases
+from support.documents import Copy, Document, copy_repository, document
+from support.fake_site import REPOSITORY
+
+LANE = "local:tcp"
+SHORT = ("-S", "repetitions=40", "-S", "limit_seconds=300")
+"""What the launches say is not looked at; they shall come back on a loaded machine too."""
+
+
+@pytest.fixture
+def copy(tmp_path: Path) -> Copy:
+    return copy_repository(tmp_path)
+
+
+def listed(copy: Copy, *arguments: str) -> set[tuple[str, str]]:
+    """Checks and stacks that ReFrame finds."""
+    done = copy.reframe(*arguments, "-lC")
+    assert done.returncode == 0, done.stdout + done.stderr
+    return {(case.name.rpartition("_")[0], case.stack) for case in cases(done.stdout.splitlines())}
+
+
+def try_on_intel(copy: Copy, page: Document, command: str, rows_with: str) -> None:
+    """The page's own commands, on one lane of Intel MPI: the launches pass, and the table has rows of them."""
+    if not (REPOSITORY / "build/stacks/impi/stack.json").exists():
+        pytest.skip("the stack impi is not set up: run `make setup`")
+    _, *arguments = page.line_with(command)
+    done = copy.reframe(*arguments, "-p", "^impi$", *SHORT, system=LANE)
+    assert done.returncode == 0, done.stdout + done.stderr
+    fabricbench, table, campaign, *options, bar, grep, pattern = page.line_with("fabricbench table", rows_with)
+    assert (fabricbench, table, campaign, bar, grep) == ("fabricbench", "table", "campaigns/NAME", "|", "grep")
+    rows = copy.fabricbench("table", str(copy.campaign), *options)
+    assert rows.returncode == 0, rows.stderr
+    found = [row for row in csv.DictReader(io.StringIO(rows.stdout)) if pattern in ",".join(row.values())]
+    assert {row["state"] for row in found} == {"ok"}
+    assert {row["fabric"] for row in found} == {"tcp"}
+
+
+def test_one_more_benchmark_of_a_tool_that_is_there(copy: Copy) -> None:
+    page = document("add-a-benchmark.md")
+    copy.insert(page.file("IMB-MPI1 has `Reduce`"), "collective = parameter([", '"Reduce"')
+    copy.insert(page.file("small and large messages apart."), "_MOVES = {\n", page.code('"reduce": _Moves('))
+    try_on_intel(copy, page, "reframe -c reframe_checks -n '^ImbCollective.*Reduce'", ",reduce,")
+
+
+def test_a_new_tool(copy: Copy) -> None:
+    page = document("add-a-benchmark.md")
+    copy.write(page.file("**The leaf**"), page.code("class ImbBirandom("))
+    copy.insert(page.file("**The metric**"), "_ALL = (\n", page.code('Metric("message_rate"'))
+    copy.write(page.file("**The parser**"), page.code("def parse(directory: Path, launch: Launch) -> Parsed:"))
+    done = copy.reframe("-c", "reframe_checks", "-n", "ImbBirandom", "-L")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "ImbBirandom" in done.stdout
+    try_on_intel(copy, page, "reframe -c reframe_checks -n '^ImbBirandom'", "birandom")
+
+
+def test_a_second_mpich(copy: Copy) -> None:
+    page = document("add-a-stack.md")
+    before = listed(copy, "-c", "reframe_checks")
+    copy.insert("site/stacks.py", "for stack in (\n", page.code('name="mpich5"'))
+    copy.replace("site/local/settings.py", r"^STACKS = .*\n", page.code("STACKS = ["))
+    _, *arguments, run = page.line_with("reframe -c reframe_checks -p '^mpich5$'")
+    assert run == "-r"
+    assert listed(copy, *arguments) == {(check, "mpich5") for check, _ in before}
+    doctor = copy.fabricbench("doctor", "--lane", "mpich5@shm", "--lane", "mpich5@tcp")
+    assert doctor.returncode in (0, 1), doctor.stderr
+    assert [line.split()[0] for line in doctor.stdout.splitlines()] == ["mpich5@shm", "mpich5@tcp"]
+
+
+def test_a_stack_that_is_installed_already(copy: Copy) -> None:
+    page = document("add-a-stack.md")
+    copy.insert("site/stacks.py", "for stack in (\n", page.code('name="ourmpi"'))
+    copy.replace("site/local/settings.py", r"^STACKS = .*\n", 'STACKS = ["ourmpi"]\n')
+    doctor = copy.fabricbench("doctor", "--site")
+    assert doctor.returncode == 0, doctor.stderr
+    assert "2 lanes: ourmpi@shm ourmpi@tcp" in doctor.stdout
+
+
+def test_the_requirements(copy: Copy, tmp_path: Path) -> None:
+    text = document("verdicts.md").code("- id: shm-beats-tcp")
+    file = tmp_path / "requirements.yaml"
+    file.write_text(text)
+    assert len(load(file).items) == text.count("- id:")
+    (copy.root / "site/local/requirements.yaml").write_text(text)
+    doctor = copy.fabricbench("doctor", "--site")
+    assert doctor.returncode == 0, doctor.stderr
+    assert f"{text.count('- id:')} requirements" in doctor.stdout

@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Bad input is one line that names the place, exit status 2, and nothing is written."""
+
+import pytest
+
+from support.fake_site import FakeSite
+from support.running import CHOICE
+
+pytestmark = pytest.mark.usefixtures("no_campaign_in_the_checkout")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("run", "CAMPAIGN", "--system", "fkae"), "unknown system 'fkae'; expected fake"),
+        (("run", "CAMPAIGN", "--system", "fake", "--tier", "quik"), "unknown tier 'quik'; expected quick"),
+        (("run", "CAMPAIGN", "--system", "fake", "--lane", "one@smh"), "unknown lane 'one@smh'; expected one@shm"),
+        (("run", "CAMPAIGN", "--system", "fake", "--check", "MicroPing_pong"), "MicroPingpong"),
+        (("doctor", "--system", "fake", "--lane", "x@shm"), "unknown lane 'x@shm'"),
+        (("setup", "thre"), "unknown stack 'thre'"),
+        (("table", "CAMPAIGN"), "no campaign here"),
+        (("judge", "CAMPAIGN"), "no campaign here"),
+    ],
+)
+def test_bad_input_is_one_line_and_exit_2(site: FakeSite, arguments: tuple[str, ...], message: str) -> None:
+    campaign = site.root / "campaign"
+    done = site.fabricbench(*(str(campaign) if word == "CAMPAIGN" else word for word in arguments))
+    assert done.returncode == 2, done.stdout + done.stderr
+    assert message in done.stderr
+    assert done.stderr.count("\n") == 1
+    assert not campaign.exists()
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ('transport="shm"', 'transport="smh"', "unknown transport 'smh'; expected shm"),
+        ('transport="shm"', 'transprt="shm"', "transprt"),
+        ('in ("one", "two")', 'in ("one", "tow")', "unknown stack 'tow'; expected two"),
+        ("SITE = Path", "SITE == Path", "settings.py:"),
+        ("SITE = Path(", "SITE = Path((", "settings.py:"),
+    ],
+)
+def test_a_broken_settings_file_names_the_place(site: FakeSite, old: str, new: str, message: str) -> None:
+    text = site.settings.read_text().replace(old, new)
+    site.settings.write_text(text)
+    done = site.fabricbench("run", str(site.root / "campaign"), *CHOICE)
+    assert done.returncode == 2
+    assert message in done.stderr
+    assert done.stderr.count("\n") == 1

@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the commands make of a campaign that is finished, broken, foreign, or asked for in other words."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from support.fake_site import REQUIREMENTS, FakeSite
+from support.running import CHOICE
+
+
+@pytest.fixture
+def finished(site: FakeSite) -> tuple[FakeSite, Path]:
+    """A campaign of one block, by ReFrame alone."""
+    campaign = site.root / "campaign"
+    done = site.reframe(
+        "-c", "reframe_checks", "-n", "MicroPingpong", "-p", "^one$", "-r", FABRICBENCH_CAMPAIGN=str(campaign)
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return site, campaign
+
+
+def refused(site: FakeSite, *arguments: str) -> str:
+    done = site.fabricbench(*arguments)
+    assert done.returncode == 2, done.stdout + done.stderr
+    assert done.stderr.count("\n") == 1
+    return done.stderr
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("tool: micro", "tool: mirco", "unknown tool 'mirco'; expected micro"),
+        ("fabric: shm", "fabric: smh", "unknown fabric 'smh'; expected shm"),
+        ("benchmark: pingpong", "benchmark: pingpnog", "unknown benchmark 'pingpnog'; expected pingpong"),
+        ("fabric: shm", "stack: onn", "unknown stack 'onn'; expected one"),
+    ],
+)
+def test_a_misspelt_name_in_given_requirements(
+    finished: tuple[FakeSite, Path], old: str, new: str, message: str
+) -> None:
+    site, campaign = finished
+    file = site.root / "mine.yaml"
+    file.write_text(REQUIREMENTS)
+    assert site.fabricbench("judge", str(campaign), "--requirements", str(file)).returncode == 3
+    file.write_text(REQUIREMENTS.replace(old, new))
+    assert message in refused(site, "judge", str(campaign), "--requirements", str(file))
+    assert f"{file}:" in refused(site, "report", str(campaign), "--requirements", str(file))
+
+
+def test_a_misspelt_benchmark_in_the_sites_requirements(site: FakeSite) -> None:
+    file = site.settings.with_name("requirements.yaml")
+    file.write_text(REQUIREMENTS.replace("pingpong", "pingpnog"))
+    for arguments in (("doctor", "--site", "--system", "fake"), ("run", str(site.root / "campaign"), *CHOICE)):
+        assert "unknown benchmark 'pingpnog'; expected pingpong" in refused(site, *arguments)
+
+
+def test_a_fifo_in_place_of_an_output_hangs_nothing(finished: tuple[FakeSite, Path]) -> None:
+    site, campaign = finished
+    output = next(campaign.glob("launches/*/fake/shm/one/MicroPingpong*/stdout"))
+    output.unlink()
+    os.mkfifo(output)
+    table = site.fabricbench("table", str(campaign), "-f", "csv")
+    assert table.returncode == 0, table.stderr
+    assert "unreadable" in table.stdout
+
+
+def test_a_report_elsewhere_links_to_the_launches(finished: tuple[FakeSite, Path]) -> None:
+    site, campaign = finished
+    away = site.root / "away"
+    away.mkdir()
+    done = site.fabricbench("report", str(campaign), "-o", str(away / "report.html"), LC_ALL="C", PYTHONUTF8="0")
+    assert done.returncode == 0, done.stderr
+    page = (away / "report.html").read_text(encoding="utf-8")
+    launch = next(campaign.glob("launches/b000.s00/fake/shm/one/MicroPingpong*"))
+    assert f'href="../campaign/launches/b000.s00/fake/shm/one/{launch.name}"' in page
+    assert [path.name for path in away.iterdir()] == ["report.html"]
+    assert "cannot be written: " in refused(site, "report", str(campaign), "-o", str(away / "none/r.html"))
+    assert "None" not in refused(site, "table", str(campaign), "-f", "parquet", "-o", str(away / "none/t.parquet"))
+
+
+def test_a_campaign_is_not_another_one(finished: tuple[FakeSite, Path]) -> None:
+    site, campaign = finished
+    again = ("run", str(campaign), *CHOICE)
+    assert "tier 'single', not 'standard'" in refused(site, *again, "--tier", "standard")
+    assert "this campaign's seed is 0" in refused(site, *again, "--seed", "99")
+
+
+def test_a_path_with_blanks_is_refused_before_anything_is_made(site: FakeSite) -> None:
+    assert "blanks in a campaign's path" in refused(site, "run", str(site.root / "a b"), *CHOICE)
+    assert not (site.root / "a b").exists()
+
+
+def test_gaps_alone_are_no_campaign(site: FakeSite) -> None:
+    done = site.fabricbench("run", str(site.root / "campaign"), "--system", "fake", "--check", "ImbBarrier")
+    assert done.returncode == 2, done.stdout + done.stderr
+    assert "nothing was measured, there are only gaps: one@shm imb: no IMB-MPI1 runs on this one" in done.stderr

@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A campaign that is killed at any moment, in any of its parts, is completed and leaves no process behind."""
+
+import os
+import random
+import signal
+from pathlib import Path
+
+import pytest
+
+from support.fake_site import REPOSITORY, FakeSite
+from support.processes import wait_until
+from support.running import (
+    BLOCKS,
+    CHOICE,
+    LAUNCHES_PER_BLOCK,
+    finished,
+    kill,
+    kill_and_resume,
+    left_over,
+    start,
+    start_run,
+    timed,
+    wait_for_launch,
+)
+
+
+def test_ten_kills_repeat_nothing_and_leave_nothing(site: FakeSite) -> None:
+    campaign = site.root / "campaign"
+    for name in ("one", "two"):
+        (site.stack(name) / "seconds").write_text("0.5")
+    killed = kill_and_resume(lambda: start(site, campaign), campaign, kills=10, chance=random.Random(8))
+    assert killed.total() >= 5
+    assert set(finished(campaign).values()) == {1}
+    assert len(timed(campaign)) == BLOCKS * LAUNCHES_PER_BLOCK
+    assert not left_over(campaign)
+
+
+def test_a_wrapper_that_is_killed_during_the_wire_up_spoils_nothing(site: FakeSite) -> None:
+    campaign = site.root / "campaign"
+    for name in ("one", "two"):
+        (site.stack(name) / "wireup-seconds").write_text("3")
+    run = start(site, campaign)
+    wait_for_launch(campaign)
+    assert kill("wrapper", run, campaign)
+    done = site.fabricbench("run", str(campaign), *CHOICE)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert set(timed(campaign).values()) == {1}
+
+
+def test_three_kills_on_a_real_stack(tmp_path: Path) -> None:
+    if not (REPOSITORY / "build/stacks/mpich/stack.json").exists():
+        pytest.skip("the stack mpich is not set up: run `make setup`")
+    campaign = tmp_path / "campaign"
+    kept = {key: value for key, value in os.environ.items() if not key.startswith(("RFM_", "FABRICBENCH_"))}
+    environment = {**kept, "FABRICBENCH_LOCK": str(tmp_path / "lock")}
+    choice = ("--system", "local", "--lane", "mpich@shm", "--check", "MicroPingpong")
+    small_and_large = 2
+    killed = kill_and_resume(
+        lambda: start_run(campaign, choice, environment), campaign, kills=3, chance=random.Random(2)
+    )
+    assert killed.total() >= 1
+    assert set(finished(campaign).values()) == {1}
+    assert len(timed(campaign)) == BLOCKS * small_and_large
+    assert not left_over(campaign)
+
+
+def test_a_kill_leaves_no_process_even_before_the_next_run(site: FakeSite) -> None:
+    campaign = site.root / "campaign"
+    (site.stack("one") / "seconds").write_text("60")
+    process = start(site, campaign)
+    wait_for_launch(campaign)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    wait_until(lambda: not left_over(campaign), "the end of every process")

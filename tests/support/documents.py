@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Code in the documents, found by its text, and a copy of the repository to try it in."""
+
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import textwrap
+from dataclasses import dataclass
+from pathlib import Path
+
+from support.fake_site import REPOSITORY
+
+_FENCED = re.compile(r"^```\w*\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+_INDENTED = re.compile(r"(?<=\n\n)((?: {4,}\S.*\n|\n(?= {4,}\S))+)")
+_LEFT_OUT = (".*", "build", "campaigns", "stage", "output", "perflogs", "tests", "__pycache__", "*.egg-info")
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A page of ``docs/``."""
+
+    text: str
+
+    def code(self, part: str) -> str:
+        """The only block of code, fenced or indented, that holds ``part``."""
+        found = [block for block in (*_FENCED.findall(self.text), *self._indented()) if part in block]
+        assert len(found) == 1, f"{len(found)} blocks of code hold {part!r}"
+        return textwrap.dedent(found[0])
+
+    def line_with(self, *parts: str) -> list[str]:
+        """The words of the only line of code that holds all ``parts``, without its comment."""
+        blocks = (*_FENCED.findall(self.text), *self._indented())
+        found = [line for block in blocks for line in block.splitlines() if all(part in line for part in parts)]
+        assert len(found) == 1, f"{len(found)} lines of code hold {parts}"
+        return shlex.split(found[0], comments=True)
+
+    def file(self, part: str) -> str:
+        """The first file that is named, between back-ticks, after ``part``."""
+        after = self.text.partition(part)[2]
+        named = re.search(r"`([\w/.]+\.\w+)`", after)
+        assert named, f"no file is named after {part!r}"
+        return named.group(1)
+
+    def _indented(self) -> list[str]:
+        return [str(block) for block in _INDENTED.findall(_FENCED.sub("", self.text))]
+
+
+def document(name: str) -> Document:
+    """The page ``docs/name``."""
+    return Document((REPOSITORY / "docs" / name).read_text())
+
+
+@dataclass(frozen=True, slots=True)
+class Copy:
+    """A copy of the repository that uses the real build; its commands import the copy's package."""
+
+    root: Path
+    campaign: Path
+
+    def write(self, file: str, text: str) -> None:
+        """A new file."""
+        assert not (self.root / file).exists()
+        (self.root / file).write_text(text)
+
+    def replace(self, file: str, pattern: str, new: str) -> None:
+        """Change a file at the only place that matches; ``new`` is taken as it stands."""
+        text, times = re.subn(pattern, lambda _: new, (self.root / file).read_text(), flags=re.MULTILINE)
+        assert times == 1, f"{times} places in {file} match {pattern}"
+        (self.root / file).write_text(text)
+
+    def insert(self, file: str, after: str, new: str) -> None:
+        """Put ``new`` behind the only occurrence of a text, as an entry of the list that begins there."""
+        self.replace(file, re.escape(after), f"{after}{new.rstrip().rstrip(',')}, ")
+
+    def reframe(self, *arguments: str, system: str = "local") -> subprocess.CompletedProcess[str]:
+        """``reframe`` as users of the sourced environment type it."""
+        return self._call("fabricbench.drive.reframe", arguments, system)
+
+    def fabricbench(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        """``fabricbench`` as users type it."""
+        return self._call("fabricbench.cli", arguments, "local")
+
+    def _call(self, module: str, arguments: tuple[str, ...], system: str) -> subprocess.CompletedProcess[str]:
+        kept = {key: value for key, value in os.environ.items() if not key.startswith(("RFM_", "FABRICBENCH_"))}
+        environment = {
+            **kept,
+            "PYTHONPATH": str(self.root / "analysis"),
+            "RFM_CONFIG_FILES": str(self.root / "site/local/settings.py"),
+            "RFM_SYSTEM": system,
+            "FABRICBENCH_BUILD": str(REPOSITORY / "build"),
+            "FABRICBENCH_CAMPAIGN": str(self.campaign),
+        }
+        argv = [sys.executable, "-m", module, *arguments]
+        return subprocess.run(
+            argv, env=environment, cwd=self.root, capture_output=True, text=True, timeout=600, check=False
+        )
+
+
+def copy_repository(root: Path) -> Copy:
+    """Everything but tests, and what is made by set-up and runs."""
+    shutil.copytree(REPOSITORY, root / "repository", ignore=shutil.ignore_patterns(*_LEFT_OUT))
+    return Copy(root / "repository", root / "campaign")

@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Processes as ``/proc`` shows them, found without the code under test, and waiting with a limit."""
+
+import os
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+
+def marked(mark: str) -> list[int]:
+    """Processes that carry ``mark``, ``NAME=value``, in their environment; zombies have none."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        try:
+            if entry.name.isdigit() and mark.encode() in (entry / "environ").read_bytes().split(b"\0"):
+                found.append(int(entry.name))
+        except OSError:
+            continue
+    return sorted(found)
+
+
+def parent(pid: int) -> int | None:
+    """The parent's id; None where there is no such process."""
+    try:
+        return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
+    except OSError:
+        return None
+
+
+def alive(pid: int) -> bool:
+    """Whether the process exists and is not a zombie."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
+    except OSError:
+        return False
+
+
+def program(pid: int) -> str:
+    """Name of the executable; empty where there is no such process."""
+    try:
+        return Path(os.readlink(f"/proc/{pid}/exe")).name
+    except OSError:
+        return ""
+
+
+def wait_until(condition: Callable[[], object], what: str, seconds: float = 60.0) -> None:
+    """Wait until ``condition()`` holds: a minute, for a machine under load."""
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, f"waited in vain: {what}"
+        time.sleep(0.02)

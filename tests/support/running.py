@@ -1,0 +1,134 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``fabricbench run`` in the background, and what a campaign holds while it runs and after it was killed."""
+
+import contextlib
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from fabricbench.core.campaign import came_back
+from support.fake_site import REPOSITORY, FakeSite
+from support.processes import marked, parent, program, wait_until
+
+CHOICE = ("--system", "fake", "--check", "MicroPingpong")
+LAUNCHES_PER_BLOCK = 4
+BLOCKS = 6
+
+Process = subprocess.Popen[str]
+
+
+def start(site: FakeSite, campaign: Path) -> Process:
+    """``fabricbench run`` on the fake site."""
+    return start_run(campaign, CHOICE, site.environment)
+
+
+def start_run(campaign: Path, choice: tuple[str, ...], environment: Mapping[str, str]) -> Process:
+    """``fabricbench run`` on any site."""
+    return subprocess.Popen(
+        [sys.executable, "-m", "fabricbench.cli", "run", str(campaign), *choice],
+        env=environment,
+        cwd=REPOSITORY,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+
+
+def finished(campaign: Path) -> Counter[str]:
+    """How often each launch came back, by id; wire-ups too."""
+    return Counter(json.loads((path / "launch.json").read_text())["id"] for path in finished_directories(campaign))
+
+
+def finished_directories(campaign: Path) -> list[Path]:
+    """Directories of the launches that came back."""
+    found = (campaign / "launches").rglob("launch.json")
+    return sorted(file.parent for file in found if came_back(file.parent))
+
+
+def timed(campaign: Path) -> Counter[str]:
+    """How often each timed launch came back, by id."""
+    return Counter({name: times for name, times in finished(campaign).items() if name.startswith("b")})
+
+
+def left_over(campaign: Path) -> list[int]:
+    """Processes that still belong to a run of ``campaign``."""
+    return marked(f"FABRICBENCH_CAMPAIGN={campaign.resolve()}")
+
+
+def wait_for_launch(campaign: Path) -> None:
+    """Wait until a launch has begun that has not ended."""
+    wait_until(lambda: any(not (begin.parent / "end").exists() for begin in campaign.rglob("begin")), "a launch")
+
+
+def mark_of(campaign: Path) -> str:
+    """What the processes of the newest run on ``campaign`` carry; empty before the first."""
+    try:
+        mark = (campaign / "lock").read_text().strip()
+    except OSError:
+        return ""
+    return f"FABRICBENCH_RUN={mark}" if mark else ""
+
+
+def kill(what: str, run: Process, campaign: Path) -> bool:
+    """SIGKILL to a part of ``run`` and wait for its end; False where that came before the part was there.
+
+    "run" is ``fabricbench run`` itself, "reframe" the ReFrame that it has started, "wrapper" the launch wrapper.
+    """
+    with contextlib.suppress(ProcessLookupError):
+        wait_until(lambda: run.poll() is not None or _part(what, run, campaign), what)
+        if run.poll() is not None:
+            return False
+        os.kill(_part(what, run, campaign)[0], signal.SIGKILL)
+    output, _ = run.communicate(timeout=300)
+    assert "Traceback" not in output, output
+    return True
+
+
+def _part(what: str, run: Process, campaign: Path) -> list[int]:
+    if what == "run":
+        return [run.pid]
+    mark = mark_of(campaign)
+    found = marked(mark) if mark else []
+    if what == "reframe":
+        return [pid for pid in found if parent(pid) == run.pid]
+    # Of the wrapper's children some are about to execute the command, and still look like it.
+    wrappers = [pid for pid in found if program(pid) == "fabricbench-launch"]
+    return [pid for pid in wrappers if parent(pid) not in wrappers]
+
+
+def kill_and_resume(begin: Callable[[], Process], campaign: Path, kills: int, chance: random.Random) -> Counter[str]:
+    """Start runs on ``campaign`` and kill a random part of each at a random moment; then one that is to complete.
+
+    When a run has begun its work, nothing of the one before may be left. How often each part was killed.
+    """
+    killed: Counter[str] = Counter()
+    for _ in range(kills):
+        run = _begin_cleanly(begin, campaign)
+        part, delay = chance.choice(("run", "reframe", "wrapper")), chance.uniform(0.2, 4.0)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            run.wait(delay)
+        killed[part] += kill(part, run, campaign)
+        assert not repeated(campaign)
+    run = _begin_cleanly(begin, campaign)
+    output, _ = run.communicate(timeout=600)
+    assert run.returncode == 0, output
+    return killed
+
+
+def _begin_cleanly(begin: Callable[[], Process], campaign: Path) -> Process:
+    earlier = mark_of(campaign)
+    run = begin()
+    wait_until(lambda: run.poll() is not None or mark_of(campaign) not in ("", earlier), "a new run's mark")
+    assert not earlier or not marked(earlier)
+    return run
+
+
+def repeated(campaign: Path) -> list[str]:
+    """Launches that came back more than once."""
+    return [name for name, times in finished(campaign).items() if times > 1]
