@@ -136,7 +136,8 @@ def test_the_launcher_is_the_stacks_own(site: FakeSite) -> None:
     for directory in launches(site).values():
         script = (directory / "rfm_job.sh").read_text()
         assert "fabricbench-launch" in script
-        assert f" -- {site.stack(directory.parent.name)}/prefix/bin/mpirun -np 2 env LD_PRELOAD=" in script.replace("'", "")
+        launcher = site.stack(directory.parent.name) / "prefix/bin/mpirun"
+        assert f" -- {launcher} -np 2 env LD_PRELOAD=" in script.replace("'", "")
 
 
 def test_a_killed_reframe_leaves_nothing_running(site: FakeSite) -> None:

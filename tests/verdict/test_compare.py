@@ -162,5 +162,5 @@ def test_an_interval_beside_one_is_no_claim_among_many_tests() -> None:
         *(lane_rows("b@tcp", equal, msg_size_bytes=2**k) for k in range(1, 12)),
     )
     findings = compare(table, "a@tcp", "b@tcp")["finding"].to_list()
-    assert findings[0] == "the interval excludes 1; no claim, among 12 tests at once"
+    assert findings[0] == "the interval excludes 1; no claim, among the 12 tests of this curve"
     assert all(finding.startswith("no difference seen") for finding in findings[1:])

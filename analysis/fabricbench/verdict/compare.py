@@ -4,6 +4,7 @@
 A comparison explores: it takes every block that there is and holds no bound. Verdicts are ``judge``'s.
 """
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -53,6 +54,9 @@ SCHEMA = pl.Schema(
 
 _Row = dict[str, Any]
 
+_CURVE = ("a", "b", "lane", "tool", "benchmark", "case", "metric", "ranks", "nodes")
+"""What the rows of one curve share: all but the size."""
+
 
 @dataclass(frozen=True, slots=True)
 class Alike:
@@ -83,8 +87,8 @@ def compare(table: pl.DataFrame, lane_a: str, lane_b: str, alpha: float = 0.05) 
     """Lane a against lane b, one row per tool, benchmark, metric, case and size; columns as in ``SCHEMA``.
 
     Definition: ratio a / b paired by block with an order-statistics interval at 1 - ``alpha``; ``p`` of the
-    sign test against a ratio of 1; ``q`` by Benjamini-Hochberg over the rows of main metrics (``core.metrics``)
-    that both lanes have, with blocks enough to decide.
+    sign test against a ratio of 1; ``q`` by Benjamini-Hochberg over the sizes of one curve that have blocks
+    enough to decide; only main metrics (``core.metrics``) are tested.
     Assumptions: as ``stats.paired`` and ``stats.multiple``; one look, after the last block.
     """
     series = all_series(table)
@@ -135,10 +139,14 @@ def _compared(
     for row in rows:
         if row["p"] is not None and main_only and not METRICS[row["metric"]].main:
             row |= {"p": None, "finding": "not tested: the benchmark's main metric is"}
-    tested = [row for row in rows if row["p"] is not None]
-    for row, q in zip(tested, q_values([row["p"] for row in tested]), strict=True):
-        row["q"] = q
-        row["finding"] = _finding(row, alpha, len(tested))
+    curves: dict[tuple[object, ...], list[_Row]] = defaultdict(list)
+    for row in rows:
+        if row["p"] is not None:
+            curves[tuple(row[column] for column in _CURVE)].append(row)
+    for tested in curves.values():
+        for row, q in zip(tested, q_values([row["p"] for row in tested]), strict=True):
+            row["q"] = q
+            row["finding"] = _finding(row, alpha, len(tested))
     return pl.DataFrame(rows, schema=SCHEMA, orient="row")
 
 
@@ -201,6 +209,6 @@ def _finding(row: _Row, alpha: float, tests: int) -> str:
     if isinstance(ratio, float) and isinstance(q, float) and q <= alpha * (1.0 + 1e-9):
         return f"{row['a']} {'lower' if ratio < 1 else 'higher'} by {percent(abs(ratio - 1))}"
     if row["low"] is not None and row["high"] is not None and not row["low"] <= 1 <= row["high"]:
-        return f"the interval excludes 1; no claim, among {tests} tests at once"
+        return f"the interval excludes 1; no claim, among the {tests} tests of this curve"
     would = f" (would have shown {percent(mde)} or more)" if isinstance(mde, float) else ""
     return f"no difference seen{would}"
