@@ -28,6 +28,7 @@ STACKS = {
                 },
             },
             runs_imb=True,
+            links={"include/gfortran": "mpi/gfortran"},  # where its mpif90 looks for modules
         ),
         Stack(
             name="mpich",

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# Finds the stack's MPI as MPI::MPI_C and MPI::MPI_CXX, without the MPI C++ bindings.
+# Finds the stack's MPI as MPI::MPI_C and MPI::MPI_CXX, without the MPI C++ bindings, and where the stack and the
+# machine have Fortran, as MPI::MPI_Fortran with FABRICBENCH_FORTRAN set.
 #
 # Debian names the parts of its stacks by a suffix (mpicxx.mpich, mpiexec.mpich) in one directory. FindMPI would pair
 # mpicxx.mpich with plain `mpiexec`, another stack's launcher, and every test would start single processes. So the
@@ -30,9 +31,24 @@ fabricbench_mpi_suffix(mpi_suffix)
 if(mpi_suffix)
   find_program(MPI_C_COMPILER NAMES mpicc${mpi_suffix})
   find_program(MPI_CXX_COMPILER NAMES mpicxx${mpi_suffix} mpic++${mpi_suffix})
+  find_program(MPI_Fortran_COMPILER NAMES mpif90${mpi_suffix})
   find_program(MPIEXEC_EXECUTABLE NAMES mpiexec${mpi_suffix} mpirun${mpi_suffix})
 endif()
 
 set(MPI_CXX_SKIP_MPICXX ON) # defines OMPI_SKIP_MPICXX and MPICH_SKIP_MPICXX on MPI::MPI_CXX
 find_package(MPI REQUIRED COMPONENTS C CXX)
 message(STATUS "Fabricbench: MPI ${MPI_CXX_VERSION}, ${MPI_CXX_COMPILER}, launcher ${MPIEXEC_EXECUTABLE}")
+
+# Only the wrapper that was given or belongs to the suffix: FindMPI would take another stack's.
+set(FABRICBENCH_FORTRAN OFF)
+check_language(Fortran)
+if(CMAKE_Fortran_COMPILER AND (MPI_Fortran_COMPILER OR CMAKE_Fortran_COMPILER MATCHES "smpif90$"))
+  enable_language(Fortran)
+  find_package(MPI COMPONENTS Fortran)
+  if(MPI_Fortran_FOUND AND MPI_Fortran_HAVE_F90_MODULE)
+    set(FABRICBENCH_FORTRAN ON)
+  endif()
+endif()
+if(NOT FABRICBENCH_FORTRAN)
+  message(STATUS "Fabricbench: no Fortran with MPI; the programs in Fortran are left out")
+endif()

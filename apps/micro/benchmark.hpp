@@ -9,7 +9,7 @@
 
 #include "micro/buffer.hpp"
 #include "micro/pattern.hpp"
-#include "micro/world.hpp"
+#include "common/world.hpp"
 
 namespace fabricbench::micro {
 

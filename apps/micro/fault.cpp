@@ -5,7 +5,7 @@
 
 #include <charconv>
 
-#include "micro/usage_error.hpp"
+#include "common/usage_error.hpp"
 
 namespace fabricbench::micro {
 

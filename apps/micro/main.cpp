@@ -4,15 +4,16 @@
 #include <cstdlib>
 #include <exception>
 #include <string>
+#include <string_view>
 
 #include "micro/benchmark.hpp"
-#include "micro/environment.hpp"
+#include "common/environment.hpp"
 #include "micro/fault.hpp"
 #include "micro/msg_sizes.hpp"
 #include "micro/options.hpp"
 #include "micro/report.hpp"
 #include "micro/runner.hpp"
-#include "micro/usage_error.hpp"
+#include "common/usage_error.hpp"
 #include "timing/clock.hpp"
 #include "timing/loop.hpp"
 
@@ -21,9 +22,7 @@ namespace {
 using namespace fabricbench;
 using namespace fabricbench::micro;
 
-constexpr int exit_verified = 0;
-constexpr int exit_wrong = 1;
-constexpr int exit_bad_input = 2;
+constexpr std::string_view program = "fabricbench-micro";
 
 /// What is to be done, or why it cannot be: found out before MPI_Init.
 struct Request {
@@ -47,11 +46,6 @@ Request parse_request(int argc, char** argv) {
     request.error = error.what();
   }
   return request;
-}
-
-void complain(const std::string& what) {
-  const std::string line = "fabricbench-micro: " + what + "\n";
-  std::fwrite(line.data(), 1, line.size(), stderr);
 }
 
 void print_list() {
@@ -124,7 +118,7 @@ int run(const Request& request, const World& world) {
   report.key("end", verified ? "ok" : "failed");
   report.flush();
   if (!report.written())
-    complain("stdout: the output could not be written in full; is the disk full?");
+    complain(program, "stdout: the output could not be written in full; is the disk full?");
   return verified && report.written() ? exit_verified : exit_wrong;
 }
 
@@ -136,7 +130,7 @@ int main(int argc, char** argv) {
   // Under a launcher the first process that ends with an error may take the others along before
   // they print, so there all ranks start MPI, rank 0 prints, and they end together.
   if (!request.error.empty() && !started_by_launcher()) {
-    complain(request.error);
+    complain(program, request.error);
     return exit_bad_input;
   }
   const Environment environment(argc, argv);
@@ -144,10 +138,10 @@ int main(int argc, char** argv) {
   try {
     return run(request, world);
   } catch (const UsageError& error) {
-    if (world.rank == 0) complain(error.what());
+    if (world.rank == 0) complain(program, error.what());
     return exit_bad_input;
   } catch (const std::exception& error) {
-    complain("rank " + std::to_string(world.rank) + ": " + error.what() +
+    complain(program, "rank " + std::to_string(world.rank) + ": " + error.what() +
              "; all ranks are aborted");
     MPI_Abort(world.comm, exit_wrong);
   }

@@ -9,7 +9,7 @@
 #include <string>
 #include <utility>
 
-#include "micro/usage_error.hpp"
+#include "common/usage_error.hpp"
 
 namespace fabricbench::micro {
 namespace {

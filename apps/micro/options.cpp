@@ -7,7 +7,7 @@
 #include <optional>
 
 #include "micro/msg_sizes.hpp"
-#include "micro/usage_error.hpp"
+#include "common/usage_error.hpp"
 
 namespace fabricbench::micro {
 namespace {

@@ -3,7 +3,7 @@
 #include <array>
 
 #include "micro/benchmark.hpp"
-#include "micro/usage_error.hpp"
+#include "common/usage_error.hpp"
 
 namespace fabricbench::micro {
 namespace {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "check.hpp"
 #include "micro/msg_sizes.hpp"
-#include "micro/usage_error.hpp"
+#include "common/usage_error.hpp"
 
 using namespace fabricbench::micro;
 
@@ -14,7 +14,7 @@ std::int64_t size(std::string_view text) {
 }
 
 bool refuses(std::string_view text, const std::string& part) {
-  return check::throws<UsageError>([&] { static_cast<void>(size(text)); }, part);
+  return check::throws<fabricbench::UsageError>([&] { static_cast<void>(size(text)); }, part);
 }
 
 void test_one_size() {
@@ -34,18 +34,18 @@ void test_refused() {
   for (const char* text : {"2147483648", "2G", "2048M", "99999999999999999999"}) {
     CHECK(refuses(text, "is too large"));
   }
-  CHECK(check::throws<UsageError>([] { static_cast<void>(parse_size("--max-size", "2K", 2047)); },
+  CHECK(check::throws<fabricbench::UsageError>([] { static_cast<void>(parse_size("--max-size", "2K", 2047)); },
                                   "--max-size: \"2K\" is too large; the limit here is 2047 bytes"));
 }
 
 void test_lists() {
   CHECK(parse_size_list("--sizes", "8,0,1KiB", 4096) == (Sizes{8, 0, 1024}));
   for (const char* text : {"", "1,", ",1", "1,,2", "1;2"}) {
-    CHECK(check::throws<UsageError>(
+    CHECK(check::throws<fabricbench::UsageError>(
         [&] { static_cast<void>(parse_size_list("--sizes", text, 4096)); },
         "is not a message size"));
   }
-  CHECK(check::throws<UsageError>(
+  CHECK(check::throws<fabricbench::UsageError>(
       [] { static_cast<void>(parse_size_list("--sizes", "1024,1K", 4096)); }, "1024 bytes twice"));
 }
 

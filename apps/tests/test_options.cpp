@@ -3,7 +3,7 @@
 
 #include "check.hpp"
 #include "micro/options.hpp"
-#include "micro/usage_error.hpp"
+#include "common/usage_error.hpp"
 
 using namespace fabricbench::micro;
 
@@ -18,7 +18,7 @@ Options parse(const Arguments& arguments) {
 }
 
 bool refuses(const Arguments& arguments, const std::string& part) {
-  return check::throws<UsageError>([&] { static_cast<void>(parse(arguments)); }, part);
+  return check::throws<fabricbench::UsageError>([&] { static_cast<void>(parse(arguments)); }, part);
 }
 
 void test_defaults() {

@@ -35,12 +35,14 @@ def _finished(campaign: str, block: int) -> dict[str, str]:
 class LaunchTest(LaneMixin, MetricsMixin, rfm.RunOnlyRegressionTest):
     """The base of every check: what runs comes from the leaf, everything else is here.
 
-    A leaf names ``tool``, ``benchmark``, ``program``, ``arguments`` and ``expected``.
+    A leaf names ``tool``, ``benchmark``, ``program``, ``arguments`` and ``expected``; ``tags`` are the tiers of
+    ``fabricbench run`` that it belongs to.
     """
 
     valid_systems = ["+fabric"]
     valid_prog_environs = ["+mpi"]
     sourcesdir = None
+    tags = {"quick", "standard", "acceptance"}
     tool = variable(str, loggable=True)
     benchmark = variable(str, loggable=True)
     mode = variable(str, value="timed", loggable=True)

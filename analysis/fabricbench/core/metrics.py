@@ -34,6 +34,9 @@ _ALL = (
     Metric("time", "us", "lower", "a call or exchange: mean over iterations, then ranks", "IMB t_avg", main=True),
     Metric("time_min", "us", "lower", "as time, of the fastest rank", "IMB t_min"),
     Metric("time_max", "us", "lower", "as time, of the slowest rank", "IMB t_max"),
+    Metric("mops", "Mop/s", "higher", "10^6 operations of NASA's count a second, all ranks together", "NPB", main=True),
+    Metric("run_time", "s", "lower", "the timed region of an application, slowest rank", "NPB"),
+    Metric("communication_time", "s", "lower", "what of it was spent in MPI: mean over ranks", "NPB timers"),
     Metric("exchange_bandwidth", "MB/s", "higher", "bytes in and out of a rank over its time", "IMB Sendrecv"),
 )
 

@@ -31,7 +31,8 @@ class Stack:
 
     ``pypi``: requirements that hold it; ``environment``: variables on every fabric; ``transports``: variables for
     each transport; ``{prefix}`` in a value is the stack's own prefix. ``launcher`` is a ReFrame launcher's name.
-    ``runs_imb``: the public IMB-MPI1 binary runs on it (MPICH's common ABI).
+    ``runs_imb``: the public IMB-MPI1 binary runs on it (MPICH's common ABI). ``links``: symbolic links within the
+    prefix, from name to target, that its wheels lack.
     """
 
     name: str
@@ -41,6 +42,7 @@ class Stack:
     environment: Mapping[str, str] = field(default_factory=dict)
     transports: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     runs_imb: bool = False
+    links: Mapping[str, str] = field(default_factory=dict)
 
 
 class Installed(BaseModel):

@@ -211,7 +211,7 @@ def _all_lines(plan: Plan) -> tuple[str, ...]:
 
 def _selection(plan: Plan) -> list[str]:
     named = [word for check in plan.checks for word in ("-n", f"^{check}")]
-    return ["-c", str(reframe.checks_directory()), *named]
+    return ["-c", str(reframe.checks_directory()), "-t", f"^{plan.tier}$", *named]
 
 
 def _done(plan: Plan, cases: list[reframe.Case], block: int) -> set[reframe.Case]:

@@ -140,6 +140,10 @@ def _provide(stack: Stack, home: Path, say: Say) -> tuple[str, dict[str, str]]:
         home / "setup.log",
         what=f"installing {stack.name}",
     )
+    for name, target in stack.links.items():
+        link = home / "prefix" / name
+        if (link.parent / target).exists() and not link.exists():
+            link.symlink_to(target)
     roles = {role: home / "prefix/bin" / role for role in ("mpicc", "mpicxx", "mpif90", "mpirun")}
     if shutil.which("gfortran") is None:
         del roles["mpif90"]
@@ -192,6 +196,7 @@ def _build(home: Path, compilers: dict[str, str]) -> None:
         "MPI_C_COMPILER": compilers["mpicc"],
         "MPI_CXX_COMPILER": compilers["mpicxx"],
         "MPIEXEC_EXECUTABLE": compilers["mpirun"],
+        **({"MPI_Fortran_COMPILER": compilers["mpif90"]} if "mpif90" in compilers else {}),
         "CMAKE_INSTALL_PREFIX": str(home / "apps"),
         "CMAKE_INSTALL_LIBDIR": "lib",
         "CMAKE_BUILD_TYPE": "Release",
@@ -214,9 +219,9 @@ def _imb(stack: Stack, root: Path) -> str | None:
 
 
 def _sources_digest(stack: Stack) -> str:
-    """What a set-up stack depends on: the sources in ``apps`` and where the stack comes from."""
-    total = hashlib.sha256(json.dumps([stack.name, stack.pypi, str(stack.debian)]).encode())
-    for path in sorted((REPOSITORY / "apps").rglob("*")):
+    """What a set-up stack depends on: the sources in ``apps`` and ``inputs`` and where the stack comes from."""
+    total = hashlib.sha256(json.dumps([stack.name, stack.pypi, str(stack.debian), dict(stack.links)]).encode())
+    for path in sorted(path for part in ("apps", "inputs/npb") for path in (REPOSITORY / part).rglob("*")):
         if path.is_file():
             total.update(str(path.relative_to(REPOSITORY)).encode())
             total.update(path.read_bytes())

@@ -16,6 +16,7 @@ from fabricbench.core.record import Campaign
 from fabricbench.report import groups, outcomes, series
 from fabricbench.report.attestation import attestation, lanes_attested
 from fabricbench.report.comparisons import estimators, ratios
+from fabricbench.report.kernels import kernels
 from fabricbench.report.links import Launches
 from fabricbench.report.provenance import provenance
 from fabricbench.report.style import looks
@@ -81,6 +82,7 @@ def _figures(table: pl.DataFrame, alpha: float) -> dict[str, Any]:
             )
             for p in series.unsized(found)
         ],
+        "kernels": kernels(found, appearance),
         "ratios": ratios(table, found, appearance, alpha),
         "estimators": estimators(table, appearance, alpha),
     }

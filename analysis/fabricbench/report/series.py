@@ -19,6 +19,9 @@ OWN = "micro"
 
 PINGPONG = "pingpong"
 
+RATE = "mops"
+"""The metric of a kernel; ``report.kernels`` shows those."""
+
 
 @dataclass(frozen=True, slots=True, order=True)
 class Facet:
@@ -115,10 +118,11 @@ def others(found: list[Panel]) -> list[Panel]:
 
 
 def unsized(found: list[Panel]) -> list[Panel]:
-    """Panels of benchmarks that have no message size: a single number per lane, one metric per facet."""
+    """Panels of benchmarks without message size or rate: a single number per lane, one metric per facet."""
+    rated = {panel.facet for panel in found if panel.metric == RATE}
     by_facet: dict[Facet, dict[str, Panel]] = defaultdict(dict)
     for panel in found:
-        if not _sized(panel):
+        if not _sized(panel) and panel.facet not in rated:
             by_facet[panel.facet][panel.metric] = panel
     return [_main(metrics) for _, metrics in sorted(by_facet.items())]
 
@@ -142,7 +146,4 @@ def _sized(panel: Panel) -> bool:
 
 
 def _main(metrics: dict[str, Panel]) -> Panel:
-    for name in ("time", "latency", "latency_mean"):
-        if name in metrics:
-            return metrics[name]
-    return metrics[min(metrics)]
+    return metrics[min(metrics, key=lambda name: (not METRICS[name].main, name))]

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "micro/world.hpp"
+#include "common/world.hpp"
 
 #include <algorithm>
 #include <cstdlib>
 #include <string_view>
 #include <vector>
 
-#include "micro/usage_error.hpp"
+#include "common/usage_error.hpp"
 
-namespace fabricbench::micro {
+namespace fabricbench {
 
 World mpi_world() {
   World world{.comm = MPI_COMM_WORLD, .rank = 0, .ranks = 0};
@@ -77,4 +77,4 @@ std::string mpi_standard() {
   return std::to_string(version) + '.' + std::to_string(subversion);
 }
 
-}  // namespace fabricbench::micro
+}  // namespace fabricbench

@@ -5,7 +5,7 @@
 
 #include <string>
 
-namespace fabricbench::micro {
+namespace fabricbench {
 
 /// This rank's place among all ranks.
 struct World {
@@ -34,4 +34,4 @@ void check_expected_ranks(const World& world);
 /// Version of the MPI standard, as 3.1.
 [[nodiscard]] std::string mpi_standard();
 
-}  // namespace fabricbench::micro
+}  // namespace fabricbench

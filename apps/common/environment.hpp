@@ -3,7 +3,7 @@
 
 #include <mpi.h>
 
-namespace fabricbench::micro {
+namespace fabricbench {
 
 /// Lifetime of MPI in this process.
 class Environment {
@@ -14,4 +14,4 @@ class Environment {
   Environment& operator=(const Environment&) = delete;
 };
 
-}  // namespace fabricbench::micro
+}  // namespace fabricbench

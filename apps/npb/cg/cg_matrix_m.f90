@@ -1,0 +1,194 @@
+! SPDX-License-Identifier: Apache-2.0
+!> The matrix of NAS CG: the sum over i of size(i) v(i) v(i)^T, where v(i) are sparse random vectors, plus a shift of
+!> the diagonal (Bailey et al., The NAS Parallel Benchmarks, RNR-94-007, section 2.4).
+module cg_matrix_m
+  use, intrinsic :: iso_c_binding, only: c_int64_t
+  use, intrinsic :: iso_fortran_env, only: int32, int64
+  use npb_m, only: dp, random_next
+  implicit none
+  private
+  public :: rows_t, range_t, extent, make_rows, flip_bit
+
+  !> The indices first to last, from 1.
+  type :: range_t
+    integer :: first, last
+  end type
+
+  !> A part of the matrix, row by row: elements start(i) to start(i + 1) - 1 are those of row i, each of another column.
+  !> Rows and columns count from 1 within the part.
+  type :: rows_t
+    integer :: rows, columns
+    integer(int64), allocatable :: start(:)
+    integer(int32), allocatable :: column(:)
+    real(dp), allocatable :: value(:)
+  end type
+
+  integer(c_int64_t), parameter :: multiplier = 1220703125_c_int64_t, seed = 314159265_c_int64_t
+  real(dp), parameter :: smallest_size = 0.1_dp, diagonal = 0.5_dp
+
+contains
+
+  pure integer function extent(range)
+    type(range_t), intent(in) :: range
+
+    extent = range%last - range%first + 1
+  end function
+
+  !> The part of the matrix of order n in these rows and columns. Every rank draws all vectors, twice: to count the
+  !> elements and to store them, so that no list of the products is kept beside the rows.
+  subroutine make_rows(n, nonzeros, shift, row_range, column_range, part)
+    integer, intent(in) :: n, nonzeros
+    real(dp), intent(in) :: shift
+    type(range_t), intent(in) :: row_range, column_range
+    type(rows_t), intent(out) :: part
+    integer(int64) :: next, count
+    integer :: row
+
+    part%rows = extent(row_range)
+    part%columns = extent(column_range)
+    allocate (part%start(part%rows + 1), source=0_int64)
+    allocate (part%column(0), part%value(0))
+    call add_products(n, nonzeros, shift, row_range, column_range, part, store=.false.)
+    next = 1
+    do row = 1, part%rows
+      count = part%start(row)
+      part%start(row) = next
+      next = next + count
+    end do
+    deallocate (part%column, part%value)
+    allocate (part%column(next - 1), part%value(next - 1))
+    call add_products(n, nonzeros, shift, row_range, column_range, part, store=.true.)
+
+    ! Now start(i) is where row i ends.
+    part%start(2:) = part%start(:part%rows)
+    part%start(1) = 1
+    call merge_columns(part)
+  end subroutine
+
+  !> Adds the outer products and the diagonal: the number of elements of a row to its start, or the elements at it.
+  subroutine add_products(n, nonzeros, shift, row_range, column_range, part, store)
+    integer, intent(in) :: n, nonzeros
+    real(dp), intent(in) :: shift
+    type(range_t), intent(in) :: row_range, column_range
+    type(rows_t), intent(inout) :: part
+    logical, intent(in) :: store
+    integer :: place(nonzeros + 1), here(nonzeros + 1)
+    real(dp) :: element(nonzeros + 1), value(nonzeros + 1)
+    real(dp) :: size, ratio, skipped
+    integer(c_int64_t) :: state
+    integer :: i, k, entries, length
+
+    state = seed
+    skipped = random_next(state, multiplier)
+    size = 1.0_dp
+    ratio = smallest_size**(1.0_dp/real(n, dp))
+    do i = 1, n
+      call draw_vector(n, nonzeros, i, state, place, element, length)
+      entries = 0
+      do k = 1, length
+        if (place(k) < column_range%first .or. place(k) > column_range%last) cycle
+        entries = entries + 1
+        here(entries) = place(k) - column_range%first + 1
+        value(entries) = size*element(k)
+      end do
+      if (entries > 0) then
+        do k = 1, length
+          if (place(k) < row_range%first .or. place(k) > row_range%last) cycle
+          call add(place(k) - row_range%first + 1, here(:entries), element(k)*value(:entries))
+        end do
+      end if
+      size = size*ratio
+    end do
+    do i = max(row_range%first, column_range%first), min(row_range%last, column_range%last)
+      call add(i - row_range%first + 1, [i - column_range%first + 1], [smallest_size - shift])
+    end do
+
+  contains
+
+    subroutine add(row, columns, values)
+      integer, intent(in) :: row, columns(:)
+      real(dp), intent(in) :: values(:)
+      integer(int64) :: first, next
+
+      first = part%start(row)
+      next = first + ubound(columns, 1)
+      if (store) then
+        part%column(first:next - 1) = columns
+        part%value(first:next - 1) = values
+      end if
+      part%start(row) = next
+    end subroutine
+  end subroutine
+
+  !> The i-th random vector: `nonzeros` random elements at random places, and 1/2 at i.
+  subroutine draw_vector(n, nonzeros, i, state, place, element, length)
+    integer, intent(in) :: n, nonzeros, i
+    integer(c_int64_t), intent(inout) :: state
+    integer, intent(inout) :: place(:)
+    real(dp), intent(inout) :: element(:)
+    integer, intent(out) :: length
+    real(dp) :: power_of_two, number
+    integer :: at
+
+    power_of_two = 2.0_dp
+    do while (power_of_two < n)
+      power_of_two = 2.0_dp*power_of_two
+    end do
+    length = 0
+    do while (length < nonzeros)
+      number = random_next(state, multiplier)
+      at = int(power_of_two*random_next(state, multiplier)) + 1
+      if (at > n) cycle
+      if (any(place(:length) == at)) cycle
+      length = length + 1
+      place(length) = at
+      element(length) = number
+    end do
+    at = findloc(place(:length), i, dim=1)
+    if (at == 0) then
+      length = length + 1
+      at = length
+      place(at) = i
+    end if
+    element(at) = diagonal
+  end subroutine
+
+  !> Adds up the elements of a row that are in the same column, in the order in which they came.
+  subroutine merge_columns(part)
+    type(rows_t), intent(inout) :: part
+    integer(int64), allocatable :: merged(:)
+    integer(int64) :: k, first, next
+    integer :: row, column
+
+    allocate (merged(part%columns), source=0_int64)
+    next = 1
+    do row = 1, part%rows
+      first = next
+      do k = part%start(row), part%start(row + 1) - 1
+        column = part%column(k)
+        if (merged(column) < first) then
+          merged(column) = next
+          part%column(next) = column
+          part%value(next) = part%value(k)
+          next = next + 1
+        else
+          part%value(merged(column)) = part%value(merged(column)) + part%value(k)
+        end if
+      end do
+      part%start(row) = first
+    end do
+    part%start(part%rows + 1) = next
+  end subroutine
+
+  !> Halves or doubles the element in the first row and column, if there is one, by a bit of its exponent.
+  subroutine flip_bit(part)
+    type(rows_t), intent(inout) :: part
+    integer, parameter :: lowest_of_exponent = 52
+    integer(int64) :: k
+
+    do k = part%start(1), part%start(2) - 1
+      if (part%column(k) /= 1) cycle
+      part%value(k) = transfer(ieor(transfer(part%value(k), 0_int64), ibset(0_int64, lowest_of_exponent)), 0.0_dp)
+    end do
+  end subroutine
+end module cg_matrix_m

@@ -1,0 +1,279 @@
+! SPDX-License-Identifier: Apache-2.0
+!> The matrix as it is multiplied. Its columns are cut into blocks whose part of the vector stays in the first cache;
+!> its rows into windows. In a tile (a window of a block) rows of similar length stand side by side as lanes, so that
+!> no sum runs across a vector register and hardly a place is empty (Kreutzer et al., A unified sparse matrix data
+!> format, SIAM J. Sci. Comput. 36 (2014) C401: SELL-C-sigma).
+module cg_tiles_m
+  use, intrinsic :: iso_c_binding, only: c_intptr_t, c_loc
+  use, intrinsic :: iso_fortran_env, only: int16, int64, int8
+  use cg_matrix_m, only: rows_t
+  use npb_m, only: dp
+  implicit none
+  private
+  public :: tiles_t, make_tiles, multiply
+
+  integer, parameter :: lanes = 8
+  integer, parameter :: window_rows = 256      !< rows in a window: int8 counts them from its middle
+  integer, parameter :: middle = window_rows/2
+  integer, parameter :: cached_columns = 2048  !< in a block, 16 KiB of the vector
+  integer, parameter :: least_in_block = 9     !< elements of a row in a block, on average, else blocks are wider
+  integer, parameter :: most_columns = 32768   !< int16 counts them from 0
+  integer, parameter :: line_bytes = 64, real_bytes = 8
+
+  type :: tiles_t
+    integer :: rows, columns, blocks, windows, block_columns
+    integer(int64), allocatable :: first_group(:, :)  !< of a tile (window, block); the next tile's is its end
+    integer(int16), allocatable :: steps(:)           !< of a group
+    integer(int8), allocatable :: row(:, :)           !< of a lane of a group
+    integer(int16), allocatable :: column(:, :)       !< of a lane of a step
+    real(dp), allocatable :: storage(:)               !< of a lane of a step, from `aligned`
+    integer :: aligned
+  end type
+
+contains
+
+  !> `width` columns in a block; 0 chooses.
+  subroutine make_tiles(part, width, tiles)
+    type(rows_t), intent(in) :: part
+    integer, intent(in) :: width
+    type(tiles_t), intent(out), target :: tiles
+    integer, allocatable :: count(:, :)
+    integer :: order(window_rows)
+    integer(int64) :: groups, steps, elements, address
+    integer(int64), allocatable :: first_step(:, :)
+    integer :: block, window, group_steps, group
+
+    tiles%rows = part%rows
+    tiles%columns = part%columns
+    elements = part%start(part%rows + 1) - 1
+    tiles%blocks = block_count(part%rows, part%columns, elements, width)
+    tiles%block_columns = (part%columns + tiles%blocks - 1)/tiles%blocks
+    tiles%windows = (part%rows + window_rows - 1)/window_rows
+    allocate (count(window_rows, tiles%blocks))
+    allocate (tiles%first_group(tiles%windows, tiles%blocks + 1), first_step(tiles%windows, tiles%blocks))
+
+    do window = 1, tiles%windows
+      call count_elements(part, window, tiles%block_columns, count)
+      do block = 1, tiles%blocks
+        call sort_rows(count(:, block), order)
+        tiles%first_group(window, block) = filled_groups(count(:, block), order)
+        first_step(window, block) = 0
+        do group = 1, int(tiles%first_group(window, block))
+          group_steps = count(order(lanes*(group - 1) + 1), block)
+          first_step(window, block) = first_step(window, block) + group_steps
+        end do
+      end do
+    end do
+    groups = 0
+    steps = 0
+    do block = 1, tiles%blocks
+      do window = 1, tiles%windows
+        call advance(groups, tiles%first_group(window, block))
+        call advance(steps, first_step(window, block))
+      end do
+    end do
+    tiles%first_group(:, tiles%blocks + 1) = groups
+
+    allocate (tiles%steps(groups), tiles%row(lanes, groups), tiles%column(lanes, steps))
+    allocate (tiles%storage(lanes*steps + line_bytes/real_bytes))
+    address = int(transfer(c_loc(tiles%storage), 0_c_intptr_t), int64)
+    tiles%aligned = 1 + int(modulo(-address, int(line_bytes, int64)))/real_bytes
+    do window = 1, tiles%windows
+      call count_elements(part, window, tiles%block_columns, count)
+      call fill_window(tiles, part, window, count, first_step(window, :), tiles%storage(tiles%aligned))
+    end do
+  end subroutine
+
+  !> `at` becomes the place where its elements begin, `next` the one where they end.
+  pure subroutine advance(next, at)
+    integer(int64), intent(inout) :: next, at
+    integer(int64) :: elements
+
+    elements = at
+    at = next
+    next = next + elements
+  end subroutine
+
+  pure integer function block_count(rows, columns, elements, width)
+    integer, intent(in) :: rows, columns, width
+    integer(int64), intent(in) :: elements
+    integer :: best
+    real(dp) :: row_elements
+
+    best = width
+    if (best == 0) then
+      row_elements = max(real(elements, dp)/rows, 1.0_dp)
+      best = max(cached_columns, int(min(columns*least_in_block/row_elements, real(most_columns, dp))))
+    end if
+    best = min(best, most_columns)
+    block_count = max((columns + best - 1)/best, 1)
+  end function
+
+  !> Elements of each row of the window in each block.
+  pure subroutine count_elements(part, window, block_columns, count)
+    type(rows_t), intent(in) :: part
+    integer, intent(in) :: window, block_columns
+    integer, intent(out) :: count(:, :)
+    integer(int64) :: k
+    integer :: row, block
+
+    count = 0
+    do row = (window - 1)*window_rows + 1, min(window*window_rows, part%rows)
+      do k = part%start(row), part%start(row + 1) - 1
+        block = (part%column(k) - 1)/block_columns + 1
+        associate (here => count(row - (window - 1)*window_rows, block))
+          here = here + 1
+        end associate
+      end do
+    end do
+  end subroutine
+
+  !> The rows of a tile, longest first.
+  pure subroutine sort_rows(count, order)
+    integer, intent(in) :: count(:)
+    integer, intent(out) :: order(:)
+    integer :: first(0:maxval(count))
+    integer :: row, length, next, rows
+
+    first = 0
+    do row = 1, ubound(count, 1)
+      first(count(row)) = first(count(row)) + 1
+    end do
+    next = 1
+    do length = ubound(first, 1), 0, -1
+      rows = first(length)
+      first(length) = next
+      next = next + rows
+    end do
+    do row = 1, ubound(count, 1)
+      order(first(count(row))) = row
+      first(count(row)) = first(count(row)) + 1
+    end do
+  end subroutine
+
+  !> Groups of a tile whose longest row has an element.
+  pure integer function filled_groups(count, order)
+    integer, intent(in) :: count(:), order(:)
+
+    filled_groups = (findloc(count(order) > 0, .true., dim=1, back=.true.) + lanes - 1)/lanes
+  end function
+
+  subroutine fill_window(tiles, part, window, count, first_step, values)
+    type(tiles_t), intent(inout) :: tiles
+    type(rows_t), intent(in) :: part
+    integer, intent(in) :: window, count(:, :)
+    integer(int64), intent(in) :: first_step(:)
+    real(dp), intent(inout) :: values(lanes, 0:*)
+    integer :: order(window_rows), lane_of(window_rows, tiles%blocks)
+    integer(int64) :: next_step(window_rows, tiles%blocks)
+    integer(int64) :: group, step, k
+    integer :: block, local, lane, row, place, base
+
+    do block = 1, tiles%blocks
+      call sort_rows(count(:, block), order)
+      step = first_step(block)
+      group = tiles%first_group(window, block)
+      do place = 1, lanes*filled_groups(count(:, block), order), lanes
+        group = group + 1
+        tiles%steps(group) = int(count(order(place), block), int16)
+        do lane = 1, lanes
+          row = order(place + lane - 1)
+          ! A lane without a row adds nothing to the first of its group.
+          if ((window - 1)*window_rows + row > tiles%rows) row = order(place)
+          tiles%row(lane, group) = int(row - 1 - middle, int8)
+          lane_of(order(place + lane - 1), block) = lane
+          next_step(order(place + lane - 1), block) = step
+        end do
+        tiles%column(:, step + 1:step + tiles%steps(group)) = 0
+        values(:, step:step + tiles%steps(group) - 1) = 0.0_dp
+        step = step + tiles%steps(group)
+      end do
+    end do
+
+    base = (window - 1)*window_rows
+    do row = base + 1, min(base + window_rows, part%rows)
+      local = row - base
+      do k = part%start(row), part%start(row + 1) - 1
+        block = (part%column(k) - 1)/tiles%block_columns + 1
+        lane = lane_of(local, block)
+        step = next_step(local, block)
+        next_step(local, block) = step + 1
+        tiles%column(lane, step + 1) = int(part%column(k) - 1 - (block - 1)*tiles%block_columns, int16)
+        values(lane, step) = part%value(k)
+      end do
+    end do
+  end subroutine
+
+  !> w = A p
+  subroutine multiply(tiles, p, w)
+    type(tiles_t), intent(in) :: tiles
+    real(dp), intent(in) :: p(tiles%columns)
+    real(dp), intent(out) :: w(tiles%rows)
+    integer(int64) :: group, groups, step
+    integer :: block, window
+
+    w = 0.0_dp
+    step = 0
+    do block = 1, tiles%blocks
+      do window = 1, tiles%windows
+        group = tiles%first_group(window, block)
+        if (window < tiles%windows) then
+          groups = tiles%first_group(window + 1, block) - group
+        else
+          groups = tiles%first_group(1, block + 1) - group
+        end if
+        if (groups == 0) cycle
+        call multiply_tile(groups, tiles%steps(group + 1), tiles%row(1, group + 1), step, tiles%column, &
+                           tiles%storage(tiles%aligned), p((block - 1)*tiles%block_columns + 1), &
+                           w((window - 1)*window_rows + 1))
+      end do
+    end do
+  end subroutine
+
+  !> A scalar per lane: GCC makes vectors of them and loads each element of p by itself. With an array of lanes it takes
+  !> the columns out of a vector or gathers, which was a fifth to a half slower (GCC 12, Zen 5).
+  pure subroutine multiply_tile(groups, steps, row, step, column, value, p, w)
+    integer(int64), intent(in) :: groups
+    integer(int16), intent(in) :: steps(groups)
+    integer(int8), intent(in) :: row(lanes, groups)
+    integer(int64), intent(inout) :: step
+    integer(int16), intent(in) :: column(lanes, 0:*)
+    real(dp), intent(in) :: value(lanes, 0:*), p(0:*)
+    real(dp), intent(inout) :: w(-middle:*)
+    real(dp) :: w1, w2, w3, w4, w5, w6, w7, w8
+    integer(int64) :: group, k, end_step
+
+    k = step
+    do group = 1, groups
+      end_step = k + steps(group)
+      w1 = 0.0_dp
+      w2 = 0.0_dp
+      w3 = 0.0_dp
+      w4 = 0.0_dp
+      w5 = 0.0_dp
+      w6 = 0.0_dp
+      w7 = 0.0_dp
+      w8 = 0.0_dp
+      do while (k < end_step)
+        w1 = w1 + value(1, k)*p(int(column(1, k), int64))
+        w2 = w2 + value(2, k)*p(int(column(2, k), int64))
+        w3 = w3 + value(3, k)*p(int(column(3, k), int64))
+        w4 = w4 + value(4, k)*p(int(column(4, k), int64))
+        w5 = w5 + value(5, k)*p(int(column(5, k), int64))
+        w6 = w6 + value(6, k)*p(int(column(6, k), int64))
+        w7 = w7 + value(7, k)*p(int(column(7, k), int64))
+        w8 = w8 + value(8, k)*p(int(column(8, k), int64))
+        k = k + 1
+      end do
+      w(row(1, group)) = w(row(1, group)) + w1
+      w(row(2, group)) = w(row(2, group)) + w2
+      w(row(3, group)) = w(row(3, group)) + w3
+      w(row(4, group)) = w(row(4, group)) + w4
+      w(row(5, group)) = w(row(5, group)) + w5
+      w(row(6, group)) = w(row(6, group)) + w6
+      w(row(7, group)) = w(row(7, group)) + w7
+      w(row(8, group)) = w(row(8, group)) + w8
+    end do
+    step = k
+  end subroutine
+end module cg_tiles_m

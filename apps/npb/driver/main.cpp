@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <cctype>
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
+#include <string>
+
+#include "common/environment.hpp"
+#include "common/usage_error.hpp"
+#include "common/world.hpp"
+#include "npb/driver/kernel.hpp"
+#include "npb/driver/memory.hpp"
+#include "npb/driver/options.hpp"
+#include "npb/driver/phases.hpp"
+#include "npb/driver/report.hpp"
+
+namespace {
+
+using namespace fabricbench;
+using namespace fabricbench::npb;
+
+std::string program() {
+  std::string name = "fabricbench-";
+  for (const char c : kernel().name) name += static_cast<char>(std::tolower(c));
+  return name;
+}
+
+/// What is to be done, or why it cannot be: found out before MPI_Init.
+struct Request {
+  Options options;
+  bool fault = false;
+  std::string error;  ///< empty if there is none
+};
+
+Request parse_request(int argc, char** argv) {
+  Request request;
+  try {
+    request.options = parse_options({argv + 1, argv + std::max(argc, 1)}, kernel());
+    request.fault = parse_fault(std::getenv("FABRICBENCH_NPB_FAULT"));
+  } catch (const UsageError& error) {
+    request.error = error.what();
+  }
+  return request;
+}
+
+/// Whether stdout took it all.
+bool print(const std::string& text) {
+  return std::fwrite(text.data(), 1, text.size(), stdout) == text.size() &&
+         std::fflush(stdout) == 0;
+}
+
+int run(const Request& request, const World& world) {
+  if (!request.error.empty()) throw UsageError(request.error);
+  check_expected_ranks(world);
+  const Problem problem{.problem_class = request.options.problem_class,
+                        .ranks = world.ranks,
+                        .layout = request.options.layout,
+                        .fault = request.fault};
+  const std::string refusal = kernel().refusal(problem);
+  if (!refusal.empty()) throw UsageError(refusal);
+  check_memory(kernel().bytes_per_rank(problem), request.options.memory_bytes, world.comm);
+
+  if (request.options.timers) enable_phases();
+  bool written = world.rank != 0 || print(header(kernel(), problem));
+  Outcome outcome = kernel().run(problem, world.comm);
+  const std::string phases =
+      request.options.timers ? phases_report(kernel().phases, world.comm) : "";
+  int verified = outcome.verified;
+  MPI_Bcast(&verified, 1, MPI_INT, 0, world.comm);
+  if (world.rank == 0) {
+    written = print(outcome.text + results(kernel(), problem, outcome) + phases) && written;
+    if (!written)
+      complain(program(), "stdout: the output could not be written in full; is the disk full?");
+  }
+  return verified && written ? exit_verified : exit_wrong;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc > 1 && (std::string(argv[1]) == "--help" || std::string(argv[1]) == "-h")) {
+    return print("usage: " + program() + " --class CLASS [options]\n\n" + options_help(kernel()))
+               ? exit_verified
+               : exit_wrong;
+  }
+  const Request request = parse_request(argc, argv);
+  // Under a launcher the first process that ends with an error may take the others along before
+  // they print, so there all ranks start MPI, rank 0 prints, and they end together.
+  if (!request.error.empty() && !started_by_launcher()) {
+    complain(program(), request.error);
+    return exit_bad_input;
+  }
+  const Environment environment(argc, argv);
+  const World world = mpi_world();
+  try {
+    return run(request, world);
+  } catch (const UsageError& error) {
+    if (world.rank == 0) complain(program(), error.what());
+    return exit_bad_input;
+  } catch (const std::exception& error) {
+    complain(program(), "rank " + std::to_string(world.rank) + ": " + error.what() +
+                            "; all ranks are aborted");
+    MPI_Abort(world.comm, exit_wrong);
+  }
+  return exit_wrong;
+}

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+
+#include "npb/driver/kernel.hpp"
+
+namespace fabricbench::npb {
+
+struct Options {
+  char problem_class = 0;
+  bool timers = false;
+  std::string layout = "auto";
+  std::optional<std::int64_t> memory_bytes;  ///< what the ranks of a node may take together
+};
+
+/// Parses the command line (without the program's name). Throws UsageError.
+[[nodiscard]] Options parse_options(std::span<const char* const> arguments, const Kernel& kernel);
+
+[[nodiscard]] std::string options_help(const Kernel& kernel);
+
+/// Whether FABRICBENCH_NPB_FAULT=state asks for a perturbed state. Throws UsageError on another
+/// value.
+[[nodiscard]] bool parse_fault(const char* text);
+
+}  // namespace fabricbench::npb

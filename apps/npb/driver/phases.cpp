@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "npb/driver/phases.hpp"
+
+#include <array>
+#include <cstdint>
+#include <cstdio>
+#include <vector>
+
+#include "timing/clock.hpp"
+
+namespace {
+
+constexpr int most_phases = 32;
+
+struct Stopwatch {
+  std::int64_t begin_ns;
+  std::int64_t total_ns;
+};
+
+bool all_enabled = false;
+std::array<Stopwatch, most_phases> stopwatches{};
+
+}  // namespace
+
+extern "C" void npb_phase_begin(int phase) {
+  if (all_enabled || phase == 0) {
+    stopwatches[static_cast<std::size_t>(phase)].begin_ns = fabricbench::timing::now_ns();
+  }
+}
+
+extern "C" void npb_phase_end(int phase) {
+  if (all_enabled || phase == 0) {
+    Stopwatch& stopwatch = stopwatches[static_cast<std::size_t>(phase)];
+    stopwatch.total_ns += fabricbench::timing::now_ns() - stopwatch.begin_ns;
+  }
+}
+
+extern "C" void npb_phases_clear() {
+  stopwatches.fill({});
+}
+
+namespace fabricbench::npb {
+
+void enable_phases() {
+  all_enabled = true;
+}
+
+double phase_seconds(int phase) {
+  return static_cast<double>(stopwatches[static_cast<std::size_t>(phase)].total_ns) * 1e-9;
+}
+
+std::string phases_report(std::span<const Phase> phases, MPI_Comm comm) {
+  std::vector<std::string> names;
+  std::vector<double> seconds;
+  double communication = 0.0;
+  for (std::size_t i = 0; i < phases.size(); ++i) {
+    names.emplace_back(phases[i].name);
+    seconds.push_back(phase_seconds(static_cast<int>(i)));
+    if (phases[i].communication) communication += seconds.back();
+  }
+  names.insert(names.end(), {"totcomp", "totcomm"});
+  seconds.insert(seconds.end(), {seconds.front() - communication, communication});
+
+  const int count = static_cast<int>(seconds.size());
+  int rank = 0;
+  int ranks = 0;
+  MPI_Comm_rank(comm, &rank);
+  MPI_Comm_size(comm, &ranks);
+  std::vector<double> least(seconds.size()), most(seconds.size()), sum(seconds.size());
+  MPI_Reduce(seconds.data(), least.data(), count, MPI_DOUBLE, MPI_MIN, 0, comm);
+  MPI_Reduce(seconds.data(), most.data(), count, MPI_DOUBLE, MPI_MAX, 0, comm);
+  MPI_Reduce(seconds.data(), sum.data(), count, MPI_DOUBLE, MPI_SUM, 0, comm);
+  if (rank != 0) return {};
+
+  std::array<char, 160> line{};
+  std::snprintf(line.data(), line.size(),
+                "\n nprocs = %6d          minimum     maximum     average\n", ranks);
+  std::string text = line.data();
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    std::snprintf(line.data(), line.size(), " timer %2zu (%-8s):  %10.6f  %10.6f  %10.6f\n", i + 1,
+                  names[i].c_str(), least[i], most[i], sum[i] / ranks);
+    text += line.data();
+  }
+  return text;
+}
+
+}  // namespace fabricbench::npb

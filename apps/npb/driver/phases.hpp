@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <mpi.h>
+
+#include <span>
+#include <string>
+
+#include "npb/driver/kernel.hpp"
+
+// Also called from Fortran (npb_m): a phase is its index in Kernel::phases.
+extern "C" {
+void npb_phase_begin(int phase);
+void npb_phase_end(int phase);
+/// Sets all phases to zero; kernels call it where NASA clears the timers after the warm-up.
+void npb_phases_clear();
+}
+
+namespace fabricbench::npb {
+
+/// Switches the phases on; until then begin and end cost a branch. The first phase is always timed.
+void enable_phases();
+
+/// Seconds in `phase` on this rank.
+[[nodiscard]] double phase_seconds(int phase);
+
+/// NPB's table: minimum, maximum and average over ranks of every phase, and of computation and
+/// communication in total; on rank 0, empty elsewhere. Collective.
+[[nodiscard]] std::string phases_report(std::span<const Phase> phases, MPI_Comm comm);
+
+}  // namespace fabricbench::npb

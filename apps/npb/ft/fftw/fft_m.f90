@@ -1,0 +1,105 @@
+! SPDX-License-Identifier: Apache-2.0
+!> The procedures of ../fft_m.f90 by FFTW 3 (Frigo and Johnson, Proceedings of the IEEE 93(2), 2005) through its
+!> Fortran 2003 interface: eight lines in split format, gathered into one buffer and scattered from another.
+module fft_m
+  use, intrinsic :: iso_c_binding
+  use npb_m, only: dp
+  implicit none
+  private
+  public :: lanes, fft_t, fft_init, fft_begin, fft_finish, aligned_shift
+
+  include "fftw3.f03"
+
+  integer, parameter :: lanes = 8, chunk = 2 * lanes
+  integer, parameter :: cache_line_bytes = 64, real_bytes = 8
+
+  type :: fft_t
+    integer :: n = 0
+    real(dp), allocatable, private :: work(:)
+    integer, private :: first = 0, second = 0 !< where in `work` the two buffers start
+    type(c_ptr), private :: plan = c_null_ptr
+  contains
+    final :: fft_free
+  end type
+
+contains
+
+  !> Sets up transforms of length n. Planning is timed, so FFTW estimates and does not measure.
+  subroutine fft_init(fft, n)
+    type(fft_t), intent(out) :: fft
+    integer, intent(in) :: n
+    type(fftw_iodim) :: line(1), neighbours(1)
+
+    fft%n = n
+    allocate (fft%work(2 * chunk * n + chunk))
+    fft%first = aligned_shift(fft%work)
+    fft%second = fft%first + chunk * n
+    line(1) = fftw_iodim(int(n, c_int), int(chunk, c_int), int(chunk, c_int))
+    neighbours(1) = fftw_iodim(int(lanes, c_int), 1_c_int, 1_c_int)
+    fft%plan = fftw_plan_guru_split_dft(1_c_int, line, 1_c_int, neighbours, fft%work(fft%first + 1), &
+                                        fft%work(fft%first + 1 + lanes), fft%work(fft%second + 1), &
+                                        fft%work(fft%second + 1 + lanes), FFTW_ESTIMATE)
+    if (.not. c_associated(fft%plan)) error stop "FFTW has no plan"
+  end subroutine
+
+  impure elemental subroutine fft_free(fft)
+    type(fft_t), intent(inout) :: fft
+
+    if (c_associated(fft%plan)) call fftw_destroy_plan(fft%plan)
+    fft%plan = c_null_ptr
+  end subroutine
+
+  !> How many elements to skip so that the next starts a cache line.
+  integer function aligned_shift(store) result(shift)
+    real(dp), intent(in), target, contiguous :: store(:)
+    integer(c_intptr_t) :: past
+
+    past = modulo(transfer(c_loc(store(1)), past), int(cache_line_bytes, c_intptr_t))
+    shift = int(modulo(cache_line_bytes - past, int(cache_line_bytes, c_intptr_t))) / real_bytes
+  end function
+
+  subroutine fft_begin(fft, grid, place, inverse)
+    type(fft_t), intent(inout) :: fft
+    real(dp), intent(in) :: grid(lanes, 2, 0:*)
+    integer, intent(in) :: place(0:*)
+    logical, intent(in) :: inverse
+
+    call gather(fft%n, grid, place, merge(2, 1, inverse), fft%work(fft%first + 1))
+  end subroutine
+
+  subroutine fft_finish(fft, grid, place, inverse)
+    type(fft_t), intent(inout) :: fft
+    real(dp), intent(inout) :: grid(lanes, 2, 0:*)
+    integer, intent(in) :: place(0:*)
+    logical, intent(in) :: inverse
+
+    call fftw_execute_split_dft(fft%plan, fft%work(fft%first + 1), fft%work(fft%first + 1 + lanes), &
+                                fft%work(fft%second + 1), fft%work(fft%second + 1 + lanes))
+    call scatter(fft%n, fft%work(fft%second + 1), merge(2, 1, inverse), grid, place)
+  end subroutine
+
+  !> `re` says which part of the grid is the real one.
+  pure subroutine gather(n, grid, place, re, lines)
+    integer, intent(in) :: n, place(0:*), re
+    real(dp), intent(in) :: grid(lanes, 2, 0:*)
+    real(dp), intent(inout) :: lines(lanes, 2, 0:*)
+    integer :: j
+
+    do j = 0, n - 1
+      lines(:, 1, j) = grid(:, re, place(j))
+      lines(:, 2, j) = grid(:, 3 - re, place(j))
+    end do
+  end subroutine
+
+  pure subroutine scatter(n, lines, re, grid, place)
+    integer, intent(in) :: n, place(0:*), re
+    real(dp), intent(in) :: lines(lanes, 2, 0:*)
+    real(dp), intent(inout) :: grid(lanes, 2, 0:*)
+    integer :: j
+
+    do j = 0, n - 1
+      grid(:, re, place(j)) = lines(:, 1, j)
+      grid(:, 3 - re, place(j)) = lines(:, 2, j)
+    end do
+  end subroutine
+end module fft_m

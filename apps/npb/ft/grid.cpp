@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "npb/ft/grid.hpp"
+
+#include <algorithm>
+#include <bit>
+
+namespace fabricbench::npb::ft {
+namespace {
+
+/// The transforms take eight lines at a time (fft_m), so a rank has at least so many neighbours.
+constexpr int lanes = 8;
+
+int most_p1(const Points& n) {
+  return std::min(n[0], n[1]) / lanes;
+}
+
+int most_p2(const Points& n) {
+  return std::min(n[1], n[2]);
+}
+
+bool is_power_of_two(int number) {
+  return number > 0 && std::has_single_bit(static_cast<unsigned>(number));
+}
+
+}  // namespace
+
+Points points(char problem_class) {
+  switch (problem_class) {
+    case 'W':
+      return {128, 128, 32};
+    case 'A':
+      return {256, 256, 128};
+    case 'B':
+      return {512, 256, 256};
+    case 'C':
+      return {512, 512, 512};
+    case 'D':
+      return {2048, 1024, 1024};
+    default:
+      return {64, 64, 64};
+  }
+}
+
+std::string refusal(char problem_class, int ranks, std::string_view layout) {
+  const Points n = points(problem_class);
+  const bool slabs = layout == "1d";
+  const int most = layout == "0d" ? 1 : slabs ? most_p2(n) : most_p1(n) * most_p2(n);
+  if (is_power_of_two(ranks) && ranks <= most) return "";
+  const std::string with = layout == "auto" ? "" : " with --layout " + std::string(layout);
+  if (most == 1) {
+    return "FT class " + std::string(1, problem_class) + with + " on " + std::to_string(ranks) +
+           " ranks; expected 1; leave --layout out";
+  }
+  return "FT class " + std::string(1, problem_class) + with + " on " + std::to_string(ranks) +
+         " ranks; expected a power of two from 1 to " + std::to_string(most) +
+         "; start it on so many ranks" + (slabs ? ", or with --layout 2d" : "");
+}
+
+Grid process_grid(char problem_class, int ranks, std::string_view layout) {
+  const Points n = points(problem_class);
+  if (layout != "2d" && ranks <= most_p2(n)) return {.p1 = 1, .p2 = ranks};
+  // As square as it goes: an exchange is then among few.
+  int p1 = 1;
+  while (p1 * p1 < ranks || ranks / p1 > most_p2(n)) p1 *= 2;
+  p1 = std::min(p1, most_p1(n));
+  return {.p1 = p1, .p2 = ranks / p1};
+}
+
+}  // namespace fabricbench::npb::ft

@@ -1,0 +1,351 @@
+! SPDX-License-Identifier: Apache-2.0
+!> The transform in three dimensions over a grid of p1 by p2 ranks, with pencils (slabs if p1 = 1).
+!>
+!> Chunks (fft_m) hold eight neighbours in x, except in physical space, where they hold eight in y: there the lines are
+!> along x. Stages and where their chunks lie on a rank, the first index fastest:
+!>
+!>   physical  (x, y / 8, z)                y shared by p1, z by p2
+!>   x side    (x / 8, y, z, piece of p1)   what the transform along y exchanges with the one along x
+!>   z side    (x / 8, y, z, piece of p2)   x shared by p1; y, z by p2: with the one along z
+!>   spectrum  (z, x / 8, y)                x shared by p1, y by p2
+!>
+!> Pieces of an exchange are contiguous, so the transforms before and after it do the packing.
+module transform_m
+  use, intrinsic :: iso_c_binding, only: c_f_pointer, c_int, c_loc
+  use, intrinsic :: iso_fortran_env, only: int64
+  use comm_m, only: comm_alltoall, comm_free, comm_rank, comm_split
+  use fft_m, only: aligned_shift, fft_begin, fft_finish, fft_init, fft_t, lanes
+  use npb_m, only: dp, phase_begin, phase_end
+  implicit none
+  private
+  public :: grid_t, grid_init, layout_t, layout_init, layout_free, transform_t, transform_init, factors_t, forward, &
+            inverse, phase_evolve, phase_exchange_xz, phase_exchange_xy
+
+  !> In the order of ft.cpp.
+  integer(c_int), parameter :: phase_evolve = 3, phase_exchange_xz = 5, phase_exchange_xy = 6
+
+  !> Chunks, aligned to cache lines.
+  type :: grid_t
+    real(dp), allocatable :: store(:)
+    real(dp), pointer, contiguous :: at(:, :, :) => null() !< shape: lanes, 2, 0:…
+  end type
+
+  !> Who holds what.
+  type :: layout_t
+    integer :: n(3)                 !< points in x, y, z
+    integer :: p1, p2               !< ranks that share x or y, and y or z
+    integer :: me1, me2             !< this rank's place among them
+    integer :: comm1, comm2         !< the ranks with the same me2, and with the same me1
+    integer :: chunks               !< in x, beyond the x side
+    integer :: rows_x, rows_z       !< in y, at the x and the z side
+    integer :: planes               !< in z, until the spectrum
+    integer :: plane_x, plane_z     !< chunks from one z to the next
+    integer :: plane_physical
+  end type
+
+  !> exp(-4 pi**2 alpha t k**2) along each dimension, for this rank's part of the spectrum. Their products are the
+  !> factors of the evolution, so no array of them is kept.
+  type :: factors_t
+    real(dp), allocatable :: x(:, :) !< shape: lanes, 0:chunks - 1
+    real(dp), allocatable :: y(:)    !< shape: 0:rows_z - 1
+    real(dp), allocatable :: z(:)    !< shape: 0:nz - 1
+  end type
+
+  type :: transform_t
+    type(fft_t) :: along_x, along_y, along_z
+    type(grid_t) :: line
+    integer, allocatable :: in_order(:)                  !< 0, 1, 2 …
+    integer, allocatable :: z_at(:)                      !< z side: chunk of z
+    integer, allocatable :: y_at_z_side(:), y_at_x_side(:)
+    integer, allocatable :: x_at(:), row_at(:)           !< x side: chunk of x / lanes, and of y
+  end type
+
+contains
+
+  subroutine grid_init(grid, chunks)
+    type(grid_t), intent(inout), target :: grid
+    integer, intent(in) :: chunks
+    integer :: shift
+
+    allocate (grid%store((chunks + 1_int64) * 2 * lanes))
+    shift = aligned_shift(grid%store)
+    call c_f_pointer(c_loc(grid%store(1 + shift)), grid%at, [lanes, 2, chunks])
+    grid%at(1:, 1:, 0:) => grid%at
+  end subroutine
+
+  subroutine layout_init(layout, n, p1, p2, comm)
+    type(layout_t), intent(out) :: layout
+    integer, intent(in) :: n(3), p1, p2, comm
+
+    layout%n = n
+    layout%p1 = p1
+    layout%p2 = p2
+    layout%me1 = comm_rank(comm) / p2
+    layout%me2 = modulo(comm_rank(comm), p2)
+    layout%comm1 = comm_split(comm, layout%me2, layout%me1)
+    layout%comm2 = comm_split(comm, layout%me1, layout%me2)
+    layout%chunks = n(1) / p1 / lanes
+    layout%rows_x = n(2) / p1
+    layout%rows_z = n(2) / p2
+    layout%planes = n(3) / p2
+    layout%plane_x = layout%chunks * layout%rows_x
+    layout%plane_z = layout%chunks * layout%rows_z
+    layout%plane_physical = n(1) * layout%rows_x / lanes
+  end subroutine
+
+  subroutine layout_free(layout)
+    type(layout_t), intent(inout) :: layout
+
+    call comm_free(layout%comm1)
+    call comm_free(layout%comm2)
+  end subroutine
+
+  subroutine transform_init(transform, layout)
+    type(transform_t), intent(out) :: transform
+    type(layout_t), intent(in) :: layout
+    integer :: i
+
+    call fft_init(transform%along_x, layout%n(1))
+    call fft_init(transform%along_y, layout%n(2))
+    call fft_init(transform%along_z, layout%n(3))
+    call grid_init(transform%line, maxval(layout%n))
+    transform%in_order = [(i, i=0, maxval(layout%n) - 1)]
+    transform%z_at = [(i * layout%plane_z, i=0, layout%n(3) - 1)]
+    transform%y_at_z_side = places(layout%n(2), layout%rows_z, layout%chunks, layout%planes * layout%plane_z)
+    transform%y_at_x_side = places(layout%n(2), layout%rows_x, layout%chunks, layout%planes * layout%plane_x)
+    allocate (transform%x_at(0:layout%n(1) / lanes - 1), &
+              source=places(layout%n(1) / lanes, layout%chunks, 1, layout%planes * layout%plane_x))
+    allocate (transform%row_at(0:layout%rows_x - 1), source=[(layout%chunks * i, i=0, layout%rows_x - 1)])
+  end subroutine
+
+  !> Chunks of n elements that lie `stride` apart in pieces of `part`, the pieces `piece` apart.
+  pure function places(n, part, stride, piece) result(at)
+    integer, intent(in) :: n, part, stride, piece
+    integer :: at(n)
+    integer :: i
+
+    at = [(stride * modulo(i, part) + piece * (i / part), i=0, n - 1)]
+  end function
+
+  !> From physical space, in `a`, to the spectrum. `b` is a second grid of that size, or `a` again on one rank.
+  subroutine forward(transform, layout, a, b, spectrum)
+    type(transform_t), intent(inout) :: transform
+    type(layout_t), intent(in) :: layout
+    type(grid_t), intent(in) :: a, b
+    type(grid_t), intent(in) :: spectrum
+    integer :: z
+
+    if (layout%p1 == 1) then
+      do z = 0, layout%planes - 1
+        call x_forward(transform, layout, z, a%at, a%at)
+        call y_lines(transform, layout, z, a%at, transform%y_at_x_side, layout%plane_x, &
+                     b%at, transform%y_at_z_side, layout%plane_z, .false.)
+      end do
+    else
+      do z = 0, layout%planes - 1
+        call x_forward(transform, layout, z, a%at, b%at)
+      end do
+      call exchange(b, a, layout%planes * layout%plane_x, layout%comm1, phase_exchange_xy)
+      do z = 0, layout%planes - 1
+        call y_lines(transform, layout, z, a%at, transform%y_at_x_side, layout%plane_x, &
+                     b%at, transform%y_at_z_side, layout%plane_z, .false.)
+      end do
+    end if
+    if (layout%p2 == 1) then
+      call z_forward(transform, layout, b%at, spectrum%at)
+    else
+      call exchange(b, a, layout%planes * layout%plane_z, layout%comm2, phase_exchange_xz)
+      call z_forward(transform, layout, a%at, spectrum%at)
+    end if
+  end subroutine
+
+  !> From the spectrum, times the factors, to physical space in `a`; `b` as above.
+  subroutine inverse(transform, layout, spectrum, factors, a, b)
+    type(transform_t), intent(inout) :: transform
+    type(layout_t), intent(in) :: layout
+    type(grid_t), intent(in) :: spectrum
+    type(factors_t), intent(in) :: factors
+    type(grid_t), intent(in) :: a, b
+    integer :: z
+
+    if (layout%p2 == 1) then
+      call z_inverse(transform, layout, spectrum%at, factors, b%at)
+    else
+      call z_inverse(transform, layout, spectrum%at, factors, a%at)
+      call exchange(a, b, layout%planes * layout%plane_z, layout%comm2, phase_exchange_xz)
+    end if
+    if (layout%p1 == 1) then
+      do z = 0, layout%planes - 1
+        call y_lines(transform, layout, z, b%at, transform%y_at_z_side, layout%plane_z, &
+                     a%at, transform%y_at_x_side, layout%plane_x, .true.)
+        call x_inverse(transform, layout, z, a%at, a%at)
+      end do
+    else
+      do z = 0, layout%planes - 1
+        call y_lines(transform, layout, z, b%at, transform%y_at_z_side, layout%plane_z, &
+                     a%at, transform%y_at_x_side, layout%plane_x, .true.)
+      end do
+      call exchange(a, b, layout%planes * layout%plane_x, layout%comm1, phase_exchange_xy)
+      do z = 0, layout%planes - 1
+        call x_inverse(transform, layout, z, b%at, a%at)
+      end do
+    end if
+  end subroutine
+
+  !> Every rank of `comm` gets `chunks` from every other.
+  subroutine exchange(from, to, chunks, comm, phase)
+    type(grid_t), intent(in) :: from
+    type(grid_t), intent(in) :: to
+    integer, intent(in) :: chunks, comm
+    integer(c_int), intent(in) :: phase
+    complex(dp), pointer :: send(:), receive(:)
+
+    call c_f_pointer(c_loc(from%at), send, [lanes * size(from%at, 3)])
+    call c_f_pointer(c_loc(to%at), receive, [lanes * size(to%at, 3)])
+    call comm_alltoall(send, receive, lanes * chunks, comm, phase)
+  end subroutine
+
+  !> The lines along y of one plane.
+  subroutine y_lines(transform, layout, z, from, from_at, from_plane, to, to_at, to_plane, backwards)
+    type(transform_t), intent(inout) :: transform
+    type(layout_t), intent(in) :: layout
+    integer, intent(in) :: z, from_plane, to_plane
+    integer, intent(in), contiguous :: from_at(0:), to_at(0:)
+    real(dp), pointer, contiguous, intent(in) :: from(:, :, :), to(:, :, :)
+    logical, intent(in) :: backwards
+    integer :: x
+
+    do x = 0, layout%chunks - 1
+      call fft_begin(transform%along_y, from(:, :, x + z * from_plane:), from_at, backwards)
+      call fft_finish(transform%along_y, to(:, :, x + z * to_plane:), to_at, backwards)
+    end do
+  end subroutine
+
+  subroutine z_forward(transform, layout, from, spectrum)
+    type(transform_t), intent(inout) :: transform
+    type(layout_t), intent(in) :: layout
+    real(dp), pointer, contiguous, intent(in) :: from(:, :, :), spectrum(:, :, :)
+    integer :: i
+
+    do i = 0, layout%plane_z - 1
+      call fft_begin(transform%along_z, from(:, :, i:), transform%z_at, .false.)
+      call fft_finish(transform%along_z, spectrum(:, :, i * layout%n(3):), transform%in_order, .false.)
+    end do
+  end subroutine
+
+  subroutine z_inverse(transform, layout, spectrum, factors, to)
+    type(transform_t), intent(inout) :: transform
+    type(layout_t), intent(in) :: layout
+    real(dp), pointer, contiguous, intent(in) :: spectrum(:, :, :), to(:, :, :)
+    type(factors_t), intent(in) :: factors
+    integer :: x, y, i
+
+    do y = 0, layout%rows_z - 1
+      do x = 0, layout%chunks - 1
+        i = x + layout%chunks * y
+        call phase_begin(phase_evolve)
+        call evolve(layout%n(3), spectrum(:, :, i * layout%n(3):), factors%x(:, x) * factors%y(y), factors%z, &
+                    transform%line%at)
+        call phase_end(phase_evolve)
+        call fft_begin(transform%along_z, transform%line%at, transform%in_order, .true.)
+        call fft_finish(transform%along_z, to(:, :, i:), transform%z_at, .true.)
+      end do
+    end do
+  end subroutine
+
+  pure subroutine evolve(n, line, factor_xy, factor_z, evolved)
+    integer, intent(in) :: n
+    real(dp), intent(in) :: line(lanes, 2, n), factor_xy(lanes), factor_z(n)
+    real(dp), intent(out) :: evolved(lanes, 2, n)
+    integer :: i, v
+
+    do i = 1, n
+      !$omp simd
+      do v = 1, lanes
+        evolved(v, 1, i) = line(v, 1, i) * (factor_xy(v) * factor_z(i))
+        evolved(v, 2, i) = line(v, 2, i) * (factor_xy(v) * factor_z(i))
+      end do
+    end do
+  end subroutine
+
+  !> The lines along x of one plane, from chunks of y to chunks of x.
+  subroutine x_forward(transform, layout, z, from, to)
+    type(transform_t), intent(inout) :: transform
+    type(layout_t), intent(in) :: layout
+    integer, intent(in) :: z
+    real(dp), pointer, contiguous, intent(in) :: from(:, :, :), to(:, :, :)
+    integer :: x, y
+
+    do y = 0, layout%rows_x - 1, lanes
+      call fft_begin(transform%along_x, from(:, :, y / lanes * layout%n(1) + z * layout%plane_physical:), &
+                     transform%in_order, .false.)
+      call fft_finish(transform%along_x, transform%line%at, transform%in_order, .false.)
+      do x = 0, layout%n(1) / lanes - 1
+        call turn_to_rows(transform%line%at(:, :, lanes * x:), &
+                          to(:, :, transform%x_at(x) + z * layout%plane_x:), transform%row_at(y:))
+      end do
+    end do
+  end subroutine
+
+  subroutine x_inverse(transform, layout, z, from, to)
+    type(transform_t), intent(inout) :: transform
+    type(layout_t), intent(in) :: layout
+    integer, intent(in) :: z
+    real(dp), pointer, contiguous, intent(in) :: from(:, :, :), to(:, :, :)
+    integer :: x, y
+
+    do y = 0, layout%rows_x - 1, lanes
+      do x = 0, layout%n(1) / lanes - 1
+        call turn_from_rows(from(:, :, transform%x_at(x) + z * layout%plane_x:), transform%row_at(y:), &
+                            transform%line%at(:, :, lanes * x:))
+      end do
+      call fft_begin(transform%along_x, transform%line%at, transform%in_order, .true.)
+      call fft_finish(transform%along_x, to(:, :, y / lanes * layout%n(1) + z * layout%plane_physical:), &
+                      transform%in_order, .true.)
+    end do
+  end subroutine
+
+  !> Eight elements in x of eight rows, from a chunk per row to a chunk per element. The statements spelt out are one
+  !> group, which the compiler transposes in registers.
+  pure subroutine turn_from_rows(rows, at, elements)
+    real(dp), intent(in) :: rows(lanes, 2, 0:*)
+    integer, intent(in) :: at(0:lanes - 1)
+    real(dp), intent(inout) :: elements(lanes, 2, *)
+    integer :: c, i
+
+    do c = 1, 2
+      !$omp simd
+      do i = 1, lanes
+        elements(1, c, i) = rows(i, c, at(0))
+        elements(2, c, i) = rows(i, c, at(1))
+        elements(3, c, i) = rows(i, c, at(2))
+        elements(4, c, i) = rows(i, c, at(3))
+        elements(5, c, i) = rows(i, c, at(4))
+        elements(6, c, i) = rows(i, c, at(5))
+        elements(7, c, i) = rows(i, c, at(6))
+        elements(8, c, i) = rows(i, c, at(7))
+      end do
+    end do
+  end subroutine
+
+  pure subroutine turn_to_rows(elements, rows, at)
+    real(dp), intent(in) :: elements(lanes, 2, *)
+    real(dp), intent(inout) :: rows(lanes, 2, 0:*)
+    integer, intent(in) :: at(0:lanes - 1)
+    integer :: c, i
+
+    do c = 1, 2
+      !$omp simd
+      do i = 1, lanes
+        rows(i, c, at(0)) = elements(1, c, i)
+        rows(i, c, at(1)) = elements(2, c, i)
+        rows(i, c, at(2)) = elements(3, c, i)
+        rows(i, c, at(3)) = elements(4, c, i)
+        rows(i, c, at(4)) = elements(5, c, i)
+        rows(i, c, at(5)) = elements(6, c, i)
+        rows(i, c, at(6)) = elements(7, c, i)
+        rows(i, c, at(7)) = elements(8, c, i)
+      end do
+    end do
+  end subroutine
+end module transform_m

@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "npb/is/ranking.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <numeric>
+
+namespace fabricbench::npb::is {
+namespace {
+
+constexpr std::size_t unroll = 4;
+constexpr std::size_t most_buckets = 1024;
+
+}  // namespace
+
+int buckets_log2(char problem_class, int ranks) {
+  return problem_class == 'S' || ranks <= 8 ? 9 : 10;
+}
+
+void count_buckets(std::span<const Key> keys, int shift, std::span<std::uint32_t> counts) {
+  // Neighbours are often of one bucket; tables of their own keep them from waiting for each other.
+  std::array<std::array<std::uint32_t, most_buckets>, unroll> tables{};
+  const std::size_t whole = keys.size() / unroll * unroll;
+  for (std::size_t i = 0; i < whole; i += unroll) {
+    for (std::size_t k = 0; k < unroll; ++k) ++tables[k][keys[i + k] >> shift];
+  }
+  for (std::size_t i = whole; i < keys.size(); ++i) ++tables[0][keys[i] >> shift];
+  for (std::size_t bucket = 0; bucket < counts.size(); ++bucket) {
+    counts[bucket] = 0;
+    for (const auto& table : tables) counts[bucket] += table[bucket];
+  }
+}
+
+void spread(std::span<const Key> keys, int shift, std::span<std::uint32_t> ends,
+            std::span<Key> out) {
+  const std::size_t whole = keys.size() / unroll * unroll;
+  for (std::size_t i = 0; i < whole; i += unroll) {
+    // Read before the writes, which the compiler must take for writes to keys.
+    std::array<Key, unroll> next{};
+    std::copy_n(keys.data() + i, unroll, next.begin());
+    for (const Key key : next) out[ends[key >> shift]++] = key;
+  }
+  for (std::size_t i = whole; i < keys.size(); ++i) out[ends[keys[i] >> shift]++] = keys[i];
+}
+
+void distribute(std::span<const std::uint32_t> totals, std::int64_t keys_per_rank,
+                std::span<int> ends) {
+  std::int64_t keys = 0;
+  std::size_t rank = 0;
+  for (std::size_t bucket = 0; bucket < totals.size() && rank < ends.size(); ++bucket) {
+    keys += totals[bucket];
+    if (keys >= static_cast<std::int64_t>(rank + 1) * keys_per_rank) {
+      ends[rank++] = static_cast<int>(bucket) + 1;
+    }
+  }
+  std::fill(ends.begin() + static_cast<std::ptrdiff_t>(rank), ends.end(),
+            static_cast<int>(totals.size()));
+}
+
+void count_keys(std::span<const Key> keys, Key least, std::span<std::uint32_t> population) {
+  for (const Key key : keys) ++population[key - least];
+}
+
+void rank_keys(std::span<std::uint32_t> population) {
+  std::exclusive_scan(population.begin(), population.end(), population.begin(), std::uint32_t{0});
+}
+
+std::int64_t expected_bytes(char problem_class, int ranks) {
+  const Size size = size_of_class(problem_class);
+  const int log2 = buckets_log2(problem_class, ranks);
+  const std::int64_t keys = std::int64_t{1} << size.keys_log2;
+  const std::int64_t keys_per_rank = keys / ranks;
+  const std::int64_t bucket_width = std::int64_t{1} << (size.max_key_log2 - log2);
+  std::vector<std::uint32_t> totals(std::size_t{1} << log2);
+  double below = 0;
+  for (std::size_t bucket = 0; bucket < totals.size(); ++bucket) {
+    const double next = share_below(std::ldexp(static_cast<double>(bucket + 1), -log2));
+    totals[bucket] =
+        static_cast<std::uint32_t>(std::lround((next - below) * std::ldexp(1.0, size.keys_log2)));
+    below = next;
+  }
+  std::vector<int> ends(static_cast<std::size_t>(ranks));
+  distribute(totals, keys_per_rank, ends);
+
+  std::int64_t most = 0;
+  int begin = 0;
+  for (const int end : ends) {
+    // The keys are drawn, so a range may be a bucket longer than expected.
+    const std::int64_t before = begin > 0 ? totals[static_cast<std::size_t>(begin) - 1] : 0;
+    const std::int64_t behind =
+        end < std::ssize(totals) ? totals[static_cast<std::size_t>(end)] : 0;
+    const std::int64_t owned =
+        std::accumulate(totals.begin() + begin, totals.begin() + end, std::max(before, behind));
+    const std::int64_t incoming = with_reserve(owned - owned / ranks);
+    const std::int64_t population = with_reserve((end - begin + 1) * bucket_width);
+    // Own keys and those in order of buckets; in the full verification the sorted ones take the
+    // place of the former.
+    most = std::max(most, keys_per_rank + std::max(keys_per_rank, owned) + incoming + population);
+    begin = end;
+  }
+  return most * static_cast<std::int64_t>(sizeof(Key));
+}
+
+}  // namespace fabricbench::npb::is

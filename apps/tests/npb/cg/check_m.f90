@@ -1,0 +1,35 @@
+! SPDX-License-Identifier: Apache-2.0
+!> Assertions of the unit tests: a failed one is printed, the others still run.
+module check_m
+  use, intrinsic :: iso_fortran_env, only: error_unit
+  use npb_m, only: dp
+  implicit none
+  private
+  public :: check, close_to, result
+
+  integer :: failures = 0
+
+contains
+
+  subroutine check(holds, what)
+    logical, intent(in) :: holds
+    character(*), intent(in) :: what
+
+    if (holds) return
+    write (error_unit, "(2a)") "does not hold: ", what
+    failures = failures + 1
+  end subroutine
+
+  !> Whether all elements differ by at most 1e-12.
+  pure logical function close_to(a, b)
+    real(dp), intent(in) :: a(:), b(:)
+
+    close_to = size(a) == size(b)
+    if (close_to) close_to = all(abs(a - b) <= 1e-12_dp)
+  end function
+
+  !> Ends the program.
+  subroutine result()
+    if (failures > 0) error stop 1
+  end subroutine
+end module check_m

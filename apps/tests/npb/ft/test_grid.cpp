@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <string>
+#include <string_view>
+
+#include "check.hpp"
+#include "npb/ft/grid.hpp"
+
+namespace {
+
+using namespace fabricbench::npb::ft;
+
+/// Whether this many ranks, with all fewer powers of two, are the most that the layout takes.
+bool takes_up_to(char problem_class, std::string_view layout, int most) {
+  for (int ranks = 1; ranks <= most; ranks *= 2) {
+    if (!refusal(problem_class, ranks, layout).empty()) return false;
+  }
+  return !refusal(problem_class, 2 * most, layout).empty();
+}
+
+/// Whether every rank of the grid has whole parts, and eight neighbours in x and y to work on.
+bool divides(char problem_class, int ranks, std::string_view layout) {
+  const Points n = points(problem_class);
+  const Grid grid = process_grid(problem_class, ranks, layout);
+  return grid.p1 * grid.p2 == ranks && n[0] % (8 * grid.p1) == 0 && n[1] % (8 * grid.p1) == 0 &&
+         n[1] % grid.p2 == 0 && n[2] % grid.p2 == 0;
+}
+
+bool is_grid(Grid grid, int p1, int p2) {
+  return grid.p1 == p1 && grid.p2 == p2;
+}
+
+}  // namespace
+
+int main() {
+  // min(ny, nz) slabs, times min(nx, ny) / 8 where pencils are cut.
+  CHECK(takes_up_to('S', "0d", 1));
+  CHECK(takes_up_to('S', "1d", 64));
+  CHECK(takes_up_to('S', "2d", 512));
+  CHECK(takes_up_to('S', "auto", 512));
+  CHECK(takes_up_to('W', "1d", 32));
+  CHECK(takes_up_to('W', "auto", 512));
+  CHECK(takes_up_to('A', "1d", 128));
+  CHECK(takes_up_to('A', "auto", 4096));
+  CHECK(takes_up_to('B', "auto", 8192));
+  CHECK(takes_up_to('C', "auto", 32768));
+  CHECK(takes_up_to('D', "auto", 131072));
+
+  for (const char problem_class : std::string("SWABCD")) {
+    for (const std::string_view layout : {"auto", "1d", "2d"}) {
+      for (int ranks = 1; refusal(problem_class, ranks, layout).empty(); ranks *= 2) {
+        CHECK(divides(problem_class, ranks, layout));
+      }
+    }
+  }
+
+  // Slabs while there are enough, then pencils on a grid that is nearly square.
+  CHECK(is_grid(process_grid('S', 1, "auto"), 1, 1));
+  CHECK(is_grid(process_grid('S', 64, "auto"), 1, 64));
+  CHECK(is_grid(process_grid('S', 128, "auto"), 8, 16));
+  CHECK(is_grid(process_grid('S', 512, "auto"), 8, 64));
+  CHECK(is_grid(process_grid('W', 512, "2d"), 16, 32));
+  CHECK(is_grid(process_grid('A', 2, "2d"), 2, 1));
+  CHECK(is_grid(process_grid('A', 4, "2d"), 2, 2));
+  CHECK(is_grid(process_grid('A', 8, "2d"), 4, 2));
+  CHECK(is_grid(process_grid('A', 4, "1d"), 1, 4));
+
+  CHECK(refusal('S', 3, "auto") ==
+        "FT class S on 3 ranks; expected a power of two from 1 to 512; start it on so many ranks");
+  CHECK(refusal('S', 128, "1d") ==
+        "FT class S with --layout 1d on 128 ranks; expected a power of two from 1 to 64; "
+        "start it on so many ranks, or with --layout 2d");
+  CHECK(refusal('S', 2, "0d") ==
+        "FT class S with --layout 0d on 2 ranks; expected 1; leave --layout out");
+  return check::result();
+}

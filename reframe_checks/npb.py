@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The NAS parallel benchmarks IS, CG and FT: the own kernels on every lane, NASA's programs where a stack has them."""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import reframe as rfm
+from reframe.core.builtins import parameter, run_after, variable
+from reframe.core.runtime import runtime
+
+from fabricbench.core.launch import Expected
+from fabricbench.parsers.npb import CLASSES, KERNELS, PROBLEMS
+
+from .base import Benchmark
+
+LIMIT_SECONDS = dict(zip(CLASSES, (60.0, 60.0, 120.0, 600.0, 3600.0, 28800.0), strict=True))
+SHARE_OF_MEMORY = 0.8
+NASA = "FABRICBENCH_NPB"
+"""Names a directory that holds ``<stack>/<kernel>.<CLASS>.x``, NASA's programs built on each stack."""
+
+
+def processors(partition: object) -> int:
+    """Cores of a partition's node as ReFrame knows it, else of this machine."""
+    info = getattr(partition, "processor", None)
+    return getattr(info, "num_cores", None) or os.cpu_count() or 1
+
+
+def rank_counts() -> list[int]:
+    """Strong scaling: powers of two from 1 to the cores of the largest partition's node."""
+    most = max(processors(partition) for partition in runtime().system.partitions)
+    return [2**k for k in range(most.bit_length())]
+
+
+class NasKernel(Benchmark):
+    """One kernel of one class on so many ranks. NPB's rules allow powers of two."""
+
+    tool = "npb"
+    kernel = parameter(KERNELS, loggable=True)
+    np = parameter(rank_counts(), loggable=True)
+    problem_class = variable(str, value="A", loggable=True)
+
+    @run_after("init")
+    def choose(self) -> None:
+        self.benchmark = f"{self.kernel.lower()}.{self.problem_class}"
+        self.ranks = self.np
+        if self.np < rank_counts()[-1]:
+            self.tags = {"standard", "acceptance"}
+        self.limit_seconds = LIMIT_SECONDS.get(self.problem_class, max(LIMIT_SECONDS.values()))
+
+    def benchmark_gap(self) -> tuple[str, str] | None:
+        if self.problem_class not in CLASSES:
+            return f"NPB has no class '{self.problem_class}'", f"choose one of {', '.join(CLASSES)}"
+        cores = processors(self.current_partition)
+        if self.ranks > cores:
+            return f"{self.ranks} ranks on a node of {cores} cores", "choose fewer ranks"
+        if not Path(self.program()).exists():
+            return self.missing_program()
+        needed = PROBLEMS[self.kernel, self.problem_class].bytes(self.kernel)
+        memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+        if needed > SHARE_OF_MEMORY * memory:
+            return (
+                f"{self.benchmark} needs {needed / 1e9:.1f} GB, the node has {memory / 1e9:.1f} GB",
+                "choose a smaller class",
+            )
+        return None
+
+    def missing_program(self) -> tuple[str, str]:
+        """What to say where there is no executable."""
+        raise NotImplementedError
+
+    def expected(self) -> Iterator[Expected]:
+        for metric in ("mops", "run_time"):
+            yield Expected(benchmark=self.benchmark, metric=metric)
+
+
+@rfm.simple_test
+class NPB(NasKernel):
+    descr = "a NAS kernel, this project's own"
+
+    def program(self) -> str:
+        return f"{self.installed.apps}/bin/fabricbench-{self.kernel.lower()}"
+
+    def arguments(self) -> list[str]:
+        return ["--class", self.problem_class, "--timers"]
+
+    def missing_program(self) -> tuple[str, str]:
+        stack = self.stack_facts["stack"]
+        return (
+            f"{self.kernel} is written in Fortran, and {stack} was set up without",
+            f"install gfortran and a {stack} with mpif90, then run: fabricbench setup --again {stack}",
+        )
+
+    def expected(self) -> Iterator[Expected]:
+        yield from super().expected()
+        yield Expected(benchmark=self.benchmark, metric="communication_time")
+
+
+if os.environ.get(NASA):
+
+    @rfm.simple_test
+    class NPBNasa(NasKernel):
+        """The same report form, so the same parser and metrics; ``code=nasa`` keeps its cells apart."""
+
+        descr = "a NAS kernel, NASA's own program"
+        case = {"code": "nasa"}
+
+        def program(self) -> str:
+            name = f"{self.kernel.lower()}.{self.problem_class}.x"
+            return str(Path(os.environ[NASA], self.stack_facts["stack"], name).resolve())
+
+        def arguments(self) -> list[str]:
+            return []
+
+        def missing_program(self) -> tuple[str, str]:
+            stack = self.stack_facts["stack"]
+            return f"no {self.program()}", f"build NPB 3.4 on {stack} and put it there"

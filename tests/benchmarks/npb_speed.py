@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Own kernels against NASA's NPB 3.4: Mop/s as ratio of interleaved pairs, on one lane.
+
+    PYTHONPATH=tests python -m benchmarks.npb_speed DIRECTORY... [--classes A,B] [--ranks 1,2] [--pairs 12]
+
+Each DIRECTORY holds NASA's executables of one build, as is.A.x; give one of -O2 and one of -O3 -march=native. The
+comparison is with the better build of each pair: non-inferior where the interval lies above 0.97.
+"""
+
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from benchmarks.pairs import interleaved, line
+from fabricbench.drive.probe import lane_environment
+from fabricbench.drive.system import Lane, choose, lanes
+
+KERNELS = ("is", "cg", "ft")
+
+
+def rate(lane: Lane, ranks: int, program: Sequence[str]) -> float:
+    """Mop/s of one verified run."""
+    assert lane.installed is not None
+    argv = [f"{lane.installed.prefix}/bin/mpirun", "-np", str(ranks), *program]
+    environment = lane_environment(lane.installed, lane.variables)
+    done = subprocess.run(argv, env=environment, capture_output=True, text=True, timeout=3600, check=False)
+    fields = {}
+    for row in done.stdout.splitlines():
+        name, _, value = row.partition("=")
+        fields[name.strip()] = value.strip()
+    if done.returncode or fields.get("Verification") != "SUCCESSFUL":
+        sys.exit(f"{' '.join(program)}: {done.stderr[-300:] or done.stdout[-300:]}")
+    return float(fields["Mop/s total"])
+
+
+def main(
+    directories: Annotated[list[Path], typer.Argument()],
+    lane: str = "mpich@shm",
+    classes: str = "A,B",
+    ranks: str = "1,2",
+    kernels: str = ",".join(KERNELS),
+    pairs: int = 12,
+    system: str = "local",
+) -> None:
+    (chosen,) = choose(lanes(system), [lane])
+    assert chosen.installed is not None
+    apps = chosen.installed.apps
+    print("| kernel, class, ranks | own / NASA's Mop/s | 95 % interval | pairs |\n| --- | --- | --- | --- |")
+    for kernel in kernels.split(","):
+        for problem in classes.split(","):
+            for count in map(int, ranks.split(",")):
+                own_program = [f"{apps}/bin/fabricbench-{kernel}", "--class", problem]
+                theirs = [[str((path / f"{kernel}.{problem}.x").resolve())] for path in directories]
+
+                def own(program: list[str] = own_program, count: int = count) -> Sequence[float]:
+                    return [rate(chosen, count, program)]
+
+                def nasa(programs: list[list[str]] = theirs, count: int = count) -> Sequence[float]:
+                    return [max(rate(chosen, count, program) for program in programs)]
+
+                found = interleaved(own, nasa, pairs)
+                print(line(f"{kernel.upper()}.{problem}, {count}", [a[0] / b[0] for a, b in found], ""), flush=True)
+
+
+if __name__ == "__main__":
+    typer.run(main)
