@@ -54,8 +54,6 @@ class NasKernel(Benchmark):
         cores = processors(self.current_partition)
         if self.ranks > cores:
             return f"{self.ranks} ranks on a node of {cores} cores", "choose fewer ranks"
-        if not Path(self.program()).exists():
-            return self.missing_program()
         needed = PROBLEMS[self.kernel, self.problem_class].bytes(self.kernel)
         memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
         if needed > SHARE_OF_MEMORY * memory:
@@ -63,7 +61,7 @@ class NasKernel(Benchmark):
                 f"{self.benchmark} needs {needed / 1e9:.1f} GB, the node has {memory / 1e9:.1f} GB",
                 "choose a smaller class",
             )
-        return None
+        return None if Path(self.program()).exists() else self.missing_program()
 
     def missing_program(self) -> tuple[str, str]:
         """What to say where there is no executable."""
@@ -86,6 +84,8 @@ class NPB(NasKernel):
 
     def missing_program(self) -> tuple[str, str]:
         stack = self.stack_facts["stack"]
+        if self.kernel == "IS":
+            return f"{stack} was set up without fabricbench-is", f"run: fabricbench setup --again {stack}"
         return (
             f"{self.kernel} is written in Fortran, and {stack} was set up without",
             f"install gfortran and a {stack} with mpif90, then run: fabricbench setup --again {stack}",

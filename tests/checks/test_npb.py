@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The checks of the NAS kernels: what cannot run is a named gap, tiers choose ranks, and real stacks verify."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from fabricbench.core.site import build_root
+from fabricbench.core.stacks import read_installed
+from fabricbench.parsers.campaign import read_campaign
+from support import fake_site
+from support.fake_site import REPOSITORY, FakeSite
+
+
+REFRAME = (sys.executable, "-m", "fabricbench.drive.reframe", "-c", "reframe_checks", "-n", "^NPB ", "-r")
+
+
+@pytest.fixture
+def site(tmp_path: Path) -> FakeSite:
+    return fake_site.make(tmp_path)
+
+
+def gaps(site: FakeSite, *options: str) -> dict[str, set[str]]:
+    """The reasons that a session leaves, by benchmark."""
+    campaign = site.root / "campaign"
+    site.reframe("-c", "reframe_checks", "-n", "^NPB", *options, "-r", FABRICBENCH_CAMPAIGN=str(campaign))
+    found: dict[str, set[str]] = {}
+    for file in campaign.rglob("gap.json"):
+        gap = json.loads(file.read_text())
+        found.setdefault(gap["benchmark"], set()).add(gap["reason"])
+    return found
+
+
+def test_a_stack_without_the_programs(site: FakeSite) -> None:
+    found = gaps(site)
+    assert found["is.A"] == {f"{stack} was set up without fabricbench-is" for stack in ("one", "two")}
+    for kernel in ("CG", "FT"):
+        assert found[f"{kernel.lower()}.A"] == {
+            f"{kernel} is written in Fortran, and {stack} was set up without" for stack in ("one", "two")
+        }
+
+
+def test_a_class_that_does_not_exist(site: FakeSite) -> None:
+    found = gaps(site, "-S", "NPB.problem_class=Q")
+    assert set(found) == {"is.Q", "cg.Q", "ft.Q"}
+    assert all(reasons == {"NPB has no class 'Q'"} for reasons in found.values())
+
+
+def test_a_class_beyond_the_nodes_memory(site: FakeSite) -> None:
+    """FT of class D takes 120 GB."""
+    if os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") > 150e9:
+        pytest.skip("this machine has memory for class D")
+    (reason,) = gaps(site, "-S", "NPB.problem_class=D")["ft.D"]
+    assert reason.startswith("ft.D needs 120.3 GB, the node has ")
+
+
+def test_tiers_choose_the_ranks(site: FakeSite) -> None:
+    """Quick takes all cores only, the others every power of two."""
+
+    def listed(tier: str) -> int:
+        done = site.reframe("-c", "reframe_checks", "-n", "^NPB", "-t", f"^{tier}$", "-L")
+        return done.stdout.count("- NPB %")
+
+    assert listed("quick") == 3
+    assert listed("standard") == listed("acceptance") == 3 * (os.cpu_count() or 1).bit_length()
+
+
+@pytest.mark.parametrize(
+    ("stack", "fabrics"),
+    [
+        ("impi", ("shm", "tcp")),
+        ("mpich", ("shm",)),  # Debian's MPICH 4.0.2 over TCP hangs in MPI_Finalize now and then
+        ("openmpi", ("shm", "tcp")),
+    ],
+)
+def test_kernels_verify_and_are_attested(tmp_path: Path, stack: str, fabrics: tuple[str, ...]) -> None:
+    installed = read_installed(build_root() / "stacks" / stack / "stack.json")
+    if installed is None:
+        pytest.skip(f"{stack} is not set up")
+    programs = Path(installed.apps, "bin")
+    kernels = [kernel for kernel in ("is", "cg", "ft") if (programs / f"fabricbench-{kernel}").exists()]
+    kept = {key: value for key, value in os.environ.items() if not key.startswith(("RFM_", "FABRICBENCH_"))}
+    settings = REPOSITORY / "site/local/settings.py"
+    for fabric in fabrics:
+        system = {"RFM_CONFIG_FILES": str(settings), "RFM_SYSTEM": f"local:{fabric}"}
+        done = subprocess.run(
+            [*REFRAME, "-p", f"^{stack}$", "-S", "NPB.problem_class=S", "-S", "limit_seconds=300"],
+            env={**kept, **system, "FABRICBENCH_CAMPAIGN": str(tmp_path / fabric)},
+            cwd=REPOSITORY,
+            capture_output=True,
+            text=True,
+            timeout=900,
+            check=False,
+        )
+        records = [r for r in read_campaign(tmp_path / fabric).records if r.launch and r.launch.tool == "npb"]
+        assert {r.launch.benchmark for r in records if r.launch} == {f"{kernel}.S" for kernel in kernels}
+        assert {r.state for r in records} == {"ok"}, done.stdout[-3000:]

@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The section of the NAS kernels: rates, scaling and communication of made-up launches."""
+
+from fabricbench.report.kernels import kernels
+from fabricbench.report.series import lanes, panels, unsized
+from fabricbench.report.style import looks
+from verdict.made_table import Rows, lane_rows, table_of
+
+
+def rows(lane: str, ranks: int, mops: float, seconds: float, communication: float, **columns: object) -> Rows:
+    common = {"tool": "npb", "benchmark": "cg.A", "msg_size_bytes": None, "ranks": ranks, **columns}
+    spread = [0.98, 0.99, 1.0, 1.0, 1.01, 1.02]
+    return [
+        *lane_rows(lane, [mops * s for s in spread], metric="mops", **common),
+        *lane_rows(lane, [seconds] * 6, metric="run_time", **common),
+        *lane_rows(lane, [communication] * 6, metric="communication_time", **common),
+    ]
+
+
+TABLE = table_of(
+    rows("mpich@shm", 1, 1000.0, 8.0, 0.0),
+    rows("mpich@shm", 2, 1500.0, 4.0, 1.0),
+    rows("mpich@tcp", 2, 1200.0, 5.0, 2.5),
+    rows("mpich@tcp", 2, 600.0, 10.0, 1.0, case="code=nasa"),
+    lane_rows("mpich@tcp", [3.0] * 6, tool="imb", benchmark="barrier", metric="time", msg_size_bytes=None),
+)
+
+
+def test_rates_efficiency_and_share_of_communication() -> None:
+    views = kernels(panels(TABLE, 0.95), looks(lanes(TABLE)))
+    assert [view.title for view in views] == ["CG.A", "CG.A code=nasa"]
+    table = dict(views[0].rows)
+    assert [(c.ranks, c.rate.n, c.efficiency, c.communication) for c in table["mpich@shm"]] == [
+        (1, 6, "–", "0.0%"),
+        (2, 6, "75%", "25.0%"),
+    ]
+    assert [(c.efficiency, c.communication) for c in table["mpich@tcp"]] == [("–", "50.0%")]
+    assert table["mpich@shm"][1].rate.estimate == "1\u202f500"
+    assert table["mpich@shm"][1].rate.interval
+    for view in views:
+        assert view.svg.startswith("<svg")
+        assert "mpich@tcp, 2" in view.svg
+    assert views[0].anchor != views[1].anchor
+
+
+def test_kernels_stand_in_their_own_section_only() -> None:
+    assert [panel.facet.benchmark for panel in unsized(panels(TABLE, 0.95))] == ["barrier"]
+
+
+def test_names_are_escaped() -> None:
+    table = table_of(rows("<b>&@tcp", 2, 1.0, 1.0, 0.5))
+    (view,) = kernels(panels(table, 0.95), looks(lanes(table)))
+    assert "<b>" not in view.svg
