@@ -23,7 +23,7 @@ NASA = "FABRICBENCH_NPB"
 def processors(partition: object) -> int:
     """Cores of a partition's node as ReFrame knows it, else of this machine."""
     info = getattr(partition, "processor", None)
-    return getattr(info, "num_cores", None) or os.cpu_count() or 1
+    return getattr(info, "num_cores", None) or len(os.sched_getaffinity(0))
 
 
 def rank_counts() -> list[int]:
@@ -54,7 +54,13 @@ class NasKernel(Benchmark):
         cores = processors(self.current_partition)
         if self.ranks > cores:
             return f"{self.ranks} ranks on a node of {cores} cores", "choose fewer ranks"
-        needed = PROBLEMS[self.kernel, self.problem_class].bytes(self.kernel)
+        problem = PROBLEMS[self.kernel, self.problem_class]
+        if not problem.least_ranks <= self.ranks <= problem.most_ranks:
+            return (
+                f"{self.benchmark} runs on {problem.least_ranks} to {problem.most_ranks} ranks, not on {self.ranks}",
+                "choose another class",
+            )
+        needed = problem.bytes(self.kernel)
         memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
         if needed > SHARE_OF_MEMORY * memory:
             return (

@@ -46,6 +46,8 @@ function(add_mpi_test name)
   foreach(kind IN ITEMS STDOUT NO_STDOUT STDERR)
     set(index 0)
     foreach(regex IN LISTS arg_${kind})
+      # A semicolon would split the list, one in brackets does not.
+      string(REPLACE ";" "[;]" regex "${regex}")
       list(APPEND expectations "-DEXPECT_${kind}_${index}=${regex}")
       math(EXPR index "${index} + 1")
     endforeach()

@@ -56,7 +56,6 @@ class Installed(BaseModel):
     apps: str
     library_path: tuple[str, ...] = ()
     imb: str | None = None
-    fortran: bool = False
 
     def variables(self, stack: Stack, transport: str) -> dict[str, str]:
         """The variables of a lane, with this machine's prefix filled in."""

@@ -94,7 +94,10 @@ def _for_tests(log: Path, say: Say) -> None:
 def _set_up_one(stack: Stack, root: Path, say: Say) -> None:
     home = root / "stacks" / stack.name
     stamp = _sources_digest(stack)
-    installed = read_installed(home / STACK_FILE)
+    try:
+        installed = read_installed(home / STACK_FILE)
+    except BadInput:  # of another version, or broken: it is made anew
+        installed = None
     if installed is not None and _read(home / "stamp") == stamp and Path(installed.prefix, "bin/mpirun").exists():
         return
     home.mkdir(parents=True, exist_ok=True)
@@ -111,7 +114,6 @@ def _set_up_one(stack: Stack, root: Path, say: Say) -> None:
         apps=str(home / "apps"),
         library_path=_library_path(home),
         imb=_imb(stack, root),
-        fortran="mpif90" in compilers,
     )
     found = probe(installed, installed.variables(stack, next(iter(stack.transports))))
     if found.problem:
@@ -200,6 +202,7 @@ def _build(home: Path, compilers: dict[str, str]) -> None:
         "CMAKE_INSTALL_PREFIX": str(home / "apps"),
         "CMAKE_INSTALL_LIBDIR": "lib",
         "CMAKE_BUILD_TYPE": "Release",
+        "FABRICBENCH_NPB_NATIVE": "ON",  # what is built here runs here
     }
     tree = home / "build"
     shutil.rmtree(tree, ignore_errors=True)

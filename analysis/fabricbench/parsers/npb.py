@@ -8,7 +8,7 @@ from pathlib import Path
 
 from fabricbench.core.launch import Launch
 from fabricbench.core.record import Payload, Row
-from fabricbench.parsers.output import Parsed, Unreadable, number, read_lines, whole
+from fabricbench.parsers.output import Parsed, Unreadable, number, read_fact, read_lines, whole
 
 CLASSES = ("S", "W", "A", "B", "C", "D")
 KERNELS = ("IS", "CG", "FT")
@@ -21,25 +21,30 @@ class Problem:
     points: int
     iterations: int
     nonzeros: int = 0
+    least_ranks: int = 1
+    most_ranks: int = 2**20
 
     def bytes(self, kernel: str) -> int:
-        """Memory of all ranks together, as NASA's programs take it, without the stack's own."""
-        if kernel == "IS":
-            return self.points * 4 * 3
-        if kernel == "CG":
-            return self.points * (self.nonzeros + 1) * (self.nonzeros + 1) * 20 + self.points * 48
+        """Memory of all ranks together as NASA's programs allocate it, the most of both codes, without the stack's."""
+        if kernel == "IS":  # three arrays of keys, each half as large again as it need be
+            return self.points * 3 * 6
+        if kernel == "CG":  # makea's elements and triples, eight vectors and their indices
+            places = self.points * ((self.nonzeros + 1) ** 2 + self.nonzeros + 2)
+            return places * 28 + self.points * 68
         return self.points * (3 * 16 + 8)
 
 
 PROBLEMS: dict[tuple[str, str], Problem] = {
-    **{("IS", c): Problem(2**k, 10) for c, k in zip(CLASSES, (16, 20, 23, 25, 27, 31), strict=True)},
+    ("IS", "S"): Problem(2**16, 10, most_ranks=128),
+    **{("IS", c): Problem(2**k, 10, most_ranks=1024) for c, k in zip("WABC", (20, 23, 25, 27), strict=True)},
+    ("IS", "D"): Problem(2**31, 10, least_ranks=4, most_ranks=1024),
     ("CG", "S"): Problem(1400, 15, 7),
     ("CG", "W"): Problem(7000, 15, 8),
     ("CG", "A"): Problem(14000, 15, 11),
     ("CG", "B"): Problem(75000, 75, 13),
     ("CG", "C"): Problem(150000, 75, 15),
     ("CG", "D"): Problem(1500000, 100, 21),
-    ("FT", "S"): Problem(64 * 64 * 64, 6),
+    ("FT", "S"): Problem(64 * 64 * 64, 6, most_ranks=512),
     ("FT", "W"): Problem(128 * 128 * 32, 6),
     ("FT", "A"): Problem(256 * 256 * 128, 6),
     ("FT", "B"): Problem(512 * 256 * 256, 20),
@@ -76,7 +81,10 @@ def parse(directory: Path, launch: Launch) -> Parsed:
 
     A run that was not verified, that ran another kernel, class or number of ranks, is Unreadable.
     """
-    report = _read(read_lines(directory / "stdout"))
+    lines = read_lines(directory / "stdout")
+    if not read_fact(directory / "stdout").endswith(b"\n"):
+        raise Unreadable("stdout", len(lines), "a whole last line: the output is cut off")
+    report = _read(lines)
     problem_class, at = report.field("Class")
     name = f"{report.kernel.lower()}.{problem_class}"
     if name != launch.benchmark:

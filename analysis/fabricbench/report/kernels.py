@@ -88,7 +88,7 @@ def _drawing(lanes: Mapping[Lane, Mapping[int, Point]], appearance: Mapping[Lane
         height = 1 - 0.62 / figure.get_figheight()
         axes = figure.add_axes((0.33, 1 - height - 0.02, 0.64, height))
         _dots(axes, entries, appearance)
-        said = "; ".join(f"{lane.name}, {ranks} ranks: {number(p.estimate)} Mop/s" for lane, ranks, p in entries)
+        said = "; ".join(f"{lane.name}, {ranks} rank(s): {number(p.estimate)} Mop/s" for lane, ranks, p in entries)
         return svg.inline(figure, key, clean(f"Mop/s of {title}"), clean(said))
 
 

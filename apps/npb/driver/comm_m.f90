@@ -9,10 +9,10 @@ module comm_m
   use npb_m, only: dp, phase_begin, phase_end
   implicit none
   private
-  public :: comm_rank, comm_split, comm_free, comm_barrier, comm_max, comm_sum, comm_exchange, comm_swap, comm_alltoall
+  public :: comm_rank, comm_split, comm_free, comm_barrier, comm_sum, comm_exchange, comm_swap, comm_alltoall
 
   interface comm_sum
-    module procedure sum_one, sum_many, sum_complex
+    module procedure sum_many, sum_complex
   end interface
 
   integer, parameter :: tag = 1
@@ -49,33 +49,6 @@ contains
     call phase_begin(phase)
     call MPI_Barrier(comm, error)
     call phase_end(phase)
-  end subroutine
-
-  !> The largest over all ranks.
-  real(dp) function comm_max(value, comm, phase) result(largest)
-    real(dp), intent(in) :: value
-    integer, intent(in) :: comm
-    integer(c_int), intent(in) :: phase
-    real(dp) :: send(1), receive(1)
-    integer :: error
-
-    send(1) = value
-    call phase_begin(phase)
-    call MPI_Allreduce(send, receive, 1, MPI_DOUBLE_PRECISION, MPI_MAX, comm, error)
-    call phase_end(phase)
-    largest = receive(1)
-  end function
-
-  !> The sum over all ranks, on all of them.
-  subroutine sum_one(value, comm, phase)
-    real(dp), intent(inout) :: value
-    integer, intent(in) :: comm
-    integer(c_int), intent(in) :: phase
-    real(dp) :: values(1)
-
-    values(1) = value
-    call sum_many(values, 1, comm, phase)
-    value = values(1)
   end subroutine
 
   !> Sums over all ranks, element by element, on all of them.

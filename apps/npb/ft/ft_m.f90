@@ -27,7 +27,7 @@ contains
     integer(c_int), intent(in), value :: p1, p2, iterations, comm, fault
     complex(c_double_complex), intent(out) :: checksums(iterations)
     type(layout_t) :: layout
-    type(transform_t) :: transform
+    type(transform_t), target :: transform
     type(factors_t) :: factors
     type(grid_t), target :: spectrum, first, second
     type(grid_t), pointer :: other

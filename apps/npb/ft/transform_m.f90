@@ -19,7 +19,7 @@ module transform_m
   implicit none
   private
   public :: grid_t, grid_init, layout_t, layout_init, layout_free, transform_t, transform_init, factors_t, forward, &
-            inverse, phase_evolve, phase_exchange_xz, phase_exchange_xy
+            inverse
 
   !> In the order of ft.cpp.
   integer(c_int), parameter :: phase_evolve = 3, phase_exchange_xz = 5, phase_exchange_xy = 6
@@ -101,7 +101,7 @@ contains
   end subroutine
 
   subroutine transform_init(transform, layout)
-    type(transform_t), intent(out) :: transform
+    type(transform_t), intent(out), target :: transform
     type(layout_t), intent(in) :: layout
     integer :: i
 

@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Memory of the own kernels and of NASA's NPB: resident MB of the largest rank, on one lane.
+
+    PYTHONPATH=tests python -m benchmarks.npb_memory DIRECTORY [--classes A] [--ranks 1,2]
+
+DIRECTORY holds NASA's executables, as is.A.x.
+"""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from benchmarks.npb_speed import KERNELS
+from fabricbench.drive.probe import lane_environment
+from fabricbench.drive.system import Lane, choose, lanes
+
+WATCH = """
+import resource, subprocess, sys
+done = subprocess.run(sys.argv[1:], stdout=subprocess.DEVNULL, close_fds=False)
+print("resident_kib", resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss, flush=True)
+sys.exit(done.returncode)
+"""
+
+
+def resident(lane: Lane, ranks: int, program: list[str]) -> float:
+    """MB (2^20 bytes) of the largest rank of a run that verified."""
+    assert lane.installed is not None
+    launcher = [f"{lane.installed.prefix}/bin/mpirun", "-np", str(ranks), sys.executable, "-c", WATCH]
+    environment = lane_environment(lane.installed, lane.variables)
+    done = subprocess.run(
+        [*launcher, *program], env=environment, capture_output=True, text=True, timeout=3600, check=True
+    )
+    return max(int(found) for found in re.findall(r"resident_kib (\d+)", done.stdout)) / 1024
+
+
+def main(
+    directory: Annotated[Path, typer.Argument()],
+    lane: str = "mpich@shm",
+    classes: str = "A",
+    ranks: str = "1,2",
+    system: str = "local",
+) -> None:
+    (chosen,) = choose(lanes(system), [lane])
+    assert chosen.installed is not None
+    print("| kernel, class, ranks | own, MB | NASA's, MB |\n| --- | --- | --- |")
+    for kernel in KERNELS:
+        for problem in classes.split(","):
+            for count in map(int, ranks.split(",")):
+                own = resident(chosen, count, [f"{chosen.installed.apps}/bin/fabricbench-{kernel}", "--class", problem])
+                nasa = resident(chosen, count, [str((directory / f"{kernel}.{problem}.x").resolve())])
+                print(f"| {kernel.upper()}.{problem}, {count} | {own:.0f} | {nasa:.0f} |", flush=True)
+
+
+if __name__ == "__main__":
+    typer.run(main)
