@@ -7,9 +7,9 @@
 #include <string>
 #include <string_view>
 
+#include "common/world.hpp"
 #include "micro/buffer.hpp"
 #include "micro/pattern.hpp"
-#include "common/world.hpp"
 
 namespace fabricbench::micro {
 

@@ -6,14 +6,14 @@
 #include <string>
 #include <string_view>
 
-#include "micro/benchmark.hpp"
 #include "common/environment.hpp"
+#include "common/usage_error.hpp"
+#include "micro/benchmark.hpp"
 #include "micro/fault.hpp"
 #include "micro/msg_sizes.hpp"
 #include "micro/options.hpp"
 #include "micro/report.hpp"
 #include "micro/runner.hpp"
-#include "common/usage_error.hpp"
 #include "timing/clock.hpp"
 #include "timing/loop.hpp"
 
@@ -142,7 +142,7 @@ int main(int argc, char** argv) {
     return exit_bad_input;
   } catch (const std::exception& error) {
     complain(program, "rank " + std::to_string(world.rank) + ": " + error.what() +
-             "; all ranks are aborted");
+                          "; all ranks are aborted");
     MPI_Abort(world.comm, exit_wrong);
   }
   return exit_wrong;

@@ -6,8 +6,8 @@
 #include <cmath>
 #include <optional>
 
-#include "micro/msg_sizes.hpp"
 #include "common/usage_error.hpp"
+#include "micro/msg_sizes.hpp"
 
 namespace fabricbench::micro {
 namespace {

@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <array>
 
-#include "micro/benchmark.hpp"
 #include "common/usage_error.hpp"
+#include "micro/benchmark.hpp"
 
 namespace fabricbench::micro {
 namespace {

@@ -2,8 +2,8 @@
 #include <vector>
 
 #include "check.hpp"
-#include "micro/fault.hpp"
 #include "common/usage_error.hpp"
+#include "micro/fault.hpp"
 
 using namespace fabricbench::micro;
 
@@ -17,7 +17,8 @@ void test_parse() {
   const Fault slow = parse_fault("slow:2.5");
   CHECK(slow.kind == Fault::Kind::slow && slow.slow_us > 2.4 && slow.slow_us < 2.6);
   for (const char* text : {"Flip", "slow", "slow:", "slow:0", "slow:-1", "slow:nan", "slow:3us"}) {
-    CHECK(check::throws<fabricbench::UsageError>([&] { static_cast<void>(parse_fault(text)); }, "is none of"));
+    CHECK(check::throws<fabricbench::UsageError>([&] { static_cast<void>(parse_fault(text)); },
+                                                 "is none of"));
   }
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "check.hpp"
-#include "micro/msg_sizes.hpp"
 #include "common/usage_error.hpp"
+#include "micro/msg_sizes.hpp"
 
 using namespace fabricbench::micro;
 
@@ -34,8 +34,9 @@ void test_refused() {
   for (const char* text : {"2147483648", "2G", "2048M", "99999999999999999999"}) {
     CHECK(refuses(text, "is too large"));
   }
-  CHECK(check::throws<fabricbench::UsageError>([] { static_cast<void>(parse_size("--max-size", "2K", 2047)); },
-                                  "--max-size: \"2K\" is too large; the limit here is 2047 bytes"));
+  CHECK(check::throws<fabricbench::UsageError>(
+      [] { static_cast<void>(parse_size("--max-size", "2K", 2047)); },
+      "--max-size: \"2K\" is too large; the limit here is 2047 bytes"));
 }
 
 void test_lists() {

@@ -2,8 +2,8 @@
 #include <vector>
 
 #include "check.hpp"
-#include "micro/options.hpp"
 #include "common/usage_error.hpp"
+#include "micro/options.hpp"
 
 using namespace fabricbench::micro;
 
