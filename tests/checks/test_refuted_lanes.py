@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Lanes that do not do what their label says, on real stacks: exactly the launches concerned are refuted."""
 
-import json
 import os
 import shutil
 import subprocess
@@ -56,9 +55,13 @@ def replace(file: Path, old: str, new: str) -> None:
 
 
 def reframe(environment: dict[str, str], *arguments: str) -> subprocess.CompletedProcess[str]:
-    """``reframe`` as users of the sourced environment type it, on the two stacks."""
+    """``reframe`` as users of the sourced environment type it, on the two stacks.
+
+    The quick tier has no launch of one rank, which sends nothing that could be refuted.
+    """
     checks = str(REPOSITORY / "reframe_checks")
-    command = [sys.executable, "-m", "fabricbench.drive.reframe", "-c", checks, "-p", "impi|mpich", *SHORT, *arguments]
+    command = [sys.executable, "-m", "fabricbench.drive.reframe", "-c", checks, "-p", "impi|mpich", "-t", "quick"]
+    command += [*SHORT, *arguments]
     return subprocess.run(command, env=environment, cwd=REPOSITORY, capture_output=True, text=True, check=False)
 
 
@@ -101,6 +104,5 @@ def test_the_lane_as_it_should_be_is_attested(environment: dict[str, str], tmp_p
     assert done.returncode == 0, done.stdout
     records = read_campaign(tmp_path / "campaign").records
     assert {record.state for record in records} == {"ok"}
-    evidence = [r.attestation.traffic for r in records if r.attestation and r.attestation.traffic]
-    assert len(evidence) == len(records)
-    assert all(json.loads(traffic.model_dump_json())["reports"] == 2 for traffic in evidence)
+    reports = [r.attestation.traffic.reports for r in records if r.attestation and r.attestation.traffic]
+    assert reports == [r.launch.ranks for r in records if r.launch]
