@@ -28,12 +28,16 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class KernelView:
-    """One kernel of one class: a drawing and a row of cells per lane."""
+    """One kernel of one class: a drawing and a row of cells per lane. ``scaled``: on more than one number of ranks."""
 
     anchor: str
     title: str
     svg: Markup
     rows: tuple[tuple[str, tuple[Cell, ...]], ...]
+
+    @property
+    def scaled(self) -> bool:
+        return len({cell.ranks for _, cells in self.rows for cell in cells}) > 1
 
 
 def kernels(found: Sequence[Panel], appearance: Mapping[Lane, Look]) -> list[KernelView]:
