@@ -7,8 +7,10 @@ from pathlib import Path
 
 import reframe as rfm
 from reframe.core.builtins import parameter, run_after, variable
+from reframe.core.exceptions import ReframeError
 from reframe.core.runtime import runtime
 
+from fabricbench.core.errors import BadInput
 from fabricbench.core.launch import Expected
 from fabricbench.parsers.npb import CLASSES, KERNELS, PROBLEMS
 
@@ -18,6 +20,8 @@ LIMIT_SECONDS = dict(zip(CLASSES, (60.0, 60.0, 120.0, 600.0, 3600.0, 28800.0), s
 SHARE_OF_MEMORY = 0.8
 NASA = "FABRICBENCH_NPB"
 """Names a directory that holds ``<stack>/<kernel>.<CLASS>.x``, NASA's programs built on each stack."""
+RANKS = "FABRICBENCH_NPB_RANKS"
+"""Numbers of ranks in place of 1 to the node's cores, beyond them too: such launches verify, and time nothing."""
 
 
 def processors(partition: object) -> int:
@@ -27,7 +31,12 @@ def processors(partition: object) -> int:
 
 
 def rank_counts() -> list[int]:
-    """Strong scaling: powers of two from 1 to the cores of the largest partition's node."""
+    """Strong scaling: powers of two from 1 to the cores of the largest partition's node, unless asked for."""
+    if asked := os.environ.get(RANKS):
+        counts = sorted({int(word) if word.isdecimal() else 0 for word in asked.split(",")})
+        if any(count.bit_count() != 1 for count in counts):
+            raise ReframeError(BadInput(f"'{asked}'", where=RANKS, expected="powers of two, as in 1,2,4"))
+        return counts
     most = max(processors(partition) for partition in runtime().system.partitions)
     return [2**k for k in range(most.bit_length())]
 
@@ -40,6 +49,15 @@ class NasKernel(Benchmark):
     np = parameter(rank_counts(), loggable=True)
     problem_class = variable(str, value="A", loggable=True)
 
+    @property
+    def crowded(self) -> bool:
+        return bool(self.ranks > processors(self.current_partition))
+
+    def enter_lane(self) -> None:
+        if self.crowded:
+            self.mode = "checked"
+        super().enter_lane()
+
     @run_after("init")
     def choose(self) -> None:
         self.benchmark = f"{self.kernel.lower()}.{self.problem_class}"
@@ -51,9 +69,9 @@ class NasKernel(Benchmark):
     def benchmark_gap(self) -> tuple[str, str] | None:
         if self.problem_class not in CLASSES:
             return f"NPB has no class '{self.problem_class}'", f"choose one of {', '.join(CLASSES)}"
-        cores = processors(self.current_partition)
-        if self.ranks > cores:
-            return f"{self.ranks} ranks on a node of {cores} cores", "choose fewer ranks"
+        if self.crowded and not os.environ.get(RANKS):
+            cores = processors(self.current_partition)
+            return f"{self.ranks} ranks on a node of {cores} cores", f"choose fewer ranks, or name them in {RANKS}"
         problem = PROBLEMS[self.kernel, self.problem_class]
         if not problem.least_ranks <= self.ranks <= problem.most_ranks:
             return (

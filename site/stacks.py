@@ -27,6 +27,7 @@ STACKS = {
                     "I_MPI_COLL_INTRANODE": "pt2pt",
                 },
             },
+            crowded={"I_MPI_WAIT_MODE": "1"},
             runs_imb=True,
             links={"include/gfortran": "mpi/gfortran"},  # where its mpif90 looks for modules
         ),
@@ -69,6 +70,13 @@ STACKS = {
                     "OMPI_MCA_btl": "tcp,self",
                     "OMPI_MCA_btl_tcp_if_include": "lo",
                 },
+            },
+            crowded={
+                "OMPI_MCA_mpi_yield_when_idle": "1",
+                "OMPI_MCA_rmaps_base_oversubscribe": "1",
+                "OMPI_MCA_hwloc_base_binding_policy": "none",
+                "PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe",
+                "PRTE_MCA_hwloc_default_binding_policy": "none",
             },
         ),
     )

@@ -27,6 +27,9 @@ def _own(launcher: JobLauncher, installed: Installed) -> JobLauncher:
 class LaneMixin(rfm.RegressionTestPlugin):
     """Sets a test case up on its lane. Needs partitions and environments as fabricbench.core.site makes them."""
 
+    crowded = False
+    """More ranks than cores: the stack is told to yield."""
+
     @property
     def fabric_facts(self) -> dict[str, Any]:
         """What the site says of the fabric."""
@@ -56,6 +59,7 @@ class LaneMixin(rfm.RegressionTestPlugin):
         """The variables of the lane: the stack's for the transport, then the site's, which win."""
         return {
             **self.stack_facts["variables"][self.fabric_facts["transport"]],
+            **(self.stack_facts["crowded"] if self.crowded else {}),
             **self.fabric_facts["site_variables"],
         }
 

@@ -70,6 +70,14 @@ def test_tiers_choose_the_ranks(site: FakeSite) -> None:
     assert listed("standard") == listed("acceptance") == 3 * len(os.sched_getaffinity(0)).bit_length()
 
 
+@pytest.mark.parametrize("asked", ["3", "two", "2,", "0"])
+def test_ranks_that_the_kernels_refuse(site: FakeSite, asked: str) -> None:
+    done = site.reframe("-c", "reframe_checks", "-n", "^NPB", "-r", FABRICBENCH_NPB_RANKS=asked)
+    assert done.returncode == 2
+    assert f"FABRICBENCH_NPB_RANKS: '{asked}'; expected powers of two, as in 1,2,4" in done.stderr
+    assert "Traceback" not in done.stdout + done.stderr
+
+
 @pytest.mark.parametrize(
     ("stack", "fabrics"),
     [
@@ -90,13 +98,17 @@ def test_kernels_verify_and_are_attested(tmp_path: Path, stack: str, fabrics: tu
         system = {"RFM_CONFIG_FILES": str(settings), "RFM_SYSTEM": f"local:{fabric}"}
         done = subprocess.run(
             [*REFRAME, "-p", f"^{stack}$", "-S", "NPB.problem_class=S", "-S", "limit_seconds=300"],
-            env={**kept, **system, "FABRICBENCH_CAMPAIGN": str(tmp_path / fabric)},
+            env={**kept, **system, "FABRICBENCH_CAMPAIGN": str(tmp_path / fabric), "FABRICBENCH_NPB_RANKS": "1,2,4"},
             cwd=REPOSITORY,
             capture_output=True,
             text=True,
             timeout=900,
             check=False,
         )
+        assert done.returncode == 0, done.stdout[-3000:]
         records = [r for r in read_campaign(tmp_path / fabric).records if r.launch and r.launch.tool == "npb"]
         assert {r.launch.benchmark for r in records if r.launch} == {f"{kernel}.S" for kernel in kernels}
-        assert {r.state for r in records} == {"ok"}, done.stdout[-3000:]
+        assert {r.state for r in records} == {"ok"}
+        cores = len(os.sched_getaffinity(0))
+        modes = {(r.launch.ranks, r.launch.mode) for r in records if r.launch}
+        assert modes == {(ranks, "timed" if ranks <= cores else "checked") for ranks in (1, 2, 4)}

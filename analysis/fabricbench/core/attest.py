@@ -100,19 +100,22 @@ def _shm(launch: Launch, traffic: Traffic, payload: Payload) -> Finding:
         return "unknown", f"only {traffic.reports} of {launch.ranks} ranks left a witness report"
     if traffic.devices:
         return "unknown", f"network devices were open: {', '.join(traffic.devices)}"
-    if other := _uncounted(launch.wireup, traffic):
+    if other := _uncounted(launch.wireup, traffic, launch.ranks):
         return "unknown", other
     return "attested", f"by exclusion: {seen}, no more than wire-up, and no network device was open"
 
 
-def _uncounted(wireup: WireUp, traffic: Traffic) -> str:
-    """Sockets beyond those of wire-up whose bytes nobody counts; empty where there are none."""
+def _uncounted(wireup: WireUp, traffic: Traffic, ranks: int) -> str:
+    """Sockets beyond those of wire-up, rank for rank, whose bytes nobody counts; empty where there are none."""
     for kind, seen, known in (
         ("UDP", traffic.udp_sockets, wireup.udp_sockets),
         ("Unix", traffic.unix_sockets, wireup.unix_sockets),
     ):
-        if known is not None and seen > known:
-            return f"{seen} {kind} sockets were open, {known} of them by wire-up, and what they carry is not counted"
+        if known is not None and seen * wireup.ranks > known * max(ranks, wireup.ranks):
+            return (
+                f"{seen} {kind} sockets were open on {ranks} ranks, wire-up opens {known} on {wireup.ranks}, "
+                "and what they carry is not counted"
+            )
     return ""
 
 

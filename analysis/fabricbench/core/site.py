@@ -126,6 +126,7 @@ def stack(name: str, *, site: Path, system: str) -> dict[str, Any]:
             "launcher": declared.launcher,
             "installed": installed.model_dump(mode="json") if installed else None,
             "variables": {t: installed.variables(declared, t) for t in declared.transports} if installed else {},
+            "crowded": dict(declared.crowded),
             "missing": "" if installed else _missing(declared),
             "cure": "" if installed else f"run: fabricbench setup {name}",
         },

@@ -30,7 +30,8 @@ class Stack:
     """One MPI implementation.
 
     ``pypi``: requirements that hold it; ``environment``: variables on every fabric; ``transports``: variables for
-    each transport; ``{prefix}`` in a value is the stack's own prefix. ``launcher`` is a ReFrame launcher's name.
+    each transport; ``{prefix}`` in a value is the stack's own prefix. ``crowded``: variables that make ranks which
+    wait yield, for launches of more ranks than cores. ``launcher`` is a ReFrame launcher's name.
     ``runs_imb``: the public IMB-MPI1 binary runs on it (MPICH's common ABI). ``links``: symbolic links within the
     prefix, from name to target, that its wheels lack.
     """
@@ -41,6 +42,7 @@ class Stack:
     launcher: str = "mpirun"
     environment: Mapping[str, str] = field(default_factory=dict)
     transports: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    crowded: Mapping[str, str] = field(default_factory=dict)
     runs_imb: bool = False
     links: Mapping[str, str] = field(default_factory=dict)
 
