@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// CG: smallest eigenvalue of a sparse matrix with random places (RNR-94-007, section 2.4). The
+// CG: smallest eigenvalue of a sparse matrix with random places (RNR-94-007, kernel CG). The
 // iteration is in Fortran, cg_m.f90.
 #include <mpi.h>
 

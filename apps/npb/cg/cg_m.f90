@@ -1,6 +1,6 @@
 ! SPDX-License-Identifier: Apache-2.0
 !> NAS CG: the inverse power method, whose linear systems take 25 steps of conjugate gradients each (Bailey et al., The
-!> NAS Parallel Benchmarks, RNR-94-007, section 2.4).
+!> NAS Parallel Benchmarks, RNR-94-007, kernel CG).
 module cg_m
   use, intrinsic :: iso_c_binding, only: c_double, c_int
   use cg_grid_m, only: grid_t, make_grid, phase_norm, phase_rows, phase_solve, phase_total, sum_rows, sum_scalars

@@ -1,6 +1,6 @@
 ! SPDX-License-Identifier: Apache-2.0
 !> The matrix of NAS CG: the sum over i of size(i) v(i) v(i)^T, where v(i) are sparse random vectors, plus a shift of
-!> the diagonal (Bailey et al., The NAS Parallel Benchmarks, RNR-94-007, section 2.4).
+!> the diagonal (Bailey et al., The NAS Parallel Benchmarks, RNR-94-007, kernel CG).
 module cg_matrix_m
   use, intrinsic :: iso_c_binding, only: c_int64_t
   use, intrinsic :: iso_fortran_env, only: int32, int64

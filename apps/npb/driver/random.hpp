@@ -3,8 +3,8 @@
 
 #include <cstdint>
 
-/// NASA's generator (Bailey et al., The NAS Parallel Benchmarks, RNR-94-007, section 2.3):
-/// x(k+1) = a x(k) mod 2^46, exact; numbers are x / 2^46, in (0, 1).
+/// NASA's generator (Bailey et al., The NAS Parallel Benchmarks, RNR-94-007): x(k+1) = a x(k) mod
+/// 2^46, exact; numbers are x / 2^46, in (0, 1).
 namespace fabricbench::npb {
 
 inline constexpr std::uint64_t random_mask = (std::uint64_t{1} << 46) - 1;

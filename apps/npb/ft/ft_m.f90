@@ -1,6 +1,6 @@
 ! SPDX-License-Identifier: Apache-2.0
 !> NASA's FT: a diffusion equation solved in Fourier space (Bailey et al., The NAS Parallel Benchmarks, RNR-94-007,
-!> section 2.2.4).
+!> kernel FT).
 module ft_m
   use, intrinsic :: iso_c_binding, only: c_double_complex, c_int, c_int64_t
   use comm_m, only: comm_barrier, comm_sum

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// IS: ranks integer keys (RNR-94-007, section 2.5). Each iteration changes two keys and ranks all
+// IS: ranks integer keys (RNR-94-007, kernel IS). Each iteration changes two keys and ranks all
 // of them anew: keys are ordered by bucket, every rank gets a range of buckets that holds about as
 // many keys as any other's, and counts how often each key occurs in its range.
 #include <mpi.h>

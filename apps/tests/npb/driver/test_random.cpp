@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::uint64_t a = random_multiplier;
 
-/// a x mod 2^46 from halves of 23 bits, as NASA's code has it (RNR-94-007, section 2.3): no product
+/// a x mod 2^46 from halves of 23 bits, as NASA's code has it (RNR-94-007): no product
 /// here leaves 47 bits.
 std::uint64_t product_by_halves(std::uint64_t x, std::uint64_t y) {
   constexpr std::uint64_t half = (std::uint64_t{1} << 23) - 1;

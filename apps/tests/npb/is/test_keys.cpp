@@ -17,7 +17,7 @@ using namespace fabricbench::npb::is;
 
 namespace {
 
-/// floor(max_key / 4 * (r1 + r2 + r3 + r4)), in floating point as RNR-94-007, section 2.5.3, says.
+/// floor(max_key / 4 * (r1 + r2 + r3 + r4)), in floating point as RNR-94-007, kernel IS, says.
 std::vector<Key> keys_by_definition(std::size_t count, int max_key_log2) {
   std::uint64_t state = random_seed;
   std::vector<Key> keys(count);
