@@ -85,10 +85,12 @@ def _toolchain(log: Path, say: Say) -> None:
 
 
 def _for_tests(log: Path, say: Say) -> None:
-    """A browser that opens the report. Without it that test skips and says so."""
-    if shutil.which("chromium") is None and is_root_on_debian():
-        say("installing Debian's chromium for the tests")
-        apt_install(["chromium"], log)
+    """A browser that opens the report, a simulator of networks. Without them their tests skip and say so."""
+    packages = {"chromium": "chromium", "smpicxx": "libsimgrid-dev"}
+    missing = [package for command, package in packages.items() if shutil.which(command) is None]
+    if missing and is_root_on_debian():
+        say(f"installing Debian's {' and '.join(missing)} for the tests")
+        apt_install(missing, log)
 
 
 def _set_up_one(stack: Stack, root: Path, say: Say) -> None:
