@@ -2,11 +2,10 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
-#include <exception>
 #include <string>
 #include <string_view>
 
-#include "common/environment.hpp"
+#include "common/program.hpp"
 #include "common/usage_error.hpp"
 #include "micro/benchmark.hpp"
 #include "micro/fault.hpp"
@@ -99,8 +98,6 @@ void print_header(Report& report, const Request& request, const World& world) {
 }
 
 int run(const Request& request, const World& world) {
-  if (!request.error.empty()) throw UsageError(request.error);
-  check_expected_ranks(world);
   const Benchmark& benchmark = *request.benchmark;
   if (benchmark.rank_error != nullptr) {
     const std::string error = benchmark.rank_error(world.ranks);
@@ -127,23 +124,6 @@ int run(const Request& request, const World& world) {
 int main(int argc, char** argv) {
   if (argc > 1 && answer_without_mpi(argv[1])) return exit_verified;
   const Request request = parse_request(argc, argv);
-  // Under a launcher the first process that ends with an error may take the others along before
-  // they print, so there all ranks start MPI, rank 0 prints, and they end together.
-  if (!request.error.empty() && !started_by_launcher()) {
-    complain(program, request.error);
-    return exit_bad_input;
-  }
-  const Environment environment(argc, argv);
-  const World world = mpi_world();
-  try {
-    return run(request, world);
-  } catch (const UsageError& error) {
-    if (world.rank == 0) complain(program, error.what());
-    return exit_bad_input;
-  } catch (const std::exception& error) {
-    complain(program, "rank " + std::to_string(world.rank) + ": " + error.what() +
-                          "; all ranks are aborted");
-    MPI_Abort(world.comm, exit_wrong);
-  }
-  return exit_wrong;
+  return run_program(program, argc, argv, request.error,
+                     [&](const World& world) { return run(request, world); });
 }

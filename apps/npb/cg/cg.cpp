@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "npb/driver/kernel.hpp"
-#include "npb/driver/phases.hpp"
+#include "npb/driver/ranks.hpp"
 #include "npb/driver/reference.hpp"
 
 extern "C" void npb_cg_run(int n, int nonzeros, int iterations, double shift, int ranks,
@@ -98,11 +98,8 @@ std::int64_t most_ranks(char problem_class) {
 }
 
 std::string refusal(const Problem& problem) {
-  const std::int64_t most = most_ranks(problem.problem_class);
-  if (std::has_single_bit(static_cast<unsigned>(problem.ranks)) && problem.ranks <= most) return {};
-  return std::string("CG class ") + problem.problem_class + " on " + std::to_string(problem.ranks) +
-         " ranks; expected a power of two from 1 to " + std::to_string(most) +
-         "; start it on so many ranks";
+  return refuse_ranks(std::string("CG class ") + problem.problem_class, problem.ranks, 1,
+                      most_ranks(problem.problem_class));
 }
 
 std::int64_t bytes_per_rank(const Problem& problem) {
@@ -154,10 +151,6 @@ Outcome run(const Problem& problem, MPI_Comm comm) {
   npb_cg_run(parameters.n, parameters.nonzeros, parameters.iterations, parameters.shift,
              problem.ranks, MPI_Comm_c2f(comm), problem.fault, residuals.data(), zetas.data());
 
-  const double seconds = phase_seconds(0);
-  double most_seconds = 0.0;
-  MPI_Reduce(&seconds, &most_seconds, 1, MPI_DOUBLE, MPI_MAX, 0, comm);
-
   // NASA counts 25 products of the matrix and their vector operations, and the norms.
   const double products = parameters.nonzeros * (parameters.nonzeros + 1.0);
   const double operations =
@@ -165,8 +158,7 @@ Outcome run(const Problem& problem, MPI_Comm comm) {
   const double expected = reference("CG", problem.problem_class, "zeta");
   const double error = std::abs(zetas.back() - expected) / expected;
   const bool verified = error <= tolerance;
-  return {.seconds = most_seconds,
-          .operations = operations,
+  return {.operations = operations,
           .verified = verified,
           .text = report(residuals, zetas, verified, expected, error)};
 }

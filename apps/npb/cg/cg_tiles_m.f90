@@ -4,8 +4,8 @@
 !> no sum runs across a vector register and hardly a place is empty (Kreutzer et al., A unified sparse matrix data
 !> format, SIAM J. Sci. Comput. 36 (2014) C401: SELL-C-sigma).
 module cg_tiles_m
-  use, intrinsic :: iso_c_binding, only: c_intptr_t, c_loc
   use, intrinsic :: iso_fortran_env, only: int16, int64, int8
+  use aligned_m, only: aligned_shift, slack
   use cg_matrix_m, only: rows_t
   use npb_m, only: dp
   implicit none
@@ -18,7 +18,6 @@ module cg_tiles_m
   integer, parameter :: cached_columns = 2048  !< in a block, 16 KiB of the vector
   integer, parameter :: least_in_block = 9     !< elements of a row in a block, on average, else blocks are wider
   integer, parameter :: most_columns = 32768   !< int16 counts them from 0
-  integer, parameter :: line_bytes = 64, real_bytes = 8
 
   type :: tiles_t
     integer :: rows, columns, blocks, windows, block_columns
@@ -39,7 +38,7 @@ contains
     type(tiles_t), intent(out), target :: tiles
     integer, allocatable :: count(:, :)
     integer :: order(window_rows)
-    integer(int64) :: groups, steps, elements, address
+    integer(int64) :: groups, steps, elements
     integer(int64), allocatable :: first_step(:, :)
     integer :: block, window, group_steps, group
 
@@ -75,9 +74,8 @@ contains
     tiles%first_group(:, tiles%blocks + 1) = groups
 
     allocate (tiles%steps(groups), tiles%row(lanes, groups), tiles%column(lanes, steps))
-    allocate (tiles%storage(lanes*steps + line_bytes/real_bytes))
-    address = int(transfer(c_loc(tiles%storage), 0_c_intptr_t), int64)
-    tiles%aligned = 1 + int(modulo(-address, int(line_bytes, int64)))/real_bytes
+    allocate (tiles%storage(lanes*steps + slack))
+    tiles%aligned = 1 + aligned_shift(tiles%storage)
     do window = 1, tiles%windows
       call count_elements(part, window, tiles%block_columns, count)
       call fill_window(tiles, part, window, count, first_step(window, :), tiles%storage(tiles%aligned))

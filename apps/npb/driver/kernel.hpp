@@ -27,7 +27,6 @@ struct Phase {
 
 /// What came of a run. Only rank 0's counts.
 struct Outcome {
-  double seconds;     ///< NASA's timed region; the largest over ranks
   double operations;  ///< NASA's operation count of the whole timed region
   bool verified;
   std::string text;  ///< what the kernel reports beside the common form: norms, checksums
@@ -38,7 +37,7 @@ struct Kernel {
   std::string_view name;                      ///< IS, CG, FT
   std::string_view operation;                 ///< as in the report: "keys ranked", "floating point"
   std::span<const std::string_view> layouts;  ///< values of --layout
-  std::span<const Phase> phases;              ///< the first is the timed region as a whole
+  std::span<const Phase> phases;              ///< the first is NASA's timed region as a whole
 
   /// Points of the problem; the second and third are 0 where it is no grid.
   std::array<std::int64_t, 3> (*size)(char problem_class);

@@ -3,10 +3,9 @@
 #include <cctype>
 #include <cstdio>
 #include <cstdlib>
-#include <exception>
 #include <string>
 
-#include "common/environment.hpp"
+#include "common/program.hpp"
 #include "common/usage_error.hpp"
 #include "common/world.hpp"
 #include "npb/driver/kernel.hpp"
@@ -51,8 +50,6 @@ bool print(const std::string& text) {
 }
 
 int run(const Request& request, const World& world) {
-  if (!request.error.empty()) throw UsageError(request.error);
-  check_expected_ranks(world);
   const Problem problem{.problem_class = request.options.problem_class,
                         .ranks = world.ranks,
                         .layout = request.options.layout,
@@ -63,13 +60,15 @@ int run(const Request& request, const World& world) {
 
   if (request.options.timers) enable_phases();
   bool written = world.rank != 0 || print(header(kernel(), problem));
-  Outcome outcome = kernel().run(problem, world.comm);
+  const Outcome outcome = kernel().run(problem, world.comm);
+  const double seconds = timed_seconds(world.comm);
   const std::string phases =
       request.options.timers ? phases_report(kernel().phases, world.comm) : "";
   int verified = outcome.verified;
   MPI_Bcast(&verified, 1, MPI_INT, 0, world.comm);
   if (world.rank == 0) {
-    written = print(outcome.text + results(kernel(), problem, outcome) + phases) && written;
+    written =
+        print(outcome.text + results(kernel(), problem, outcome, seconds) + phases) && written;
     if (!written)
       complain(program(), "stdout: the output could not be written in full; is the disk full?");
   }
@@ -85,23 +84,6 @@ int main(int argc, char** argv) {
                : exit_wrong;
   }
   const Request request = parse_request(argc, argv);
-  // Under a launcher the first process that ends with an error may take the others along before
-  // they print, so there all ranks start MPI, rank 0 prints, and they end together.
-  if (!request.error.empty() && !started_by_launcher()) {
-    complain(program(), request.error);
-    return exit_bad_input;
-  }
-  const Environment environment(argc, argv);
-  const World world = mpi_world();
-  try {
-    return run(request, world);
-  } catch (const UsageError& error) {
-    if (world.rank == 0) complain(program(), error.what());
-    return exit_bad_input;
-  } catch (const std::exception& error) {
-    complain(program(), "rank " + std::to_string(world.rank) + ": " + error.what() +
-                            "; all ranks are aborted");
-    MPI_Abort(world.comm, exit_wrong);
-  }
-  return exit_wrong;
+  return run_program(program(), argc, argv, request.error,
+                     [&](const World& world) { return run(request, world); });
 }

@@ -20,6 +20,11 @@ struct Stopwatch {
 bool all_enabled = false;
 std::array<Stopwatch, most_phases> stopwatches{};
 
+/// Seconds in a phase on this rank.
+double phase_seconds(std::size_t phase) {
+  return static_cast<double>(stopwatches[phase].total_ns) * 1e-9;
+}
+
 }  // namespace
 
 extern "C" void npb_phase_begin(int phase) {
@@ -45,8 +50,11 @@ void enable_phases() {
   all_enabled = true;
 }
 
-double phase_seconds(int phase) {
-  return static_cast<double>(stopwatches[static_cast<std::size_t>(phase)].total_ns) * 1e-9;
+double timed_seconds(MPI_Comm comm) {
+  const double seconds = phase_seconds(0);
+  double most = 0.0;
+  MPI_Reduce(&seconds, &most, 1, MPI_DOUBLE, MPI_MAX, 0, comm);
+  return most;
 }
 
 std::string phases_report(std::span<const Phase> phases, MPI_Comm comm) {
@@ -55,7 +63,7 @@ std::string phases_report(std::span<const Phase> phases, MPI_Comm comm) {
   double communication = 0.0;
   for (std::size_t i = 0; i < phases.size(); ++i) {
     names.emplace_back(phases[i].name);
-    seconds.push_back(phase_seconds(static_cast<int>(i)));
+    seconds.push_back(phase_seconds(i));
     if (phases[i].communication) communication += seconds.back();
   }
   names.insert(names.end(), {"totcomp", "totcomm"});

@@ -21,8 +21,8 @@ namespace fabricbench::npb {
 /// Switches the phases on; until then begin and end cost a branch. The first phase is always timed.
 void enable_phases();
 
-/// Seconds in `phase` on this rank.
-[[nodiscard]] double phase_seconds(int phase);
+/// Seconds in the first phase of the rank that took longest; on rank 0. Collective.
+[[nodiscard]] double timed_seconds(MPI_Comm comm);
 
 /// NPB's table: minimum, maximum and average over ranks of every phase, and of computation and
 /// communication in total; on rank 0, empty elsewhere. Collective.

@@ -13,8 +13,8 @@ inline constexpr const char* npb_version = "3.4";
 /// Name, size, iterations and ranks, as NPB prints before a run.
 [[nodiscard]] std::string header(const Kernel& kernel, const Problem& problem);
 
-/// NPB's closing form. Mop/s only of a run that verified.
+/// NPB's closing form after `seconds` in the timed region. Mop/s only of a run that verified.
 [[nodiscard]] std::string results(const Kernel& kernel, const Problem& problem,
-                                  const Outcome& outcome);
+                                  const Outcome& outcome, double seconds);
 
 }  // namespace fabricbench::npb

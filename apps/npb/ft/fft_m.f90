@@ -7,14 +7,13 @@
 !> Computational Frameworks for the Fast Fourier Transform, 1992, section 1.7), by radix 8 and 4. Its first pass reads
 !> the grid and its last writes it, so that lines are gathered from and scattered to any place without a copy.
 module fft_m
-  use, intrinsic :: iso_c_binding, only: c_intptr_t, c_loc
+  use aligned_m, only: aligned_shift, slack
   use npb_m, only: dp
   implicit none
   private
-  public :: lanes, fft_t, fft_init, fft_begin, fft_finish, aligned_shift
+  public :: lanes, fft_t, fft_init, fft_begin, fft_finish
 
   integer, parameter :: lanes = 8, chunk = 2 * lanes
-  integer, parameter :: cache_line_bytes = 64, real_bytes = 8
   real(dp), parameter :: pi = acos(-1.0_dp), half_root = sqrt(0.5_dp)
 
   !> A pass turns length radix * m into m, for `done` interleaved transforms.
@@ -58,7 +57,7 @@ contains
       fft%passes(i)%twiddle = twiddles(radices(i), left / radices(i))
       left = left / radices(i)
     end do
-    allocate (fft%work(2 * chunk * n + chunk))
+    allocate (fft%work(2 * chunk * n + slack))
     fft%first = aligned_shift(fft%work)
     fft%second = fft%first + chunk * n
   end subroutine
@@ -76,15 +75,6 @@ contains
         w(:, k, p + 1) = [cos(angle), sin(angle)]
       end do
     end do
-  end function
-
-  !> How many elements to skip so that the next starts a cache line.
-  integer function aligned_shift(store) result(shift)
-    real(dp), intent(in), target, contiguous :: store(:)
-    integer(c_intptr_t) :: past
-
-    past = modulo(transfer(c_loc(store(1)), past), int(cache_line_bytes, c_intptr_t))
-    shift = int(modulo(cache_line_bytes - past, int(cache_line_bytes, c_intptr_t))) / real_bytes
   end function
 
   !> First half: reads element j of the eight lines in chunk place(j) of the grid. The inverse (not divided by n) is the

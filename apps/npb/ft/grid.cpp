@@ -2,7 +2,8 @@
 #include "npb/ft/grid.hpp"
 
 #include <algorithm>
-#include <bit>
+
+#include "npb/driver/ranks.hpp"
 
 namespace fabricbench::npb::ft {
 namespace {
@@ -16,10 +17,6 @@ int most_p1(const Points& n) {
 
 int most_p2(const Points& n) {
   return std::min(n[1], n[2]);
-}
-
-bool is_power_of_two(int number) {
-  return number > 0 && std::has_single_bit(static_cast<unsigned>(number));
 }
 
 }  // namespace
@@ -45,15 +42,14 @@ std::string refusal(char problem_class, int ranks, std::string_view layout) {
   const Points n = points(problem_class);
   const bool slabs = layout == "1d";
   const int most = layout == "0d" ? 1 : slabs ? most_p2(n) : most_p1(n) * most_p2(n);
-  if (is_power_of_two(ranks) && ranks <= most) return "";
-  const std::string with = layout == "auto" ? "" : " with --layout " + std::string(layout);
+  std::string what = std::string("FT class ") + problem_class;
+  if (layout != "auto") what += " with --layout " + std::string(layout);
+  const std::string refused = refuse_ranks(what, ranks, 1, most);
+  if (refused.empty()) return "";
   if (most == 1) {
-    return "FT class " + std::string(1, problem_class) + with + " on " + std::to_string(ranks) +
-           " ranks; expected 1; leave --layout out";
+    return what + " on " + std::to_string(ranks) + " ranks; expected 1; leave --layout out";
   }
-  return "FT class " + std::string(1, problem_class) + with + " on " + std::to_string(ranks) +
-         " ranks; expected a power of two from 1 to " + std::to_string(most) +
-         "; start it on so many ranks" + (slabs ? ", or with --layout 2d" : "");
+  return refused + (slabs ? ", or with --layout 2d" : "");
 }
 
 Grid process_grid(char problem_class, int ranks, std::string_view layout) {

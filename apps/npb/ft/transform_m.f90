@@ -13,8 +13,9 @@
 module transform_m
   use, intrinsic :: iso_c_binding, only: c_f_pointer, c_int, c_loc
   use, intrinsic :: iso_fortran_env, only: int64
+  use aligned_m, only: aligned_shift, slack
   use comm_m, only: comm_alltoall, comm_free, comm_rank, comm_split
-  use fft_m, only: aligned_shift, fft_begin, fft_finish, fft_init, fft_t, lanes
+  use fft_m, only: fft_begin, fft_finish, fft_init, fft_t, lanes
   use npb_m, only: dp, phase_begin, phase_end
   implicit none
   private
@@ -67,7 +68,7 @@ contains
     integer, intent(in) :: chunks
     integer :: shift
 
-    allocate (grid%store((chunks + 1_int64) * 2 * lanes))
+    allocate (grid%store(chunks * 2_int64 * lanes + slack))
     shift = aligned_shift(grid%store)
     call c_f_pointer(c_loc(grid%store(1 + shift)), grid%at, [lanes, 2, chunks])
     grid%at(1:, 1:, 0:) => grid%at

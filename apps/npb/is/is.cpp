@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -20,6 +19,7 @@
 
 #include "npb/driver/kernel.hpp"
 #include "npb/driver/phases.hpp"
+#include "npb/driver/ranks.hpp"
 #include "npb/driver/reference.hpp"
 #include "npb/is/keys.hpp"
 #include "npb/is/ranking.hpp"
@@ -298,17 +298,14 @@ Outcome run(const Problem& problem, MPI_Comm comm) {
   for (int iteration = 1; iteration <= iterations; ++iteration) ranking.rank(iteration);
   npb_phase_end(total);
 
-  double seconds = phase_seconds(total);
   int passed = ranking.passed();
-  MPI_Allreduce(MPI_IN_PLACE, &seconds, 1, MPI_DOUBLE, MPI_MAX, comm);
   MPI_Allreduce(MPI_IN_PLACE, &passed, 1, MPI_INT, MPI_SUM, comm);
   const bool sorted = ranking.sorts();
 
   const int tests = iterations * static_cast<int>(test_keys);
   const auto keys =
       static_cast<double>(std::int64_t{1} << size_of_class(problem.problem_class).keys_log2);
-  return {.seconds = seconds,
-          .operations = iterations * keys,
+  return {.operations = iterations * keys,
           .verified = passed == tests && sorted,
           .text = " Test keys ranked right: " + std::to_string(passed) + " of " +
                   std::to_string(tests) + "\n Keys sorted: " + (sorted ? "yes" : "no") + "\n"};
@@ -316,15 +313,8 @@ Outcome run(const Problem& problem, MPI_Comm comm) {
 
 std::string refusal(const Problem& problem) {
   const Size size = size_of_class(problem.problem_class);
-  const auto ranks = static_cast<unsigned>(problem.ranks);
-  if (std::has_single_bit(ranks) && problem.ranks >= size.least_ranks &&
-      problem.ranks <= size.most_ranks) {
-    return {};
-  }
-  return "IS class " + std::string(1, problem.problem_class) + " on " +
-         std::to_string(problem.ranks) + (ranks == 1 ? " rank" : " ranks") +
-         "; expected a power of two from " + std::to_string(size.least_ranks) + " to " +
-         std::to_string(size.most_ranks) + "; start it on so many ranks";
+  return refuse_ranks(std::string("IS class ") + problem.problem_class, problem.ranks,
+                      size.least_ranks, size.most_ranks);
 }
 
 constexpr Kernel integer_sort{

@@ -3,15 +3,15 @@
 !> Fortran 2003 interface: eight lines in split format, gathered into one buffer and scattered from another.
 module fft_m
   use, intrinsic :: iso_c_binding
+  use aligned_m, only: aligned_shift, slack
   use npb_m, only: dp
   implicit none
   private
-  public :: lanes, fft_t, fft_init, fft_begin, fft_finish, aligned_shift
+  public :: lanes, fft_t, fft_init, fft_begin, fft_finish
 
   include "fftw3.f03"
 
   integer, parameter :: lanes = 8, chunk = 2 * lanes
-  integer, parameter :: cache_line_bytes = 64, real_bytes = 8
 
   type :: fft_t
     integer :: n = 0
@@ -31,7 +31,7 @@ contains
     type(fftw_iodim) :: line(1), neighbours(1)
 
     fft%n = n
-    allocate (fft%work(2 * chunk * n + chunk))
+    allocate (fft%work(2 * chunk * n + slack))
     fft%first = aligned_shift(fft%work)
     fft%second = fft%first + chunk * n
     line(1) = fftw_iodim(int(n, c_int), int(chunk, c_int), int(chunk, c_int))
@@ -48,15 +48,6 @@ contains
     if (c_associated(fft%plan)) call fftw_destroy_plan(fft%plan)
     fft%plan = c_null_ptr
   end subroutine
-
-  !> How many elements to skip so that the next starts a cache line.
-  integer function aligned_shift(store) result(shift)
-    real(dp), intent(in), target, contiguous :: store(:)
-    integer(c_intptr_t) :: past
-
-    past = modulo(transfer(c_loc(store(1)), past), int(cache_line_bytes, c_intptr_t))
-    shift = int(modulo(cache_line_bytes - past, int(cache_line_bytes, c_intptr_t))) / real_bytes
-  end function
 
   subroutine fft_begin(fft, grid, place, inverse)
     type(fft_t), intent(inout) :: fft

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace fabricbench::npb {
+
+/// Why `what` (as in "CG class S") cannot run on `ranks`, or nothing: NASA allows powers of two,
+/// from `least` to `most`.
+[[nodiscard]] std::string refuse_ranks(const std::string& what, int ranks, std::int64_t least,
+                                       std::int64_t most);
+
+}  // namespace fabricbench::npb
