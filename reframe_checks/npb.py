@@ -41,12 +41,15 @@ def rank_counts() -> list[int]:
     return [2**k for k in range(most.bit_length())]
 
 
+RANK_COUNTS = rank_counts()
+
+
 class NasKernel(Benchmark):
     """One kernel of one class on so many ranks. NPB's rules allow powers of two."""
 
     tool = "npb"
     kernel = parameter(KERNELS, loggable=True)
-    np = parameter(rank_counts(), loggable=True)
+    np = parameter(RANK_COUNTS, loggable=True)
     problem_class = variable(str, value="A", loggable=True)
 
     @property
@@ -62,7 +65,7 @@ class NasKernel(Benchmark):
     def choose(self) -> None:
         self.benchmark = f"{self.kernel.lower()}.{self.problem_class}"
         self.ranks = self.np
-        if self.np < rank_counts()[-1]:
+        if self.np < RANK_COUNTS[-1]:
             self.tags = {"standard", "acceptance"}
         self.limit_seconds = LIMIT_SECONDS.get(self.problem_class, max(LIMIT_SECONDS.values()))
 

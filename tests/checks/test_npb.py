@@ -14,6 +14,7 @@ from fabricbench.core.stacks import read_installed
 from fabricbench.parsers.campaign import read_campaign
 from support import fake_site
 from support.fake_site import REPOSITORY, FakeSite
+from support.processes import clean_environment
 
 REFRAME = (sys.executable, "-m", "fabricbench.drive.reframe", "-c", "reframe_checks", "-n", "^NPB", "-r")
 
@@ -92,13 +93,13 @@ def test_kernels_verify_and_are_attested(tmp_path: Path, stack: str, fabrics: tu
         pytest.skip(f"{stack} is not set up")
     programs = Path(installed.apps, "bin")
     kernels = [kernel for kernel in ("is", "cg", "ft") if (programs / f"fabricbench-{kernel}").exists()]
-    kept = {key: value for key, value in os.environ.items() if not key.startswith(("RFM_", "FABRICBENCH_"))}
     settings = REPOSITORY / "site/local/settings.py"
     for fabric in fabrics:
         system = {"RFM_CONFIG_FILES": str(settings), "RFM_SYSTEM": f"local:{fabric}"}
+        chosen = {"FABRICBENCH_CAMPAIGN": str(tmp_path / fabric), "FABRICBENCH_NPB_RANKS": "1,2,4"}
         done = subprocess.run(
             [*REFRAME, "-p", f"^{stack}$", "-S", "NPB.problem_class=S", "-S", "limit_seconds=300"],
-            env={**kept, **system, "FABRICBENCH_CAMPAIGN": str(tmp_path / fabric), "FABRICBENCH_NPB_RANKS": "1,2,4"},
+            env={**clean_environment(), **system, **chosen},
             cwd=REPOSITORY,
             capture_output=True,
             text=True,

@@ -14,7 +14,7 @@ import pytest
 
 from support import fake_site
 from support.fake_site import REPOSITORY, FakeSite
-from support.processes import marked, wait_until
+from support.processes import clean_environment, marked, wait_until
 
 CHECKS = ("-c", str(REPOSITORY / "reframe_checks"))
 MICRO = (*CHECKS, "-n", "^MicroPingpong")
@@ -182,9 +182,8 @@ def test_looking_leaves_no_campaign(site: FakeSite, arguments: tuple[str, ...]) 
 
 def test_every_check_is_there_on_every_lane() -> None:
     """The local system on its six lanes: none more and none fewer, whatever the cores (quick tier)."""
-    kept = {key: value for key, value in os.environ.items() if not key.startswith(("RFM_", "FABRICBENCH_"))}
     environment = {
-        **kept,
+        **clean_environment(),
         "RFM_CONFIG_FILES": str(REPOSITORY / "site/local/settings.py"),
         "RFM_SYSTEM": "local",
     }

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Lanes that do not do what their label says, on real stacks: exactly the launches concerned are refuted."""
 
-import os
 import shutil
 import subprocess
 import sys
@@ -12,6 +11,7 @@ import pytest
 from fabricbench.drive.reframe import cases
 from fabricbench.parsers.campaign import read_campaign
 from support.fake_site import REPOSITORY
+from support.processes import clean_environment
 
 MPICH_THROUGH_MEMORY = (
     'fabric("tcp", transport="tcp",',
@@ -37,9 +37,8 @@ def environment(tmp_path: Path) -> dict[str, str]:
     shutil.copytree(REPOSITORY / "site", tmp_path / "site")
     replace(tmp_path / "site/local/settings.py", *MPICH_THROUGH_MEMORY)
     replace(tmp_path / "site/stacks.py", *INTEL_COLLECTIVES_AS_THEY_LIKE)
-    kept = {key: value for key, value in os.environ.items() if not key.startswith(("RFM_", "FABRICBENCH_"))}
     return {
-        **kept,
+        **clean_environment(),
         "RFM_CONFIG_FILES": str(tmp_path / "site/local/settings.py"),
         "RFM_SYSTEM": "local:tcp",
         "FABRICBENCH_SITES": str(tmp_path / "site"),

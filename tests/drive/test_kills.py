@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """A campaign that is killed at any moment, in any of its parts, is completed and leaves no process behind."""
 
-import os
 import random
 import signal
 from pathlib import Path
@@ -9,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from support.fake_site import REPOSITORY, FakeSite
-from support.processes import wait_until
+from support.processes import clean_environment, wait_until
 from support.running import (
     BLOCKS,
     CHOICE,
@@ -52,8 +51,7 @@ def test_three_kills_on_a_real_stack(tmp_path: Path) -> None:
     if not (REPOSITORY / "build/stacks/mpich/stack.json").exists():
         pytest.skip("the stack mpich is not set up: run `make setup`")
     campaign = tmp_path / "campaign"
-    kept = {key: value for key, value in os.environ.items() if not key.startswith(("RFM_", "FABRICBENCH_"))}
-    environment = {**kept, "FABRICBENCH_LOCK": str(tmp_path / "lock")}
+    environment = {**clean_environment(), "FABRICBENCH_LOCK": str(tmp_path / "lock")}
     choice = ("--system", "local", "--lane", "mpich@shm", "--check", "MicroPingpong")
     small_and_large = 2
     killed = kill_and_resume(

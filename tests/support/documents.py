@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Code in the documents, found by its text, and a copy of the repository to try it in."""
 
-import os
 import re
 import shlex
 import shutil
@@ -12,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from support.fake_site import REPOSITORY
+from support.processes import clean_environment
 
 _FENCED = re.compile(r"^```\w*\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _INDENTED = re.compile(r"(?<=\n\n)((?: {4,}\S.*\n|\n(?= {4,}\S))+)")
@@ -84,9 +84,8 @@ class Copy:
         return self._call("fabricbench.cli", arguments, "local")
 
     def _call(self, module: str, arguments: tuple[str, ...], system: str) -> subprocess.CompletedProcess[str]:
-        kept = {key: value for key, value in os.environ.items() if not key.startswith(("RFM_", "FABRICBENCH_"))}
         environment = {
-            **kept,
+            **clean_environment(),
             "PYTHONPATH": str(self.root / "analysis"),
             "RFM_CONFIG_FILES": str(self.root / "site/local/settings.py"),
             "RFM_SYSTEM": system,

@@ -16,6 +16,8 @@ from pathlib import Path
 
 import pytest
 
+from support.processes import clean_environment
+
 REPOSITORY = Path(__file__).resolve().parents[2]
 
 MPIRUN = """\
@@ -140,9 +142,8 @@ def make(root: Path) -> FakeSite:
     (root / "site/fake/requirements.yaml").write_text(REQUIREMENTS)
     for name in ("one", "two"):
         _stack(root / "build/stacks" / name, name, real)
-    kept = {key: value for key, value in os.environ.items() if not key.startswith(("RFM_", "FABRICBENCH_"))}
     environment = {
-        **kept,
+        **clean_environment(),
         "RFM_CONFIG_FILES": str(root / "site/fake/settings.py"),
         "RFM_SYSTEM": "fake",
         "FABRICBENCH_SITES": str(root / "site"),

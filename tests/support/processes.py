@@ -7,6 +7,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 
+def clean_environment() -> dict[str, str]:
+    """This process's environment without what chooses a system, a site or a campaign."""
+    return {key: value for key, value in os.environ.items() if not key.startswith(("RFM_", "FABRICBENCH_"))}
+
+
 def marked(mark: str) -> list[int]:
     """Processes that carry ``mark``, ``NAME=value``, in their environment; zombies have none."""
     found = []

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from fabricbench.core.launch import Launch
 from fabricbench.core.record import Payload, Row
-from fabricbench.parsers.output import Parsed, Unreadable, number, read_fact, read_lines, whole
+from fabricbench.parsers.output import Parsed, Unreadable, number, read_text, whole
 
 CLASSES = ("S", "W", "A", "B", "C", "D")
 KERNELS = ("IS", "CG", "FT")
@@ -81,8 +81,9 @@ def parse(directory: Path, launch: Launch) -> Parsed:
 
     A run that was not verified, that ran another kernel, class or number of ranks, is Unreadable.
     """
-    lines = read_lines(directory / "stdout")
-    if not read_fact(directory / "stdout").endswith(b"\n"):
+    text = read_text(directory / "stdout")
+    lines = text.splitlines()
+    if not text.endswith("\n"):
         raise Unreadable("stdout", len(lines), "a whole last line: the output is cut off")
     report = _read(lines)
     problem_class, at = report.field("Class")

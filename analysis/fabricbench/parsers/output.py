@@ -28,7 +28,12 @@ class Unreadable(Exception):
 
 
 def read_lines(path: Path) -> list[str]:
-    """The lines of a text output; Unreadable where it is missing, empty, binary or beyond all measure."""
+    """The lines of a text output; Unreadable as ``read_text`` says."""
+    return read_text(path).splitlines()
+
+
+def read_text(path: Path) -> str:
+    """A text output; Unreadable where it is missing, empty, binary or beyond all measure."""
     try:
         raw = read_fact(path)
     except FileNotFoundError:
@@ -39,7 +44,7 @@ def read_lines(path: Path) -> list[str]:
         raise Unreadable(path.name, None, "the tool's output, the file is empty")
     if b"\0" in raw:
         raise Unreadable(path.name, raw[: raw.index(b"\0")].count(b"\n") + 1, "text, this is binary")
-    return raw.decode("utf-8", errors="replace").splitlines()
+    return raw.decode("utf-8", errors="replace")
 
 
 def read_fact(path: Path) -> bytes:
