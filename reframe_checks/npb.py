@@ -51,6 +51,7 @@ class NasKernel(Benchmark):
     kernel = parameter(KERNELS, loggable=True)
     np = parameter(RANK_COUNTS, loggable=True)
     problem_class = variable(str, value="A", loggable=True)
+    limit_seconds = 0.0  # the class's own, unless given
 
     @property
     def crowded(self) -> bool:
@@ -67,7 +68,7 @@ class NasKernel(Benchmark):
         self.ranks = self.np
         if self.np < RANK_COUNTS[-1]:
             self.tags = {"standard", "acceptance"}
-        self.limit_seconds = LIMIT_SECONDS.get(self.problem_class, max(LIMIT_SECONDS.values()))
+        self.limit_seconds = self.limit_seconds or LIMIT_SECONDS.get(self.problem_class, max(LIMIT_SECONDS.values()))
 
     def benchmark_gap(self) -> tuple[str, str] | None:
         if self.problem_class not in CLASSES:

@@ -110,6 +110,7 @@ def test_kernels_verify_and_are_attested(tmp_path: Path, stack: str, fabrics: tu
         records = [r for r in read_campaign(tmp_path / fabric).records if r.launch and r.launch.tool == "npb"]
         assert {r.launch.benchmark for r in records if r.launch} == {f"{kernel}.S" for kernel in kernels}
         assert {r.state for r in records} == {"ok"}
+        assert {r.launch.limit_seconds for r in records if r.launch} == {300.0}, "what was given with -S"
         cores = len(os.sched_getaffinity(0))
         modes = {(r.launch.ranks, r.launch.mode) for r in records if r.launch}
         assert modes == {(ranks, "timed" if ranks <= cores else "checked") for ranks in (1, 2, 4)}
