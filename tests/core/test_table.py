@@ -8,7 +8,7 @@ import polars as pl
 
 from fabricbench.core.launch import Expected, Launch, canonical_case, lane_name
 from fabricbench.core.metrics import METRICS
-from fabricbench.core.record import Record, Row
+from fabricbench.core.record import Record, Row, RowGap
 from fabricbench.core.table import CELL, LANE, SCHEMA, table, usable
 
 COLUMNS = [
@@ -99,6 +99,23 @@ def test_what_is_missing_is_null_with_its_state() -> None:
 def test_only_what_is_missing_is_null() -> None:
     frame = table([record(rows=ROWS[:1])])
     assert frame.select("msg_size_bytes", "value").rows() == [(None, None), (0, 1.5), (8, None)]
+
+
+def test_an_expected_row_may_name_its_case() -> None:
+    expected = tuple(
+        Expected(benchmark="pingpong", case=case, metric="latency", msg_sizes_bytes=(8,)) for case in ("k=1", "k=2")
+    )
+    frame = table([record(rows=(row("pingpong", "latency", 8, 9.0, case="k=1"),), expected=expected)])
+    assert frame.select("case", "value").rows() == [("k=1", 9.0), ("k=2", None)]
+
+
+def test_what_a_launch_names_as_a_gap_has_no_row() -> None:
+    gap = RowGap(benchmark="pingpong", case="k=1", msg_size_bytes=8, reason="no buffers")
+    expected = tuple(
+        Expected(benchmark="pingpong", case=case, metric="latency", msg_sizes_bytes=(0, 8)) for case in ("k=1", None)
+    )
+    frame = table([record(rows=(), expected=expected).model_copy(update={"gaps": (gap,)})])
+    assert frame.select("case", "msg_size_bytes").rows() == [("", 0), ("k=1", 0)]
 
 
 def test_refuted_values_are_kept_and_not_used() -> None:

@@ -46,9 +46,13 @@ class Facts(BaseModel):
 
 
 class Expected(Facts):
-    """Rows that a launch must yield: one per size, or a single one where ``msg_sizes_bytes`` is None."""
+    """Rows that a launch must yield: one per size, or a single one where ``msg_sizes_bytes`` is None.
+
+    ``case`` is as in the table, ``k=v k=v``; None stands for the launch's own, where a launch has one case only.
+    """
 
     benchmark: str
+    case: str | None = None
     metric: Annotated[str, AfterValidator(_declared)]
     msg_sizes_bytes: tuple[Count, ...] | None = None
 

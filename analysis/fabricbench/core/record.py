@@ -27,6 +27,15 @@ class Row(Derived):
     value: float
 
 
+class RowGap(Derived):
+    """One size of one case that the launch could not measure, as its program says; the others stand."""
+
+    benchmark: str
+    case: str
+    msg_size_bytes: int | None
+    reason: str
+
+
 class Payload(Derived):
     """What the benchmark itself moved between ranks: the least that any algorithm must move."""
 
@@ -81,6 +90,7 @@ class Record(Derived):
     foreign_cpu_share: float | None = None
     attestation: Attestation | None = None
     rows: tuple[Row, ...] = ()
+    gaps: tuple[RowGap, ...] = ()
 
 
 class Campaign(Derived):

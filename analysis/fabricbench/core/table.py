@@ -47,7 +47,8 @@ _ORDER = ["block", "launch", "benchmark", "case", "metric", "msg_size_bytes"]
 def table(records: Iterable[Record]) -> pl.DataFrame:
     """The long table of a campaign, in a fixed order.
 
-    A launch that is not ``ok`` still has its expected rows, with a null value, so that what is missing shows.
+    A launch that is not ``ok`` still has its expected rows, with a null value, so that what is missing shows. What a
+    launch itself names as a gap has none.
     """
     rows = [row for record in records for row in _rows(record)]
     return pl.DataFrame(rows, schema=SCHEMA, orient="row").sort(_ORDER, nulls_last=False)
@@ -62,14 +63,18 @@ def _rows(record: Record) -> Iterator[tuple[Any, ...]]:
     launch = record.launch
     if launch is None or launch.mode == "wireup":
         return
-    seen = set()
+    seen: set[tuple[str, str | None, str, int | None]] = set()
     for row in record.rows:
-        seen.add((row.benchmark, row.metric, row.msg_size_bytes))
+        for case in (row.case, None):
+            seen.add((row.benchmark, case, row.metric, row.msg_size_bytes))
         yield _row(record, launch, row.benchmark, row.case, row.metric, row.msg_size_bytes, row.value)
-    case = canonical_case(launch.case)
+    gaps = {(gap.benchmark, case, gap.msg_size_bytes) for gap in record.gaps for case in (gap.case, None)}
+    own = canonical_case(launch.case)
     for item in launch.expected:
         for size in item.msg_sizes_bytes or (None,):
-            if (item.benchmark, item.metric, size) not in seen:
+            named = (item.benchmark, item.case, size) in gaps
+            if not named and (item.benchmark, item.case, item.metric, size) not in seen:
+                case = own if item.case is None else item.case
                 yield _row(record, launch, item.benchmark, case, item.metric, size, None)
 
 

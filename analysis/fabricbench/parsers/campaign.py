@@ -3,6 +3,7 @@
 
 import json
 import os
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from pydantic import ValidationError
@@ -23,11 +24,12 @@ def read_campaign(path: Path) -> Campaign:
     facts = read_facts(path)
     records = [_record(path, directory) for directory in launch_directories(path)]
     records.sort(key=_order)
+    gaps = {_named(gap): gap for gap in (*_gaps(path), *_row_gaps(records))}
     return Campaign(
         name=path.resolve().name,
         facts=facts,
         records=refute_beyond_physics(tuple(records)),
-        gaps=_gaps(path),
+        gaps=tuple(gaps[key] for key in sorted(gaps)),
     )
 
 
@@ -98,15 +100,34 @@ def _record(path: Path, directory: Path) -> Record:
     return collect(directory, name)
 
 
-def _gaps(path: Path) -> tuple[Gap, ...]:
-    gaps: dict[tuple[str, str, str, str | None], Gap] = {}
-    for file in sorted((path / LAUNCHES).rglob("gap.json")):
+def _gaps(path: Path) -> Iterator[Gap]:
+    """Launches that could not be made."""
+    for file in sorted((path / LAUNCHES).rglob("gap.json"), reverse=True):
         try:
-            gap = Gap.model_validate_json(file.read_bytes())
+            yield Gap.model_validate_json(file.read_bytes())
         except (OSError, ValueError):
             continue
-        gaps.setdefault((gap.lane, gap.tool, gap.benchmark, gap.messages), gap)
-    return tuple(gaps[key] for key in sorted(gaps, key=str))
+
+
+def _row_gaps(records: Iterable[Record]) -> Iterator[Gap]:
+    """Single sizes that launches could not measure."""
+    for record in records:
+        if (launch := record.launch) is None:
+            continue
+        for gap in record.gaps:
+            what = " ".join(part for part in (gap.benchmark, gap.case) if part)
+            at = "" if gap.msg_size_bytes is None else f" at {gap.msg_size_bytes} B"
+            yield Gap(
+                **{name: getattr(launch, name) for name in ("id", "block", "system", "fabric", "stack", "variant")},
+                **{name: getattr(launch, name) for name in ("tool", "messages")},
+                benchmark=what + at,
+                reason=gap.reason,
+            )
+
+
+def _named(gap: Gap) -> tuple[str, str, str, str]:
+    """The same gap in every block."""
+    return (gap.lane, gap.tool, gap.benchmark, gap.messages or "")
 
 
 def _order(record: Record) -> tuple[int, float, str]:

@@ -77,6 +77,7 @@ def _finished(directory: Path, record: Record, launch: Launch, end: End) -> Reco
         "reason": reason,
         "attestation": attestation,
         "rows": parsed.rows,
+        "gaps": parsed.gaps,
     }
     return record.model_copy(update=update)
 
@@ -100,18 +101,21 @@ def _parse(directory: Path, launch: Launch) -> Parsed:
 
 def _complete(launch: Launch, parsed: Parsed) -> None:
     """Every expected row is there, and none twice: a metric that is missing is never just a warning."""
-    seen: set[tuple[str, str, str, int | None]] = set()
+    seen: set[tuple[str, str | None, str, int | None]] = set()
     for row in parsed.rows:
         key = (row.benchmark, row.case, row.metric, row.msg_size_bytes)
         if key in seen:
             raise Unreadable("stdout", None, f"one {_named(row)} only")
         seen.add(key)
-    have = {(benchmark, metric, size) for benchmark, _case, metric, size in seen}
+    gaps = {(gap.benchmark, case, gap.msg_size_bytes) for gap in parsed.gaps for case in (gap.case, None)}
+    seen |= {(benchmark, None, metric, size) for benchmark, _case, metric, size in seen}
     for item in launch.expected:
         for size in item.msg_sizes_bytes or (None,):
-            if (item.benchmark, item.metric, size) not in have:
+            named = (item.benchmark, item.case, size) in gaps
+            if not named and (item.benchmark, item.case, item.metric, size) not in seen:
+                what = f"{item.benchmark}'s {item.metric}{f' of {item.case}' if item.case else ''}"
                 at = "" if size is None else f" at {size} bytes"
-                raise Unreadable("stdout", None, f"{item.benchmark}'s {item.metric}{at}, which is missing")
+                raise Unreadable("stdout", None, f"{what}{at}, which is missing")
 
 
 def _named(row: Row) -> str:

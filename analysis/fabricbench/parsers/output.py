@@ -6,17 +6,18 @@ import stat
 from dataclasses import dataclass
 from pathlib import Path
 
-from fabricbench.core.record import Payload, Row
+from fabricbench.core.record import Payload, Row, RowGap
 
 LARGEST_OUTPUT_BYTES = 64 * 2**20
 
 
 @dataclass(frozen=True, slots=True)
 class Parsed:
-    """The rows of a launch, and the payload where the benchmark defines one."""
+    """The rows of a launch, the payload where the benchmark defines one, and what the tool says it could not do."""
 
     rows: tuple[Row, ...]
     payload: Payload | None
+    gaps: tuple[RowGap, ...] = ()
 
 
 class Unreadable(Exception):
