@@ -64,11 +64,13 @@ STACKS = {
             ),
             environment=OPENMPI_AS_ROOT,
             transports={
-                "shm": {"OMPI_MCA_pml": "ob1", "OMPI_MCA_btl": "vader,self"},
+                # UCX would choose a transport of its own for one-sided communication.
+                "shm": {"OMPI_MCA_pml": "ob1", "OMPI_MCA_btl": "vader,self", "OMPI_MCA_osc": "^ucx"},
                 "tcp": {
                     "OMPI_MCA_pml": "ob1",
                     "OMPI_MCA_btl": "tcp,self",
                     "OMPI_MCA_btl_tcp_if_include": "lo",
+                    "OMPI_MCA_osc": "^ucx",
                 },
             },
             crowded={

@@ -1,68 +1,135 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 
 #include "common/world.hpp"
-#include "micro/buffer.hpp"
+#include "micro/dimension.hpp"
+#include "micro/fault.hpp"
 #include "micro/pattern.hpp"
+#include "timing/loop.hpp"
 
 namespace fabricbench::micro {
 
-/// One rank's part in a benchmark that exchanges messages with one peer. The buffers serve all
-/// sizes of a launch.
-struct Exchange {
-  World world;
-  int peer;
-  bool initiates;  ///< this rank sends first, and reports
-  int msg_size;    ///< bytes, set before each size
-  Buffer send;
-  Buffer receive;
-};
-
-/// What crosses from rank to rank, all ranks together.
+/// What crosses from rank to rank at least, all ranks together. Messages that follow each other in
+/// one direction without an answer between them may share a packet, so of those only one counts.
 struct Traffic {
   std::int64_t messages = 0;
   std::int64_t bytes = 0;
+
+  Traffic& operator+=(const Traffic& other) {
+    messages += other.messages;
+    bytes += other.bytes;
+    return *this;
+  }
+  friend Traffic operator+(Traffic a, const Traffic& b) { return a += b; }
+  friend Traffic operator*(std::int64_t n, const Traffic& t) {
+    return {.messages = n * t.messages, .bytes = n * t.bytes};
+  }
 };
 
-/// A benchmark as a record. Those without run() send nothing: MPI_Init, header, MPI_Finalize.
+/// What holds for a whole launch.
+struct Setting {
+  World world;
+  std::int64_t largest_size;    ///< bytes
+  std::int64_t largest_amount;  ///< of the benchmark's amount, 0 without one
+  bool checked;                 ///< every byte of every message is verified on arrival
+  Fault fault;
+};
+
+/// What is measured next: one size of one case.
+struct Point {
+  int msg_size = 0;        ///< bytes
+  std::size_t choice = 0;  ///< index into the words of the benchmark's choice
+  std::int64_t amount = 0;
+};
+
+/// One rank's part in measuring one quantity. The runner calls enter(), then for every iteration
+/// before(), run(), after(), and at last leave(), on all ranks alike.
+class Part {
+ public:
+  Part() = default;
+  Part(const Part&) = delete;
+  Part& operator=(const Part&) = delete;
+  virtual ~Part() = default;
+
+  /// Makes ready for `point`. Returns an MPI error code if the stack cannot do it, which is a gap
+  /// at this point and no error. Collective, as leave() is; neither is timed.
+  virtual int enter(const Point& point) = 0;
+  virtual void leave() {}
+
+  /// The timed region: nothing but MPI_ calls.
+  virtual void run() = 0;
+  /// What one iteration needs around it and nobody times.
+  virtual void before() {}
+  virtual void after() {}
+
+  /// Writes the payload that this rank sends in the iteration that follows.
+  virtual void fill(std::int64_t iteration) = 0;
+  /// Collective: what fill() wrote may be read by others; what they sent has arrived.
+  virtual void settle() {}
+  /// First wrong byte of what this rank received in the iteration, if any.
+  [[nodiscard]] virtual std::optional<Mismatch> verify(std::int64_t iteration) = 0;
+  /// The payload that the injected fault corrupts; empty on a rank that sends none.
+  [[nodiscard]] virtual std::span<std::uint8_t> outgoing() = 0;
+
+  /// What one iteration moves, and what enter() and leave() move.
+  [[nodiscard]] virtual Traffic moved() const = 0;
+  [[nodiscard]] virtual Traffic moved_around() const { return {}; }
+  /// A reported value is the duration of run() divided by this.
+  [[nodiscard]] virtual double values_per_run() const { return 1.0; }
+  /// What the reported bandwidth of one run() stands for, all ranks together; zero without one.
+  [[nodiscard]] virtual Traffic carried() const { return {}; }
+  /// Computation within run(), in nanoseconds; zero without any.
+  [[nodiscard]] virtual std::int64_t work_ns() const { return 0; }
+};
+
+/// What Quantity::set_up is for a part without arguments of its own.
+template <class P>
+std::unique_ptr<Part> make_part(const Setting& setting) {
+  return std::make_unique<P>(setting);
+}
+
+/// One of the durations that a benchmark measures at every point.
+struct Quantity {
+  std::string_view metric;  ///< name of the sample, with its unit
+  /// Throws UsageError if memory does not suffice, std::bad_alloc.
+  std::unique_ptr<Part> (*set_up)(const Setting& setting) = nullptr;
+  /// One iteration stands for so many messages that fewer are made.
+  std::int64_t fewer_iterations = 1;
+};
+
+enum class Ranks { pairs, two_or_more, any };      ///< how many ranks a benchmark runs on
+enum class Reporters { half, all_but_last, all };  ///< ranks 0 … n-1 report values
+
+/// A benchmark as a record. One without quantities sends nothing: MPI_Init, header, MPI_Finalize.
 struct Benchmark {
   std::string_view name;
-  std::string_view summary;  ///< one line, for `list`
-  std::string_view metric;   ///< name of the reported value, with its unit
+  std::string_view summary;  ///< one line, for --list
+  Ranks ranks = Ranks::pairs;
+  Reporters reporters = Reporters::half;
+  Dimensions dimensions = {};
+  std::span<const Quantity> quantities = {};
+  /// Sizes are added where the first quantity bends; else the sizes asked for are all.
+  bool adaptive = false;
+  std::string_view synchronisation = timing::synchronisation;
 
-  /// A reported value is the duration of run() divided by this.
-  int values_per_run = 1;
-
-  /// Why this number of ranks cannot be used and what to do; empty if it can.
-  std::string (*rank_error)(int ranks) = nullptr;
-  /// Ranks 0 … n-1 report values.
-  int (*reporting_ranks)(int ranks) = nullptr;
-  /// `case` column: "k=v k=v", empty for the plain case.
-  std::string (*case_name)(int ranks) = nullptr;
-
-  /// Makes this rank's buffers for sizes up to `largest_size` bytes. Throws std::bad_alloc.
-  Exchange (*set_up)(const World& world, std::int64_t largest_size) = nullptr;
-  /// One iteration: the timed region. Nothing but MPI_ calls.
-  void (*run)(const Exchange& exchange) = nullptr;
-  /// Writes the payload that run() sends in this iteration.
-  void (*fill)(const Exchange& exchange, std::int64_t iteration) = nullptr;
-  /// First wrong byte of what run() received in this iteration, if any.
-  std::optional<Mismatch> (*verify)(const Exchange& exchange, std::int64_t iteration) = nullptr;
-  /// What one iteration moves.
-  Traffic (*moved)(int ranks, std::int64_t msg_size) = nullptr;
-
-  [[nodiscard]] bool sends_messages() const { return run != nullptr; }
+  [[nodiscard]] bool sends_messages() const { return !quantities.empty(); }
+  /// Ranks that report values.
+  [[nodiscard]] int reporting(int all_ranks) const;
+  /// Throws UsageError if the benchmark cannot run on so many ranks.
+  void check_ranks(int all_ranks) const;
+  /// `case` column: "k=v k=v" with keys in order, empty for the plain case.
+  [[nodiscard]] std::string case_name(const Point& point, int all_ranks) const;
 };
 
-extern const Benchmark pingpong;
-
-/// All benchmarks of this program.
+/// All benchmarks of this program, in order of name.
 [[nodiscard]] std::span<const Benchmark* const> benchmarks();
 
 /// The benchmark of that name. Throws UsageError if there is none.

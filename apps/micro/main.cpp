@@ -35,11 +35,15 @@ Request parse_request(int argc, char** argv) {
   Request request;
   try {
     const std::span<const char* const> arguments(argv + 1, argv + std::max(argc, 1));
-    request.options = parse_options(arguments, largest_size_in_memory());
+    if (arguments.empty()) {
+      throw UsageError("no benchmark is named; give one as first argument, see --help");
+    }
     request.fault = parse_fault(std::getenv("FABRICBENCH_MICRO_FAULT"));
-    request.benchmark = &find_benchmark(request.options.benchmark);
+    request.benchmark = &find_benchmark(arguments.front());
+    request.options = parse_options(arguments.subspan(1), request.benchmark->dimensions,
+                                    largest_size_in_memory());
     if (!request.benchmark->sends_messages() && request.options.any_given) {
-      throw UsageError(request.options.benchmark + " takes no options; leave them out");
+      throw UsageError(std::string(request.benchmark->name) + " takes no options; leave them out");
     }
   } catch (const UsageError& error) {
     request.error = error.what();
@@ -49,19 +53,19 @@ Request parse_request(int argc, char** argv) {
 
 void print_list() {
   for (const Benchmark* benchmark : benchmarks()) {
-    std::printf("%-10s %s\n", std::string(benchmark->name).c_str(),
+    std::printf("%-15s %s\n", std::string(benchmark->name).c_str(),
                 std::string(benchmark->summary).c_str());
   }
 }
 
 /// Answers that need no MPI. Returns whether `word` asked for one.
 bool answer_without_mpi(std::string_view word) {
-  if (word == "list") {
+  if (word == "--list") {
     print_list();
   } else if (word == "--version") {
     std::printf("%s\n", std::string(version()).c_str());
   } else if (word == "--help" || word == "-h") {
-    std::printf("usage: fabricbench-micro BENCHMARK [options] | list | --help | --version\n\n");
+    std::printf("usage: fabricbench-micro BENCHMARK [options] | --list | --help | --version\n\n");
     print_list();
     std::printf("%s", std::string(options_help()).c_str());
   } else {
@@ -88,7 +92,7 @@ void print_header(Report& report, const Request& request, const World& world) {
   report.key("mode", request.options.check ? "checked" : "timed");
   if (request.fault.kind != Fault::Kind::none) report.key("fault", request.fault.text);
   if (!request.benchmark->sends_messages()) return;
-  report.key("synchronisation", timing::synchronisation);
+  report.key("synchronisation", request.benchmark->synchronisation);
   report.key("iteration_rule",
              std::to_string(request.options.iterations) + " up to " +
                  std::to_string(timing::full_count_limit_bytes) + " bytes, above max(min(N," +
@@ -99,10 +103,7 @@ void print_header(Report& report, const Request& request, const World& world) {
 
 int run(const Request& request, const World& world) {
   const Benchmark& benchmark = *request.benchmark;
-  if (benchmark.rank_error != nullptr) {
-    const std::string error = benchmark.rank_error(world.ranks);
-    if (!error.empty()) throw UsageError(error);
-  }
+  benchmark.check_ranks(world.ranks);
   Report report(world.rank == 0);
   print_header(report, request, world);
   bool verified = true;

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <limits>
 #include <string>
 #include <utility>
 
@@ -25,6 +26,13 @@ constexpr std::array<Suffix, 7> suffixes{{{"", 1},
 
 [[noreturn]] void fail(std::string_view option, std::string_view text, const std::string& why) {
   throw UsageError(std::string(option) + ": \"" + std::string(text) + "\" " + why);
+}
+
+std::int64_t quarter_of_memory() {
+  const std::int64_t pages = sysconf(_SC_PHYS_PAGES);
+  const std::int64_t page_bytes = sysconf(_SC_PAGESIZE);
+  const bool known = pages > 0 && page_bytes > 0;
+  return known ? pages / 4 * page_bytes : std::numeric_limits<std::int64_t>::max();
 }
 
 }  // namespace
@@ -70,11 +78,18 @@ std::vector<std::int64_t> doubling_sizes(std::int64_t smallest, std::int64_t lar
   return sizes;
 }
 
+std::size_t capacity(std::int64_t messages, std::int64_t size) {
+  const std::int64_t limit = quarter_of_memory();
+  if (size > 0 && messages > limit / size) {
+    throw UsageError(std::to_string(messages) + " messages of " + std::to_string(size) +
+                     " bytes exceed a quarter of the physical memory, " + std::to_string(limit) +
+                     " bytes; give smaller sizes or fewer messages");
+  }
+  return static_cast<std::size_t>(messages * size);
+}
+
 std::int64_t largest_size_in_memory() {
-  const std::int64_t pages = sysconf(_SC_PHYS_PAGES);
-  const std::int64_t page_bytes = sysconf(_SC_PAGESIZE);
-  if (pages <= 0 || page_bytes <= 0) return largest_msg_size;
-  return std::min(largest_msg_size, pages / 4 * page_bytes);
+  return std::min(largest_msg_size, quarter_of_memory());
 }
 
 }  // namespace fabricbench::micro

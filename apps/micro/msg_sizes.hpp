@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string_view>
 #include <vector>
@@ -28,5 +29,9 @@ inline constexpr std::int64_t largest_msg_size = 2147483647;
 /// Largest message that this node's memory allows: a quarter of the physical memory (a rank holds
 /// two buffers), at most `largest_msg_size`.
 [[nodiscard]] std::int64_t largest_size_in_memory();
+
+/// Bytes of `messages` messages of `size` bytes. Throws UsageError if they exceed a quarter of the
+/// physical memory.
+[[nodiscard]] std::size_t capacity(std::int64_t messages, std::int64_t size);
 
 }  // namespace fabricbench::micro

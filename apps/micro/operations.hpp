@@ -5,67 +5,53 @@
 #include <optional>
 
 #include "micro/benchmark.hpp"
-#include "micro/fault.hpp"
 #include "timing/clock.hpp"
 
 namespace fabricbench::micro {
 
-/// What the timing loop repeats in a measurement: the benchmark's run() and nothing else.
+/// What the timing loop repeats in a measurement: the part's run() and nothing else.
 struct TimedOperation {
-  const Benchmark& benchmark;
-  const Exchange& exchange;
+  Part& part;
 
-  void before(std::int64_t /*iteration*/) {}
-  void run() { benchmark.run(exchange); }
-  void after(std::int64_t /*iteration*/) {}
+  void before(std::int64_t /*iteration*/) { part.before(); }
+  void run() { part.run(); }
+  void after(std::int64_t /*iteration*/) { part.after(); }
 };
 
-/// The injected slow-down: reporting ranks spin before run() for so long that each reported value
-/// grows by fault.slow_us.
+/// The injected slow-down: spins for so long before run().
 struct SlowedOperation {
-  const Benchmark& benchmark;
-  const Exchange& exchange;
+  Part& part;
   std::int64_t spin_ns;
 
-  SlowedOperation(const Benchmark& b, const Exchange& x, const Fault& fault)
-      : benchmark(b),
-        exchange(x),
-        spin_ns(x.initiates ? static_cast<std::int64_t>(1e3 * fault.slow_us * b.values_per_run)
-                            : 0) {}
-
-  void before(std::int64_t /*iteration*/) {}
+  void before(std::int64_t /*iteration*/) { part.before(); }
   void run() {
     const std::int64_t end = timing::now_ns() + spin_ns;
     while (timing::now_ns() < end) {
     }
-    benchmark.run(exchange);
+    part.run();
   }
-  void after(std::int64_t /*iteration*/) {}
+  void after(std::int64_t /*iteration*/) { part.after(); }
 };
 
 /// Fills before and verifies after every run(), outside the clock. Keeps the first wrong byte and
 /// then looks no further.
 struct CheckedOperation {
-  const Benchmark& benchmark;
-  const Exchange& exchange;
+  Part& part;
   std::optional<Mismatch>& mismatch;
   bool flip_next;  ///< injected fault: corrupt the next payload
 
-  CheckedOperation(const Benchmark& b, const Exchange& x, const Fault& fault,
-                   std::optional<Mismatch>& first_mismatch)
-      : benchmark(b),
-        exchange(x),
-        mismatch(first_mismatch),
-        flip_next(fault.kind == Fault::Kind::flip && x.world.rank == 0) {}
-
   void before(std::int64_t iteration) {
-    benchmark.fill(exchange, iteration);
-    if (flip_next) flip_byte(exchange.send.first(static_cast<std::size_t>(exchange.msg_size)));
+    part.before();
+    part.fill(iteration);
+    if (flip_next) flip_byte(part.outgoing());
     flip_next = false;
+    part.settle();
   }
-  void run() { benchmark.run(exchange); }
+  void run() { part.run(); }
   void after(std::int64_t iteration) {
-    if (!mismatch) mismatch = benchmark.verify(exchange, iteration);
+    part.after();
+    part.settle();
+    if (!mismatch) mismatch = part.verify(iteration);
   }
 };
 

@@ -2,8 +2,10 @@
 #include "micro/options.hpp"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
-#include <cmath>
+#include <functional>
+#include <map>
 #include <optional>
 
 #include "common/usage_error.hpp"
@@ -15,45 +17,50 @@ namespace {
 constexpr std::int64_t default_largest_size = 4 << 20;
 constexpr std::int64_t most_iterations = 1'000'000'000;
 
-/// Options as given, before ranges are combined.
-struct Given {
-  std::optional<std::string_view> sizes, min_size, max_size, iterations, warmup, time_limit, check;
-};
+/// Options as given, by name, before ranges are combined.
+using Given = std::map<std::string, std::string_view, std::less<>>;
 
-std::optional<std::string_view>* find_option(Given& given, std::string_view name) {
-  if (name == "--sizes") return &given.sizes;
-  if (name == "--min-size") return &given.min_size;
-  if (name == "--max-size") return &given.max_size;
-  if (name == "--iterations") return &given.iterations;
-  if (name == "--warmup") return &given.warmup;
-  if (name == "--time-limit") return &given.time_limit;
-  if (name == "--check") return &given.check;
-  return nullptr;
+constexpr std::array common_names{"--sizes",      "--min-size", "--max-size",
+                                  "--iterations", "--warmup",   "--time-limit"};
+
+bool takes_value(std::string_view name, const Dimensions& dimensions) {
+  const auto is_dimension = [&](std::string_view key) {
+    return !key.empty() && name == "--" + std::string(key);
+  };
+  return std::find(common_names.begin(), common_names.end(), name) != common_names.end() ||
+         is_dimension(dimensions.choice.key) || is_dimension(dimensions.amount.key);
 }
 
 /// Splits the arguments into names and values.
-Given collect(std::span<const char* const> arguments) {
+Given collect(std::span<const char* const> arguments, const Dimensions& dimensions) {
   Given given;
   for (std::size_t i = 0; i < arguments.size(); ++i) {
     const std::string_view argument = arguments[i];
     const std::size_t equals = argument.find('=');
     const std::string name(argument.substr(0, equals));
-    std::optional<std::string_view>* const slot = find_option(given, name);
-    if (slot == nullptr) throw UsageError("unknown argument \"" + name + "\"; see --help");
-    if (slot->has_value()) throw UsageError(name + " is given twice; give it once");
+    const bool flag = name == "--check";
+    if (!flag && !takes_value(name, dimensions)) {
+      throw UsageError("unknown argument \"" + name + "\"; see --help");
+    }
+    if (given.contains(name)) throw UsageError(name + " is given twice; give it once");
     const bool has_value = equals != std::string_view::npos;
-    if (slot == &given.check) {
+    if (flag) {
       if (has_value) throw UsageError("--check takes no value; leave out \"=\" and what follows");
-      *slot = "";
+      given[name] = "";
     } else if (has_value) {
-      *slot = argument.substr(equals + 1);
+      given[name] = argument.substr(equals + 1);
     } else if (i + 1 < arguments.size()) {
-      *slot = arguments[++i];
+      given[name] = arguments[++i];
     } else {
       throw UsageError(name + " lacks its value; see --help");
     }
   }
   return given;
+}
+
+std::optional<std::string_view> find(const Given& given, std::string_view name) {
+  const auto found = given.find(name);
+  return found == given.end() ? std::nullopt : std::optional(found->second);
 }
 
 template <class Number>
@@ -70,17 +77,17 @@ Number parse_number(std::string_view option, std::string_view text, Number least
 }
 
 std::vector<std::int64_t> choose_sizes(const Given& given, std::int64_t largest) {
-  if (given.sizes) {
-    if (given.min_size || given.max_size) {
+  const auto min_size = find(given, "--min-size");
+  const auto max_size = find(given, "--max-size");
+  if (const auto sizes = find(given, "--sizes")) {
+    if (min_size || max_size) {
       throw UsageError("--sizes and --min-size or --max-size exclude each other; give one form");
     }
-    return parse_size_list("--sizes", *given.sizes, largest);
+    return parse_size_list("--sizes", *sizes, largest);
   }
-  const std::int64_t first =
-      given.min_size ? parse_size("--min-size", *given.min_size, largest) : 0;
-  const std::int64_t last = given.max_size
-                                ? parse_size("--max-size", *given.max_size, largest)
-                                : std::max(first, std::min(default_largest_size, largest));
+  const std::int64_t first = min_size ? parse_size("--min-size", *min_size, largest) : 0;
+  const std::int64_t last = max_size ? parse_size("--max-size", *max_size, largest)
+                                     : std::max(first, std::min(default_largest_size, largest));
   if (first > last) {
     throw UsageError("--min-size " + std::to_string(first) + " is larger than --max-size " +
                      std::to_string(last) + "; exchange them");
@@ -88,30 +95,113 @@ std::vector<std::int64_t> choose_sizes(const Given& given, std::int64_t largest)
   return doubling_sizes(first, last);
 }
 
+/// Sizes that the benchmark can take: of those given all must be multiples of its unit, of doubled
+/// ones the others are left out.
+std::vector<std::int64_t> fitting_sizes(const Given& given, const Dimensions& dimensions,
+                                        std::int64_t largest) {
+  const bool any_given =
+      find(given, "--sizes") || find(given, "--min-size") || find(given, "--max-size");
+  if (!dimensions.sized) {
+    if (any_given) throw UsageError("--sizes: this benchmark has no message size; leave it out");
+    return {0};
+  }
+  std::vector<std::int64_t> sizes = choose_sizes(given, largest);
+  const auto odd = [&](std::int64_t size) { return size % dimensions.size_unit != 0; };
+  if (find(given, "--sizes")) {
+    if (const auto found = std::find_if(sizes.begin(), sizes.end(), odd); found != sizes.end()) {
+      throw UsageError("--sizes: " + std::to_string(*found) + " is no multiple of " +
+                       std::to_string(dimensions.size_unit) +
+                       " bytes, which this benchmark works on");
+    }
+  }
+  std::erase_if(sizes, odd);
+  if (sizes.empty())
+    throw UsageError("--max-size: no size is left that this benchmark can take; give a larger one");
+  return sizes;
+}
+
+std::vector<std::string_view> split(std::string_view text) {
+  std::vector<std::string_view> parts;
+  for (;;) {
+    const std::size_t comma = text.find(',');
+    parts.push_back(text.substr(0, comma));
+    if (comma == std::string_view::npos) return parts;
+    text.remove_prefix(comma + 1);
+  }
+}
+
+/// Appends `value` unless it is there already.
+template <class Value>
+void add_once(std::vector<Value>& values, Value value, const std::string& option,
+              std::string_view text) {
+  if (std::find(values.begin(), values.end(), value) != values.end()) {
+    throw UsageError(option + ": \"" + std::string(text) +
+                     "\" names a value twice; give each once");
+  }
+  values.push_back(value);
+}
+
+std::vector<std::size_t> choose_words(const Given& given, const Choice& choice) {
+  std::vector<std::size_t> chosen;
+  const std::string option = "--" + std::string(choice.key);
+  const auto text = find(given, option);
+  if (!text) {
+    for (std::size_t i = 0; i < std::max<std::size_t>(1, choice.words.size()); ++i)
+      chosen.push_back(i);
+    return chosen;
+  }
+  for (const std::string_view word : split(*text)) {
+    const auto found = std::find(choice.words.begin(), choice.words.end(), word);
+    if (found == choice.words.end()) {
+      std::string known;
+      for (const std::string_view one : choice.words)
+        known.append(known.empty() ? "" : ", ").append(one);
+      throw UsageError(option + ": \"" + std::string(word) + "\" is none of " + known);
+    }
+    add_once(chosen, static_cast<std::size_t>(found - choice.words.begin()), option, *text);
+  }
+  return chosen;
+}
+
+std::vector<std::int64_t> choose_amounts(const Given& given, const Amount& amount) {
+  if (amount.key.empty()) return {0};
+  const std::string option = "--" + std::string(amount.key);
+  const auto text = find(given, option);
+  if (!text) return {amount.defaults.begin(), amount.defaults.end()};
+  std::vector<std::int64_t> chosen;
+  const std::string expected =
+      "a number from " + std::to_string(amount.least) + " to " + std::to_string(amount.most);
+  for (const std::string_view part : split(*text)) {
+    add_once(chosen,
+             parse_number<std::int64_t>(option, part, amount.least, amount.most, expected.c_str()),
+             option, *text);
+  }
+  return chosen;
+}
+
 }  // namespace
 
-Options parse_options(std::span<const char* const> arguments, std::int64_t largest_size_bytes) {
-  if (arguments.empty()) {
-    throw UsageError("no benchmark is named; give one as first argument, see --help");
-  }
+Options parse_options(std::span<const char* const> arguments, const Dimensions& dimensions,
+                      std::int64_t largest_size_bytes) {
+  const Given given = collect(arguments, dimensions);
   Options options;
-  options.benchmark = arguments.front();
-  const Given given = collect(arguments.subspan(1));
-  options.any_given = arguments.size() > 1;
-  options.sizes_bytes = choose_sizes(given, largest_size_bytes);
-  if (given.iterations) {
-    options.iterations = parse_number<std::int64_t>("--iterations", *given.iterations, 1,
-                                                    most_iterations, "a number from 1 to 10^9");
+  options.any_given = !arguments.empty();
+  options.sizes_bytes = fitting_sizes(given, dimensions, largest_size_bytes);
+  options.choices = choose_words(given, dimensions.choice);
+  options.amounts = choose_amounts(given, dimensions.amount);
+  if (const auto iterations = find(given, "--iterations")) {
+    options.iterations = parse_number<std::int64_t>("--iterations", *iterations, 1, most_iterations,
+                                                    "a number from 1 to 10^9");
   }
-  if (given.warmup) {
-    options.warmup = parse_number<std::int64_t>("--warmup", *given.warmup, 0, most_iterations,
+  if (const auto warmup = find(given, "--warmup")) {
+    options.warmup = parse_number<std::int64_t>("--warmup", *warmup, 0, most_iterations,
                                                 "a number from 0 to 10^9");
   }
-  if (given.time_limit) {
-    options.time_limit_s = parse_number<double>("--time-limit", *given.time_limit, 1e-6, 1e6,
+  if (const auto time_limit = find(given, "--time-limit")) {
+    options.time_limit_s = parse_number<double>("--time-limit", *time_limit, 1e-6, 1e6,
                                                 "a time from 1e-6 to 1e6 seconds");
   }
-  options.check = given.check.has_value();
+  options.check = find(given, "--check").has_value();
   return options;
 }
 
@@ -127,12 +217,22 @@ options of a benchmark that sends messages (--name value or --name=value):
                      iterations says that they would take longer
   --check            checked mode: every byte of every message is verified on arrival; not for timing
 
+options of single benchmarks, each a list of values to try one after the other:
+  --window N         unidirectional, bidirectional, bothway: messages in flight (64)
+  --sync WORD        put, get: lock, fence, post-start (all)
+  --reuse PERCENT    reuse: share of iterations that take the buffer of the one before (100,75,50,25,0)
+  --queued K         unexpected, posted: length of the queue (0,1,4,16,64,256,1024,4096)
+  --tags WORD        unexpected, posted: equal, different, wildcard (posted alone): tags of what is queued (all)
+  --connections K    multiconn: connections of a pair (1,2,4 ... 256)
+  --side WORD        overlap, progress: sender, receiver (both)
+
 environment:
   FABRICBENCH_EXPECT_RANKS=N        exit 2 unless MPI_COMM_WORLD has N ranks (a wrong PMI gives N worlds of one)
   FABRICBENCH_MICRO_FAULT=...       for tests of the harness only, injects a fault:
-      flip       rank 0 corrupts one byte of the first verified message of each size: exit 1
+      flip       every rank corrupts one byte of the first verified message of each size: exit 1
       hang       rank 0 sleeps forever after the first size
       slow:US    every reported value becomes US microseconds larger
+      exhaust:N  a queue of unexpected or posted takes N entries, then the stack is out of memory
 
 output: lines #@key=value and CSV; last line #@end=ok (failed: a wrong answer; absent: truncated).
 exit code: 0 verified, 1 wrong answer, 2 bad input.

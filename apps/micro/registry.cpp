@@ -3,7 +3,7 @@
 #include <array>
 
 #include "common/usage_error.hpp"
-#include "micro/benchmark.hpp"
+#include "micro/benchmarks/all.hpp"
 
 namespace fabricbench::micro {
 namespace {
@@ -11,9 +11,14 @@ namespace {
 const Benchmark wireup{
     .name = "wireup",
     .summary = "MPI_Init and MPI_Finalize, no message: what wire-up moves on a transport",
-    .metric = ""};
+    .ranks = Ranks::any};
 
-constexpr std::array<const Benchmark*, 2> all{&pingpong, &wireup};
+constexpr std::array all{&allgather, &allreduce,     &alltoall,       &barrier,
+                         &bcast,     &bidirectional, &bothway,        &gather,
+                         &get,       &hotspot,       &multiconn,      &overlap,
+                         &pingpong,  &plogp,         &posted,         &progress,
+                         &put,       &reduce,        &reduce_scatter, &reuse,
+                         &scatter,   &unexpected,    &unidirectional, &wireup};
 
 }  // namespace
 
@@ -26,7 +31,7 @@ const Benchmark& find_benchmark(std::string_view name) {
       std::find_if(all.begin(), all.end(), [&](const Benchmark* b) { return b->name == name; });
   if (found == all.end()) {
     throw UsageError("\"" + std::string(name) +
-                     "\" is no benchmark of this program; `fabricbench-micro list` names them");
+                     "\" is no benchmark of this program; `fabricbench-micro --list` names them");
   }
   return **found;
 }

@@ -29,9 +29,9 @@ void Report::columns() {
 
 void Report::rows(const Series& series, int rank, std::span<const std::int64_t> samples_ns) {
   if (!active_) return;
+  const std::string size = series.msg_size_bytes ? std::to_string(*series.msg_size_bytes) : "";
   const std::string head = std::string(series.benchmark) + ',' + std::string(series.case_name) +
-                           ',' + std::to_string(series.msg_size_bytes) + ',' +
-                           std::to_string(rank) + ',';
+                           ',' + size + ',' + std::to_string(rank) + ',';
   const double ns_per_us = 1000.0 * series.values_per_run;
   for (std::size_t i = 0; i < samples_ns.size(); ++i) {
     text_.append(head).append(std::to_string(i)).append(",");

@@ -3,6 +3,7 @@
 
 #include <concepts>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -28,13 +29,14 @@ class Report {
   /// The line that names the columns.
   void columns();
 
-  /// One row per sample of `rank`; samples_ns (shape: samples) are divided by `values_per_run` and
-  /// printed in microseconds with three decimals.
+  /// What the samples of one quantity at one point have in common.
   struct Series {
     std::string_view benchmark, case_name, metric;
-    std::int64_t msg_size_bytes;
-    int values_per_run;
+    std::optional<std::int64_t> msg_size_bytes;
+    double values_per_run;
   };
+  /// One row per sample of `rank`; samples_ns (shape: samples) are divided by `values_per_run` and
+  /// printed in microseconds with three decimals.
   void rows(const Series& series, int rank, std::span<const std::int64_t> samples_ns);
 
   /// Writes what was collected, in one go.

@@ -4,10 +4,12 @@
 #include <mpi.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdio>
 #include <limits>
 
 #include "micro/operations.hpp"
+#include "micro/refine.hpp"
 #include "timing/loop.hpp"
 
 namespace fabricbench::micro {
@@ -47,6 +49,23 @@ double pilot_s(const World& world, Op& operation) {
   return 1e-9 * static_cast<double>(fastest_ns);
 }
 
+/// What the stack says of an error, in one line.
+std::string error_text(int error) {
+  std::array<char, MPI_MAX_ERROR_STRING + 1> text{};
+  int length = 0;
+  MPI_Error_string(error, text.data(), &length);
+  std::string line(text.data(), static_cast<std::size_t>(length));
+  std::replace_if(line.begin(), line.end(), [](unsigned char c) { return c < ' '; }, ' ');
+  return line;
+}
+
+/// Reorders `values`.
+double median(std::span<std::int64_t> values) {
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return static_cast<double>(*middle);
+}
+
 }  // namespace
 
 Runner::Runner(const Benchmark& benchmark, const Options& options, const Fault& fault,
@@ -56,20 +75,27 @@ Runner::Runner(const Benchmark& benchmark, const Options& options, const Fault& 
       fault_(fault),
       world_(world),
       report_(report),
-      exchange_(benchmark.set_up(
-          world, *std::max_element(options.sizes_bytes.begin(), options.sizes_bytes.end()))),
-      samples_ns_(timing::max_samples) {}
+      samples_ns_(timing::max_samples) {
+  const Setting setting{
+      .world = world,
+      .largest_size = *std::max_element(options.sizes_bytes.begin(), options.sizes_bytes.end()),
+      .largest_amount = *std::max_element(options.amounts.begin(), options.amounts.end()),
+      .checked = options.check,
+      .fault = fault};
+  for (const Quantity& quantity : benchmark.quantities) parts_.push_back(quantity.set_up(setting));
+}
 
 bool Runner::run() {
+  report_.key("reporting_ranks", reporting());
   report_.columns();
   bool verified = true;
-  for (const std::int64_t size : options_.sizes_bytes) {
-    exchange_.msg_size = static_cast<int>(size);
-    const Count count = measure_size();
-    verified = all_verified();
-    report_size(count);
-    if (fault_.kind == Fault::Kind::hang && world_.rank == 0) hang();
-    if (!verified) break;
+  for (std::size_t i = 0; verified && i < options_.sizes_bytes.size(); ++i) {
+    verified = measure_size(options_.sizes_bytes[i]);
+  }
+  for (int added = 0; verified && benchmark_.adaptive && added < most_added_sizes; ++added) {
+    const std::optional<std::int64_t> size = added_size();
+    if (!size) break;
+    verified = measure_size(*size);
   }
   if (mismatch_) complain(benchmark_, world_.rank, *mismatch_);
   report_.key("verified", verified ? "yes" : "no");
@@ -78,30 +104,62 @@ bool Runner::run() {
   return verified;
 }
 
-Runner::Count Runner::measure_size() {
-  if (options_.check) {
-    CheckedOperation checked(benchmark_, exchange_, fault_, mismatch_);
-    return measure_with(checked);
+/// All cases at one size; returns whether all answers were right.
+bool Runner::measure_size(std::int64_t size) {
+  for (const std::size_t choice : options_.choices) {
+    for (const std::int64_t amount : options_.amounts) {
+      measure_point({.msg_size = static_cast<int>(size), .choice = choice, .amount = amount});
+      if (!all_verified()) return false;
+    }
   }
+  return true;
+}
+
+void Runner::measure_point(const Point& point) {
+  for (std::size_t i = 0; i < parts_.size(); ++i) {
+    Part& part = *parts_[i];
+    const Quantity& quantity = benchmark_.quantities[i];
+    int error = part.enter(point);
+    MPI_Allreduce(MPI_IN_PLACE, &error, 1, MPI_INT, MPI_MAX, world_.comm);
+    if (error != MPI_SUCCESS) {
+      report_.key(std::string("gap.").append(label(quantity, point)), error_text(error));
+    } else {
+      const Count count = measure_part(part, quantity, point);
+      report_part(part, quantity, point, count);
+    }
+    part.leave();
+    report_.flush();
+    if (fault_.kind == Fault::Kind::hang && world_.rank == 0) hang();
+  }
+}
+
+Runner::Count Runner::measure_part(Part& part, const Quantity& quantity, const Point& point) {
+  const bool flip = fault_.kind == Fault::Kind::flip;
+  CheckedOperation checked{part, mismatch_, flip};
+  if (options_.check) return measure_with(checked, quantity, point);
   Count count;
   if (fault_.kind == Fault::Kind::slow) {
-    SlowedOperation slowed(benchmark_, exchange_, fault_);
-    count = measure_with(slowed);
+    const double spin_ns =
+        world_.rank < reporting() ? 1e3 * fault_.slow_us * part.values_per_run() : 0.0;
+    SlowedOperation slowed{part, static_cast<std::int64_t>(spin_ns)};
+    count = measure_with(slowed, quantity, point);
   } else {
-    TimedOperation timed{benchmark_, exchange_};
-    count = measure_with(timed);
+    TimedOperation timed{part};
+    count = measure_with(timed, quantity, point);
   }
+  timing::repeat(checked, count.all(), 1);
   count.verification = 1;
-  verify_once(count.pilot + count.plan.warmup + count.plan.iterations());
   return count;
 }
 
 template <class Op>
-Runner::Count Runner::measure_with(Op& operation) {
-  const std::int64_t size = exchange_.msg_size;
-  std::int64_t iterations =
-      timing::scaled_count(options_.iterations, size, timing::least_iterations);
-  std::int64_t warmup = timing::scaled_count(options_.warmup, size, timing::least_warmup);
+Runner::Count Runner::measure_with(Op& operation, const Quantity& quantity, const Point& point) {
+  const auto scaled = [&](std::int64_t asked, std::int64_t least) {
+    const std::int64_t fewer = std::max(std::min(asked, least), asked / quantity.fewer_iterations);
+    return timing::scaled_count(fewer, point.msg_size, least);
+  };
+  std::int64_t iterations = scaled(options_.iterations, timing::least_iterations);
+  std::int64_t warmup = scaled(options_.warmup, timing::least_warmup);
   Count count;
   if (options_.time_limit_s > 0.0) {
     count.pilot = pilot_iterations;
@@ -115,52 +173,76 @@ Runner::Count Runner::measure_with(Op& operation) {
   return count;
 }
 
-void Runner::verify_once(std::int64_t iteration) {
-  CheckedOperation checked(benchmark_, exchange_, fault_, mismatch_);
-  timing::repeat(checked, iteration, 1);
-}
-
 bool Runner::all_verified() const {
   int wrong = mismatch_ ? 1 : 0;
   MPI_Allreduce(MPI_IN_PLACE, &wrong, 1, MPI_INT, MPI_MAX, world_.comm);
   return wrong == 0;
 }
 
-void Runner::report_size(const Count& count) {
-  const std::int64_t size = exchange_.msg_size;
-  const std::int64_t warmup = count.pilot + count.plan.warmup;
-  const std::int64_t all = warmup + count.plan.iterations() + count.verification;
-  const Traffic moved = benchmark_.moved(world_.ranks, size);
-  payload_.messages += all * moved.messages;
-  payload_.bytes += all * moved.bytes;
+/// The next size where the first quantity bends, the same on all ranks.
+std::optional<std::int64_t> Runner::added_size() const {
+  std::int64_t size = size_to_add(first_quantity_ns_).value_or(0);
+  MPI_Bcast(&size, 1, MPI_INT64_T, 0, world_.comm);
+  return size > 0 ? std::optional(size) : std::nullopt;
+}
 
-  const std::string suffix = std::string(1, '.').append(std::to_string(size));
+/// What follows the name of a fact that holds at one point: metric, case and size, as far as there
+/// are several.
+std::string Runner::label(const Quantity& quantity, const Point& point) const {
+  std::string text;
+  const auto add = [&](std::string_view part) {
+    if (!text.empty() && !part.empty()) text.append(".");
+    text.append(part);
+  };
+  if (benchmark_.quantities.size() > 1) add(quantity.metric);
+  // An equals sign would end the key.
+  std::string case_name = benchmark_.case_name(point, world_.ranks);
+  std::replace(case_name.begin(), case_name.end(), '=', ':');
+  std::replace(case_name.begin(), case_name.end(), ' ', ',');
+  add(case_name);
+  if (benchmark_.dimensions.sized) add(std::to_string(point.msg_size));
+  return text.empty() ? "all" : text;
+}
+
+void Runner::report_part(const Part& part, const Quantity& quantity, const Point& point,
+                         const Count& count) {
+  payload_ += count.all() * part.moved() + part.moved_around();
+  const std::string suffix = std::string(1, '.').append(label(quantity, point));
   report_.key("iterations" + suffix, count.plan.iterations());
-  report_.key("warmup" + suffix, warmup);
+  report_.key("warmup" + suffix, count.pilot + count.plan.warmup);
   report_.key("verification" + suffix, count.verification);
   report_.key("sample_stride" + suffix, count.plan.stride);
+  if (const Traffic carried = part.carried(); carried.messages > 0) {
+    report_.key("bytes_per_run" + suffix, carried.bytes);
+    report_.key("messages_per_run" + suffix, carried.messages);
+  }
 
-  const int samples = static_cast<int>(count.plan.samples);
-  const std::string case_name = benchmark_.case_name(world_.ranks);
+  // Every reporting rank has its own samples; rank 0 also its own computation.
+  const auto samples = static_cast<std::size_t>(count.plan.samples);
+  const std::string case_name = benchmark_.case_name(point, world_.ranks);
   const Report::Series series{.benchmark = benchmark_.name,
                               .case_name = case_name,
-                              .metric = benchmark_.metric,
-                              .msg_size_bytes = size,
-                              .values_per_run = benchmark_.values_per_run};
-  const int reporting = benchmark_.reporting_ranks(world_.ranks);
-  if (world_.rank > 0 && world_.rank < reporting) {
-    MPI_Send(samples_ns_.data(), samples, MPI_INT64_T, 0, samples_tag, world_.comm);
+                              .metric = quantity.metric,
+                              .msg_size_bytes = benchmark_.dimensions.sized
+                                                    ? std::optional<std::int64_t>(point.msg_size)
+                                                    : std::nullopt,
+                              .values_per_run = part.values_per_run()};
+  if (part.work_ns() > 0)
+    report_.key("work_us" + suffix, fixed(1e-3 * static_cast<double>(part.work_ns()), 3));
+  if (world_.rank > 0 && world_.rank < reporting()) {
+    MPI_Send(samples_ns_.data(), static_cast<int>(samples), MPI_INT64_T, 0, samples_tag,
+             world_.comm);
   }
-  for (int rank = 0; world_.rank == 0 && rank < reporting; ++rank) {
+  for (int rank = 0; world_.rank == 0 && rank < reporting(); ++rank) {
     if (rank > 0) {
-      MPI_Recv(samples_ns_.data(), samples, MPI_INT64_T, rank, samples_tag, world_.comm,
-               MPI_STATUS_IGNORE);
+      MPI_Recv(samples_ns_.data(), static_cast<int>(samples), MPI_INT64_T, rank, samples_tag,
+               world_.comm, MPI_STATUS_IGNORE);
     }
-    report_.rows(
-        series, rank,
-        std::span<const std::int64_t>(samples_ns_).first(static_cast<std::size_t>(samples)));
+    const std::span<std::int64_t> values = std::span(samples_ns_).first(samples);
+    report_.rows(series, rank, values);
+    if (rank == 0 && &quantity == &benchmark_.quantities.front())
+      first_quantity_ns_[point.msg_size] = median(values);
   }
-  report_.flush();
 }
 
 }  // namespace fabricbench::micro

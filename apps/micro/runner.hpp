@@ -2,21 +2,24 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
+#include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "micro/benchmark.hpp"
-#include "micro/fault.hpp"
 #include "micro/options.hpp"
 #include "micro/report.hpp"
 #include "timing/plan.hpp"
 
 namespace fabricbench::micro {
 
-/// Runs one benchmark over all its sizes and reports it. Every member function is collective.
+/// Runs one benchmark over all its sizes and cases and reports it. Every member function is
+/// collective.
 class Runner {
  public:
-  /// Throws std::bad_alloc.
+  /// Throws UsageError if memory does not suffice, std::bad_alloc.
   Runner(const Benchmark& benchmark, const Options& options, const Fault& fault, const World& world,
          Report& report);
 
@@ -25,29 +28,39 @@ class Runner {
   bool run();
 
  private:
-  /// What was run for one size.
+  /// What was run for one quantity at one point.
   struct Count {
     std::int64_t pilot = 0;
     timing::Plan plan;
     std::int64_t verification = 0;
+
+    [[nodiscard]] std::int64_t all() const {
+      return pilot + plan.warmup + plan.iterations() + verification;
+    }
   };
 
-  Count measure_size();
+  bool measure_size(std::int64_t size);
+  void measure_point(const Point& point);
+  Count measure_part(Part& part, const Quantity& quantity, const Point& point);
   template <class Op>
-  Count measure_with(Op& operation);
-  void verify_once(std::int64_t iteration);
-  void report_size(const Count& count);
+  Count measure_with(Op& operation, const Quantity& quantity, const Point& point);
+  void report_part(const Part& part, const Quantity& quantity, const Point& point,
+                   const Count& count);
+  [[nodiscard]] std::string label(const Quantity& quantity, const Point& point) const;
   [[nodiscard]] bool all_verified() const;
+  [[nodiscard]] std::optional<std::int64_t> added_size() const;
+  [[nodiscard]] int reporting() const { return benchmark_.reporting(world_.ranks); }
 
   const Benchmark& benchmark_;
   const Options& options_;
   const Fault& fault_;
   const World world_;
   Report& report_;
-  Exchange exchange_;
+  std::vector<std::unique_ptr<Part>> parts_;  ///< one for each quantity
   std::vector<std::int64_t>
       samples_ns_;  ///< shape (max_samples): this rank's, then on rank 0 each reporting rank's
-  std::optional<Mismatch> mismatch_;  ///< this rank's first wrong byte
+  std::map<std::int64_t, double> first_quantity_ns_;  ///< on rank 0: its median by size
+  std::optional<Mismatch> mismatch_;                  ///< this rank's first wrong byte
   Traffic payload_;
 };
 

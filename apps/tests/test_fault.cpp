@@ -16,7 +16,10 @@ void test_parse() {
   CHECK(parse_fault("hang").kind == Fault::Kind::hang);
   const Fault slow = parse_fault("slow:2.5");
   CHECK(slow.kind == Fault::Kind::slow && slow.slow_us > 2.4 && slow.slow_us < 2.6);
-  for (const char* text : {"Flip", "slow", "slow:", "slow:0", "slow:-1", "slow:nan", "slow:3us"}) {
+  const Fault exhaust = parse_fault("exhaust:20");
+  CHECK(exhaust.kind == Fault::Kind::exhaust && exhaust.count == 20);
+  for (const char* text : {"exhaust", "exhaust:-1", "exhaust:1.5", "Flip", "slow",
+                           "slow:", "slow:0", "slow:-1", "slow:nan", "slow:3us"}) {
     CHECK(check::throws<fabricbench::UsageError>([&] { static_cast<void>(parse_fault(text)); },
                                                  "is none of"));
   }

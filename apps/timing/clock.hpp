@@ -21,6 +21,13 @@ inline constexpr std::string_view clock_name = "clock_gettime(CLOCK_MONOTONIC)";
   return static_cast<std::int64_t>(time.tv_sec) * 1'000'000'000 + time.tv_nsec;
 }
 
+/// Nanoseconds of processor time that the calling thread has used.
+[[nodiscard]] inline std::int64_t thread_cpu_ns() noexcept {
+  timespec time{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  return static_cast<std::int64_t>(time.tv_sec) * 1'000'000'000 + time.tv_nsec;
+}
+
 struct ClockQuality {
   double
       resolution_ns;   ///< smallest step seen between two readings that differ; 0 if none differed

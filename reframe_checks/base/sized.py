@@ -15,10 +15,11 @@ class SizedBenchmark(Benchmark):
     messages = parameter(["small", "large"], loggable=True)
     smallest_bytes = variable(int, value=1, loggable=True)
     largest_bytes = variable(int, value=4 * 2**20, loggable=True)
+    step = variable(int, value=1)
 
     def sizes(self) -> tuple[int, ...]:
-        """Message sizes of this launch, in bytes: powers of two, and 0."""
-        powers = [2**k for k in range(self.largest_bytes.bit_length())]
+        """Message sizes of this launch, in bytes: every ``step``-th power of two, and 0."""
+        powers = [2**k for k in range(0, self.largest_bytes.bit_length(), self.step)]
         if self.messages == "small":
             return (0, *(size for size in powers if self.smallest_bytes <= size <= LARGEST_SMALL_BYTES))
         return tuple(size for size in powers if size > LARGEST_SMALL_BYTES)

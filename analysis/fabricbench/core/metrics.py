@@ -27,11 +27,40 @@ class Metric:
 
 _ALL = (
     Metric(
-        "latency", "us", "lower", "half round trip of a blocking ping-pong: median, or what a tool reports", "OSU", True
+        "latency",
+        "us",
+        "lower",
+        "half round trip of a ping-pong, or a one-sided operation: median, or what a tool reports",
+        "OSU",
+        main=True,
     ),
-    Metric("latency_mean", "us", "lower", "half round trip of a blocking ping-pong: the mean", "IMB PingPong"),
-    Metric("bandwidth", "MB/s", "higher", "message size over the half round trip, 1 MB = 10^6 bytes", "IMB PingPong"),
-    Metric("time", "us", "lower", "a call or exchange: mean over iterations, then ranks", "IMB t_avg", main=True),
+    Metric("latency_mean", "us", "lower", "as latency: the mean", "IMB PingPong"),
+    Metric(
+        "bandwidth",
+        "MB/s",
+        "higher",
+        "bytes moved a second, 1 MB = 10^6 bytes: size over half round trip, or all that a window carries",
+        "IMB PingPong, OSU",
+    ),
+    Metric("message_rate", "msg/s", "higher", "messages a second, of all ranks together", "OSU mbw_mr", main=True),
+    Metric(
+        "latency_ratio", "ratio", "lower", "latency over that of the plain case of the same launch", "paper 000, 6.4"
+    ),
+    Metric(
+        "normalised_latency", "us", "lower", "half round trip of all connections over their number", "paper 000, 5.1"
+    ),
+    Metric("round_trip", "us", "lower", "a message there and an empty one back", "P-LogP", main=True),
+    Metric("send_overhead", "us", "lower", "o_s(m), the time that a sender spends in its call", "P-LogP"),
+    Metric("receive_overhead", "us", "lower", "o_r(m), the time that a receiver spends in its call", "P-LogP"),
+    Metric("gap", "us", "lower", "g(m), the time between two messages of many in a row", "P-LogP"),
+    Metric("overlap", "ratio", "higher", "time saved by a transfer beside as long a computation", "SMB", main=True),
+    Metric(
+        "progress", "ratio", "higher", "what of a transfer a long computation hides, without calls", "SMB", main=True
+    ),
+    Metric("progress_tested", "ratio", "higher", "as progress, with calls of MPI_Test", "SMB"),
+    Metric(
+        "time", "us", "lower", "a call or exchange: over iterations, then the mean over ranks", "IMB t_avg", main=True
+    ),
     Metric("time_min", "us", "lower", "as time, of the fastest rank", "IMB t_min"),
     Metric("time_max", "us", "lower", "as time, of the slowest rank", "IMB t_max"),
     Metric("mops", "Mop/s", "higher", "10^6 operations of NASA's count a second, all ranks together", "NPB", main=True),

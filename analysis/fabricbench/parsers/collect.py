@@ -194,7 +194,7 @@ def digest(directory: Path) -> str:
 @cache
 def _code_digest() -> bytes:
     total = hashlib.sha256()
-    for path in sorted(Path(parsers.__file__).parents[1].glob("*/*.py")):
-        if path.parent.name in ("core", "parsers"):
-            total.update(path.read_bytes())
+    package = Path(parsers.__file__).parents[1]
+    for path in sorted([*(package / "core").rglob("*.py"), *(package / "parsers").rglob("*.py")]):
+        total.update(path.read_bytes())
     return total.digest()

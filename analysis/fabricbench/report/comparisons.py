@@ -8,6 +8,7 @@ from typing import Any
 import polars as pl
 
 from fabricbench.core.table import LANE
+from fabricbench.report.families import compared
 from fabricbench.report.groups import Group, Naming, group
 from fabricbench.report.series import Facet, Line, Panel, Point, describe, others, pingpong
 from fabricbench.report.style import Lane, Look
@@ -21,8 +22,8 @@ _SLACK = 1.0 + 1e-9
 
 def ratios(table: pl.DataFrame, found: list[Panel], appearance: Mapping[Lane, Look], alpha: float) -> list[Group]:
     """A group per fabric with two stacks or more: what the page draws as curves, over the reference's."""
-    drawn = [*(p for p in pingpong(found)[0] if p.metric == "latency"), *others(found)]
-    metrics = {panel.facet: panel.metric for panel in drawn}
+    drawn = [*(p for p in pingpong(found)[0] if p.metric == "latency"), *compared(found), *others(found)]
+    metrics = {panel.facet: panel.metric for panel in reversed(drawn)}
     doubtful = _doubtful(table)
     result = []
     for fabric, key in slugs(sorted({lane.fabric for lane in appearance}), "ratios").items():

@@ -2,7 +2,7 @@
 """The drawings: lines over message size, with the interval of every point."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,7 +17,11 @@ from fabricbench.report.series import Line, Panel, Point
 from fabricbench.report.style import Lane, Look, looks
 from fabricbench.report.words import clean, number, size_label, tick
 
-SCALES = {"latency": "log", "latency_mean": "log", "time": "log", "ratio": "ratio"}
+SCALES = {
+    **dict.fromkeys(("latency", "latency_mean", "time", "normalised_latency", "round_trip"), "log"),
+    **dict.fromkeys(("send_overhead", "receive_overhead", "gap", "message_rate"), "log"),
+    **dict.fromkeys(("ratio", "latency_ratio"), "ratio"),
+}
 """How a metric's axis runs; linear from 0 where nothing is said."""
 
 UNITS = {"us": "µs"}
@@ -118,7 +122,7 @@ def _panel(axes: Axes, panel: Panel, appearance: Mapping[Lane, Look], most_ticks
     sizes = Sizes.of(list(lines.values()))
     for lane in sorted(lines):
         _line(axes, lines[lane], sizes, appearance[lane])
-    _size_axis(axes, sizes, most_ticks)
+    _size_axis(axes, sizes, most_ticks, panel.axis)
     _value_axis(axes, [p for line in lines.values() for p in line], scale)
     unit = UNITS.get(panel.unit, panel.unit)
     axes.set_ylabel("ratio" if scale == "ratio" else f"{clean(panel.metric).replace('_', ' ')} in {clean(unit)}")
@@ -183,14 +187,19 @@ def _weak(look: Look) -> dict[str, Any]:
     return {"markerfacecolor": "white", "markeredgecolor": look.colour, "markeredgewidth": 0.9, "alpha": 0.55}
 
 
-def _size_axis(axes: Axes, sizes: Sizes, most: int) -> None:
+def axis_label(axis: str) -> Callable[[int | None], str]:
+    """How places on a horizontal axis are written."""
+    return size_label if axis == series.MESSAGE_SIZE else number
+
+
+def _size_axis(axes: Axes, sizes: Sizes, most: int, axis: str) -> None:
     ticks = sizes.ticks(most)
     left = sizes.at(0) if sizes.zero else sizes.at(sizes.smallest)
     axes.set_xlim(left - 0.6, sizes.at(sizes.largest) + 0.6)
     axes.xaxis.set_major_locator(FixedLocator([sizes.at(size) for size in ticks]))
     axes.xaxis.set_minor_locator(NullLocator())
-    axes.set_xticklabels([size_label(size) for size in ticks])
-    axes.set_xlabel("message size")
+    axes.set_xticklabels([axis_label(axis)(size) for size in ticks])
+    axes.set_xlabel(axis)
     if sizes.zero:
         axes.axvline(sizes.at(sizes.smallest) - _ZERO_GAP / 2, color="#d1d5db", linewidth=0.8, linestyle=(0, (1, 2)))
 
@@ -200,7 +209,7 @@ def _value_axis(axes: Axes, points: Sequence[Point], scale: str) -> None:
     positive = [v for v in values if v > 0]
     axes.yaxis.set_minor_locator(NullLocator())
     if scale == "linear" or not positive:
-        axes.set_ylim(0, max(values, default=0) * 1.06 or 1)
+        axes.set_ylim(min(0, *values, 0) * 1.06, max(values, default=0) * 1.06 or 1)
         axes.yaxis.set_major_locator(MaxNLocator(6))
     else:
         if scale == "ratio":
@@ -236,6 +245,6 @@ def _describe(panel: Panel) -> str:
     parts = []
     for lane, line in sorted(panel.lines.items()):
         ends = (line[0], line[-1]) if len(line) > 1 else line[:1]
-        said = " to ".join(f"{number(p.estimate)} {unit} at {size_label(p.size)}" for p in ends)
+        said = " to ".join(f"{number(p.estimate)} {unit} at {axis_label(panel.axis)(p.size)}" for p in ends)
         parts.append(f"{lane.name}: {said}")
     return "; ".join(parts)

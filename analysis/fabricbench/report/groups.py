@@ -10,7 +10,7 @@ from fabricbench.report import figures, series
 from fabricbench.report.series import Panel, Point
 from fabricbench.report.style import Lane, Look
 from fabricbench.report.verdicts import unit
-from fabricbench.report.words import interval, number, size_label, slugs
+from fabricbench.report.words import interval, number, slugs
 
 Draw = Callable[[Panel, Mapping[Lane, Look], str, str], str]
 
@@ -25,8 +25,9 @@ class LegendEntry:
 
 @dataclass(frozen=True, slots=True)
 class Numbers:
-    """A panel's points as a table: a row per size, a column per lane; ``missing`` where a lane has none."""
+    """A panel's points as a table: a row per place on the axis, a column per lane."""
 
+    axis: str
     columns: tuple[str, ...]
     rows: tuple[tuple[str, tuple["Number", ...]], ...]
 
@@ -98,11 +99,13 @@ def numbers(panel: Panel, line: Callable[[Lane], str]) -> Numbers:
     lanes = sorted(panel.lines)
     points = {(lane, point.size): point for lane in lanes for point in panel.lines[lane]}
     sizes = sorted({size for _, size in points}, key=lambda size: -1 if size is None else size)
-    rows = [(size_label(s), tuple(_number(points.get((lane, s))) for lane in lanes)) for s in sizes]
-    return Numbers(tuple(line(lane) for lane in lanes), tuple(rows))
+    label = figures.axis_label(panel.axis)
+    rows = [(label(s), tuple(number_of(points.get((lane, s))) for lane in lanes)) for s in sizes]
+    return Numbers(panel.axis, tuple(line(lane) for lane in lanes), tuple(rows))
 
 
-def _number(point: Point | None) -> Number:
+def number_of(point: Point | None) -> Number:
+    """A point in words; a dash where there is none."""
     if point is None:
         return Number(number(None), "", 0, False)
     spread = "" if point.low is None else interval(point.low, point.high)
@@ -118,7 +121,7 @@ def curves(found: list[Panel], appearance: Mapping[Lane, Look]) -> tuple[list[Gr
         panels = [p for p in (series.on_fabric(panel, fabric) for panel in pingpong) if p.lines]
         panels.sort(key=lambda p: (p.facet, p.metric != "latency"))
         naming = Naming(
-            key, fabric, lambda p: _metric_caption(p, series.describe(p.facet)),
+            key, fabric, lambda p: metric_caption(p, series.describe(p.facet)),
             lambda lane: lane.build,
         )  # fmt: skip
         result.append(group(panels, appearance, naming, small=False))
@@ -135,7 +138,7 @@ def collectives(found: list[Panel], appearance: Mapping[Lane, Look]) -> list[Gro
             appearance,
             Naming(
                 key, f"Other benchmarks of {tool}",
-                lambda p: _metric_caption(p, series.describe(p.facet, tool=False)), lambda lane: lane.name,
+                lambda p: metric_caption(p, series.describe(p.facet, tool=False)), lambda lane: lane.name,
             ),
             small=True,
         )
@@ -143,5 +146,6 @@ def collectives(found: list[Panel], appearance: Mapping[Lane, Look]) -> list[Gro
     ]  # fmt: skip
 
 
-def _metric_caption(panel: Panel, what: str) -> str:
+def metric_caption(panel: Panel, what: str) -> str:
+    """What a panel shows, and of ``what``."""
     return f"{panel.metric.replace('_', ' ').capitalize()} in {unit(panel.unit)}: {what}"

@@ -16,8 +16,10 @@ from fabricbench.core.record import Campaign
 from fabricbench.report import groups, outcomes, series
 from fabricbench.report.attestation import attestation, lanes_attested
 from fabricbench.report.comparisons import estimators, ratios
+from fabricbench.report.families import families
 from fabricbench.report.kernels import kernels
 from fabricbench.report.links import Launches
+from fabricbench.report.loggp import loggp_views
 from fabricbench.report.provenance import provenance
 from fabricbench.report.style import looks
 from fabricbench.report.verdicts import unit, verdicts
@@ -82,6 +84,8 @@ def _figures(table: pl.DataFrame, alpha: float) -> dict[str, Any]:
             )
             for p in series.unsized(found)
         ],
+        "families": families(found, appearance),
+        "loggp": loggp_views(table, 1 - alpha),
         "kernels": kernels(found, appearance),
         "ratios": ratios(table, found, appearance, alpha),
         "estimators": estimators(table, appearance, alpha),

@@ -3,7 +3,7 @@
 
 import math
 from collections import defaultdict
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import polars as pl
@@ -18,6 +18,9 @@ OWN = "micro"
 """The tool whose benchmarks are the project's own."""
 
 PINGPONG = "pingpong"
+
+MESSAGE_SIZE = "message size"
+"""What a horizontal axis shows unless something else is said."""
 
 RATE = "mops"
 """The metric of a kernel; ``report.kernels`` shows those."""
@@ -54,12 +57,13 @@ Line = tuple[Point, ...]
 
 @dataclass(frozen=True, slots=True)
 class Panel:
-    """One metric of one facet: a line for every lane."""
+    """One metric of one facet: a line for every lane, over message size or what ``axis`` names."""
 
     facet: Facet
     metric: str
     unit: str
     lines: dict[Lane, Line]
+    axis: str = MESSAGE_SIZE
 
 
 def panels(table: pl.DataFrame, confidence: float) -> list[Panel]:
@@ -108,11 +112,14 @@ def pingpong(found: list[Panel]) -> tuple[list[Panel], str]:
 
 
 def others(found: list[Panel]) -> list[Panel]:
-    """One panel for each facet with sizes that ``pingpong`` leaves: its time or latency, or else its first metric."""
+    """One panel for each facet with sizes of other tools that ``pingpong`` leaves: its main metric, or else its first.
+
+    What the own tool measures beside the ping-pong is drawn by ``report.families``.
+    """
     by_facet: dict[Facet, dict[str, Panel]] = defaultdict(dict)
     drawn = {panel.facet for panel in pingpong(found)[0]}
     for panel in found:
-        if panel.facet not in drawn and _sized(panel):
+        if panel.facet not in drawn and panel.facet.tool != OWN and _sized(panel):
             by_facet[panel.facet][panel.metric] = panel
     return [_main(metrics) for _, metrics in sorted(by_facet.items())]
 
@@ -130,7 +137,7 @@ def unsized(found: list[Panel]) -> list[Panel]:
 def on_fabric(panel: Panel, fabric: str) -> Panel:
     """The panel's lines on one fabric."""
     kept = {lane: line for lane, line in panel.lines.items() if lane.fabric == fabric}
-    return Panel(panel.facet, panel.metric, panel.unit, kept)
+    return replace(panel, lines=kept)
 
 
 def describe(facet: Facet, *, tool: bool = True) -> str:

@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: Apache-2.0
+"""LogGP's parameters of every lane, with intervals over blocks."""
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+
+from fabricbench.report.groups import Number, number_of
+from fabricbench.report.series import OWN, estimate
+from fabricbench.report.style import Lane
+from fabricbench.report.words import interval, number, size_label
+from fabricbench.stats.loggp import LogGP, line, loggp
+from fabricbench.verdict.series import CellKey, Series, all_series
+
+CURVES = ("round_trip", "send_overhead", "receive_overhead", "gap")
+
+
+@dataclass(frozen=True, slots=True)
+class SegmentView:
+    """G of one protocol, and where it holds."""
+
+    sizes: str
+    per_byte: str
+    interval: str
+
+
+@dataclass(frozen=True, slots=True)
+class LogGPView:
+    """One lane's parameters: L, o of sender and receiver, g, L of P-LogP; then G by protocol."""
+
+    lane: str
+    numbers: tuple[Number, ...]
+    segments: tuple[SegmentView, ...]
+
+
+Curves = dict[str, dict[int, float]]
+
+
+def loggp_views(table: pl.DataFrame, confidence: float) -> list[LogGPView]:
+    """A row per lane and number of ranks that was measured.
+
+    The parameters are fitted block by block, and their medians and intervals are over blocks. Where the protocols
+    change is found once, in the medians over blocks of every size; G is then fitted in each block between these ends.
+    """
+    by_lane: dict[tuple[Lane, int], dict[int, Curves]] = defaultdict(lambda: defaultdict(lambda: defaultdict(dict)))
+    for key, found in all_series(table).items():
+        if _belongs(key):
+            lane = Lane(key.stack, key.fabric, key.variant)
+            _add(by_lane[lane, key.ranks], key, found)
+    views = []
+    for (lane, _ranks), blocks in sorted(by_lane.items()):
+        fits = [fit for fit in map(_fit, blocks.values()) if fit is not None]
+        if fits:
+            whole = _fit(_medians(list(blocks.values())))
+            views.append(LogGPView(lane.name, _numbers(fits, confidence), _segments(whole, blocks, confidence)))
+    return views
+
+
+def _belongs(key: CellKey) -> bool:
+    return (key.tool, key.benchmark) == (OWN, "plogp") and key.metric in CURVES and key.msg_size_bytes is not None
+
+
+def _add(blocks: dict[int, Curves], key: CellKey, found: Series) -> None:
+    for block, value in found.medians().items():
+        assert key.msg_size_bytes is not None
+        blocks[block][key.metric][key.msg_size_bytes] = value
+
+
+def _fit(curves: Curves) -> LogGP | None:
+    return loggp(*(curves.get(name, {}) for name in CURVES))
+
+
+def _medians(blocks: Sequence[Curves]) -> Curves:
+    """The medians over blocks, at the sizes that most blocks have: some are added where a launch saw a bend."""
+    medians: Curves = {}
+    for name in CURVES:
+        sizes = {size for curves in blocks for size in curves.get(name, {})}
+        values = {size: [c[name][size] for c in blocks if size in c.get(name, {})] for size in sizes}
+        medians[name] = {size: float(np.median(v)) for size, v in values.items() if 2 * len(v) > len(blocks)}
+    return medians
+
+
+def _numbers(fits: Sequence[LogGP], confidence: float) -> tuple[Number, ...]:
+    columns = (
+        [fit.latency_us for fit in fits],
+        [fit.send_overhead_us for fit in fits],
+        [fit.receive_overhead_us for fit in fits],
+        [fit.gap_us for fit in fits],
+        [fit.plogp_latency_us for fit in fits],
+    )
+    return tuple(number_of(estimate(column, None, confidence)) for column in columns)
+
+
+def _segments(whole: LogGP | None, blocks: dict[int, Curves], confidence: float) -> tuple[SegmentView, ...]:
+    views = []
+    for segment in whole.segments if whole else ():
+        lines = [
+            line({size: gap for size, gap in curves.get("gap", {}).items() if segment.first <= size <= segment.last})
+            for curves in blocks.values()
+        ]
+        point = estimate([each.ns_per_byte for each in lines if each is not None], None, confidence)
+        sizes = f"{size_label(segment.first)} to {size_label(segment.last)}"
+        spread = "" if point.low is None else interval(point.low, point.high)
+        views.append(SegmentView(sizes, number(point.estimate), spread))
+    return tuple(views)

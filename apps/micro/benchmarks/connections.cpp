@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// multiconn: k connections of each pair of ranks at once (paper 000, section 5.1). A connection is
+// a communicator of its own; with several pairs a rank's connections go to one peer after the
+// other. Normalised latency: every connection carries a message there and, when it has come, one
+// back, all in parallel; half of that time divided by the number of connections. Throughput: both
+// sides send a number of messages round robin over the connections. Reported by the initiator.
+#include <vector>
+
+#include "micro/benchmarks/all.hpp"
+#include "micro/benchmarks/pair.hpp"
+
+namespace fabricbench::micro {
+namespace {
+
+constexpr int messages_per_connection = 8;
+
+/// The connections of one rank. What they receive shares a buffer, as it does in windows; the
+/// checked mode gives each connection its own.
+class Connections : public PairPart {
+ public:
+  explicit Connections(const Setting& setting)
+      : PairPart(setting, setting.checked ? setting.largest_amount : 1) {
+    const int half = pairs();
+    const int place = setting.world.rank % half;
+    for (int i = 0; i < setting.largest_amount; ++i) {
+      if (i % half == 0) {
+        MPI_Comm comm = MPI_COMM_NULL;
+        MPI_Comm_dup(setting.world.comm, &comm);
+        comms_.push_back(comm);
+      }
+      // Initiator p and responder (p + i) mod n share connection i.
+      const int partner = initiates_ ? half + (place + i) % half : (place - i % half + half) % half;
+      ends_.push_back({.comm = comms_.back(), .peer = partner});
+    }
+    requests_.resize(2 * messages_per_connection * ends_.size());
+  }
+  ~Connections() override {
+    for (MPI_Comm& comm : comms_) MPI_Comm_free(&comm);
+  }
+
+  std::optional<Mismatch> verify(std::int64_t iteration) override {
+    std::optional<Mismatch> wrong;
+    for (std::size_t i = setting_.checked ? 0 : ends().size() - 1; i < ends().size() && !wrong;
+         ++i) {
+      wrong = find_mismatch(incoming_at(i), message(ends_[i].peer, iteration));
+    }
+    return wrong;
+  }
+
+ protected:
+  /// One end of a connection.
+  struct End {
+    MPI_Comm comm;
+    int peer;
+  };
+  [[nodiscard]] std::span<const End> ends() const {
+    return std::span(ends_).first(static_cast<std::size_t>(point_.amount));
+  }
+  [[nodiscard]] std::span<std::uint8_t> incoming_at(std::size_t connection) const {
+    return {receive_.data() + (setting_.checked ? connection : 0) * size(), size()};
+  }
+  void start_send(const End& end) {
+    MPI_Isend(send_.data(), point_.msg_size, MPI_BYTE, end.peer, measured_tag, end.comm,
+              &requests_[started_++]);
+  }
+  void start_receive(std::size_t connection) {
+    const End& end = ends_[connection];
+    MPI_Irecv(incoming_at(connection).data(), point_.msg_size, MPI_BYTE, end.peer, measured_tag,
+              end.comm, &requests_[started_++]);
+  }
+  void wait() {
+    MPI_Waitall(static_cast<int>(started_), requests_.data(), MPI_STATUSES_IGNORE);
+    started_ = 0;
+  }
+
+ private:
+  std::vector<MPI_Comm> comms_;
+  std::vector<End> ends_;
+  std::vector<MPI_Request> requests_;
+  std::size_t started_ = 0;
+};
+
+class NormalisedLatency final : public Connections {
+ public:
+  using Connections::Connections;
+  void run() override {
+    if (initiates_) {
+      for (std::size_t i = 0; i < ends().size(); ++i) start_receive(i);
+      for (const End& end : ends()) start_send(end);
+      wait();
+      return;
+    }
+    for (std::size_t i = 0; i < ends().size(); ++i) {
+      MPI_Recv(incoming_at(i).data(), point_.msg_size, MPI_BYTE, ends()[i].peer, measured_tag,
+               ends()[i].comm, MPI_STATUS_IGNORE);
+      start_send(ends()[i]);
+    }
+    wait();
+  }
+  Traffic moved() const override {
+    return 2 * pairs() * Traffic{.messages = 1, .bytes = point_.amount * point_.msg_size};
+  }
+  double values_per_run() const override { return 2.0 * static_cast<double>(point_.amount); }
+};
+
+class Throughput final : public Connections {
+ public:
+  using Connections::Connections;
+  void run() override {
+    for (int round = 0; round < messages_per_connection; ++round) {
+      for (std::size_t i = 0; i < ends().size(); ++i) start_receive(i);
+    }
+    for (int round = 0; round < messages_per_connection; ++round) {
+      for (const End& end : ends()) start_send(end);
+    }
+    wait();
+  }
+  Traffic moved() const override { return {.messages = 2 * pairs(), .bytes = carried().bytes}; }
+  Traffic carried() const override {
+    return 2 * pairs() * messages_per_connection * point_.amount *
+           Traffic{.messages = 1, .bytes = point_.msg_size};
+  }
+};
+
+constexpr std::int64_t numbers[]{1, 2, 4, 8, 16, 32, 64, 128, 256};
+constexpr Quantity quantities[]{
+    {.metric = "normalised_latency_us",
+     .set_up = make_part<NormalisedLatency>,
+     .fewer_iterations = 4},
+    {.metric = "window_us", .set_up = make_part<Throughput>, .fewer_iterations = 10}};
+
+}  // namespace
+
+const Benchmark multiconn{
+    .name = "multiconn",
+    .summary = "many connections of one pair at once; latency per connection, both-way throughput",
+    .dimensions = {.choice = {},
+                   .amount = {.key = "connections", .defaults = numbers, .least = 1, .most = 1024}},
+    .quantities = quantities};
+
+}  // namespace fabricbench::micro

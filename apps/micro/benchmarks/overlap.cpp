@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Computation beside a transfer (paper 000, section 6; the method of Sandia's SMB), at the rank
+// that sends or at the one that receives, rank i of each pair:
+//   base_us    the transfer alone: start it, wait for it. A sender also waits for the answer, so
+//   that the message has
+//              arrived; a receiver asks for the message once it is ready for it
+//   worked_us  (overlap) the same with as much computation as the transfer takes between start and
+//   wait silent_us  (progress) with four times as much, without a call to MPI tested_us  (progress)
+//   likewise, with 16 calls of MPI_Test spread over it
+// What of the computation, or of the transfer, was hidden follows. The peer waits inside MPI all
+// the time. Computation is the processor time of the thread, so that what MPI takes from it in the
+// background prolongs it.
+#include <algorithm>
+#include <array>
+#include <limits>
+
+#include "micro/benchmarks/all.hpp"
+#include "micro/benchmarks/pair.hpp"
+#include "timing/clock.hpp"
+
+namespace fabricbench::micro {
+namespace {
+
+enum Side : std::size_t { sender, receiver };
+constexpr std::string_view words[]{"sender", "receiver"};
+
+constexpr int pilot_transfers = 8;
+constexpr int pieces = 16;  ///< of the computation, with a call after each
+
+enum class Calls { none, tests };
+
+/// A transfer beside computation of `factor` times its own duration.
+template <int factor, Calls calls>
+class Transfer final : public PairPart {
+ public:
+  using PairPart::PairPart;
+
+  /// Finds out how long the transfer takes: the median of a few, where that is longest. All pairs
+  /// compute alike.
+  int enter(const Point& point) override {
+    PairPart::enter(point);
+    work_ns_ = 0;
+    if constexpr (factor > 0) {
+      std::array<std::int64_t, pilot_transfers> durations{};
+      for (std::int64_t& duration : durations) {
+        const std::int64_t start = timing::now_ns();
+        run();
+        duration = timing::now_ns() - start;
+      }
+      const auto middle = durations.begin() + pilot_transfers / 2;
+      std::nth_element(durations.begin(), middle, durations.end());
+      const std::int64_t mine = initiates_ ? factor * *middle : 0;
+      MPI_Allreduce(&mine, &work_ns_, 1, MPI_INT64_T, MPI_MAX, setting_.world.comm);
+    }
+    return MPI_SUCCESS;
+  }
+
+  void run() override {
+    if (!initiates_) {
+      serve();
+    } else if (point_.choice == sender) {
+      MPI_Isend(send_.data(), point_.msg_size, MPI_BYTE, peer_, measured_tag, setting_.world.comm,
+                &request_);
+      work();
+      MPI_Wait(&request_, MPI_STATUS_IGNORE);
+      receive(0);
+    } else {
+      MPI_Irecv(receive_.data(), point_.msg_size, MPI_BYTE, peer_, measured_tag,
+                setting_.world.comm, &request_);
+      send(0);
+      work();
+      MPI_Wait(&request_, MPI_STATUS_IGNORE);
+    }
+  }
+  std::optional<Mismatch> verify(std::int64_t iteration) override {
+    const bool takes = initiates_ == (point_.choice == receiver);
+    return takes ? PairPart::verify(iteration) : std::nullopt;
+  }
+  Traffic moved() const override {
+    return pairs() * Traffic{.messages = 2, .bytes = point_.msg_size};
+  }
+  Traffic moved_around() const override { return (factor > 0 ? pilot_transfers : 0) * moved(); }
+  std::int64_t work_ns() const override { return work_ns_; }
+
+ private:
+  void serve() {
+    if (point_.choice == sender) {
+      receive(point_.msg_size);
+      send(0);
+    } else {
+      receive(0);
+      send(point_.msg_size);
+    }
+  }
+  void work() {
+    if (work_ns_ == 0) return;
+    const std::int64_t start = timing::thread_cpu_ns();
+    for (int piece = 1; piece <= pieces; ++piece) {
+      const std::int64_t end = start + work_ns_ * piece / pieces;
+      while (timing::thread_cpu_ns() < end) {
+      }
+      if constexpr (calls == Calls::tests) {
+        int done = 0;
+        if (request_ != MPI_REQUEST_NULL) MPI_Test(&request_, &done, MPI_STATUS_IGNORE);
+      }
+    }
+  }
+
+  std::int64_t work_ns_ = 0;
+  MPI_Request request_ = MPI_REQUEST_NULL;
+};
+
+constexpr Dimensions dimensions{.choice = {.key = "side", .words = words}, .amount = {}};
+
+constexpr Quantity beside_as_much[]{
+    {.metric = "base_us", .set_up = make_part<Transfer<0, Calls::none>>},
+    {.metric = "worked_us", .set_up = make_part<Transfer<1, Calls::none>>}};
+
+constexpr Quantity beside_much[]{
+    {.metric = "base_us", .set_up = make_part<Transfer<0, Calls::none>>},
+    {.metric = "silent_us", .set_up = make_part<Transfer<4, Calls::none>>, .fewer_iterations = 4},
+    {.metric = "tested_us", .set_up = make_part<Transfer<4, Calls::tests>>, .fewer_iterations = 4}};
+
+}  // namespace
+
+const Benchmark overlap{.name = "overlap",
+                        .summary = "computation hidden behind a transfer, at sender and receiver",
+                        .dimensions = dimensions,
+                        .quantities = beside_as_much};
+
+const Benchmark progress{
+    .name = "progress",
+    .summary =
+        "whether a transfer goes on during a long computation, without calls and with MPI_Test",
+    .dimensions = dimensions,
+    .quantities = beside_much};
+
+}  // namespace fabricbench::micro

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "micro/benchmark.hpp"
+#include "micro/buffer.hpp"
+#include "micro/msg_sizes.hpp"
+
+namespace fabricbench::micro {
+
+/// Tag of every message that is measured.
+inline constexpr int measured_tag = 1;
+
+/// A part in which rank i, which initiates, works with rank i + n/2, which responds. All n/2 pairs
+/// do so at the same time. Each direction has a buffer of its own; every iteration uses the same
+/// ones.
+class PairPart : public Part {
+ public:
+  /// Room for `slots` messages of the largest size in each direction. Throws UsageError,
+  /// std::bad_alloc.
+  explicit PairPart(const Setting& setting, std::int64_t slots = 1)
+      : setting_(setting),
+        initiates_(setting.world.rank < setting.world.ranks / 2),
+        peer_(setting.world.rank + (initiates_ ? 1 : -1) * (setting.world.ranks / 2)),
+        send_(capacity(slots, setting.largest_size)),
+        receive_(capacity(slots, setting.largest_size)) {}
+
+  int enter(const Point& point) override {
+    point_ = point;
+    return MPI_SUCCESS;
+  }
+  void fill(std::int64_t iteration) override {
+    fill_pattern(outgoing(), message(setting_.world.rank, iteration));
+  }
+  std::optional<Mismatch> verify(std::int64_t iteration) override {
+    return find_mismatch(incoming(), message(peer_, iteration));
+  }
+  std::span<std::uint8_t> outgoing() override { return send_.first(size()); }
+
+ protected:
+  [[nodiscard]] std::span<std::uint8_t> incoming() const { return receive_.first(size()); }
+  [[nodiscard]] std::size_t size() const { return static_cast<std::size_t>(point_.msg_size); }
+  [[nodiscard]] int pairs() const { return setting_.world.ranks / 2; }
+  [[nodiscard]] MessageId message(int sender, std::int64_t iteration) const {
+    return {.sender = sender, .msg_size_bytes = point_.msg_size, .iteration = iteration};
+  }
+
+  /// One message to the peer or from it; `bytes` of the buffer's beginning.
+  void send(int bytes) const {
+    MPI_Send(send_.data(), bytes, MPI_BYTE, peer_, measured_tag, setting_.world.comm);
+  }
+  void receive(int bytes) const {
+    MPI_Recv(receive_.data(), bytes, MPI_BYTE, peer_, measured_tag, setting_.world.comm,
+             MPI_STATUS_IGNORE);
+  }
+
+  Setting setting_;
+  bool initiates_;
+  int peer_;
+  Point point_;
+  Buffer send_;
+  Buffer receive_;
+};
+
+}  // namespace fabricbench::micro

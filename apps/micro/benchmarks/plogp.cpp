@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// plogp: the parameters of P-LogP (Kielmann, Bal, Verstoep 2000; paper 000, section 6.3) at each
+// size m:
+//   round_trip_us        m bytes there, 0 back
+//   send_overhead_us     o_s(m): the call of MPI_Send within such a round trip
+//   receive_overhead_us  o_r(m): the call of MPI_Recv for a message of m bytes that has arrived:
+//   after asking for it
+//                        the initiator waits, without a call, 1.2 times as long as a round trip
+//                        takes
+//   flood_us             n messages of m bytes in a row, answered by one of 0; with the round trip,
+//                        g(m) = (flood - round trip) / (n - 1)
+// L = RTT(0) / 2 - g(0) and LogGP's L, o, g, G follow from these.
+#include <algorithm>
+#include <limits>
+
+#include "micro/benchmarks/all.hpp"
+#include "micro/benchmarks/pair.hpp"
+#include "timing/clock.hpp"
+
+namespace fabricbench::micro {
+namespace {
+
+constexpr int flood_messages = 32;
+constexpr int pilot_round_trips = 8;
+constexpr double wait_factor = 1.2;
+
+class RoundTrip : public PairPart {
+ public:
+  using PairPart::PairPart;
+  void run() override {
+    if (initiates_) {
+      send(point_.msg_size);
+      receive(0);
+    } else {
+      receive(point_.msg_size);
+      send(0);
+    }
+  }
+  std::optional<Mismatch> verify(std::int64_t iteration) override {
+    return initiates_ ? std::nullopt : PairPart::verify(iteration);
+  }
+  Traffic moved() const override {
+    return pairs() * Traffic{.messages = 2, .bytes = point_.msg_size};
+  }
+};
+
+class SendOverhead final : public RoundTrip {
+ public:
+  using RoundTrip::RoundTrip;
+  void run() override {
+    if (initiates_) {
+      send(point_.msg_size);
+    } else {
+      receive(point_.msg_size);
+    }
+  }
+  void after() override {
+    if (initiates_) {
+      receive(0);
+    } else {
+      send(0);
+    }
+  }
+};
+
+class ReceiveOverhead final : public PairPart {
+ public:
+  using PairPart::PairPart;
+
+  /// Finds out how long a round trip takes: the fastest of a few, all but the first.
+  int enter(const Point& point) override {
+    PairPart::enter(point);
+    std::int64_t fastest = std::numeric_limits<std::int64_t>::max();
+    wait_ns_ = 0;
+    for (int i = 0; i < pilot_round_trips; ++i) {
+      const std::int64_t start = timing::now_ns();
+      before();
+      run();
+      if (i > 0) fastest = std::min(fastest, timing::now_ns() - start);
+    }
+    wait_ns_ = static_cast<std::int64_t>(wait_factor * static_cast<double>(fastest));
+    return MPI_SUCCESS;
+  }
+  void before() override {
+    if (!initiates_) {
+      receive(0);
+      return;
+    }
+    send(0);
+    const std::int64_t end = timing::now_ns() + wait_ns_;
+    while (timing::now_ns() < end) {
+    }
+  }
+  void run() override {
+    if (initiates_) {
+      receive(point_.msg_size);
+    } else {
+      send(point_.msg_size);
+    }
+  }
+  std::optional<Mismatch> verify(std::int64_t iteration) override {
+    return initiates_ ? PairPart::verify(iteration) : std::nullopt;
+  }
+  Traffic moved() const override {
+    return pairs() * Traffic{.messages = 2, .bytes = point_.msg_size};
+  }
+  Traffic moved_around() const override { return pilot_round_trips * moved(); }
+
+ private:
+  std::int64_t wait_ns_ = 0;
+};
+
+class Flood final : public PairPart {
+ public:
+  using PairPart::PairPart;
+  void run() override {
+    for (int i = 0; i < flood_messages; ++i) {
+      if (initiates_) {
+        send(point_.msg_size);
+      } else {
+        receive(point_.msg_size);
+      }
+    }
+    if (initiates_) {
+      receive(0);
+    } else {
+      send(0);
+    }
+  }
+  std::optional<Mismatch> verify(std::int64_t iteration) override {
+    return initiates_ ? std::nullopt : PairPart::verify(iteration);
+  }
+  Traffic moved() const override {
+    return pairs() *
+           Traffic{.messages = 2, .bytes = std::int64_t{flood_messages} * point_.msg_size};
+  }
+  Traffic carried() const override {
+    return std::int64_t{pairs()} * flood_messages *
+           Traffic{.messages = 1, .bytes = point_.msg_size};
+  }
+};
+
+constexpr Quantity quantities[]{
+    {.metric = "round_trip_us", .set_up = make_part<RoundTrip>},
+    {.metric = "send_overhead_us", .set_up = make_part<SendOverhead>},
+    {.metric = "receive_overhead_us", .set_up = make_part<ReceiveOverhead>},
+    {.metric = "flood_us", .set_up = make_part<Flood>, .fewer_iterations = 8}};
+
+}  // namespace
+
+const Benchmark plogp{
+    .name = "plogp",
+    .summary = "P-LogP: overheads of sender and receiver, gap by flooding, round trip; adds sizes",
+    .quantities = quantities,
+    .adaptive = true};
+
+}  // namespace fabricbench::micro

@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// How long matching takes when queues are long (paper 000, section 6.5):
+//   unexpected  k messages that no receive has been posted for lie at each rank; then both
+//   communicate in a ping-pong
+//               of synchronous sends, so that no search hides behind a transfer
+//   posted      k receives that match nothing yet stand before the matching one at each rank, and
+//   every message of the
+//               ping-pong has to pass them
+// The k messages or receives have one tag (equal), a tag each (different), or a tag each while the
+// matching receive takes any (wildcard). Reported by the initiator: half of the round trip.
+#include <array>
+#include <iterator>
+#include <vector>
+
+#include "common/usage_error.hpp"
+#include "micro/benchmarks/all.hpp"
+#include "micro/benchmarks/pair.hpp"
+
+namespace fabricbench::micro {
+namespace {
+
+enum Tags : std::size_t { equal, different, wildcard };
+constexpr std::string_view words[]{"equal", "different", "wildcard"};
+constexpr std::string_view words_of_unexpected[]{"equal", "different"};
+
+constexpr int first_queued_tag = 16;
+constexpr int queued_bytes = 8;
+constexpr std::int64_t most_queued = 1 << 20;
+constexpr std::int64_t least_tag_bound = 32767 - first_queued_tag;  // what the standard promises
+
+using Queued = std::array<std::uint8_t, queued_bytes>;
+
+/// What both have: a communicator whose errors come back, k small messages to each rank, and their
+/// payload.
+class QueuePart : public PairPart {
+ public:
+  QueuePart(const Setting& setting, std::int64_t slots) : PairPart(setting, slots) {
+    MPI_Comm_dup(setting.world.comm, &comm_);
+    MPI_Comm_set_errhandler(comm_, MPI_ERRORS_RETURN);
+    check_tags();
+    const auto most = static_cast<std::size_t>(setting.largest_amount);
+    sent_.resize(most);
+    received_.resize(most);
+    send_requests_.reserve(most);
+    receive_requests_.reserve(most);
+  }
+  ~QueuePart() override { MPI_Comm_free(&comm_); }
+
+  std::optional<Mismatch> verify(std::int64_t iteration) override {
+    return wrong_ ? wrong_ : PairPart::verify(iteration);
+  }
+  Traffic moved() const override {
+    return 2 * pairs() * Traffic{.messages = 1, .bytes = point_.msg_size};
+  }
+  Traffic moved_around() const override {
+    return 2 * pairs() *
+           Traffic{.messages = queued() > 0 ? 1 : 0, .bytes = queued() * queued_bytes};
+  }
+  double values_per_run() const override { return 2.0; }
+
+ protected:
+  [[nodiscard]] std::int64_t queued() const { return point_.amount; }
+  [[nodiscard]] int tag(std::int64_t i) const {
+    return first_queued_tag + (point_.choice == equal ? 0 : static_cast<int>(i));
+  }
+
+  /// Queued messages to the peer, until all or as many as `limit` are started or the stack refuses
+  /// one.
+  int start_sends(std::int64_t limit) {
+    send_requests_.clear();
+    return start(limit, send_requests_, [this](std::int64_t i, MPI_Request* request) {
+      Queued& payload = sent_[static_cast<std::size_t>(i)];
+      fill_pattern(payload, queued_message(setting_.world.rank, i));
+      return MPI_Isend(payload.data(), queued_bytes, MPI_BYTE, peer_, tag(i), comm_, request);
+    });
+  }
+  /// Receives of queued messages, likewise.
+  int start_receives(std::int64_t limit) {
+    receive_requests_.clear();
+    return start(limit, receive_requests_, [this](std::int64_t i, MPI_Request* request) {
+      return MPI_Irecv(received_[static_cast<std::size_t>(i)].data(), queued_bytes, MPI_BYTE, peer_,
+                       tag(i), comm_, request);
+    });
+  }
+  [[nodiscard]] std::int64_t sends() const { return std::ssize(send_requests_); }
+  [[nodiscard]] std::int64_t receives() const { return std::ssize(receive_requests_); }
+
+  /// How many the peer has; both have reached this place.
+  [[nodiscard]] std::int64_t exchange(std::int64_t mine) const {
+    std::int64_t theirs = 0;
+    MPI_Sendrecv(&mine, 1, MPI_INT64_T, peer_, measured_tag, &theirs, 1, MPI_INT64_T, peer_,
+                 measured_tag, setting_.world.comm, MPI_STATUS_IGNORE);
+    return theirs;
+  }
+  /// Ends what start_sends() and start_receives() began, once the peer has done its part.
+  void wait_for_queued() {
+    wait(send_requests_);
+    wait(receive_requests_);
+    for (std::int64_t i = 0; i < receives() && !wrong_; ++i) {
+      wrong_ = find_mismatch(received_[static_cast<std::size_t>(i)], queued_message(peer_, i));
+    }
+  }
+
+  MPI_Comm comm_ = MPI_COMM_NULL;
+  std::optional<Mismatch> wrong_;  ///< in a queued message
+
+ private:
+  void check_tags() const {
+    int* bound = nullptr;
+    int known = 0;
+    MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_TAG_UB, static_cast<void*>(&bound), &known);
+    const std::int64_t tags = known != 0 ? *bound - first_queued_tag : least_tag_bound;
+    if (setting_.largest_amount > tags) {
+      throw UsageError("--queued: " + std::to_string(setting_.largest_amount) +
+                       " need more tags than this stack has; give at most " + std::to_string(tags));
+    }
+  }
+  template <class Start>
+  int start(std::int64_t limit, std::vector<MPI_Request>& requests, Start start_one) {
+    const bool injected = setting_.fault.kind == Fault::Kind::exhaust;
+    for (std::int64_t i = 0; i < limit; ++i) {
+      MPI_Request request = MPI_REQUEST_NULL;
+      const bool full = injected && i >= setting_.fault.count;
+      const int error = full ? MPI_ERR_NO_MEM : start_one(i, &request);
+      if (error != MPI_SUCCESS) return error;
+      requests.push_back(request);
+    }
+    return MPI_SUCCESS;
+  }
+  static void wait(std::vector<MPI_Request>& requests) {
+    MPI_Waitall(static_cast<int>(requests.size()), requests.data(), MPI_STATUSES_IGNORE);
+  }
+  [[nodiscard]] static MessageId queued_message(int sender, std::int64_t i) {
+    return {.sender = sender, .msg_size_bytes = queued_bytes, .iteration = i};
+  }
+
+  std::vector<Queued> sent_;
+  std::vector<Queued> received_;
+  std::vector<MPI_Request> send_requests_;
+  std::vector<MPI_Request> receive_requests_;
+};
+
+class Unexpected final : public QueuePart {
+ public:
+  explicit Unexpected(const Setting& setting) : QueuePart(setting, 1) {}
+
+  int enter(const Point& point) override {
+    PairPart::enter(point);
+    const int error = start_sends(queued());
+    there_ = exchange(sends());
+    // Messages of one sender do not overtake each other, so with the last all are here. It stays
+    // unreceived.
+    if (there_ > 0) MPI_Probe(peer_, tag(there_ - 1), comm_, MPI_STATUS_IGNORE);
+    return error;
+  }
+  void run() override {
+    if (initiates_) {
+      send_synchronously();
+      receive_measured();
+    } else {
+      receive_measured();
+      send_synchronously();
+    }
+  }
+  void leave() override {
+    static_cast<void>(start_receives(there_));
+    wait_for_queued();
+  }
+
+ private:
+  void send_synchronously() const {
+    MPI_Ssend(send_.data(), point_.msg_size, MPI_BYTE, peer_, measured_tag, comm_);
+  }
+  void receive_measured() const {
+    MPI_Recv(receive_.data(), point_.msg_size, MPI_BYTE, peer_, measured_tag, comm_,
+             MPI_STATUS_IGNORE);
+  }
+
+  std::int64_t there_ = 0;  ///< messages of the peer that wait here
+};
+
+class Posted final : public QueuePart {
+ public:
+  explicit Posted(const Setting& setting) : QueuePart(setting, 2) {}
+
+  int enter(const Point& point) override {
+    PairPart::enter(point);
+    const int error = start_receives(queued());
+    if (!initiates_) post();
+    there_ = exchange(receives());
+    return error;
+  }
+  void before() override {
+    if (initiates_) post();
+  }
+  /// The responder posts its next receive before it answers, so that it is there when the next
+  /// message comes.
+  void run() override {
+    if (initiates_) send_measured(point_.msg_size);
+    MPI_Wait(&request_, MPI_STATUS_IGNORE);
+    if (!initiates_) {
+      post();
+      send_measured(point_.msg_size);
+    }
+  }
+  void leave() override {
+    static_cast<void>(start_sends(there_));
+    if (initiates_) {
+      send_measured(0);
+    } else {
+      MPI_Wait(&request_, MPI_STATUS_IGNORE);
+    }
+    wait_for_queued();
+  }
+  /// What the last message but those that are still awaited has filled.
+  std::optional<Mismatch> verify(std::int64_t iteration) override {
+    const std::size_t filled = initiates_ ? posted_ : posted_ - 1;
+    return wrong_ ? wrong_ : find_mismatch(slot(filled), message(peer_, iteration));
+  }
+
+ private:
+  [[nodiscard]] std::span<std::uint8_t> slot(std::size_t number) const {
+    return {receive_.data() + (number % 2) * size(), size()};
+  }
+  void post() {
+    const int tag = point_.choice == wildcard ? MPI_ANY_TAG : measured_tag;
+    MPI_Irecv(slot(++posted_).data(), point_.msg_size, MPI_BYTE, peer_, tag, comm_, &request_);
+  }
+  void send_measured(int bytes) const {
+    MPI_Send(send_.data(), bytes, MPI_BYTE, peer_, measured_tag, comm_);
+  }
+
+  std::int64_t there_ = 0;  ///< receives that the peer has posted
+  std::size_t posted_ = 0;
+  MPI_Request request_ = MPI_REQUEST_NULL;
+};
+
+constexpr std::int64_t lengths[]{0, 1, 4, 16, 64, 256, 1024, 4096};
+constexpr Amount queue{.key = "queued", .defaults = lengths, .least = 0, .most = most_queued};
+constexpr Quantity with_unexpected[]{{.metric = "latency_us", .set_up = make_part<Unexpected>}};
+constexpr Quantity with_posted[]{{.metric = "latency_us", .set_up = make_part<Posted>}};
+
+}  // namespace
+
+const Benchmark unexpected{
+    .name = "unexpected",
+    .summary = "ping-pong of synchronous sends past k messages that nobody has asked for",
+    .dimensions = {.choice = {.key = "tags", .words = words_of_unexpected}, .amount = queue},
+    .quantities = with_unexpected};
+
+const Benchmark posted{.name = "posted",
+                       .summary = "ping-pong past k posted receives that do not match",
+                       .dimensions = {.choice = {.key = "tags", .words = words}, .amount = queue},
+                       .quantities = with_posted};
+
+}  // namespace fabricbench::micro
