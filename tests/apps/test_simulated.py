@@ -1,10 +1,24 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The own programs under SimGrid's SMPI, which links programs as shared objects and runs all ranks in one process."""
+"""The own programs under SimGrid's SMPI, which links programs as shared objects and runs all ranks in one process.
+
+What the network is, is known exactly there; so what the micro-benchmarks say of it can be right or wrong.
+"""
+
+from pathlib import Path
 
 import pytest
 
+from fabricbench.core.launch import Launch
+from fabricbench.parsers.micro import parse
+from fabricbench.stats.loggp import LogGP, loggp, segments
 from support import simulated
-from support.simulated import Simulator
+from support.simulated import Network, Simulator
+
+MICRO = "micro/fabricbench-micro"
+MIB = 2**20
+WITHIN = 0.02
+
+Values = dict[tuple[str, str, int | None], float]
 
 
 @pytest.fixture(scope="module")
@@ -23,3 +37,131 @@ def test_kernels_verify_on_a_simulated_network(simulator: Simulator, kernel: str
     report = dict(line.split("=") for line in done.stdout.splitlines() if line.count("=") == 1)
     values = {name.strip(): value.strip() for name, value in report.items()}
     assert (values["Total processes"], values["Verification"]) == (str(ranks), "SUCCESSFUL")
+
+
+class Measured:
+    """What a benchmark says of a network, as any campaign would read it."""
+
+    def __init__(self, simulator: Simulator, directory: Path) -> None:
+        self.simulator, self.directory = simulator, directory
+
+    def __call__(self, network: Network, benchmark: str, *arguments: str, ranks: int = 2) -> Values:
+        """By metric, case and size."""
+        few = () if "--iterations" in arguments else ("--iterations", "10", "--warmup", "2")
+        done = self.simulator.run(ranks, MICRO, benchmark, *arguments, *few, network=network)
+        assert done.returncode == 0, done.stdout[-2000:] + done.stderr
+        (self.directory / "stdout").write_text(done.stdout)
+        facts = {"id": "x", "block": 0, "position": 0, "system": "papers", "fabric": "ib", "transport": "simulated"}
+        facts |= {"stack": "smpi", "tool": "micro", "benchmark": benchmark, "nodes": 1, "argv": [], "limit_seconds": 1}
+        rows = parse(self.directory, Launch.model_validate({**facts, "ranks": ranks})).rows
+        return {(row.metric, row.case, row.msg_size_bytes): row.value for row in rows}
+
+
+@pytest.fixture
+def measured(simulator: Simulator, tmp_path: Path) -> Measured:
+    return Measured(simulator, tmp_path)
+
+
+def curve(values: Values, metric: str) -> dict[int, float]:
+    return {size: value for (name, _, size), value in values.items() if name == metric and size is not None}
+
+
+INFINIBAND = Network(bytes_per_second=0.95e9, hop_us=1.0, send_overhead_us=0.8, receive_overhead_us=0.9)
+GIGABIT = Network(bytes_per_second=0.11e9, hop_us=20.0, send_overhead_us=2.0, receive_overhead_us=3.0)
+
+
+@pytest.mark.parametrize("network", [INFINIBAND, GIGABIT], ids=["infiniband", "gigabit"])
+def test_pingpong_finds_latency_and_bandwidth(measured: Measured, network: Network) -> None:
+    values = measured(network, "pingpong", "--sizes", "0,8,1024,16KiB,1MiB,4MiB")
+    route = 2 * network.hop_us
+    for size, latency in curve(values, "latency").items():
+        wire = route + 1e6 * size / network.bytes_per_second
+        overheads = network.send_overhead_us + network.receive_overhead_us if size < network.eager_bytes else 0.0
+        assert latency == pytest.approx(wire + overheads, rel=WITHIN)
+    assert values["bandwidth", "", 4 * MIB] == pytest.approx(network.bytes_per_second / 1e6, rel=WITHIN)
+
+
+@pytest.mark.parametrize(
+    ("benchmark", "full_duplex", "share"),
+    [
+        ("unidirectional", True, 1),
+        *[(name, full, 2 if full else 1) for name in ("bidirectional", "bothway") for full in (True, False)],
+    ],
+)
+def test_windows_fill_the_wire(measured: Measured, benchmark: str, full_duplex: bool, share: int) -> None:
+    network = Network(bytes_per_second=0.9e9, full_duplex=full_duplex)
+    values = measured(network, benchmark, "--sizes", "64KiB,1MiB")
+    for size in (65536, MIB):
+        assert values["bandwidth", "window=64", size] == pytest.approx(900 * share, rel=WITHIN)
+
+
+def test_many_senders_fill_the_wire_to_one(measured: Measured) -> None:
+    values = measured(Network(bytes_per_second=0.9e9), "hotspot", "--sizes", "1MiB", ranks=5)
+    assert values["bandwidth", "", MIB] == pytest.approx(900, rel=WITHIN)
+
+
+def fit(values: Values) -> LogGP:
+    names = ("round_trip", "send_overhead", "receive_overhead", "gap")
+    found = loggp(*(curve(values, name) for name in names))
+    assert found is not None
+    return found
+
+
+@pytest.mark.parametrize(("network", "largest"), [(INFINIBAND, "32KiB"), (GIGABIT, "8KiB")], ids=["ib", "gigabit"])
+def test_plogp_finds_the_parameters(measured: Measured, network: Network, largest: str) -> None:
+    found = fit(measured(network, "plogp", "--max-size", largest, "--iterations", "4", "--warmup", "1"))
+    assert found.latency_us == pytest.approx(2 * network.hop_us, rel=WITHIN)
+    assert found.send_overhead_us == pytest.approx(network.send_overhead_us, rel=WITHIN)
+    assert found.receive_overhead_us == pytest.approx(network.receive_overhead_us, rel=WITHIN)
+    # The slower side sets the pace of a flood.
+    assert found.gap_us == pytest.approx(network.receive_overhead_us, rel=WITHIN)
+    assert found.segments[-1].ns_per_byte == pytest.approx(1e9 / network.bytes_per_second, rel=WITHIN)
+
+
+def test_plogp_closes_in_on_the_eager_limit(measured: Measured) -> None:
+    network = Network(send_overhead_us=2, receive_overhead_us=3, eager_bytes=2600, handshake=5, clock_us=0.1)
+    values = measured(network, "plogp", "--max-size", "16KiB", "--iterations", "4", "--warmup", "1")
+    overheads = curve(values, "send_overhead")
+    eager = max(size for size, time in overheads.items() if time < 3)
+    rendezvous = min(size for size, time in overheads.items() if time > 20)
+    assert eager < network.eager_bytes <= rendezvous
+    assert rendezvous - eager <= rendezvous / 8
+    assert segments(curve(values, "gap"))[-1].first in (rendezvous, 4096)
+
+
+@pytest.mark.parametrize(
+    ("benchmark", "option"),
+    [("reuse", ()), ("unexpected", ("--queued", "0,16,256")), ("posted", ("--queued", "0,16,256"))],
+)
+def test_what_costs_nothing_has_the_ratio_1(measured: Measured, benchmark: str, option: tuple[str, ...]) -> None:
+    """A simulated stack neither registers memory nor searches queues."""
+    ratios = measured(INFINIBAND, benchmark, "--sizes", "8,16KiB", *option)
+    found = [value for (metric, _, _), value in ratios.items() if metric == "latency_ratio"]
+    assert len(found) >= 10
+    assert found == pytest.approx([1.0] * len(found), rel=WITHIN)
+
+
+def test_a_network_that_works_by_itself_hides_everything(measured: Measured) -> None:
+    network = Network(clock_us=0.1)
+    for benchmark, metrics in (("overlap", ("overlap",)), ("progress", ("progress", "progress_tested"))):
+        values = measured(network, benchmark, "--sizes", "16KiB,128KiB", "--iterations", "3", "--warmup", "1")
+        for metric in metrics:
+            for side in ("side=sender", "side=receiver"):
+                for size in (16384, 131072):
+                    assert values[metric, side, size] == pytest.approx(1.0, abs=0.1)
+
+
+def test_one_connection_is_a_pingpong(measured: Measured) -> None:
+    values = measured(GIGABIT, "multiconn", "--sizes", "8", "--connections", "1,4,16")
+    latency = measured(GIGABIT, "pingpong", "--sizes", "8")["latency", "", 8]
+    normalised = [values["normalised_latency", f"connections={k}", 8] for k in (1, 4, 16)]
+    assert normalised[0] == pytest.approx(latency, rel=WITHIN)
+    assert normalised[0] > normalised[1] > normalised[2]
+
+
+@pytest.mark.parametrize("benchmark", ["put", "get", "allgather", "reduce_scatter", "bcast"])
+def test_other_benchmarks_verify(simulator: Simulator, benchmark: str) -> None:
+    ranks = 2 if benchmark in ("put", "get") else 5
+    done = simulator.run(ranks, MICRO, benchmark, "--check", "--sizes", "8,70000", "--iterations", "3", "--warmup", "1")
+    assert done.returncode == 0, done.stdout[-2000:] + done.stderr
+    assert done.stdout.endswith("#@end=ok\n")

@@ -3,7 +3,7 @@
 
 import shutil
 import subprocess
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import pytest
@@ -17,11 +17,47 @@ PLATFORM = """\
   <config>
     <prop id="smpi/simulate-computation" value="no"/>
     <prop id="smpi/coll-selector" value="mpich"/>
+    <prop id="smpi/wtime" value="{clock_us}e-6"/>
+    <prop id="smpi/os" value="0:{send_overhead_us}e-6:0"/>
+    <prop id="smpi/ois" value="0:{send_overhead_us}e-6:0"/>
+    <prop id="smpi/or" value="0:{receive_overhead_us}e-6:0"/>
+    <prop id="smpi/async-small-thresh" value="{eager_bytes}"/>
+    <prop id="smpi/send-is-detached-thresh" value="{eager_bytes}"/>
+    <prop id="smpi/bw-factor" value="0:1"/>
+    <prop id="smpi/lat-factor" value="0:1;{eager_bytes}:{handshake}"/>
+    <prop id="network/TCP-gamma" value="0"/>
+    <prop id="network/crosstraffic" value="no"/>
   </config>
   <cluster id="simulated" prefix="n" suffix="" radical="0-{last}" speed="1Gf"
-           bw="{bytes_per_second}Bps" lat="{hop_us}us" sharing_policy="SPLITDUPLEX"/>
+           bw="{bytes_per_second}Bps" lat="{hop_us}us" sharing_policy="{sharing}"/>
 </platform>
 """
+
+
+@dataclass(frozen=True)
+class Network:
+    """What the simulated network is, exactly.
+
+    Every host has a link of ``bytes_per_second`` and ``hop_us`` latency, so that a route has two. ``full_duplex`` links
+    carry that rate in both directions at once. Below ``eager_bytes`` the sender is busy for ``send_overhead_us`` and
+    does not wait for the message, the receiver for ``receive_overhead_us``; from there on both are busy as long as the
+    transfer takes, and its latency is ``handshake`` times as long. Reading the clock takes ``clock_us``, and who waits
+    by reading it is simulated reading by reading.
+    """
+
+    bytes_per_second: float = 1e9
+    hop_us: float = 5.0
+    send_overhead_us: float = 0.0
+    receive_overhead_us: float = 0.0
+    eager_bytes: int = 65536
+    handshake: int = 1
+    full_duplex: bool = True
+    clock_us: float = 0.01
+
+    def xml(self, hosts: int) -> str:
+        """SimGrid's description of it."""
+        sharing = "SPLITDUPLEX" if self.full_duplex else "SHARED"
+        return PLATFORM.format(last=hosts - 1, sharing=sharing, **asdict(self))
 
 
 @dataclass(frozen=True)
@@ -30,17 +66,15 @@ class Simulator:
 
     build: Path
 
-    def run(self, ranks: int, program: str, *arguments: str, **network: float) -> subprocess.CompletedProcess[str]:
-        """``program`` (as in ``npb/is/fabricbench-is``) on ``ranks`` hosts of one network.
-
-        ``network``: ``bytes_per_second`` of each link, and ``hop_us``, the latency of each of the two links of a route.
-        """
-        numbers = {"bytes_per_second": 1e9, "hop_us": 5.0} | network
-        platform = self.build / f"platform.{ranks}.xml"
-        platform.write_text(PLATFORM.format(last=ranks - 1, **numbers))
+    def run(
+        self, ranks: int, program: str, *arguments: str, network: Network = Network()
+    ) -> subprocess.CompletedProcess[str]:
+        """``program`` (as in ``npb/is/fabricbench-is``) on ``ranks`` hosts of one network."""
+        platform = self.build / "platform.xml"
+        platform.write_text(network.xml(ranks))
         command = ["smpirun", "-np", str(ranks), "-platform", str(platform), "--log=root.thres:critical"]
         return subprocess.run(
-            [*command, str(self.build / program), *arguments], capture_output=True, text=True, timeout=300, check=False
+            [*command, str(self.build / program), *arguments], capture_output=True, text=True, timeout=120, check=False
         )
 
 
