@@ -27,13 +27,29 @@ class Metric:
 
 _ALL = (
     Metric(
-        "latency", "us", "lower", "half round trip of a blocking ping-pong: median, or what a tool reports", "OSU", True
+        "latency",
+        "us",
+        "lower",
+        "half round trip of a blocking ping-pong, or a completed one-sided operation: median, or what a tool reports",
+        "OSU",
+        True,
     ),
     Metric("latency_mean", "us", "lower", "half round trip of a blocking ping-pong: the mean", "IMB PingPong"),
-    Metric("bandwidth", "MB/s", "higher", "message size over the half round trip, 1 MB = 10^6 bytes", "IMB PingPong"),
+    Metric(
+        "bandwidth",
+        "MB/s",
+        "higher",
+        "bytes delivered over the time it took, 1 MB = 10^6 bytes; ping-pong: message size over the half round trip",
+        "IMB",
+    ),
+    Metric("message_rate", "msg/s", "higher", "messages per second, of all ranks together", "IMB Msg/sec", main=True),
     Metric("time", "us", "lower", "a call or exchange: mean over iterations, then ranks", "IMB t_avg", main=True),
     Metric("time_min", "us", "lower", "as time, of the fastest rank", "IMB t_min"),
     Metric("time_max", "us", "lower", "as time, of the slowest rank", "IMB t_max"),
+    Metric("time_pure", "us", "lower", "as time, with nothing to overlap it with", "IMB t_pure", main=True),
+    Metric("time_overlapped", "us", "lower", "as time, with computation meanwhile, which is inside", "IMB t_ovrl"),
+    Metric("time_computing", "us", "lower", "what of time_overlapped the computation took", "IMB t_CPU"),
+    Metric("overlap", "share", "higher", "share of communication or computation hidden in the other", "IMB overlap"),
     Metric("mops", "Mop/s", "higher", "10^6 operations of NASA's count a second, all ranks together", "NPB", main=True),
     Metric("run_time", "s", "lower", "the timed region of an application, slowest rank", "NPB"),
     Metric("communication_time", "s", "lower", "what of it was spent in MPI: mean over ranks", "NPB timers"),
