@@ -74,7 +74,7 @@ class ImbMtWindows(ImbMt):
 
 @rfm.simple_test
 class ImbMtCollective(ImbMt):
-    """They share a launch: were one to go another way, three quarters of the payload at most would be left."""
+    """They share a launch: without one of them three quarters of the least would be left."""
 
     descr = "IMB-MT BcastMT, ReduceMT, AllReduceMT"
     benchmark = "collectives"

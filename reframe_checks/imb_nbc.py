@@ -9,14 +9,16 @@ from fabricbench.parsers.imb_nbc import TABLES
 from .base.imb import Imb
 
 KINDS = {
-    "one_to_all": ("Ibcast", "Iscatter", "Iscatterv"),
-    "all_to_one": ("Igather", "Igatherv", "Ireduce"),
+    "bcast_scatter": ("Ibcast", "Iscatter", "Iscatterv"),
+    "gather": ("Igather", "Igatherv"),
     "allgather": ("Iallgather", "Iallgatherv"),
-    "alltoall": ("Ialltoall", "Ialltoallv"),
-    "reduction": ("Iallreduce", "Ireduce_scatter"),
+    "alltoall": ("Ialltoall",),
+    "alltoallv": ("Ialltoallv",),
+    "reduce": ("Ireduce",),
+    "allreduce_scatter": ("Iallreduce", "Ireduce_scatter"),
 }
-"""Collectives that share a launch move as many bytes as each other: one that goes another way leaves at most two
-thirds of the payload, and the launch is refuted even where a stack's algorithms move a third more than the least."""
+"""Collectives that share a launch must move equally many bytes, and the stacks were seen to move hardly more: one that
+goes another way leaves at most two thirds of the payload, and the launch is refuted. The others are alone."""
 
 
 class ImbNbc(Imb):

@@ -4,7 +4,6 @@
 import re
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 import reframe as rfm
 import reframe.utility.sanity as sn
