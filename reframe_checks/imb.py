@@ -49,8 +49,8 @@ class ImbWindows(ImbMpi1):
     tags = {"standard", "acceptance"}
     names = ("Uniband", "Biband")
     case = {"window": 64}
-    repetitions = 50
-    large_repetitions = 5
+    repetitions = 20
+    large_repetitions = 4
     largest_bytes = 2**20
 
     def arguments(self) -> list[str]:

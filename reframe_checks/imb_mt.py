@@ -65,8 +65,8 @@ class ImbMtWindows(ImbMt):
     benchmark = "windows"
     names = ("UniBandMT", "BiBandMT")
     case = {"window": WINDOW}
-    repetitions = 50
-    large_repetitions = 5
+    repetitions = 20
+    large_repetitions = 4
 
     def arguments(self) -> list[str]:
         return [*super().arguments(), "-window_size", str(WINDOW)]

@@ -28,8 +28,6 @@ class ImbNbc(Imb):
     suite = "IMB-NBC"
     tables = TABLES
     tags = {"standard", "acceptance"}
-    repetitions = 100
-    large_repetitions = 10
     smallest_bytes = 4  # reductions work on floats
     largest_bytes = 2**20
 

@@ -21,8 +21,8 @@ class Imb(SizedBenchmark):
     suite: str
     tables: Tables
     names: tuple[str, ...] = ()
-    repetitions = variable(int, value=200)
-    large_repetitions = variable(int, value=20)
+    repetitions = variable(int, value=100)
+    large_repetitions = variable(int, value=10)
 
     def benchmark_gap(self) -> tuple[str, str] | None:
         if self.installed.imb is None or not Path(self.program()).exists():
