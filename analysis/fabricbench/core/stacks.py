@@ -32,7 +32,7 @@ class Stack:
     ``pypi``: requirements that hold it; ``environment``: variables on every fabric; ``transports``: variables for
     each transport; ``{prefix}`` in a value is the stack's own prefix. ``crowded``: variables that make ranks which
     wait yield, for launches of more ranks than cores. ``launcher`` is a ReFrame launcher's name.
-    ``runs_imb``: the public IMB-MPI1 binary runs on it (MPICH's common ABI). ``links``: symbolic links within the
+    ``runs_imb``: the public IMB binaries run on it (MPICH's common ABI). ``links``: symbolic links within the
     prefix, from name to target, that its wheels lack.
     """
 

@@ -106,7 +106,7 @@ def _set_up_one(stack: Stack, root: Path, say: Say) -> None:
     for name in (STACK_FILE, "stamp"):
         (home / name).unlink(missing_ok=True)
     source, compilers = _provide(stack, home, say)
-    _openmp_of_imb(stack, root, home)
+    link_openmp_of_imb(stack, root, home)
     say(f"building the benchmarks on {stack.name} ({source})")
     _build(home, compilers)
     installed = Installed(
@@ -221,17 +221,17 @@ def _build(home: Path, compilers: dict[str, str]) -> None:
 
 
 def _imb(stack: Stack, root: Path) -> str | None:
-    """The public IMB-MPI1 comes with the Intel runtime and runs on every stack of MPICH's common ABI."""
+    """IMB-MPI1; the public IMB comes with the Intel runtime and runs on every stack of MPICH's common ABI."""
     path = root / "stacks/impi/prefix/bin" / IMB
     return str(path) if stack.runs_imb and path.exists() else None
 
 
-def _openmp_of_imb(stack: Stack, root: Path, home: Path) -> None:
+def link_openmp_of_imb(stack: Stack, root: Path, home: Path) -> None:
     """A link to Intel's OpenMP, which IMB-MT needs, among the stack's own libraries: that one file and no other."""
     library = root / "stacks/impi/prefix/lib/libiomp5.so"
     link = home / "abi" / library.name
     if stack.runs_imb and library.exists() and library.parent != home / "prefix/lib":
-        link.parent.mkdir(exist_ok=True)
+        link.parent.mkdir(parents=True, exist_ok=True)
         link.unlink(missing_ok=True)
         link.symlink_to(library)
 
