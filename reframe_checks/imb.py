@@ -1,59 +1,26 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The Intel MPI Benchmarks, the real IMB-MPI1, wherever the stack can run it."""
-
-from collections.abc import Iterator
-from pathlib import Path
+"""IMB-MPI1 of the Intel MPI Benchmarks, the real one, wherever the stack can run it."""
 
 import reframe as rfm
-from reframe.core.builtins import parameter, run_after, run_before, variable
+from reframe.core.builtins import parameter, run_after
 
-from fabricbench.core.launch import Expected
+from fabricbench.parsers.imb import TABLES
 
-from .base import SizedBenchmark
-
-TIMES = ("time", "time_min", "time_max")
-METRICS = {
-    "PingPong": ("latency", "bandwidth"),
-    "Sendrecv": (*TIMES, "exchange_bandwidth"),
-    "Exchange": (*TIMES, "exchange_bandwidth"),
-}
+from .base.imb import Imb
 
 
-class Imb(SizedBenchmark):
-    """IMB-MPI1 with a fixed number of repetitions, so that the bytes that it moves are known."""
+class ImbMpi1(Imb):
+    """The base of the leaves below."""
 
     tool = "imb"
-    repetitions = variable(int, value=400)
-    large_repetitions = variable(int, value=40)
-    names: tuple[str, ...] = ()
-
-    def benchmark_gap(self) -> tuple[str, str] | None:
-        if self.installed.imb is None:
-            stack = self.stack_facts["stack"]
-            return f"no IMB-MPI1 runs on this {stack}", f"spack install intel-mpi-benchmarks ^{stack}"
-        return None
-
-    def program(self) -> str:
-        return str(self.installed.imb)
-
-    def arguments(self) -> list[str]:
-        repetitions = self.large_repetitions if self.messages == "large" else self.repetitions
-        bounds = ["-iter", str(repetitions), "-iter_policy", "off"]
-        return [*self.names, "-npmin", str(self.ranks), "-msglen", f"{self.stagedir}/sizes", *bounds]
-
-    @run_before("run")
-    def write_sizes(self) -> None:
-        Path(self.stagedir, "sizes").write_text("".join(f"{size}\n" for size in self.sizes()))
-
-    def expected(self) -> Iterator[Expected]:
-        for name in self.names:
-            for metric in METRICS.get(name, TIMES):
-                sizes = tuple(size for size in self.sizes() if size or "bandwidth" not in metric)
-                yield Expected(benchmark=name.lower(), metric=metric, msg_sizes_bytes=sizes)
+    suite = "IMB-MPI1"
+    tables = TABLES
+    repetitions = 400
+    large_repetitions = 40
 
 
 @rfm.simple_test
-class ImbPointToPoint(Imb):
+class ImbPointToPoint(ImbMpi1):
     descr = "IMB-MPI1 PingPong, Sendrecv, Exchange"
     benchmark = "pt2pt"
     names = ("PingPong", "Sendrecv", "Exchange")
@@ -61,7 +28,37 @@ class ImbPointToPoint(Imb):
 
 
 @rfm.simple_test
-class ImbCollective(Imb):
+class ImbPairs(ImbMpi1):
+    descr = "IMB-MPI1 PingPing, and PingPong and PingPing that name their source or take any"
+    benchmark = "pairs"
+    tags = {"standard", "acceptance"}
+    names = (
+        *("PingPongSpecificSource", "PingPongAnySource"),
+        *("PingPing", "PingPingSpecificSource", "PingPingAnySource"),
+    )
+    repetitions = 200
+    large_repetitions = 20  # up to 4 MiB
+
+
+@rfm.simple_test
+class ImbWindows(ImbMpi1):
+    """On their own: messages of a window may share segments, so that mostly bytes attest them."""
+
+    descr = "IMB-MPI1 Uniband, Biband"
+    benchmark = "windows"
+    tags = {"standard", "acceptance"}
+    names = ("Uniband", "Biband")
+    case = {"window": 64}
+    repetitions = 20
+    large_repetitions = 4
+    largest_bytes = 2**20
+
+    def arguments(self) -> list[str]:
+        return [*super().arguments(), "-window_size", str(self.case["window"])]
+
+
+@rfm.simple_test
+class ImbCollective(ImbMpi1):
     """One collective a launch: a stack may send one of them another way than the rest, which must not hide it."""
 
     descr = "an IMB-MPI1 collective"
@@ -76,12 +73,36 @@ class ImbCollective(Imb):
 
 
 @rfm.simple_test
-class ImbBarrier(Imb):
+class ImbFurtherCollective(ImbCollective):
+    descr = "an IMB-MPI1 collective beyond the quick tier's"
+    tags = {"standard", "acceptance"}
+    collective = parameter(
+        [
+            *("Allgatherv", "Alltoallv", "Gather", "Gatherv", "Scatter", "Scatterv"),
+            *("Reduce", "Reduce_scatter", "Reduce_scatter_block"),
+        ],
+        loggable=True,
+    )
+    repetitions = 200
+    large_repetitions = 20
+
+
+@rfm.simple_test
+class ImbReduceLocal(ImbMpi1):
+    """The reduction alone, without communication: the barriers between are all that can be attested."""
+
+    descr = "IMB-MPI1 Reduce_local"
+    benchmark = "reduce_local"
+    tags = {"standard", "acceptance"}
+    messages = parameter([None])
+    names = ("Reduce_local",)
+    smallest_bytes = 4
+    largest_bytes = 2**20
+
+
+@rfm.simple_test
+class ImbBarrier(ImbMpi1):
     descr = "IMB-MPI1 Barrier"
     benchmark = "barrier"
     messages = parameter(["small"])
     names = ("Barrier",)
-
-    def expected(self) -> Iterator[Expected]:
-        for metric in TIMES:
-            yield Expected(benchmark=self.benchmark, metric=metric)

@@ -8,13 +8,13 @@ from pathlib import Path
 import reframe as rfm
 from reframe.core.builtins import parameter, run_after, variable
 from reframe.core.exceptions import ReframeError
-from reframe.core.runtime import runtime
 
 from fabricbench.core.errors import BadInput
 from fabricbench.core.launch import Expected
 from fabricbench.parsers.npb import CLASSES, KERNELS, PROBLEMS
 
 from .base import Benchmark
+from .base.cores import most_processors, processors
 
 LIMIT_SECONDS = dict(zip(CLASSES, (60.0, 60.0, 120.0, 600.0, 3600.0, 28800.0), strict=True))
 SHARE_OF_MEMORY = 0.8
@@ -24,12 +24,6 @@ RANKS = "FABRICBENCH_NPB_RANKS"
 """Numbers of ranks in place of 1 to the node's cores, beyond them too: such launches verify, and time nothing."""
 
 
-def processors(partition: object) -> int:
-    """Cores of a partition's node as ReFrame knows it, else of this machine."""
-    info = getattr(partition, "processor", None)
-    return getattr(info, "num_cores", None) or len(os.sched_getaffinity(0))
-
-
 def rank_counts() -> list[int]:
     """Strong scaling: powers of two from 1 to the cores of the largest partition's node, unless asked for."""
     if asked := os.environ.get(RANKS):
@@ -37,8 +31,7 @@ def rank_counts() -> list[int]:
         if any(count.bit_count() != 1 for count in counts):
             raise ReframeError(BadInput(f"'{asked}'", where=RANKS, expected="powers of two, as in 1,2,4"))
         return counts
-    most = max(processors(partition) for partition in runtime().system.partitions)
-    return [2**k for k in range(most.bit_length())]
+    return [2**k for k in range(most_processors().bit_length())]
 
 
 RANK_COUNTS = rank_counts()

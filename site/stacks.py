@@ -16,7 +16,8 @@ STACKS = {
     for stack in (
         Stack(
             name="impi",
-            pypi=("impi-rt>=2021.14", "impi-devel>=2021.14"),
+            # The last: IMB-MT wants Intel's OpenMP; of its versions the smallest that stands alone.
+            pypi=("impi-rt>=2021.14", "impi-devel>=2021.14", "intel-openmp>=2023.2,<2024"),
             environment={"I_MPI_ROOT": "{prefix}", "FI_PROVIDER_PATH": "{prefix}/lib"},
             transports={
                 "shm": {"I_MPI_FABRICS": "shm"},

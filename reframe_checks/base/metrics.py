@@ -1,15 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """What ReFrame shows of a launch and compares with references: the table has the rest."""
 
+import re
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 import reframe as rfm
 import reframe.utility.sanity as sn
 from reframe.core.builtins import run_before
 
 from fabricbench.core.campaign import REQUIREMENTS
+from fabricbench.core.launch import canonical_case
 from fabricbench.core.metrics import METRICS
 from fabricbench.core.record import Row
 from fabricbench.core.requirements import AbsoluteBound, Requirements, absolute_bounds, as_reference, load
@@ -30,15 +31,20 @@ class MetricsMixin(rfm.RegressionTestPlugin):
 
     def show(self) -> None:
         """The first and the last size of every metric; the campaign's table has them all."""
-        ends: dict[tuple[str, str], list[Any]] = {}
+        ends: dict[tuple[str, str, str], list[Row]] = {}
         for row in self.record().rows:
-            ends.setdefault((row.benchmark, row.metric), []).append(row)
-        for (benchmark, name), rows in ends.items():
+            ends.setdefault((row.benchmark, row.case, row.metric), []).append(row)
+        for rows in ends.values():
             for row in {id(row): row for row in (rows[0], rows[-1])}.values():
-                size = "" if row.msg_size_bytes is None else f"_{row.msg_size_bytes}B"
-                make = sn.make_performance_function(sn.defer(row.value), METRICS[name].unit)
-                self.perf_variables[f"{benchmark}_{name}{size}"] = make
+                make = sn.make_performance_function(sn.defer(row.value), METRICS[row.metric].unit)
+                self.perf_variables[self._shown_as(row)] = make
         self._refer_to_requirements()
+
+    def _shown_as(self, row: Row) -> str:
+        """The row's name in ReFrame: with its case, where that is not the launch's own."""
+        size = "" if row.msg_size_bytes is None else f"_{row.msg_size_bytes}B"
+        case = "" if row.case == canonical_case(self.case) else "_" + re.sub(r"[^\w-]+", "_", row.case)
+        return f"{row.benchmark}_{row.metric}{case}{size}"
 
     def _refer_to_requirements(self) -> None:
         """The site's absolute bounds as ReFrame's references: a plain ``reframe -r`` raises the alarm too."""
@@ -60,8 +66,7 @@ class MetricsMixin(rfm.RegressionTestPlugin):
     def _refer(self, row: Row, bounds: list[AbsoluteBound]) -> None:
         """All bounds on this value together: the tightest of each side. Of two that contradict each other the one
         that the value breaks."""
-        size = "" if row.msg_size_bytes is None else f"_{row.msg_size_bytes}B"
-        name, unit = f"{row.benchmark}_{row.metric}{size}", bounds[0].unit
+        name, unit = self._shown_as(row), bounds[0].unit
         self.perf_variables[name] = sn.make_performance_function(sn.defer(row.value), unit)
         here = f"{self.current_system.name}:{self.current_partition.name}"
         self.reference[f"{here}:{name}"] = as_reference(row.value, bounds)

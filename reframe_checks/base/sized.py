@@ -20,6 +20,6 @@ class SizedBenchmark(Benchmark):
     def sizes(self) -> tuple[int, ...]:
         """Message sizes of this launch, in bytes: every ``step``-th power of two, and 0."""
         powers = [2**k for k in range(0, self.largest_bytes.bit_length(), self.step)]
-        if self.messages == "small":
-            return (0, *(size for size in powers if self.smallest_bytes <= size <= LARGEST_SMALL_BYTES))
-        return tuple(size for size in powers if size > LARGEST_SMALL_BYTES)
+        small = (0, *(size for size in powers if self.smallest_bytes <= size <= LARGEST_SMALL_BYTES))
+        large = tuple(size for size in powers if size > LARGEST_SMALL_BYTES)
+        return {"small": small, "large": large}.get(self.messages, small + large)

@@ -47,20 +47,19 @@ def try_on_intel(copy: Copy, page: Document, command: str, rows_with: str) -> No
 
 def test_one_more_benchmark_of_a_tool_that_is_there(copy: Copy) -> None:
     page = document("add-a-benchmark.md")
-    copy.insert(page.file("IMB-MPI1 has `Reduce`"), "collective = parameter([", '"Reduce"')
-    copy.insert(page.file("small and large messages apart."), "_MOVES = {\n", page.code('"reduce": _Moves('))
-    try_on_intel(copy, page, "reframe -c reframe_checks -n '^ImbCollective.*Reduce'", ",reduce,")
+    copy.append(page.file("one leaf more in"), page.code("class ImbOffCache("))
+    try_on_intel(copy, page, "reframe -c reframe_checks -n '^ImbOffCache'", "off_cache=true")
 
 
 def test_a_new_tool(copy: Copy) -> None:
     page = document("add-a-benchmark.md")
-    copy.write(page.file("**The leaf**"), page.code("class ImbBirandom("))
-    copy.insert(page.file("**The metric**"), "_ALL = (\n", page.code('Metric("message_rate"'))
+    copy.write(page.file("**The leaf**"), page.code("class PythonPingpong("))
+    copy.insert(page.file("**The metric**"), "_ALL = (\n", page.code('Metric("latency_deviation"'))
     copy.write(page.file("**The parser**"), page.code("def parse(directory: Path, launch: Launch) -> Parsed:"))
-    done = copy.reframe("-c", "reframe_checks", "-n", "ImbBirandom", "-L")
+    done = copy.reframe("-c", "reframe_checks", "-n", "PythonPingpong", "-L")
     assert done.returncode == 0, done.stdout + done.stderr
-    assert "ImbBirandom" in done.stdout
-    try_on_intel(copy, page, "reframe -c reframe_checks -n '^ImbBirandom'", "birandom")
+    assert "PythonPingpong" in done.stdout
+    try_on_intel(copy, page, "reframe -c reframe_checks -n '^PythonPingpong'", "mpi4py_bench")
 
 
 def test_a_second_mpich(copy: Copy) -> None:

@@ -36,6 +36,16 @@ def test_all_honest_launches_together_stay_attested() -> None:
 
 # bytes, segments and connections on sockets
 WITNESSED = {
+    "impi-tcp-imb-nbc-allreduce-scatter-small": (1330936, 10778, 2),
+    "impi-tcp-imb-nbc-ibarrier": (28233, 316, 2),
+    "impi-tcp-imb-rma-accumulate-small": (1219337, 4612, 2),
+    "impi-tcp-imb-rma-atomics": (114440, 538, 2),
+    "impi-tcp-imb-rma-put-small": (25064904, 26383, 4),
+    "impi-tcp-imb-windows-small": (18885848, 98020, 2),
+    "mpich-shm-imb-rma-truly-passive-put-small": (0, 0, 0),
+    "mpich-tcp-imb-mt-pt2pt-small": (979920, 5793, 8),
+    "mpich-tcp-imb-p2p-pairs-small": (686148, 4201, 8),
+    "mpich-tcp-imb-pairs-small": (943129, 6117, 8),
     "impi-shm-npb-ft": (0, 0, 0),
     "mpich-tcp-nasa-cg": (4706629, 2559, 8),
     "mpich-tcp-nasa-is": (2939181, 446, 8),
@@ -218,7 +228,12 @@ def test_one_end_is_enough_between_two_ranks(tmp_path: Path, lost: str) -> None:
 
 SHARP = (
     "impi-tcp-imb-allreduce-small-16k",
+    "impi-tcp-imb-nbc-allreduce-scatter-small",
+    "impi-tcp-imb-rma-put-small",
     "impi-tcp-micro-pingpong-small",
+    "mpich-tcp-imb-mt-pt2pt-small",
+    "mpich-tcp-imb-p2p-pairs-small",
+    "mpich-tcp-imb-pairs-small",
     "mpich-tcp-imb-pt2pt-small-16k",
     "mpich-tcp-npb-cg",
     "openmpi-tcp-micro-pingpong-large-32k",

@@ -177,20 +177,35 @@ def synthetic(title: str, ranks: int, columns: str, *rows: str) -> str:
         ("Alltoall", 12 * 10 * 8, (12 + 4) * 10),
         ("Bcast", 3 * 10 * 8, (3 + 4) * 10),
         ("Allgather", 12 * 10 * 8, (4 + 4) * 10),
+        ("Allgatherv", 12 * 10 * 8, (4 + 4) * 10),
+        ("Alltoallv", 12 * 10 * 8, (12 + 4) * 10),
+        ("Gather", 3 * 10 * 8, (3 + 4) * 10),
+        ("Gatherv", 3 * 10 * 8, (3 + 4) * 10),
+        ("Scatter", 3 * 10 * 8, (3 + 4) * 10),
+        ("Scatterv", 3 * 10 * 8, (3 + 4) * 10),
+        ("Reduce", 3 * 10 * 8, (3 + 4) * 10),
+        ("Reduce_scatter", 4 * 10 * 8, (4 + 4) * 10),
+        ("Reduce_scatter_block", 4 * 10 * 8, (4 + 4) * 10),
+        ("Reduce_local", 0, 4 * 10),
     ],
 )
 def test_payload_of_four_ranks(tmp_path: Path, title: str, bytes_: int, messages: int) -> None:
     launch = launch_of(PT2PT).model_copy(update={"ranks": 4})
-    columns = "#bytes #repetitions t_min[usec] t_max[usec] t_avg[usec]"
-    payload = parse_text(tmp_path, synthetic(title, 4, columns, "  8 10 1.0 1.0 1.0"), launch).payload
+    bandwidth = title in ("Sendrecv", "Exchange")
+    columns = "#bytes #repetitions t_min[usec] t_max[usec] t_avg[usec]" + " Mbytes/sec" * bandwidth
+    payload = parse_text(
+        tmp_path, synthetic(title, 4, columns, "  8 10 1.0 1.0 1.0" + " 8.0" * bandwidth), launch
+    ).payload
     assert payload is not None
     assert (payload.bytes, payload.messages) == (bytes_, messages)
 
 
-def test_a_ping_pong_among_four_ranks_is_between_two(tmp_path: Path) -> None:
+@pytest.mark.parametrize("source", ["", "SpecificSource", "AnySource"])
+@pytest.mark.parametrize("name", ["PingPong", "PingPing"])
+def test_a_pair_among_four_ranks(tmp_path: Path, name: str, source: str) -> None:
     launch = launch_of(PT2PT).model_copy(update={"ranks": 4})
     columns = "#bytes #repetitions t[usec] Mbytes/sec"
-    payload = parse_text(tmp_path, synthetic("PingPong", 2, columns, "  8 10 1.0 8.0"), launch).payload
+    payload = parse_text(tmp_path, synthetic(name + source, 2, columns, "  8 10 1.0 8.0"), launch).payload
     assert payload is not None
     assert (payload.bytes, payload.messages) == (160, 20)
 
@@ -313,7 +328,7 @@ def test_a_row_with_a_column_too_few_or_many(tmp_path: Path) -> None:
 
 def test_a_table_without_repetitions(tmp_path: Path) -> None:
     text = synthetic("PingPong", 2, "#bytes t[usec]", "  8 1.0")
-    with pytest.raises(Unreadable, match="stdout:3: expected the column #repetitions"):
+    with pytest.raises(Unreadable, match="stdout:3: expected the columns #bytes #repetitions"):
         parse_text(tmp_path, text)
 
 

@@ -65,6 +65,10 @@ class Copy:
         assert not (self.root / file).exists()
         (self.root / file).write_text(text)
 
+    def append(self, file: str, text: str) -> None:
+        """More at the end of a file."""
+        (self.root / file).write_text(f"{(self.root / file).read_text()}\n\n{text}")
+
     def replace(self, file: str, pattern: str, new: str) -> None:
         """Change a file at the only place that matches; ``new`` is taken as it stands."""
         text, times = re.subn(pattern, lambda _: new, (self.root / file).read_text(), flags=re.MULTILINE)

@@ -22,7 +22,10 @@ PHYSICS_FACTOR = 0.5
 noisy, so only what is faster than this fraction of the lane's own one-way latency is refuted. On shm nothing could be
 bypassed: a stack may run its collectives on flags in memory, three times as fast as its own messages (MPICH 5.0)."""
 
-DEPENDENT_COLLECTIVES = ("allreduce", "alltoall", "allgather", "barrier")
+DEPENDENT_COLLECTIVES = (
+    *("allgather", "allgatherv", "allreduce", "alltoall", "alltoallv", "barrier"),
+    *("reduce_scatter", "reduce_scatter_block"),
+)
 
 Finding = tuple[AttestationState, str]
 

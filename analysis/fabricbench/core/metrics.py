@@ -53,16 +53,19 @@ _ALL = (
     Metric("send_overhead", "us", "lower", "o_s(m), the time that a sender spends in its call", "P-LogP"),
     Metric("receive_overhead", "us", "lower", "o_r(m), the time that a receiver spends in its call", "P-LogP"),
     Metric("gap", "us", "lower", "g(m), the time between two messages of many in a row", "P-LogP"),
-    Metric("overlap", "ratio", "higher", "time saved by a transfer beside as long a computation", "SMB", main=True),
+    Metric("overlap", "share", "higher", "share of communication or computation hidden in the other", "SMB", main=True),
     Metric(
-        "progress", "ratio", "higher", "what of a transfer a long computation hides, without calls", "SMB", main=True
+        "progress", "share", "higher", "what of a transfer a long computation hides, without calls", "SMB", main=True
     ),
-    Metric("progress_tested", "ratio", "higher", "as progress, with calls of MPI_Test", "SMB"),
+    Metric("progress_tested", "share", "higher", "as progress, with calls of MPI_Test", "SMB"),
     Metric(
         "time", "us", "lower", "a call or exchange: over iterations, then the mean over ranks", "IMB t_avg", main=True
     ),
     Metric("time_min", "us", "lower", "as time, of the fastest rank", "IMB t_min"),
     Metric("time_max", "us", "lower", "as time, of the slowest rank", "IMB t_max"),
+    Metric("time_pure", "us", "lower", "as time, with nothing to overlap it with", "IMB t_pure", main=True),
+    Metric("time_overlapped", "us", "lower", "as time, with computation meanwhile, which is inside", "IMB t_ovrl"),
+    Metric("time_computing", "us", "lower", "what of time_overlapped the computation took", "IMB t_CPU"),
     Metric("mops", "Mop/s", "higher", "10^6 operations of NASA's count a second, all ranks together", "NPB", main=True),
     Metric("run_time", "s", "lower", "the timed region of an application, slowest rank", "NPB"),
     Metric("communication_time", "s", "lower", "what of it was spent in MPI: mean over ranks", "NPB timers"),

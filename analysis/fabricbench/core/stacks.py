@@ -32,7 +32,7 @@ class Stack:
     ``pypi``: requirements that hold it; ``environment``: variables on every fabric; ``transports``: variables for
     each transport; ``{prefix}`` in a value is the stack's own prefix. ``crowded``: variables that make ranks which
     wait yield, for launches of more ranks than cores. ``launcher`` is a ReFrame launcher's name.
-    ``runs_imb``: the public IMB-MPI1 binary runs on it (MPICH's common ABI). ``links``: symbolic links within the
+    ``runs_imb``: the public IMB binaries run on it (MPICH's common ABI). ``links``: symbolic links within the
     prefix, from name to target, that its wheels lack.
     """
 
@@ -48,7 +48,11 @@ class Stack:
 
 
 class Installed(BaseModel):
-    """``stack.json``: a stack that set-up found and built the benchmarks on."""
+    """``stack.json``: a stack that set-up found and built the benchmarks on.
+
+    ``imb`` is IMB-MPI1's path, the suite's other programs stand beside it; ``imb_mt_problem`` says why IMB-MT does
+    not run, empty where it does.
+    """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
     stack: str
@@ -58,6 +62,7 @@ class Installed(BaseModel):
     apps: str
     library_path: tuple[str, ...] = ()
     imb: str | None = None
+    imb_mt_problem: str = ""
 
     def variables(self, stack: Stack, transport: str) -> dict[str, str]:
         """The variables of a lane, with this machine's prefix filled in."""

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from fabricbench.core.site import build_root
+from fabricbench.core.stacks import Installed
 from fabricbench.drive.probe import probe
 from fabricbench.drive.system import Lane, check_requirements, lanes, settings_file
 
@@ -31,8 +32,14 @@ def examine(wanted: Iterable[Lane]) -> Iterator[Finding]:
             cure = f"see {log}; settings: site/stacks.py; set up anew: fabricbench setup --again {lane.stack}"
             yield Finding(lane.name, False, found.problem, cure)
         else:
-            imb = "" if lane.installed.imb else "; no IMB-MPI1 (named gap)"
-            yield Finding(lane.name, True, f"{found.library} ({lane.installed.source}){imb}", "")
+            yield Finding(lane.name, True, f"{found.library} ({lane.installed.source}){_without(lane.installed)}", "")
+
+
+def _without(installed: Installed) -> str:
+    """What of IMB will be a named gap."""
+    if not installed.imb:
+        return "; no IMB (named gap)"
+    return "; no IMB-MT (named gap)" if installed.imb_mt_problem else ""
 
 
 def examine_site(system: str) -> list[str]:

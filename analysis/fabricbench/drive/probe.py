@@ -7,6 +7,7 @@ import signal
 import subprocess
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 
 from fabricbench.core.stacks import Installed
 
@@ -33,13 +34,19 @@ def lane_environment(installed: Installed, variables: Mapping[str, str]) -> dict
 
 def probe(installed: Installed, variables: Mapping[str, str]) -> Probe:
     """Start the wire-up benchmark on two ranks with the lane's settings."""
-    argv = [
-        f"{installed.prefix}/bin/mpirun",
-        "-np",
-        str(RANKS),
-        f"{installed.apps}/bin/fabricbench-micro",
-        "wireup",
-    ]
+    return _started(installed, variables, [f"{installed.apps}/bin/fabricbench-micro", "wireup"])
+
+
+def probe_imb_mt(installed: Installed, variables: Mapping[str, str]) -> str:
+    """What keeps IMB-MT from running on the lane, as a library that is missing or a stack without
+    MPI_THREAD_MULTIPLE; empty where it runs."""
+    program = str(Path(str(installed.imb)).with_name("IMB-MT"))
+    once = ["BarrierMT", "-thread_level", "multiple", "-repeat", "1", "-warmup", "0"]
+    return _started(installed, {**variables, "OMP_NUM_THREADS": "1"}, [program, *once]).problem
+
+
+def _started(installed: Installed, variables: Mapping[str, str], command: list[str]) -> Probe:
+    argv = [f"{installed.prefix}/bin/mpirun", "-np", str(RANKS), *command]
     environment = {**lane_environment(installed, variables), "FABRICBENCH_EXPECT_RANKS": str(RANKS)}
     try:
         process = subprocess.Popen(

@@ -21,7 +21,7 @@ from fabricbench.core.errors import BadInput
 from fabricbench.core.site import REPOSITORY, build_root
 from fabricbench.core.stacks import STACK_FILE, Debian, Installed, Stack, read_installed
 from fabricbench.drive.commands import apt_install, is_root_on_debian, run_logged
-from fabricbench.drive.probe import probe
+from fabricbench.drive.probe import probe, probe_imb_mt
 from fabricbench.drive.system import settings_file, systems
 
 Say = Callable[[str], None]
@@ -106,6 +106,7 @@ def _set_up_one(stack: Stack, root: Path, say: Say) -> None:
     for name in (STACK_FILE, "stamp"):
         (home / name).unlink(missing_ok=True)
     source, compilers = _provide(stack, home, say)
+    link_openmp_of_imb(stack, root, home)
     say(f"building the benchmarks on {stack.name} ({source})")
     _build(home, compilers)
     installed = Installed(
@@ -117,10 +118,12 @@ def _set_up_one(stack: Stack, root: Path, say: Say) -> None:
         library_path=_library_path(home),
         imb=_imb(stack, root),
     )
-    found = probe(installed, installed.variables(stack, next(iter(stack.transports))))
+    variables = installed.variables(stack, next(iter(stack.transports)))
+    found = probe(installed, variables)
     if found.problem:
         raise BadInput(f"two ranks do not run: {found.problem}", where=str(home))
-    write_json(home / STACK_FILE, installed.model_copy(update={"version": found.library}).model_dump(mode="json"))
+    facts = {"version": found.library, "imb_mt_problem": probe_imb_mt(installed, variables) if installed.imb else ""}
+    write_json(home / STACK_FILE, installed.model_copy(update=facts).model_dump(mode="json"))
     (home / "stamp").write_text(stamp)
     say(f"{stack.name} is ready: {found.library}")
 
@@ -218,14 +221,25 @@ def _build(home: Path, compilers: dict[str, str]) -> None:
 
 
 def _imb(stack: Stack, root: Path) -> str | None:
-    """The public IMB-MPI1 comes with the Intel runtime and runs on every stack of MPICH's common ABI."""
+    """IMB-MPI1; the public IMB comes with the Intel runtime and runs on every stack of MPICH's common ABI."""
     path = root / "stacks/impi/prefix/bin" / IMB
     return str(path) if stack.runs_imb and path.exists() else None
 
 
+def link_openmp_of_imb(stack: Stack, root: Path, home: Path) -> None:
+    """A link to Intel's OpenMP, which IMB-MT needs, among the stack's own libraries: that one file and no other."""
+    library = root / "stacks/impi/prefix/lib/libiomp5.so"
+    link = home / "abi" / library.name
+    if stack.runs_imb and library.exists() and library.parent != home / "prefix/lib":
+        link.parent.mkdir(parents=True, exist_ok=True)
+        link.unlink(missing_ok=True)
+        link.symlink_to(library)
+
+
 def _sources_digest(stack: Stack) -> str:
     """What a set-up stack depends on: the sources in ``apps`` and ``inputs`` and where the stack comes from."""
-    total = hashlib.sha256(json.dumps([stack.name, stack.pypi, str(stack.debian), dict(stack.links)]).encode())
+    facts = [stack.name, stack.pypi, str(stack.debian), dict(stack.links), stack.runs_imb]
+    total = hashlib.sha256(json.dumps(facts).encode())
     for path in sorted(path for part in ("apps", "inputs/npb") for path in (REPOSITORY / part).rglob("*")):
         if path.is_file():
             total.update(str(path.relative_to(REPOSITORY)).encode())

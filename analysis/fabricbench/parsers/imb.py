@@ -1,136 +1,63 @@
 # SPDX-License-Identifier: Apache-2.0
-"""IMB-MPI1's tables (Intel MPI Benchmarks 2019 and later, ``-show_tail`` off)."""
+"""IMB-MPI1: point-to-point communication and blocking collectives."""
 
-import re
-from collections.abc import Callable
-from dataclasses import dataclass
-from itertools import pairwise
 from pathlib import Path
 
-from fabricbench.core.launch import Launch, canonical_case
-from fabricbench.core.record import Payload, Row
-from fabricbench.parsers.output import Parsed, Unreadable, number, read_lines, whole
+from fabricbench.core.launch import Launch
+from fabricbench.parsers.imb_table import TIMES, Moves, Program, Table, parse_program, twice_without_policy
+from fabricbench.parsers.output import Parsed
 
-_TITLE = re.compile(r"^# Benchmarking (\w+)\s*$")
-_RANKS = re.compile(r"^# #processes = (\d+)\s*$")
-_ROW = re.compile(r"^ +\d")
+_THERE_AND_BACK = Moves(lambda p: 2, lambda p: 2, empty=True)
+_WINDOWS = {"Mbytes/sec": "bandwidth", "Msg/sec": "message_rate"}
+_PINGPONG = Table({"t[usec]": "latency", "Mbytes/sec": "bandwidth"}, _THERE_AND_BACK, pair=True)
+_PINGPING = Table({"t[usec]": "time", "Mbytes/sec": "bandwidth"}, _THERE_AND_BACK, pair=True)
+_EXCHANGE = TIMES | {"Mbytes/sec": "exchange_bandwidth"}
 
-_COLUMNS = {
-    "#bytes": "size",
-    "#repetitions": "repetitions",
-    "t[usec]": "latency",
-    "t_min[usec]": "time_min",
-    "t_max[usec]": "time_max",
-    "t_avg[usec]": "time",
-    "Mbytes/sec": "bandwidth",
+_ALLGATHER = Moves(lambda p: p * (p - 1), lambda p: p, barriers=1)
+_ALLTOALL = Moves(lambda p: p * (p - 1), lambda p: p * (p - 1), barriers=1)
+_REDUCED = Moves(lambda p: p, lambda p: p, barriers=1)
+_ROOTED = Moves(lambda p: p - 1, lambda p: p - 1, barriers=1)
+
+COLLECTIVES = {
+    "allgather": _ALLGATHER,
+    "allgatherv": _ALLGATHER,
+    "allreduce": _REDUCED,
+    "alltoall": _ALLTOALL,
+    "alltoallv": _ALLTOALL,
+    "bcast": _ROOTED,
+    "gather": _ROOTED,
+    "gatherv": _ROOTED,
+    "reduce": _ROOTED,
+    "reduce_local": Moves(lambda p: 0, lambda p: 0, barriers=1),
+    "reduce_scatter": _REDUCED,
+    "reduce_scatter_block": _REDUCED,
+    "scatter": _ROOTED,
+    "scatterv": _ROOTED,
 }
+"""What collectives move. After every call IMB puts a barrier."""
 
-
-@dataclass(frozen=True, slots=True)
-class _Moves:
-    """The least that one repetition moves: bytes per byte of message size, and messages, for ``p`` ranks.
-
-    Any algorithm must deliver this much: in an allreduce every rank needs at least one message of the full size.
-    A collective over 0 bytes has nothing to deliver (``empty`` is False); a message of 0 bytes is a message.
-    """
-
-    bytes: Callable[[int], int]
-    messages: Callable[[int], int]
-    empty: bool = False
-
-    def at_least(self, size: int | None, ranks: int) -> tuple[int, int]:
-        """Bytes and messages of one repetition; ``size`` is None where the benchmark has none."""
-        if size == 0 and not self.empty:
-            return 0, 0
-        return self.bytes(ranks) * (size or 0), self.messages(ranks)
-
-
-_MOVES = {
-    "pingpong": _Moves(lambda p: 2, lambda p: 2, empty=True),
-    "sendrecv": _Moves(lambda p: p, lambda p: p, empty=True),
-    "exchange": _Moves(lambda p: 2 * p, lambda p: p, empty=True),
-    "allreduce": _Moves(lambda p: p, lambda p: p),
-    "alltoall": _Moves(lambda p: p * (p - 1), lambda p: p * (p - 1)),
-    "bcast": _Moves(lambda p: p - 1, lambda p: p - 1),
-    "allgather": _Moves(lambda p: p * (p - 1), lambda p: p),
-    "barrier": _Moves(lambda p: 0, lambda p: p),
+TABLES = {
+    "pingpong": (_PINGPONG,),
+    "pingpongspecificsource": (_PINGPONG,),
+    "pingponganysource": (_PINGPONG,),
+    "pingping": (_PINGPING,),
+    "pingpingspecificsource": (_PINGPING,),
+    "pingpinganysource": (_PINGPING,),
+    "sendrecv": (Table(_EXCHANGE, Moves(lambda p: p, lambda p: p, empty=True)),),
+    "exchange": (Table(_EXCHANGE, Moves(lambda p: 2 * p, lambda p: p, empty=True)),),
+    "uniband": (Table(_WINDOWS, Moves(lambda p: p // 2, lambda p: p // 2 * 2, empty=True), windows=True),),
+    "biband": (Table(_WINDOWS, Moves(lambda p: p // 2 * 2, lambda p: p // 2 * 2, empty=True), windows=True),),
+    "barrier": (Table(TIMES, Moves(lambda p: 0, lambda p: p), sized=False),),
+    **{name: (Table(TIMES, moves),) for name, moves in COLLECTIVES.items()},
 }
-"""Exchange sends two messages to each neighbour; with two ranks these may share a segment, so one is counted."""
+"""Exchange sends two messages to each neighbour; with two ranks these may share a segment, so one is counted. So may
+the messages of a window: of these one is counted, and the acknowledgement, or the message the other way."""
 
-BENCHMARKS = tuple(_MOVES)
+BENCHMARKS = tuple(TABLES)
 
-_POINT_TO_POINT = ("pingpong", "sendrecv", "exchange", "barrier")
-"""Without a barrier after every call."""
+PROGRAM = Program(TABLES, twice_without_policy)
 
 
 def parse(directory: Path, launch: Launch) -> Parsed:
-    """All rows of one IMB-MPI1 run and the least payload that it must have moved.
-
-    A section with more or fewer processes than the launch has ranks is a world of the wrong size: Unreadable.
-    """
-    lines = read_lines(directory / "stdout")
-    case = canonical_case(launch.case)
-    passes = _passes(launch)
-    rows: list[Row] = []
-    bytes_ = messages = 0
-    benchmark, ranks = "", 0
-    columns: list[str] = []
-    for at, line in enumerate(lines, start=1):
-        if title := _TITLE.match(line):
-            benchmark, columns, ranks = title.group(1).lower(), [], 0
-        elif processes := _RANKS.match(line):
-            ranks = whole(processes.group(1), "stdout", at)
-            wanted = 2 if benchmark == "pingpong" else launch.ranks
-            if ranks != wanted:
-                raise Unreadable("stdout", at, f"{wanted} processes, not {ranks}")
-        elif benchmark and line.split() and set(line.split()) <= set(_COLUMNS):
-            columns = [_COLUMNS[word] for word in line.split()]
-            if "repetitions" not in columns:
-                raise Unreadable("stdout", at, "the column #repetitions")
-        elif columns and _ROW.match(line):
-            if not ranks:
-                raise Unreadable("stdout", at, f"the line '# #processes = {launch.ranks}' before a row")
-            values = _values(line, columns, at)
-            moves = _MOVES.get(benchmark)
-            if moves is None:
-                raise Unreadable("stdout", at, f"a known benchmark, not '{benchmark}'")
-            size = None if "size" not in values else int(values["size"])
-            rows += _rows(benchmark, case, size, values)
-            repetitions = passes * int(values["repetitions"])
-            each_bytes, each_messages = moves.at_least(size, ranks)
-            if benchmark not in _POINT_TO_POINT:
-                each_messages += _MOVES["barrier"].messages(ranks)
-            bytes_ += repetitions * each_bytes
-            messages += repetitions * each_messages
-    if not any("All processes entering MPI_Finalize" in line for line in lines):
-        raise Unreadable("stdout", len(lines), "IMB's closing line 'All processes entering MPI_Finalize'")
-    return Parsed(tuple(rows), Payload(bytes=bytes_, messages=messages))
-
-
-def _passes(launch: Launch) -> int:
-    """How often IMB runs the printed repetitions. With ``-iter_policy off`` exactly twice, the first time untimed
-    (``IMB_init_buffers_iter``); else the untimed pass may be shorter, and only the timed one is certain.
-    """
-    policies = [value for name, value in pairwise(launch.argv) if name == "-iter_policy"]
-    return 2 if policies == ["off"] else 1
-
-
-def _values(line: str, columns: list[str], at: int) -> dict[str, float]:
-    words = line.split()
-    if len(words) != len(columns):
-        raise Unreadable("stdout", at, f"{len(columns)} columns ({' '.join(columns)})")
-    counted = ("size", "repetitions")
-    return {
-        name: whole(word, "stdout", at) if name in counted else number(word, "stdout", at)
-        for name, word in zip(columns, words, strict=True)
-    }
-
-
-def _rows(benchmark: str, case: str, size: int | None, values: dict[str, float]) -> list[Row]:
-    rows = []
-    for name, value in values.items():
-        if name in ("size", "repetitions") or (name == "bandwidth" and size == 0):
-            continue
-        name = "exchange_bandwidth" if name == "bandwidth" and benchmark != "pingpong" else name
-        rows.append(Row(benchmark=benchmark, case=case, metric=name, msg_size_bytes=size, value=value))
-    return rows
+    """All rows of one run of IMB-MPI1 and its payload; see ``imb_table.parse_program``."""
+    return parse_program(directory, launch, PROGRAM)

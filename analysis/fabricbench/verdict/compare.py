@@ -70,6 +70,7 @@ LIKE_AGAINST_LIKE = (
     # Both are means over the launch's iterations. The own `latency` is a median, which IMB does not report;
     # the own `bandwidth` comes from that median, IMB's from its mean.
     Alike(("micro", "pingpong", "latency_mean"), ("imb", "pingpong", "latency")),
+    Alike(("micro", "pingpong", "latency_mean"), ("imb_p2p", "pingpong", "latency")),
 )
 """The only pairs of metrics that may be compared across tools."""
 

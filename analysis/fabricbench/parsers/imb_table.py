@@ -1,0 +1,260 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The tables that all programs of the Intel MPI Benchmarks print (2019 and later): what they hold, and their reading.
+
+A program's module beside this one says which tables it prints, and what one repetition behind a row moves at least.
+"""
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
+from pathlib import Path
+
+from fabricbench.core.launch import Launch, canonical_case
+from fabricbench.core.record import Payload, Row, RowGap
+from fabricbench.parsers.output import Parsed, Unreadable, number, read_lines, whole
+
+_TITLE = re.compile(r"^# Benchmarking (\w+)(?: \([\dx ]+\))?\s*$")
+_PROCESSES = re.compile(r"^# #processes = (\d+)(?: \(threads: (\d+)\))?\s*$")
+_MODE = re.compile(r"^#\s+MODE: ([A-Z-]+)\s*$")
+_INVALID = re.compile(r"^# !! Benchmark (\w+) (?:is )?invalid for \d+ processes")
+_ROW = re.compile(r"^ +\d")
+_NOT_MEASURED = re.compile(r"^ +(\d+) +((?:out-of-mem|int-overflow|time-out)\b.*)$")
+_COUNTED = {"#bytes": "size", "#repetitions": "repetitions"}
+_CLOSING = "All processes entering MPI_Finalize"
+
+TIMES = {"t_min[usec]": "time_min", "t_max[usec]": "time_max", "t_avg[usec]": "time"}
+"""IMB's three columns over ranks, and the metrics that they are."""
+
+
+@dataclass(frozen=True, slots=True)
+class Moves:
+    """The least that one call moves: bytes per byte of message size, and messages, for ``p`` ranks.
+
+    Any algorithm must deliver this much: in an allreduce every rank needs at least one message of the full size.
+    Messages that may share a segment with others count once.
+    ``empty``: a message of 0 bytes is one too; a collective over 0 bytes has nothing to deliver.
+    ``calls``: how often one repetition makes the call. ``barriers``: how many of a message per rank follow it.
+    """
+
+    bytes: Callable[[int], int]
+    messages: Callable[[int], int]
+    empty: bool = False
+    calls: int = 1
+    barriers: int = 0
+
+    def at_least(self, size: int | None, ranks: int) -> tuple[int, int]:
+        """Bytes and messages of one repetition; ``size`` is None where the benchmark has none."""
+        bytes_ = self.bytes(ranks) * (size or 0)
+        messages = 0 if size == 0 and not self.empty else self.messages(ranks)
+        return self.calls * bytes_, self.calls * (messages + self.barriers * ranks)
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """One benchmark's table: the metric of every column behind the sizes and repetitions, in IMB's order.
+
+    ``mode`` is the one that IMB prints with the benchmark, for programs that run it in several. ``pair``: it runs on
+    two processes, however many there are. ``windows``: a repetition sends that many messages, ``-window_size``.
+    """
+
+    columns: Mapping[str, str]
+    moves: Moves
+    mode: str = ""
+    sized: bool = True
+    pair: bool = False
+    windows: bool = False
+
+    @property
+    def metrics(self) -> tuple[str, ...]:
+        """The metrics of its rows."""
+        return tuple(self.columns.values())
+
+    @property
+    def titles(self) -> list[str]:
+        """The words of its header."""
+        return [*(("#bytes",) if self.sized else ()), "#repetitions", *self.columns]
+
+
+Tables = Mapping[str, tuple[Table, ...]]
+"""By benchmark, IMB's name in lower case: one table for each mode."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    """A row as read; ``size`` in bytes of one message, None where the benchmark has none."""
+
+    benchmark: str
+    table: Table
+    ranks: int
+    size: int | None
+    repetitions: int
+    values: Mapping[str, float]
+
+
+@dataclass(slots=True)
+class _Section:
+    """What was said since the title."""
+
+    benchmark: str = ""
+    ranks: int = 0
+    mode: str = ""
+    table: Table | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """A program of the suite: its tables, and how it counts.
+
+    ``runs``: how often the calls behind a row with so many repetitions were made at least, the untimed ones included.
+    ``closed``: whether the lines are a whole output; ``closing`` says in words what was expected.
+    """
+
+    tables: Tables
+    runs: Callable[[Launch, int], int]
+    closed: Callable[[list[str]], bool] = lambda lines: any(_CLOSING in line for line in lines)
+    closing: str = f"IMB's closing line '{_CLOSING}'"
+
+
+def parse_program(directory: Path, launch: Launch, program: Program) -> Parsed:
+    """All rows of one run and the least payload that it must have moved.
+
+    A section with more or fewer processes or threads than the launch has, columns that the benchmark does not print,
+    and a benchmark that is not known are Unreadable. A size that IMB could not measure, and says so, is a gap.
+    """
+    lines = read_lines(directory / "stdout")
+    reader = _Reader(launch, program)
+    entries = list(reader.entries(lines))
+    if not program.closed(lines):
+        raise Unreadable("stdout", len(lines), program.closing)
+    bytes_ = messages = 0
+    rows: list[Row] = []
+    threads = threads_of(launch)
+    for entry in entries:
+        rows += _rows(entry, _case(launch, entry.table.mode))
+        runs = program.runs(launch, entry.repetitions)
+        each_bytes, each_messages = entry.table.moves.at_least(entry.size, entry.ranks)
+        windows = int_option(launch, "-window_size", 1) if entry.table.windows else 1
+        bytes_ += runs * each_bytes * windows * threads
+        messages += runs * each_messages
+    return Parsed(tuple(rows), Payload(bytes=bytes_, messages=messages), tuple(reader.gaps))
+
+
+def twice_without_policy(launch: Launch, repetitions: int) -> int:
+    """How often IMB-MPI1, -RMA and -NBC run the printed repetitions. With ``-iter_policy off`` exactly twice, the
+    first time untimed (``IMB_init_buffers_iter``); else the untimed pass may be shorter, and only the timed one is
+    certain.
+    """
+    return 2 * repetitions if _options(launch, "-iter_policy") == ["off"] else repetitions
+
+
+def threads_of(launch: Launch) -> int:
+    """Threads of each rank, as the launch's case says; 1 where it says nothing."""
+    return int(launch.case.get("threads", 1))
+
+
+def int_option(launch: Launch, name: str, default: int) -> int:
+    """The whole number behind an option on the command line."""
+    values = _options(launch, name)
+    return whole(values[-1], "launch.json", 1) if values else default
+
+
+def _options(launch: Launch, name: str) -> list[str]:
+    return [value for option, value in pairwise(launch.argv) if option == name]
+
+
+def _case(launch: Launch, mode: str) -> str:
+    return canonical_case(launch.case | ({"mode": mode} if mode else {}))
+
+
+@dataclass(slots=True)
+class _Reader:
+    launch: Launch
+    program: Program
+    gaps: list[RowGap] = field(default_factory=list)
+
+    def entries(self, lines: list[str]) -> Iterator[_Entry]:
+        """The rows of all tables; text around them is passed over."""
+        section = _Section()
+        for at, line in enumerate(lines, start=1):
+            if title := _TITLE.match(line):
+                section = _Section(title.group(1).lower())
+            elif invalid := _INVALID.match(line):
+                raise Unreadable("stdout", at, f"enough processes for {invalid.group(1)[:40]}")
+            elif processes := _PROCESSES.match(line):
+                section = replace(section, ranks=self._ranks(section.benchmark, processes, at))
+            elif mode := _MODE.match(line):
+                section = replace(section, mode=mode.group(1).lower())
+            elif section.benchmark and line.split()[:1] in (["#bytes"], ["#repetitions"]):
+                section = replace(section, table=self._table(section, line.split(), at))
+            elif section.table is not None and _ROW.match(line):
+                yield from self._entry(section, section.table, line, at)
+
+    def _ranks(self, benchmark: str, found: re.Match[str], at: int) -> int:
+        ranks, threads = whole(found.group(1), "stdout", at), whole(found.group(2) or "1", "stdout", at)
+        pair = any(table.pair for table in self.program.tables.get(benchmark, ()))
+        wanted = 2 if pair else self.launch.ranks
+        if ranks != wanted:
+            raise Unreadable("stdout", at, f"{wanted} processes, not {ranks}")
+        if threads != threads_of(self.launch):
+            raise Unreadable("stdout", at, f"{threads_of(self.launch)} threads, not {threads}")
+        return ranks
+
+    def _table(self, section: _Section, titles: list[str], at: int) -> Table:
+        """The table that a header begins: every column of it, and no other."""
+        known = self.program.tables.get(section.benchmark)
+        if known is None:
+            raise Unreadable("stdout", at, f"a known benchmark, not '{section.benchmark[:40]}'")
+        table = next((table for table in known if table.mode == section.mode), None)
+        if table is None:
+            raise Unreadable("stdout", at, f"a known mode of {section.benchmark}, not '{section.mode[:40]}'")
+        if titles != table.titles:
+            raise Unreadable("stdout", at, f"the columns {' '.join(table.titles)}")
+        return table
+
+    def _entry(self, section: _Section, table: Table, line: str, at: int) -> Iterator[_Entry]:
+        if not section.ranks:
+            raise Unreadable("stdout", at, f"the line '# #processes = {self.launch.ranks}' before a row")
+        if table.sized and (missing := _NOT_MEASURED.match(line)):
+            self._gap(section.benchmark, table, whole(missing.group(1), "stdout", at), missing.group(2))
+            return
+        words = line.split()
+        if len(words) != len(table.titles):
+            raise Unreadable("stdout", at, f"{len(table.titles)} columns ({' '.join(table.titles)})")
+        counted = {
+            _COUNTED[title]: whole(word, "stdout", at)
+            for title, word in zip(table.titles, words, strict=True)
+            if title in _COUNTED
+        }
+        values = {
+            title: number(word, "stdout", at)
+            for title, word in zip(table.titles, words, strict=True)
+            if title not in _COUNTED
+        }
+        size = self._size(counted["size"], at) if table.sized else None
+        yield _Entry(section.benchmark, table, section.ranks, size, counted["repetitions"], values)
+
+    def _size(self, printed: int, at: int) -> int:
+        """IMB-MT prints the size times the threads."""
+        threads = threads_of(self.launch)
+        if printed % threads:
+            raise Unreadable("stdout", at, f"a size that is a multiple of {threads} threads, not {printed}")
+        return printed // threads
+
+    def _gap(self, benchmark: str, table: Table, size: int, reason: str) -> None:
+        case = _case(self.launch, table.mode)
+        self.gaps.append(RowGap(benchmark=benchmark, case=case, msg_size_bytes=size, reason=f"IMB: {reason[:200]}"))
+
+
+def _rows(entry: _Entry, case: str) -> Iterator[Row]:
+    for title, value in entry.values.items():
+        metric = entry.table.columns[title]
+        if entry.size == 0 and "bandwidth" in metric:
+            continue
+        yield Row(
+            benchmark=entry.benchmark,
+            case=case,
+            metric=metric,
+            msg_size_bytes=entry.size,
+            value=round(value / 100, 6) if title.endswith("[%]") else value,
+        )

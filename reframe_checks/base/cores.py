@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Cores of a node, and launches that need one for each of their threads."""
+
+import os
+
+import reframe as rfm
+from reframe.core.builtins import variable
+from reframe.core.runtime import runtime
+
+
+def processors(partition: object) -> int:
+    """Cores of a partition's node as ReFrame knows it, else of this machine."""
+    info = getattr(partition, "processor", None)
+    return getattr(info, "num_cores", None) or len(os.sched_getaffinity(0))
+
+
+def most_processors() -> int:
+    """Cores of the largest partition's node."""
+    return max(processors(partition) for partition in runtime().system.partitions)
+
+
+class CoresMixin(rfm.RegressionTestPlugin):
+    """A gap on a node with fewer cores than the launch has threads, unless ``crowd`` asks for it: then the launch is
+    attested, and nothing is timed. Stands before the base whose launch it is."""
+
+    crowd = variable(bool, value=False)
+
+    @property
+    def workers(self) -> int:
+        """Threads of all ranks together."""
+        return int(self.ranks)
+
+    @property
+    def crowded(self) -> bool:
+        return self.workers > processors(self.current_partition)
+
+    def enter_lane(self) -> None:
+        if self.crowded:
+            self.mode = "checked"
+        super().enter_lane()
+
+    def benchmark_gap(self) -> tuple[str, str] | None:
+        if gap := super().benchmark_gap():
+            return gap
+        if self.crowded and not self.crowd:
+            cores = processors(self.current_partition)
+            cure = f"use a larger node; -S {type(self).__name__}.crowd=1 attests it here, and times nothing"
+            return f"{self.workers} ranks or threads on a node of {cores} cores", cure
+        return None

@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the checks of the Intel MPI Benchmarks share: the programs, their arguments, the rows of their tables."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from reframe.core.builtins import run_before, variable
+
+from fabricbench.core.launch import Expected, canonical_case
+from fabricbench.parsers.imb_table import Tables
+
+from .sized import SizedBenchmark
+
+
+class Imb(SizedBenchmark):
+    """Some benchmarks of one program, with a fixed number of repetitions, so that the bytes that it moves are known.
+
+    A leaf names ``tool``, ``suite`` (the program), its ``tables`` and the ``names`` of benchmarks, as IMB writes them.
+    """
+
+    suite: str
+    tables: Tables
+    names: tuple[str, ...] = ()
+    repetitions = variable(int, value=100)
+    large_repetitions = variable(int, value=10)
+
+    def benchmark_gap(self) -> tuple[str, str] | None:
+        if self.installed.imb is None or not Path(self.program()).exists():
+            stack = self.stack_facts["stack"]
+            return f"no {self.suite} runs on this {stack}", f"spack install intel-mpi-benchmarks ^{stack}"
+        return None
+
+    def program(self) -> str:
+        return str(Path(str(self.installed.imb)).with_name(self.suite))
+
+    @property
+    def count(self) -> int:
+        """Repetitions at each size of this launch."""
+        return int(self.large_repetitions if self.messages == "large" else self.repetitions)
+
+    def arguments(self) -> list[str]:
+        bounds = ["-iter", str(self.count), "-iter_policy", "off"]
+        return [*self.names, "-npmin", str(self.ranks), "-msglen", f"{self.stagedir}/sizes", *bounds]
+
+    @run_before("run")
+    def write_sizes(self) -> None:
+        Path(self.stagedir, "sizes").write_text("".join(f"{size}\n" for size in self.sizes()))
+
+    def expected(self) -> Iterator[Expected]:
+        for name in map(str.lower, self.names):
+            for table in self.tables[name]:
+                case = canonical_case(self.case | {"mode": table.mode}) if table.mode else None
+                for metric in table.metrics:
+                    sizes = tuple(size for size in self.sizes() if size or "bandwidth" not in metric)
+                    yield Expected(
+                        benchmark=name, case=case, metric=metric, msg_sizes_bytes=sizes if table.sized else None
+                    )

@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: Apache-2.0
+"""IMB-MT of the Intel MPI Benchmarks: several threads of each rank communicate at once."""
+
+import reframe as rfm
+from reframe.core.builtins import parameter, run_after, variable
+
+from fabricbench.parsers.imb_mt import TABLES
+
+from .base.cores import CoresMixin, most_processors
+from .base.imb import Imb
+
+MOST_THREADS = 4
+WINDOW = 64
+
+
+class ImbMt(CoresMixin, Imb):
+    """The base of the leaves below.
+
+    ``threads`` of each rank: unless given, as many as the node has cores for, up to four. A single one shows what
+    MPI_THREAD_MULTIPLE costs by itself.
+    """
+
+    tool = "imb_mt"
+    suite = "IMB-MT"
+    tables = TABLES
+    tags = {"standard", "acceptance"}
+    threads = variable(int, value=0, loggable=True)
+    largest_bytes = 2**20
+
+    @property
+    def workers(self) -> int:
+        return int(self.ranks * self.threads)
+
+    def benchmark_gap(self) -> tuple[str, str] | None:
+        if self.installed.imb and self.installed.imb_mt_problem:
+            stack = self.stack_facts["stack"]
+            cure = f"use a {stack} with MPI_THREAD_MULTIPLE, then run: fabricbench setup --again {stack}"
+            return f"IMB-MT does not run on this {stack}: {self.installed.imb_mt_problem}", cure
+        return super().benchmark_gap()
+
+    def lane_variables(self) -> dict[str, str]:
+        return super().lane_variables() | {"OMP_NUM_THREADS": str(self.threads)}
+
+    @run_after("init")
+    def choose_threads(self) -> None:
+        self.threads = self.threads or min(MOST_THREADS, max(1, most_processors() // self.ranks))
+        self.case = {**self.case, "threads": self.threads}
+
+    def arguments(self) -> list[str]:
+        sizes = ",".join(map(str, self.sizes()))
+        counts = ["-count", sizes, "-repeat", str(self.count), "-warmup", str(self.count // 10)]
+        return [*self.names, "-thread_level", "multiple", "-datatype", "char", *counts]
+
+
+@rfm.simple_test
+class ImbMtPointToPoint(ImbMt):
+    descr = "IMB-MT PingPongMT, PingPingMT, SendRecvMT, ExchangeMT"
+    benchmark = "pt2pt"
+    names = ("PingPongMT", "PingPingMT", "SendRecvMT", "ExchangeMT")
+
+
+@rfm.simple_test
+class ImbMtWindows(ImbMt):
+    descr = "IMB-MT UniBandMT, BiBandMT"
+    benchmark = "windows"
+    names = ("UniBandMT", "BiBandMT")
+    case = {"window": WINDOW}
+    repetitions = 20
+    large_repetitions = 4
+
+    def arguments(self) -> list[str]:
+        return [*super().arguments(), "-window_size", str(WINDOW)]
+
+
+@rfm.simple_test
+class ImbMtCollective(ImbMt):
+    """They share a launch: without one of them three quarters of the least would be left."""
+
+    descr = "IMB-MT BcastMT, ReduceMT, AllReduceMT"
+    benchmark = "collectives"
+    names = ("BcastMT", "ReduceMT", "AllReduceMT")
+
+
+@rfm.simple_test
+class ImbMtBarrier(ImbMt):
+    descr = "IMB-MT BarrierMT"
+    benchmark = "barriermt"
+    messages = parameter(["small"])
+    names = ("BarrierMT",)

@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The checks of the Intel MPI Benchmarks: what they ask for, and the named gaps."""
+
+import json
+import subprocess
+import sys
+from collections import Counter
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+from fabricbench.core.stacks import Installed
+from fabricbench.drive.probe import probe_imb_mt
+from fabricbench.drive.reframe import cases
+from support import fake_site
+from support.fake_site import REPOSITORY, FakeSite
+from support.processes import clean_environment
+
+CHECKS = ("-c", str(REPOSITORY / "reframe_checks"))
+TOOLS = {"imb": "IMB-MPI1", "imb_p2p": "IMB-P2P", "imb_rma": "IMB-RMA", "imb_nbc": "IMB-NBC", "imb_mt": "IMB-MT"}
+SINGLE_THREADED = "can't setup a required MPI threading mode"
+
+PROGRAM = f"""\
+#!/bin/sh
+# As IMB says it on a stack without MPI_THREAD_MULTIPLE.
+[ ! -e "$0.single" ] || {{ echo "{SINGLE_THREADED}"; exit 1; }}
+"""
+
+
+@pytest.fixture
+def site(tmp_path: Path) -> FakeSite:
+    """The stack "one" has IMB's programs, without any output; "two" has none."""
+    made = fake_site.make(tmp_path)
+    for program in TOOLS.values():
+        path = made.stack("one") / "prefix/bin" / program
+        path.write_text(PROGRAM)
+        path.chmod(0o755)
+    change(made.stack("one") / "stack.json", imb=str(made.stack("one") / "prefix/bin/IMB-MPI1"))
+    return made
+
+
+def change(file: Path, **facts: str) -> None:
+    file.write_text(json.dumps(json.loads(file.read_text()) | facts))
+
+
+def run(site: FakeSite, name: str, *arguments: str) -> list[dict[str, object]]:
+    """The gaps and launches of the checks of that name on the stacks "one" and "two"."""
+    site.reframe(*CHECKS, "-n", name, "-r", *arguments, FABRICBENCH_CAMPAIGN=str(site.root / "campaign"))
+    folders = list((site.root / "campaign").glob("launches/*/*/*/*/Imb*"))
+    files = [folder / name for folder in folders for name in ("gap.json", "launch.json")]
+    return [{"file": path.name, **json.loads(path.read_text())} for path in files if path.exists()]
+
+
+def test_on_a_stack_without_imb_every_program_is_a_gap(site: FakeSite) -> None:
+    found = run(site, "^ImbBarrier|^ImbP2PPairs|^ImbAtomics|^ImbIbarrier|^ImbMtBarrier", "-p", "two")
+    reasons = {gap["tool"]: gap["reason"] for gap in found if gap["file"] == "gap.json"}
+    assert reasons == {tool: f"no {program} runs on this two" for tool, program in TOOLS.items()}
+
+
+def test_a_program_that_the_suite_lacks_is_a_gap(site: FakeSite) -> None:
+    (site.stack("one") / "prefix/bin/IMB-RMA").unlink()
+    found = run(site, "^ImbAtomics|^ImbIbarrier", "-p", "one")
+    assert {(item["file"], item["tool"]) for item in found} == {("gap.json", "imb_rma"), ("launch.json", "imb_nbc")}
+
+
+def test_a_stack_without_threads_is_a_gap(site: FakeSite) -> None:
+    change(site.stack("one") / "stack.json", imb_mt_problem=SINGLE_THREADED)
+    gaps = [item for item in run(site, "^ImbMt", "-p", "one") if item["file"] == "gap.json"]
+    assert {gap["reason"] for gap in gaps} == {f"IMB-MT does not run on this one: {SINGLE_THREADED}"}
+    assert {gap["benchmark"] for gap in gaps} == {"pt2pt", "windows", "collectives", "barriermt"}
+
+
+def test_set_up_finds_out_whether_threads_may_call_mpi(site: FakeSite) -> None:
+    installed = Installed.model_validate_json((site.stack("one") / "stack.json").read_bytes())
+    assert probe_imb_mt(installed, {}) == ""
+    (site.stack("one") / "prefix/bin/IMB-MT.single").touch()
+    assert SINGLE_THREADED in probe_imb_mt(installed, {})
+    (site.stack("one") / "prefix/bin/IMB-MT").unlink()
+    assert "IMB-MT" in probe_imb_mt(installed, {})
+
+
+def test_more_threads_than_cores_are_a_gap_unless_asked_for(site: FakeSite) -> None:
+    many = ("-S", "ImbMtBarrier.threads=4000")
+    (gap,) = run(site, "^ImbMtBarrier", "-p", "one", *many)
+    assert gap["file"] == "gap.json"
+    assert str(gap["reason"]).startswith("8000 ranks or threads on a node of ")
+    found = run(site, "^ImbMtBarrier", "-p", "one", *many, "-S", "ImbMtBarrier.crowd=1")
+    (launch,) = (item for item in found if item["file"] == "launch.json")
+    assert launch["mode"] == "checked"
+    assert launch["case"] == {"threads": 4000}
+    assert isinstance(launch["environment"], dict)
+    assert launch["environment"]["OMP_NUM_THREADS"] == "4000"
+
+
+def test_a_block_has_every_benchmark_of_every_program_once(site: FakeSite) -> None:
+    """What the launches of one lane expect is what the parsers know: nothing is left out, and nothing twice."""
+    crowded = ("ImbP2PStencil", "ImbMtPointToPoint", "ImbMtWindows", "ImbMtCollective", "ImbMtBarrier")
+    asked = [word for name in crowded for word in ("-S", f"{name}.crowd=1")]
+    launches = [item for item in run(site, "^Imb", "-p", "one", *asked) if item["file"] == "launch.json"]
+    rows = Counter(
+        (launch["tool"], row["benchmark"], row["case"], row["metric"], size)
+        for launch in launches
+        for row in launch["expected"]  # type: ignore[attr-defined]
+        for size in row["msg_sizes_bytes"] or (None,)
+    )
+    assert set(rows.values()) == {1}
+    for tool in TOOLS:
+        known = set(import_module(f"fabricbench.parsers.{tool}").BENCHMARKS)
+        assert {benchmark for of, benchmark, *_ in rows if of == tool} == known
+    assert len({launch["id"] for launch in launches}) == len(launches) <= 75
+
+
+def test_the_quick_tier_has_not_grown() -> None:
+    environment = {
+        **clean_environment(),
+        "RFM_CONFIG_FILES": str(REPOSITORY / "site/local/settings.py"),
+        "RFM_SYSTEM": "local:tcp",
+    }
+    argv = [sys.executable, "-m", "fabricbench.drive.reframe", *CHECKS, "-t", "quick", "-n", "^Imb", "-lC"]
+    done = subprocess.run(argv, env=environment, cwd=REPOSITORY, capture_output=True, text=True, check=True)
+    found = {case.name.rpartition("_")[0] for case in cases(done.stdout.splitlines())}
+    assert found == {"ImbPointToPoint", "ImbCollective", "ImbBarrier"}
