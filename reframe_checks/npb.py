@@ -14,7 +14,7 @@ from fabricbench.core.errors import BadInput
 from fabricbench.core.launch import Expected
 from fabricbench.parsers.npb import CLASSES, KERNELS, PROBLEMS
 
-from .base import Benchmark
+from .base import Benchmark, processors
 
 LIMIT_SECONDS = dict(zip(CLASSES, (60.0, 60.0, 120.0, 600.0, 3600.0, 28800.0), strict=True))
 SHARE_OF_MEMORY = 0.8
@@ -22,12 +22,6 @@ NASA = "FABRICBENCH_NPB"
 """Names a directory that holds ``<stack>/<kernel>.<CLASS>.x``, NASA's programs built on each stack."""
 RANKS = "FABRICBENCH_NPB_RANKS"
 """Numbers of ranks in place of 1 to the node's cores, beyond them too: such launches verify, and time nothing."""
-
-
-def processors(partition: object) -> int:
-    """Cores of a partition's node as ReFrame knows it, else of this machine."""
-    info = getattr(partition, "processor", None)
-    return getattr(info, "num_cores", None) or len(os.sched_getaffinity(0))
 
 
 def rank_counts() -> list[int]:

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The lane of a test case: its stack's launcher, paths and variables, or the gap where there is no stack."""
 
+import os
 import shlex
 from typing import Any
 
@@ -22,6 +23,12 @@ def _own(launcher: JobLauncher, installed: Installed) -> JobLauncher:
 
     launcher.command = absolute
     return launcher
+
+
+def processors(partition: object) -> int:
+    """Cores of a partition's node as ReFrame knows it, else of this machine."""
+    info = getattr(partition, "processor", None)
+    return getattr(info, "num_cores", None) or len(os.sched_getaffinity(0))
 
 
 class LaneMixin(rfm.RegressionTestPlugin):

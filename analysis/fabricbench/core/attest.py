@@ -22,7 +22,7 @@ PHYSICS_FACTOR = 0.5
 noisy, so only what is faster than this fraction of the lane's own one-way latency is refuted. On shm nothing could be
 bypassed: a stack may run its collectives on flags in memory, three times as fast as its own messages (MPICH 5.0)."""
 
-DEPENDENT_COLLECTIVES = ("allreduce", "alltoall", "allgather", "barrier")
+DEPENDENT_COLLECTIVES = ("allreduce", "alltoall", "allgather", "reduce_scatter", "barrier")
 
 Finding = tuple[AttestationState, str]
 

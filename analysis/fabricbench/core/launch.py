@@ -164,5 +164,10 @@ def canonical_case(case: dict[str, Scalar]) -> str:
     return " ".join(f"{key}={_plain(case[key])}" for key in sorted(case))
 
 
+def joined_case(launch: dict[str, Scalar], program: str) -> str:
+    """The case of a row: the launch's, which the check chose, and the program's own, ``k=v k=v``, together."""
+    return " ".join(sorted({*canonical_case(launch).split(), *program.split()}))
+
+
 def _plain(value: Scalar) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)

@@ -27,10 +27,22 @@ class Metric:
 
 _ALL = (
     Metric(
-        "latency", "us", "lower", "half round trip of a blocking ping-pong: median, or what a tool reports", "OSU", True
+        "latency",
+        "us",
+        "lower",
+        "half round trip of a blocking ping-pong, or a one-sided call until complete: median, or as a tool reports",
+        "OSU",
+        main=True,
     ),
     Metric("latency_mean", "us", "lower", "half round trip of a blocking ping-pong: the mean", "IMB PingPong"),
-    Metric("bandwidth", "MB/s", "higher", "message size over the half round trip, 1 MB = 10^6 bytes", "IMB PingPong"),
+    Metric(
+        "bandwidth",
+        "MB/s",
+        "higher",
+        "message size over the half round trip, or a window's bytes over its time, 1 MB = 10^6 bytes",
+        "IMB PingPong, OSU",
+    ),
+    Metric("message_rate", "msg/s", "higher", "messages per second, of all pairs together", "OSU osu_mbw_mr"),
     Metric("time", "us", "lower", "a call or exchange: mean over iterations, then ranks", "IMB t_avg", main=True),
     Metric("time_min", "us", "lower", "as time, of the fastest rank", "IMB t_min"),
     Metric("time_max", "us", "lower", "as time, of the slowest rank", "IMB t_max"),

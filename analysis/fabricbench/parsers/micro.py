@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from fabricbench.core.launch import Launch
+from fabricbench.core.launch import Launch, joined_case
 from fabricbench.core.record import Payload, Row
 from fabricbench.parsers.output import Parsed, Unreadable, number, read_lines, whole
 
@@ -35,7 +35,7 @@ def parse(directory: Path, launch: Launch) -> Parsed:
         elif line == HEADER:
             header = True
         elif header and line:
-            key_, value_ = _sample(line, at)
+            key_, value_ = _sample(line, at, launch)
             samples[key_].append(value_)
     _closed(facts, len(lines))
     if (ranks := facts.get("ranks", "unknown")) != str(launch.ranks):
@@ -46,14 +46,15 @@ def parse(directory: Path, launch: Launch) -> Parsed:
     return Parsed(tuple(rows), _payload(facts))
 
 
-def _sample(line: str, at: int) -> tuple[Key, float]:
+def _sample(line: str, at: int, launch: Launch) -> tuple[Key, float]:
     words = line.split(",")
     if len(words) != len(HEADER.split(",")):
         raise Unreadable("stdout", at, f"'{HEADER}'")
     benchmark, case, size, _rank, _sample_number, value, name = words
     if name != "latency_us":
         raise Unreadable("stdout", at, f"the metric latency_us, not '{name[:40]}'")
-    return (benchmark, case, whole(size, "stdout", at)), number(value, "stdout", at)
+    key = (benchmark, joined_case(launch.case, case), whole(size, "stdout", at))
+    return key, number(value, "stdout", at)
 
 
 def _closed(facts: dict[str, str], last: int) -> None:
