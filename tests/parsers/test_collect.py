@@ -232,9 +232,9 @@ def test_an_output_that_is_missing_or_foreign(directory: Path) -> None:
 
 
 def test_a_tool_without_a_parser(directory: Path) -> None:
-    for tool in ("osu", "output", "collect", "campaign", "../imb", "os"):
+    for tool in ("omb", "output", "collect", "campaign", "../imb", "os"):
         change(directory / "launch.json", tool=tool)
-        assert_unreadable(directory, "a tool with a parser (imb, micro, npb)", tool)
+        assert_unreadable(directory, "a tool with a parser (imb, micro, npb, osu)", tool)
 
 
 @pytest.mark.parametrize("file", ["witness.vm.0.json", "witness.vm.1.json"])

@@ -146,7 +146,7 @@ def synthetic(title: str, head: str, *rows: str) -> str:
     [
         ("osu_allreduce", 4, 4),
         ("osu_allgather", 12, 4),
-        ("osu_alltoall", 12, 12),
+        ("osu_alltoall", 12, 4),
         ("osu_bcast", 3, 3),
         ("osu_reduce", 3, 3),
         ("osu_reduce_scatter", 1, 4),

@@ -111,7 +111,7 @@ PROGRAMS = {
     "osu_fop_latency": _one_sided("fetch_and_op", "latency", 2, sized=False),
     "osu_allreduce": _collective("allreduce", lambda p: p, lambda p: p, reduces=True),
     "osu_allgather": _collective("allgather", lambda p: p * (p - 1), lambda p: p),
-    "osu_alltoall": _collective("alltoall", lambda p: p * (p - 1), lambda p: p * (p - 1)),
+    "osu_alltoall": _collective("alltoall", lambda p: p * (p - 1), lambda p: p),
     "osu_bcast": _collective("bcast", lambda p: p - 1, lambda p: p - 1),
     "osu_reduce": _collective("reduce", lambda p: p - 1, lambda p: p - 1, reduces=True),
     "osu_reduce_scatter": _collective("reduce_scatter", lambda p: 1, lambda p: p, reduces=True),
