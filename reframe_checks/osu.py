@@ -32,11 +32,9 @@ _TITLE = re.compile(rb"# OSU MPI[^\n\0]{0,99} v(\d{1,3}(?:\.\d{1,3}){1,3})\n")
 @cache
 def programs_below(folder: Path) -> Mapping[str, Path]:
     """OSU's programs below a folder, by name; of several of one name that with the shortest path."""
-    found: dict[str, Path] = {}
-    for path in sorted(folder.rglob("osu_*"), key=lambda path: (len(path.parts), path)):
-        if path.name in PROGRAMS and path.is_file() and os.access(path, os.X_OK):
-            found.setdefault(path.name, path)
-    return found
+    longest_first = sorted(folder.rglob("osu_*"), key=lambda path: (len(path.parts), path), reverse=True)
+    found = {path.name: path for path in longest_first if path.is_file() and os.access(path, os.X_OK)}
+    return {name: found[name] for name in PROGRAMS if name in found}
 
 
 @cache
@@ -120,18 +118,22 @@ class Osu(SizedBenchmark):
         return str(self.found[self.osu])
 
     def arguments(self) -> list[str]:
-        version, sizes = version_of(self.version), self.sizes()
+        sizes = self.sizes()
         count = self.large_iterations if self.messages == "large" else self.iterations
         count = max(2, count // 10) if self.what.window else count
         options = ["-m", f"{sizes[0]}:{sizes[-1]}"] if self.what.sized else []
         options += ["-i", str(count), "-x", str(max(1, count // 10))]
         if self.what.metric == "time":
             options.append("-f")
-        if self.what.validated and version >= self.what.validated:
+        if self.checks_data():
             options.append("-c")
-        if self.what.reduces and version >= TYPES_SINCE:
+        if self.what.reduces and version_of(self.version) >= TYPES_SINCE:
             options += ["-T", "mpi_float" if self.what.family == "collective" else "mpi_int"]
         return options
+
+    def checks_data(self) -> bool:
+        """Whether OSU validates what arrived."""
+        return self.what.validated is not None and version_of(self.version) >= self.what.validated
 
     def sizes(self) -> tuple[int, ...]:
         """OSU measures no message of 0 bytes since 7.0."""
@@ -167,6 +169,11 @@ class OsuWindow(Osu):
             if value not in known:
                 return f"no {name} is called '{value}'", f"choose one of {', '.join(known)}"
         return super().benchmark_gap()
+
+    def checks_data(self) -> bool:
+        """Not where the target is passive: it looks at its memory while the origin goes on, and finds the next value
+        (osu_fop_latency of 7.4: after the first operation a barrier, and the origin's loop continues)."""
+        return self.sync in ("pscw", "fence") and super().checks_data()
 
     def arguments(self) -> list[str]:
         return [*super().arguments(), "-w", self.win, "-s", self.sync]

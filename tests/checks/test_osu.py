@@ -148,6 +148,15 @@ def test_a_synchronisation_that_completes_nothing_is_refused(site: FakeSite) -> 
     assert gaps(campaign)["put sync=flush_local win=create"] == "no sync is called 'flush_local'"
 
 
+@pytest.mark.parametrize(("sync", "validated"), [("flush", False), ("lock", False), ("pscw", True), ("fence", True)])
+def test_a_passive_target_is_not_asked_to_validate(site: FakeSite, sync: str, validated: bool) -> None:
+    """The fake refuses the options of a window, so every launch fails; what it was told is on record."""
+    install(site.root / "osu/one", "7.4", "osu_fop_latency")
+    launches = [record.launch for record in records(run(site, "osu_fop", "-S", f"OsuAtomic.sync={sync}")[1])]
+    assert [launch.argv[-4:] for launch in launches if launch] == [("-w", "create", "-s", sync)]
+    assert ["-c" in launch.argv for launch in launches if launch] == [validated]
+
+
 def test_several_pairs_say_how_many(site: FakeSite) -> None:
     install(site.root / "osu/one", "7.4", "osu_multi_lat")
     campaign = run(site, "osu_multi_lat", "-S", "OsuPointToPoint.pairs=2")[1]

@@ -55,7 +55,9 @@ WITNESSED = {
     "openmpi-shm-osu532-barrier": (10407, 48, 2),
     "openmpi-shm-osu57-put-bibw-large": (10405, 48, 2),
     "openmpi-tcp-osu57-get-acc-latency-small": (14948105, 10626, 3),
+    "openmpi-tcp-osu74-fop": (74650, 1799, 4),
     "openmpi-tcp-osu74-mbw-mr-large": (2379129585, 60203, 4),
+    "openmpi-tcp-osu74-put-latency-small": (7657075, 7772, 3),
     "failed-openmpi-tcp-wrong-answer": (13406, 539, 3),
     "impi-shm-imb-collectives-small": (0, 0, 0),
     "impi-tcp-imb-collectives-small": (18843456, 138332, 4),
@@ -236,6 +238,7 @@ SHARP = (
     "mpich-tcp-osu74-latency-small",
     "openmpi-tcp-osu57-get-acc-latency-small",
     "openmpi-tcp-osu74-mbw-mr-large",
+    "openmpi-tcp-osu74-put-latency-small",
     "openmpi-tcp-micro-pingpong-large-32k",
     "openmpi-tcp-npb-is",
 )
