@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import reframe as rfm
 from reframe.core.builtins import parameter, run_after, variable
 
-from fabricbench.core.launch import Expected
+from fabricbench.core.launch import Expected, joined_case
 
 from .base import SizedBenchmark
 
@@ -26,6 +26,7 @@ class Micro(SizedBenchmark):
     iterations = variable(int, value=500)
     metrics: tuple[str, ...] = ("latency",)
     rates: tuple[str, ...] = ()
+    paired = True
 
     def program(self) -> str:
         return f"{self.installed.apps}/bin/fabricbench-micro"
@@ -39,12 +40,13 @@ class Micro(SizedBenchmark):
         return []
 
     def cases(self) -> Iterator[str]:
-        """The cases of a launch, as in the table."""
+        """The cases of a launch as the benchmark varies them."""
         yield ""
 
     def expected(self) -> Iterator[Expected]:
         full = tuple(size for size in self.sizes() if size)
-        for case in self.cases():
+        pairs = {"pairs": self.ranks // 2} if self.paired and self.ranks > 2 else {}
+        for case in (joined_case({**self.case, **pairs}, case) for case in self.cases()):
             for metrics, sizes in ((self.metrics, self.sizes()), (self.rates, full)):
                 for metric in metrics:
                     yield Expected(benchmark=self.benchmark, case=case, metric=metric, msg_sizes_bytes=sizes)
@@ -102,6 +104,7 @@ class MicroCollective(Micro):
     """One collective a launch, as with IMB: none of them hides another."""
 
     descr = "a blocking collective, every rank's time"
+    paired = False
     tags = SELDOM
     collective = parameter(
         ["allgather", "allreduce", "alltoall", "bcast", "gather", "reduce", "reduce_scatter", "scatter"], loggable=True
@@ -217,6 +220,7 @@ class MicroOverlap(Micro):
 @rfm.simple_test
 class MicroHotspot(Micro):
     descr = "all ranks to one at once"
+    paired = False
     tags = SELDOM
     benchmark = "hotspot"
     largest_bytes = 2**20

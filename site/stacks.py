@@ -11,6 +11,24 @@ OPENMPI_AS_ROOT = {
     "PRTE_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
 }
 
+# One port, all of them for each large message, or a port per process. UCX gives no process a port of its own.
+UCX_RAILS = {
+    "1": {"UCX_MAX_EAGER_RAILS": "1", "UCX_MAX_RNDV_RAILS": "1"},
+    "striped": {"UCX_MAX_EAGER_RAILS": "1", "UCX_MAX_RNDV_RAILS": "{rails}"},
+}
+
+# For an entry of MVAPICH2 2.x whose rails are the ports of one adapter; MV2_NUM_HCAS where each has its own.
+# Striped from 8 KiB, as in the paper that compared the two (Liu, Mamidala, Vishnu, Panda 2004).
+MVAPICH2_RAILS = {
+    "1": {"MV2_NUM_PORTS": "1", "MV2_NUM_HCAS": "1"},
+    "striped": {"MV2_NUM_PORTS": "{rails}", "MV2_RAIL_SHARING_LARGE_MSG_THRESHOLD": "8192"},
+    "bound": {
+        "MV2_NUM_PORTS": "{rails}",
+        "MV2_RAIL_SHARING_POLICY": "FIXED_MAPPING",
+        "MV2_RAIL_SHARING_LARGE_MSG_THRESHOLD": "2147483647",
+    },
+}
+
 STACKS = {
     stack.name: stack
     for stack in (
@@ -29,6 +47,8 @@ STACKS = {
                 },
             },
             crowded={"I_MPI_WAIT_MODE": "1"},
+            # It distributes the ports among the ranks, and stripes no message.
+            rails={"1": {"I_MPI_MULTIRAIL": "0"}, "bound": {"I_MPI_MULTIRAIL": "1"}},
             runs_imb=True,
             links={"include/gfortran": "mpi/gfortran"},  # where its mpif90 looks for modules
         ),
@@ -49,6 +69,7 @@ STACKS = {
                 "shm": {"UCX_TLS": "shm,self", "MPIR_CVAR_NOLOCAL": "0"},
                 "tcp": {"UCX_TLS": "tcp,self", "MPIR_CVAR_NOLOCAL": "1"},
             },
+            rails=UCX_RAILS,
             runs_imb=True,
         ),
         Stack(
@@ -71,8 +92,14 @@ STACKS = {
                     "OMPI_MCA_pml": "ob1",
                     "OMPI_MCA_btl": "tcp,self",
                     "OMPI_MCA_btl_tcp_if_include": "lo",
-                    "OMPI_MCA_osc": "^ucx",
+                    # Windows in shared memory would not use the network; Debian switches pt2pt off.
+                    "OMPI_MCA_osc": "^sm,ucx",
                 },
+            },
+            # With btl tcp every large message goes over all interfaces that it may use.
+            rails={
+                "1": {"OMPI_MCA_btl_tcp_if_include": "{port}"},
+                "striped": {"OMPI_MCA_btl_tcp_if_include": "{ports}"},
             },
             crowded={
                 "OMPI_MCA_mpi_yield_when_idle": "1",

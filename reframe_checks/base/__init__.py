@@ -2,4 +2,5 @@
 """What all checks share: the lane they run on, the launch they record, the wire-up they are attested against."""
 
 from .benchmark import Benchmark as Benchmark
+from .cores import processors as processors
 from .sized import SizedBenchmark as SizedBenchmark

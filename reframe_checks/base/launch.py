@@ -49,6 +49,9 @@ class LaunchTest(LaneMixin, MetricsMixin, rfm.RunOnlyRegressionTest):
     ranks = variable(int, value=2, loggable=True)
     limit_seconds = variable(float, value=120.0)
     case: dict[str, Any] = {}
+    family = ""
+    """Where no check of a family can run on a lane, their gaps are the same, and count as one: the family's."""
+    stands_for_family = False
 
     def program(self) -> str:
         """Path of the executable."""
@@ -62,9 +65,17 @@ class LaunchTest(LaneMixin, MetricsMixin, rfm.RunOnlyRegressionTest):
         """The rows that the launch must yield."""
         return iter(())
 
+    def family_gap(self) -> tuple[str, str] | None:
+        """Why none of this family can run on a lane that can, and the cure."""
+        return None
+
     def benchmark_gap(self) -> tuple[str, str] | None:
         """Why this benchmark cannot run on a lane that can, and the cure."""
         return None
+
+    def tool_versions(self) -> dict[str, str]:
+        """Versions of what runs, beyond those of the stack and of this project."""
+        return {}
 
     def wireup_facts(self) -> WireUp | None:
         """The lane's wire-up, which attestation subtracts."""
@@ -73,7 +84,12 @@ class LaunchTest(LaneMixin, MetricsMixin, rfm.RunOnlyRegressionTest):
     @property
     def message_class(self) -> str | None:
         """Small or large, where the benchmark tells them apart."""
-        return getattr(self, "messages", None)
+        return None if self.stands_for_family else getattr(self, "messages", None)
+
+    @property
+    def named_case(self) -> str:
+        """The case as in the table; a family has none."""
+        return "" if self.stands_for_family else canonical_case(self.case)
 
     @property
     def launch_id(self) -> str:
@@ -84,7 +100,7 @@ class LaunchTest(LaneMixin, MetricsMixin, rfm.RunOnlyRegressionTest):
             self.tool,
             self.benchmark,
             self.message_class or "",
-            canonical_case(self.case),
+            self.named_case,
             f"np={self.ranks}",
         ]
         return f"b{session['block']:03d} {lane} " + " ".join(part for part in parts if part)
@@ -95,7 +111,10 @@ class LaunchTest(LaneMixin, MetricsMixin, rfm.RunOnlyRegressionTest):
         session = self.fabric_facts["session"]
         lane = lane_name(self.stack_facts["stack"], self.fabric_facts["fabric"])
         self.skip_if(bool(session["lanes"]) and lane not in session["lanes"], "lane not chosen")
-        gap = self.lane_gap() or self.benchmark_gap()
+        gap = self.lane_gap() or self.family_gap()
+        if gap is not None and self.family:
+            self.benchmark, self.stands_for_family = self.family, True
+        gap = gap or self.benchmark_gap()
         if gap is not None:
             self.leave_gap(*gap)
             return
@@ -187,6 +206,7 @@ class LaunchTest(LaneMixin, MetricsMixin, rfm.RunOnlyRegressionTest):
                 self.stack_facts["stack"]: self.installed.version,
                 "fabricbench": version("fabricbench"),
                 "reframe": version("reframe-hpc"),
+                **self.tool_versions(),
             },
             limit_seconds=self.limit_seconds,
             attestation=self.fabric_facts["attestation"],
@@ -206,7 +226,7 @@ class LaunchTest(LaneMixin, MetricsMixin, rfm.RunOnlyRegressionTest):
                 fabric=self.fabric_facts["fabric"],
                 stack=self.stack_facts["stack"],
                 tool=self.tool,
-                benchmark=self.benchmark,
+                benchmark=f"{self.benchmark} {self.named_case}".strip(),
                 messages=self.message_class,
                 reason=reason,
                 cure=cure,

@@ -111,6 +111,19 @@ def test_a_fabric_with_an_attestation_of_its_own() -> None:
         make_fabric(attestation="never")
 
 
+def test_a_fabric_of_several_ports() -> None:
+    assert (make_fabric()["extras"]["rails"], make_fabric()["extras"]["ports"]) == (1, [])
+    extras = make_fabric(rails=2, ports=("a", "b"))["extras"]
+    assert (extras["rails"], extras["ports"]) == (2, ["a", "b"])
+    assert make_fabric(rails=2)["extras"]["ports"] == []
+
+
+@pytest.mark.parametrize(("rails", "ports"), [(0, ()), (2, ("a",)), (1, ("a", "b"))])
+def test_a_fabric_whose_ports_do_not_fit_its_rails(rails: int, ports: tuple[str, ...]) -> None:
+    with pytest.raises(BadInput, match=rf"fabric gige: {rails} rails, {len(ports)} ports; expected"):
+        make_fabric(rails=rails, ports=ports)
+
+
 STACKS = """\
 from fabricbench.core.stacks import Stack
 
@@ -161,6 +174,13 @@ def test_a_stack_that_is_not_set_up_says_so(site: Path) -> None:
 def test_a_stack_that_nobody_declares(site: Path) -> None:
     with pytest.raises(BadInput, match=r"settings\.py: unknown stack 'mime'; expected mine"):
         stack("mime", site=site, system="here")
+
+
+def test_a_stack_that_uses_ports_in_a_way_that_nobody_knows(site: Path) -> None:
+    file = site.parent / "stacks.py"
+    file.write_text(file.read_text().replace("runs_imb=True", 'rails={"stripped": {}}'))
+    with pytest.raises(BadInput, match=r"stacks\.py: mine: unknown rails 'stripped'; expected striped"):
+        site_stacks(site.parent)
 
 
 def test_the_own_site_declares_the_stacks_that_it_names() -> None:

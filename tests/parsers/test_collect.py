@@ -232,7 +232,7 @@ def test_an_output_that_is_missing_or_foreign(directory: Path) -> None:
 
 
 def test_a_tool_without_a_parser(directory: Path) -> None:
-    for tool in ("osu", "output", "collect", "campaign", "../imb", "os"):
+    for tool in ("omb", "output", "collect", "campaign", "../imb", "os"):
         change(directory / "launch.json", tool=tool)
         assert_unreadable(directory, "a tool with a parser (imb, ", tool)
 

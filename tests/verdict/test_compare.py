@@ -74,6 +74,16 @@ def test_tools_are_compared_mean_against_mean() -> None:
     assert all("latency" in pair.own[2] for pair in LIKE_AGAINST_LIKE)
 
 
+def test_osu_is_compared_like_imb_and_only_in_the_same_case() -> None:
+    table = table_of(
+        *(lane_rows("a@tcp", SLOWER, metric="latency_mean", case=case) for case in ("", "rails=striped")),
+        *(lane_rows("a@tcp", FASTER, tool=tool, case="") for tool in ("imb", "osu")),
+    )
+    found = compare_tools(table)
+    assert sorted(found["b"]) == ["imb latency", "osu latency"]
+    assert found["case"].to_list() == ["", ""]
+
+
 def test_explanation_follows_the_chain_from_the_launches(tmp_path: Path) -> None:
     table = table_of(
         lane_rows("mpich@shm", [*FASTER, 8.6]),

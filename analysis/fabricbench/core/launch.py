@@ -2,6 +2,7 @@
 """The facts of a launch directory: ``launch.json`` before the start, ``begin`` and ``end`` by the launch wrapper."""
 
 import os
+from collections.abc import Mapping
 from typing import Annotated, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
@@ -159,9 +160,14 @@ def lane_name(stack: str, fabric: str, variant: str = "") -> str:
     return f"{stack}@{fabric}" + (f":{variant}" if variant else "")
 
 
-def canonical_case(case: dict[str, Scalar]) -> str:
+def canonical_case(case: Mapping[str, Scalar]) -> str:
     """``k=v k=v`` with keys in order: a new parameter never adds a column to the table."""
     return " ".join(f"{key}={_plain(case[key])}" for key in sorted(case))
+
+
+def joined_case(launch: Mapping[str, Scalar], program: str) -> str:
+    """The case of a row: the launch's, which the check chose, and the program's own, ``k=v k=v``, together."""
+    return " ".join(sorted({*canonical_case(launch).split(), *program.split()}))
 
 
 def _plain(value: Scalar) -> str:

@@ -5,6 +5,7 @@ import os
 import random
 import sys
 import time
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from functools import cache
 from pathlib import Path
@@ -81,12 +82,19 @@ def fabric(
     scheduler: str = "local",
     env_vars: dict[str, str] | None = None,
     max_jobs: int = 1,
+    rails: int = 1,
+    ports: Sequence[str] = (),
 ) -> dict[str, Any]:
-    """A ReFrame partition for the fabric ``name``. ``env_vars`` of the site win over those of a stack."""
+    """A ReFrame partition for the fabric ``name``. ``env_vars`` of the site win over those of a stack.
+
+    ``rails`` is how many ports a node has on this fabric; ``ports`` their names, for stacks that want them.
+    """
     if transport not in get_args(Transport):
         raise BadInput(f"fabric {name}: unknown transport '{transport}'", expected=nearest(transport, TRANSPORTS))
     if attestation not in ("required", "optional"):
         raise BadInput(f"fabric {name}: attestation is '{attestation}'", expected="required or optional")
+    if rails < 1 or len(ports) not in (0, rails):
+        raise BadInput(f"fabric {name}: {rails} rails, {len(ports)} ports", expected="1 or more rails, as many ports")
     return {
         "name": name,
         "descr": f"the fabric {name}",
@@ -100,6 +108,8 @@ def fabric(
             "transport": transport,
             "attestation": attestation,
             "site_variables": dict(env_vars or {}),
+            "rails": rails,
+            "ports": list(ports),
             "site": str(site),
             "session": asdict(session),
             "lock": os.environ.get("FABRICBENCH_LOCK") or "/tmp/fabricbench.lock",
@@ -127,6 +137,7 @@ def stack(name: str, *, site: Path, system: str) -> dict[str, Any]:
             "installed": installed.model_dump(mode="json") if installed else None,
             "variables": {t: installed.variables(declared, t) for t in declared.transports} if installed else {},
             "crowded": dict(declared.crowded),
+            "rails": {way: dict(variables) for way, variables in declared.rails.items()},
             "missing": "" if installed else _missing(declared),
             "cure": "" if installed else f"run: fabricbench setup {name}",
         },

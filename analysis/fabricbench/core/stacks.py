@@ -8,9 +8,12 @@ from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from fabricbench.core.errors import BadInput
+from fabricbench.core.errors import BadInput, nearest
 
 STACK_FILE = "stack.json"
+
+RAILS = ("1", "striped", "bound")
+"""Ways to use several ports: one of them only; a large message over all; each process its own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +34,9 @@ class Stack:
 
     ``pypi``: requirements that hold it; ``environment``: variables on every fabric; ``transports``: variables for
     each transport; ``{prefix}`` in a value is the stack's own prefix. ``crowded``: variables that make ranks which
-    wait yield, for launches of more ranks than cores. ``launcher`` is a ReFrame launcher's name.
+    wait yield, for launches of more ranks than cores. ``rails``: variables for each way to use several ports
+    (``RAILS``); in them ``{rails}`` is the number of ports, ``{ports}`` their names, ``{port}`` the first one's.
+    ``launcher`` is a ReFrame launcher's name.
     ``runs_imb``: the public IMB binaries run on it (MPICH's common ABI). ``links``: symbolic links within the
     prefix, from name to target, that its wheels lack.
     """
@@ -43,6 +48,7 @@ class Stack:
     environment: Mapping[str, str] = field(default_factory=dict)
     transports: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     crowded: Mapping[str, str] = field(default_factory=dict)
+    rails: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     runs_imb: bool = False
     links: Mapping[str, str] = field(default_factory=dict)
 
@@ -104,4 +110,7 @@ def site_stacks(site: Path) -> dict[str, Stack]:
             raise BadInput(
                 f"the stack '{stack.name}' stands under '{name}'", where=str(file), expected=f"'{stack.name}'"
             )
+        for way in stack.rails:
+            if way not in RAILS:
+                raise BadInput(f"{name}: unknown rails '{way}'", where=str(file), expected=nearest(way, RAILS))
     return stacks

@@ -67,10 +67,11 @@ class Alike:
 
 
 LIKE_AGAINST_LIKE = (
-    # Both are means over the launch's iterations. The own `latency` is a median, which IMB does not report;
+    # All are means over the launch's iterations. The own `latency` is a median, which IMB and OSU do not report;
     # the own `bandwidth` comes from that median, IMB's from its mean.
     Alike(("micro", "pingpong", "latency_mean"), ("imb", "pingpong", "latency")),
     Alike(("micro", "pingpong", "latency_mean"), ("imb_p2p", "pingpong", "latency")),
+    Alike(("micro", "pingpong", "latency_mean"), ("osu", "pingpong", "latency")),
 )
 """The only pairs of metrics that may be compared across tools."""
 
@@ -124,7 +125,7 @@ def compare_tools(table: pl.DataFrame, lane: str | None = None, alpha: float = 0
         changes = dict(zip(("tool", "benchmark", "metric"), alike.other, strict=True))
         for key in series:
             if (key.tool, key.benchmark, key.metric) == alike.own and lane in (None, key.lane):
-                other = counterpart(key, changes, series)
+                other = counterpart(key, {**changes, "case": key.case}, series)
                 pairs += [_Pair(names, key, other)] if other else []
     return _compared(pairs, series, alpha, main_only=False)
 

@@ -4,7 +4,7 @@
 from collections import defaultdict
 from pathlib import Path
 
-from fabricbench.core.launch import Launch
+from fabricbench.core.launch import Launch, joined_case
 from fabricbench.core.record import Payload, RowGap
 from fabricbench.parsers.micro.estimates import SAMPLES, Cell, Series, rows
 from fabricbench.parsers.output import Parsed, Unreadable, number, read_lines, whole
@@ -49,7 +49,7 @@ def parse(directory: Path, launch: Launch) -> Parsed:
     found: dict[Cell, dict[str, Series]] = defaultdict(dict)
     for (cell, name), by_rank in samples.items():
         found[cell][name] = _series(cell, name, by_rank, facts, launch.ranks)
-    return Parsed(tuple(rows(found)), _payload(facts), tuple(_gaps(facts, launch)))
+    return Parsed(tuple(rows(found, launch.case)), _payload(facts), tuple(_gaps(facts, launch)))
 
 
 def _sample(line: str, at: int) -> tuple[Cell, str, int, float]:
@@ -122,7 +122,7 @@ def _gaps(facts: Facts, launch: Launch) -> list[RowGap]:
             gaps.append(
                 RowGap(
                     benchmark=launch.benchmark,
-                    case=case.translate(_IN_CASES),
+                    case=joined_case(launch.case, case.translate(_IN_CASES)),
                     msg_size_bytes=whole(size, "stdout", 1),
                     reason=reason[:200],
                 )

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from statistics import fmean, median
 
+from fabricbench.core.launch import Scalar, joined_case
 from fabricbench.core.record import Row
 from fabricbench.parsers.output import Unreadable
 
@@ -114,8 +115,11 @@ SAMPLES = tuple(_ESTIMATES)
 """Every name that a sample may have."""
 
 
-def rows(found: Mapping[Cell, Found]) -> Iterator[Row]:
-    """All values of a launch, in order of benchmark, case and size; Unreadable where one is not finite."""
+def rows(found: Mapping[Cell, Found], case: Mapping[str, Scalar]) -> Iterator[Row]:
+    """All values of a launch, in order of benchmark, case and size; Unreadable where one is not finite.
+
+    ``case`` is the launch's, which joins that of every cell.
+    """
     latencies: dict[Cell, float] = {}
     for cell in sorted(found, key=_order):
         for name in found[cell]:
@@ -124,13 +128,13 @@ def rows(found: Mapping[Cell, Found]) -> Iterator[Row]:
             except OverflowError:
                 values = {"": math.inf}
             for metric, value in values.items():
-                yield _row(cell, metric, value)
+                yield _row(cell, case, metric, value)
             if name == "latency_us":
                 latencies[cell] = values["latency"]
     for cell, latency in latencies.items():
         base = latencies.get(_base(cell))
         if base and cell.benchmark in BASE_CASES:
-            yield _row(cell, "latency_ratio", latency / base)
+            yield _row(cell, case, "latency_ratio", latency / base)
 
 
 def _order(cell: Cell) -> tuple[str, str, int]:
@@ -144,13 +148,13 @@ def _base(cell: Cell) -> Cell:
     return Cell(cell.benchmark, " ".join(parts), cell.msg_size_bytes)
 
 
-def _row(cell: Cell, metric: str, value: float) -> Row:
+def _row(cell: Cell, case: Mapping[str, Scalar], metric: str, value: float) -> Row:
     if not math.isfinite(value):
         at = "" if cell.msg_size_bytes is None else f" at {cell.msg_size_bytes} bytes"
         raise Unreadable("stdout", None, f"samples of {cell.benchmark[:40]}{at} that have a mean")
     return Row(
         benchmark=cell.benchmark,
-        case=cell.case,
+        case=joined_case(case, cell.case),
         metric=metric,
         msg_size_bytes=cell.msg_size_bytes,
         value=round(value, 6),

@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Several ports on a node: one of them, large messages striped over all, or each process bound to its own."""
+
+import reframe as rfm
+from reframe.core.builtins import parameter, run_after
+from reframe.core.runtime import runtime
+
+from fabricbench.core.stacks import RAILS
+
+from .base import processors
+from .micro import MicroPingpong, MicroWindow
+
+
+def pair_counts() -> list[int]:
+    """A single pair of processes, and as many pairs as the widest fabric has ports: binding shows with several."""
+    return sorted({1, *(int(partition.extras.get("rails", 1)) for partition in runtime().system.partitions)})
+
+
+class Rails(rfm.RegressionTestPlugin):
+    """An own benchmark under each of the stack's settings for several ports (Liu et al. 2004, IV.B.3)."""
+
+    family = "rails"
+    rails = parameter(RAILS, loggable=True)
+    pairs = parameter(pair_counts(), loggable=True)
+
+    @run_after("init")
+    def use_rails(self) -> None:
+        self.tags, self.ranks = {"standard", "acceptance"}, 2 * self.pairs
+        self.case = {"rails": self.rails} | ({"pairs": self.pairs} if self.pairs > 1 else {})
+
+    def family_gap(self) -> tuple[str, str] | None:
+        if self.fabric_facts["rails"] < 2:
+            return "this fabric has one port", "say how many it has: fabric(…, rails=2) in the site's settings.py"
+        return None
+
+    def benchmark_gap(self) -> tuple[str, str] | None:
+        stack, facts = self.stack_facts["stack"], self.fabric_facts
+        settings = self.stack_facts["rails"].get(self.rails)
+        if settings is None:
+            return f"no settings for rails={self.rails} with {stack}", f"add them to {stack} in site/stacks.py"
+        if not facts["ports"] and any("{port" in value for value in settings.values()):
+            return f"{stack} wants the ports' names", "name them: fabric(…, ports=[…]) in the site's settings.py"
+        if self.ranks > (cores := processors(self.current_partition)):
+            return f"{self.ranks} ranks on a node of {cores} cores", "run it on nodes with two cores for every port"
+        return None
+
+    def lane_variables(self) -> dict[str, str]:
+        """Those of the rails win: they are what is compared."""
+        facts = self.fabric_facts
+        words = {
+            "{rails}": str(facts["rails"]),
+            "{ports}": ",".join(facts["ports"]),
+            "{port}": "".join(facts["ports"][:1]),
+        }
+        settings = dict(self.stack_facts["rails"][self.rails])
+        for word, value in words.items():
+            settings = {name: text.replace(word, value) for name, text in settings.items()}
+        return {**super().lane_variables(), **settings}
+
+
+@rfm.simple_test
+class RailsPingpong(Rails, MicroPingpong):
+    descr = "the own ping-pong over one port, or several striped or bound"
+
+
+@rfm.simple_test
+class RailsWindow(Rails, MicroWindow):
+    descr = "windows of messages over one port, or several striped or bound"

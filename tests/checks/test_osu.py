@@ -1,0 +1,176 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The OSU checks on stacks that are shell scripts: what is found, what its version may be told, what becomes a gap."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from fabricbench.core.record import Campaign, Record
+from fabricbench.parsers.campaign import read_campaign
+from fabricbench.parsers.osu import PROGRAMS
+from support import fake_site
+from support.fake_site import FakeSite
+
+FAMILIES = {program.family for program in PROGRAMS.values()}
+
+# The title stands in the file as in a program; so do the sizes that are asked for, and the options that are known.
+PROGRAM = """\
+#!/bin/sh
+# OSU MPI%s Fake Test v{version}
+[ "$PMI_RANK" = 0 ] || exit 0
+full= check= sizes=1:1
+while [ $# -gt 0 ]; do
+    case $1 in
+    -m) sizes=$2; shift ;;
+    -i) count=$2; shift ;;
+    -x) shift ;;
+    -T) [ {version} = 7.4 ] || exit 1; shift ;;
+    -f) full=yes ;;
+    -c) [ {version} = 7.4 ] || exit 1; check={verdict} ;;
+    *) exit 1 ;;
+    esac
+    shift
+done
+echo "# OSU MPI Fake Test v{version}"
+head="# Size       Avg Latency(us)"
+[ -z "$full" ] || head="$head   Min Latency(us)   Max Latency(us)  Iterations"
+echo "$head${{check:+        Validation}}"
+size=${{sizes%:*}}
+while [ "$size" -le "${{sizes#*:}}" ]; do
+    echo "$size  2.00 ${{full:+1.00 3.00 $count}} $check"
+    size=$((2 * size))
+done
+"""
+
+
+@pytest.fixture
+def site(tmp_path: Path) -> FakeSite:
+    return fake_site.make(tmp_path)
+
+
+def install(folder: Path, version: str, *programs: str, verdict: str = "Pass") -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    for name in programs:
+        (folder / name).write_text(PROGRAM.format(version=version, verdict=verdict))
+        (folder / name).chmod(0o755)
+
+
+def run(site: FakeSite, which: str = "", *options: str) -> tuple[int, Campaign]:
+    """Exit status and campaign of some OSU checks on the stack ``one``, with what ``osu/`` holds."""
+    named = {"FABRICBENCH_OSU": str(site.root / "osu")} if (site.root / "osu").exists() else {}
+    chosen = {"FABRICBENCH_CAMPAIGN": str(site.root / "campaign"), **named}
+    done = site.reframe("-c", "reframe_checks", "-n", f"^Osu.*({which})", "-p", "^one$", *options, "-r", **chosen)
+    assert done.returncode in (0, 1), done.stdout + done.stderr
+    return done.returncode, read_campaign(site.root / "campaign")
+
+
+def gaps(campaign: Campaign) -> dict[str, str]:
+    return {gap.benchmark: gap.reason for gap in campaign.gaps}
+
+
+def records(campaign: Campaign) -> list[Record]:
+    return [record for record in campaign.records if record.launch and record.launch.tool == "osu"]
+
+
+def test_without_osu_one_gap_per_lane_and_family(site: FakeSite) -> None:
+    status, campaign = run(site)
+    assert (status, records(campaign)) == (0, [])
+    assert gaps(campaign) == {family: f"no OSU micro-benchmarks ({family}) for one" for family in FAMILIES}
+    assert len(campaign.gaps) == len(FAMILIES)
+    assert {gap.messages for gap in campaign.gaps} == {None}
+    assert all("spack install osu-micro-benchmarks ^one" in gap.cure for gap in campaign.gaps)
+    assert len(list((site.root / "campaign").rglob("gap.json"))) > len(PROGRAMS), "every check counts as done"
+
+
+def test_a_stack_that_is_missing_leaves_one_gap_per_family_too(site: FakeSite) -> None:
+    (site.stack("one") / "stack.json").unlink()
+    campaign = run(site, "_latency|_barrier")[1]
+    assert gaps(campaign) == dict.fromkeys(FAMILIES, "the stack one is not set up on this machine")
+
+
+@pytest.mark.parametrize("layout", ["libexec/osu-micro-benchmarks/mpi/pt2pt", "bin", "."])
+def test_programs_are_found_anywhere_below(site: FakeSite, layout: str) -> None:
+    install(site.root / "osu/one" / layout, "7.4", "osu_latency")
+    status, campaign = run(site, "osu_(latency|bw|bcast)$")
+    assert status == 0
+    assert [record.state for record in records(campaign)] == ["ok", "ok"]
+    for record in records(campaign):
+        assert record.launch is not None
+        assert record.launch.versions["osu"] == "7.4"
+        assert record.launch.argv[-1] == "-c"
+        assert {row.metric for row in record.rows} == {"latency"}
+    assert gaps(campaign)["unidirectional window=64"] == "OSU 7.4 for one has no osu_bw"
+    assert "pt2pt" not in gaps(campaign)
+    assert gaps(campaign)["collective"] == "no OSU micro-benchmarks (collective) for one"
+
+
+def test_programs_in_the_stacks_own_prefix(site: FakeSite) -> None:
+    """MVAPICH ships them there."""
+    install(site.stack("one") / "prefix/libexec/osu-micro-benchmarks/mpi/collective", "7.4", "osu_allreduce")
+    status, campaign = run(site, "osu_allreduce")
+    assert status == 0
+    assert {(record.state, record.launch.messages) for record in records(campaign) if record.launch} == {
+        ("ok", "small"),
+        ("ok", "large"),
+    }
+
+
+def test_an_old_version_is_told_only_what_it_knows(site: FakeSite) -> None:
+    """The fake exits with 1 where it is told more."""
+    install(site.root / "osu/one", "5.3.2", "osu_allreduce", "osu_latency")
+    status, campaign = run(site, "osu_(allreduce|latency)$")
+    assert status == 0, [record.reason for record in records(campaign)]
+    assert {record.launch.benchmark for record in records(campaign) if record.launch} == {"allreduce"}
+    assert gaps(campaign)["pt2pt"] == (
+        "OSU 5.3.2 (pt2pt) takes no sizes: small and large messages would share a launch"
+    )
+
+
+def test_a_program_that_does_not_say_its_version(site: FakeSite) -> None:
+    install(site.root / "osu/one", "of today", "osu_latency")
+    campaign = run(site, "osu_latency")[1]
+    assert gaps(campaign)["pt2pt"] == "the OSU micro-benchmarks (pt2pt) for one do not say their version"
+
+
+def test_data_that_did_not_pass_give_no_number(site: FakeSite) -> None:
+    install(site.root / "osu/one", "7.4", "osu_latency", verdict="Fail")
+    status, campaign = run(site, "osu_latency")
+    assert status == 1
+    for record in records(campaign):
+        assert (record.state, record.rows) == ("unreadable", ())
+        assert "data that pass the validation, not 'Fail'" in record.reason
+
+
+def test_a_synchronisation_that_completes_nothing_is_refused(site: FakeSite) -> None:
+    install(site.root / "osu/one", "7.4", "osu_put_latency")
+    campaign = run(site, "osu_put_latency", "-S", "OsuOneSided.sync=flush_local")[1]
+    assert gaps(campaign)["put sync=flush_local win=create"] == "no sync is called 'flush_local'"
+
+
+@pytest.mark.parametrize(("sync", "validated"), [("flush", False), ("lock", False), ("pscw", True), ("fence", True)])
+def test_a_passive_target_is_not_asked_to_validate(site: FakeSite, sync: str, validated: bool) -> None:
+    """The fake refuses the options of a window, so every launch fails; what it was told is on record."""
+    install(site.root / "osu/one", "7.4", "osu_fop_latency")
+    launches = [record.launch for record in records(run(site, "osu_fop", "-S", f"OsuAtomic.sync={sync}")[1])]
+    assert [launch.argv[-4:] for launch in launches if launch] == [("-w", "create", "-s", sync)]
+    assert ["-c" in launch.argv for launch in launches if launch] == [validated]
+
+
+def test_several_pairs_say_how_many(site: FakeSite) -> None:
+    install(site.root / "osu/one", "7.4", "osu_multi_lat")
+    campaign = run(site, "osu_multi_lat", "-S", "OsuPointToPoint.pairs=2")[1]
+    assert {(record.launch.ranks, record.launch.case["pairs"]) for record in records(campaign) if record.launch} == {
+        (4, 2)
+    }
+    assert {row.case for record in records(campaign) for row in record.rows} == {"pairs=2"}
+
+
+def test_not_in_the_quick_tier(site: FakeSite) -> None:
+    def listed(tier: str) -> int:
+        done = site.reframe("-c", "reframe_checks", "-n", "^Osu", "-t", f"^{tier}$", "-L")
+        return len(re.findall(r"^- Osu", done.stdout, flags=re.MULTILINE))
+
+    unsized = sum(not program.sized for program in PROGRAMS.values())
+    assert listed("quick") == 0
+    assert listed("standard") == listed("acceptance") == 2 * len(PROGRAMS) - unsized

@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Several ports: the settings of each way reach the launch, and what is not known is a named gap."""
+
+from pathlib import Path
+
+import pytest
+
+from fabricbench.core.record import Campaign
+from fabricbench.core.stacks import RAILS, site_stacks
+from fabricbench.parsers.campaign import read_campaign
+from support import fake_site
+from support.fake_site import REPOSITORY, FakeSite
+
+ONE_PAIR = r"(?=.*%pairs=1(%|$))"
+SETTINGS = {
+    "1": {"FAKE_PORTS": "{port}", "FAKE_RAILS": "1"},
+    "striped": {"FAKE_PORTS": "{ports}", "FAKE_RAILS": "{rails}"},
+}
+
+
+@pytest.fixture
+def site(tmp_path: Path) -> FakeSite:
+    return fake_site.make(tmp_path)
+
+
+def with_rails(site: FakeSite, fabric: str) -> None:
+    """Stack ``one`` knows two ways, ``two`` none; the fabric is told ``fabric`` too."""
+    settings = site.settings.read_text()
+    site.settings.write_text(settings.replace("site=SITE)]", f"site=SITE, {fabric})]"))
+    stacks = site.root / "site/stacks.py"
+    stacks.write_text(
+        "from dataclasses import replace\n"
+        + stacks.read_text()
+        + f'STACKS["one"] = replace(STACKS["one"], rails={SETTINGS!r})\n'
+    )
+
+
+def run(site: FakeSite, which: str = "") -> Campaign:
+    chosen = {"FABRICBENCH_CAMPAIGN": str(site.root / "campaign")}
+    done = site.reframe("-c", "reframe_checks", "-n", f"^Rails{which}", "-r", **chosen)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return read_campaign(site.root / "campaign")
+
+
+def gaps(campaign: Campaign) -> set[tuple[str, str, str]]:
+    return {(gap.lane, gap.benchmark, gap.reason) for gap in campaign.gaps}
+
+
+def test_one_port_is_one_gap_per_lane(site: FakeSite) -> None:
+    campaign = run(site)
+    assert gaps(campaign) == {(f"{stack}@shm", "rails", "this fabric has one port") for stack in ("one", "two")}
+    assert len(campaign.gaps) == 2
+
+
+def test_every_way_has_its_settings_and_its_case(site: FakeSite) -> None:
+    with_rails(site, 'rails=2, ports=["p0", "p1"], env_vars={"FAKE_RAILS": "of the site"}')
+    campaign = run(site, ONE_PAIR)
+    launches = [(r.launch, r) for r in campaign.records if r.launch and r.launch.mode == "timed"]
+    assert {launch.lane for launch, _ in launches} == {"one@shm"}
+    found = {(str(launch.case["rails"]), launch.messages): launch.environment for launch, _ in launches}
+    assert set(found) == {(way, messages) for way in ("1", "striped") for messages in ("small", "large")}
+    for (way, _), environment in found.items():
+        wanted = {"1": ("p0", "1"), "striped": ("p0,p1", "2")}[way]
+        assert (environment["FAKE_PORTS"], environment["FAKE_RAILS"]) == wanted
+    for launch, record in launches:
+        assert record.state == "ok"
+        assert {row.case for row in record.rows} == {f"rails={launch.case['rails']}"}
+
+
+def test_a_way_without_settings_is_a_gap(site: FakeSite) -> None:
+    with_rails(site, 'rails=2, ports=["p0", "p1"]')
+    reasons = gaps(run(site, ONE_PAIR))
+    assert ("one@shm", "pingpong rails=bound", "no settings for rails=bound with one") in reasons
+    assert {lane for lane, _, reason in reasons if reason.startswith("no settings")} == {"one@shm", "two@shm"}
+
+
+def test_ports_without_names(site: FakeSite) -> None:
+    with_rails(site, "rails=2")
+    reasons = gaps(run(site, f"(?=.*%rails=striped){ONE_PAIR}"))
+    assert ("one@shm", "pingpong rails=striped", "one wants the ports' names") in reasons
+
+
+def test_a_pair_for_every_port(site: FakeSite) -> None:
+    """More ranks than any machine has cores."""
+    with_rails(site, "rails=4096, ports=[str(port) for port in range(4096)]")
+    done = site.reframe("-c", "reframe_checks", "-n", "^Rails", "-L")
+    assert "%pairs=1 " in done.stdout
+    assert "%pairs=4096 " in done.stdout
+    reasons = {reason for lane, _, reason in gaps(run(site, ".*%pairs=4096")) if lane == "one@shm"}
+    assert any(reason.startswith("8192 ranks on a node of ") for reason in reasons)
+
+
+def test_the_stacks_of_this_repository() -> None:
+    stacks = site_stacks(REPOSITORY / "site")
+    for stack in stacks.values():
+        assert "1" in stack.rails
+        assert set(stack.rails) <= set(RAILS)
+        assert len(stack.rails) > 1
+        ways = [tuple(sorted(variables.items())) for variables in stack.rails.values()]
+        assert len(set(ways)) == len(ways), "two ways differ"
