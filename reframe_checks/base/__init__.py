@@ -2,4 +2,6 @@
 """What all checks share: the lane they run on, the launch they record, the wire-up they are attested against."""
 
 from .benchmark import Benchmark as Benchmark
+from .pair import PairBenchmark as PairBenchmark
+from .pair import SizedPairBenchmark as SizedPairBenchmark
 from .sized import SizedBenchmark as SizedBenchmark

@@ -25,13 +25,13 @@ def examine(wanted: Iterable[Lane]) -> Iterator[Finding]:
         if lane.missing or lane.installed is None:
             yield Finding(lane.name, False, lane.missing, lane.cure)
             continue
-        found = probe(lane.installed, lane.variables)
+        found = probe(lane.installed, lane.variables, lane.meeting)
         if found.problem:
             log = build_root() / "stacks" / lane.stack / "setup.log"
             cure = f"see {log}; settings: site/stacks.py; set up anew: fabricbench setup --again {lane.stack}"
             yield Finding(lane.name, False, found.problem, cure)
         else:
-            imb = "" if lane.installed.imb else "; no IMB-MPI1 (named gap)"
+            imb = "" if lane.installed.imb or lane.meeting else "; no IMB-MPI1 (named gap)"
             yield Finding(lane.name, True, f"{found.library} ({lane.installed.source}){imb}", "")
 
 

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Does a lane work? Two ranks that start, agree on being two, and end."""
+"""Does a lane work? Two ranks that start, agree on being two, and end; or a server and a client that meet."""
 
 import os
 import re
 import signal
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from fabricbench.core.stacks import Installed
@@ -31,15 +31,10 @@ def lane_environment(installed: Installed, variables: Mapping[str, str]) -> dict
     return environment
 
 
-def probe(installed: Installed, variables: Mapping[str, str]) -> Probe:
-    """Start the wire-up benchmark on two ranks with the lane's settings."""
-    argv = [
-        f"{installed.prefix}/bin/mpirun",
-        "-np",
-        str(RANKS),
-        f"{installed.apps}/bin/fabricbench-micro",
-        "wireup",
-    ]
+def probe(installed: Installed, variables: Mapping[str, str], meeting: Sequence[str] = ()) -> Probe:
+    """Start the wire-up of a lane, two ranks or the two processes of a ``meeting``, with the lane's settings."""
+    mpi = [f"{installed.prefix}/bin/mpirun", "-np", str(RANKS), f"{installed.apps}/bin/fabricbench-micro", "wireup"]
+    argv = [f"{installed.apps}/bin/fabricbench-pair", *meeting] if meeting else mpi
     environment = {**lane_environment(installed, variables), "FABRICBENCH_EXPECT_RANKS": str(RANKS)}
     try:
         process = subprocess.Popen(
@@ -64,4 +59,4 @@ def probe(installed: Installed, variables: Mapping[str, str]) -> Probe:
         tail = " | ".join(line.strip() for line in output.splitlines() if line.strip())[-300:]
         return Probe(f"exit status {process.returncode}: {tail}", "")
     library = re.search(r"^#@mpi_library=(.*)$", output, re.MULTILINE)
-    return Probe("", library.group(1).strip() if library else "")
+    return Probe("", library.group(1).strip() if library else installed.version)
