@@ -28,7 +28,7 @@ from fabricbench.report.words import clean, number, size_label, tick
 SCALES = {"latency": "log", "latency_mean": "log", "time": "log", "ratio": "ratio", "difference": "signed"}
 """How a metric's axis runs; linear from 0 where nothing is said. Signed: logarithmic on both sides of 0."""
 
-_SIGNED_LINEAR = 1.0
+_SIGNED_LINEAR = 0.1
 """Up to here, in its unit, a signed axis is linear."""
 
 UNITS = {"us": "µs"}
@@ -233,7 +233,7 @@ def _signed_axis(axes: Axes, values: Sequence[float]) -> None:
     axes.axhline(0, color="#374151", linewidth=1)
     axes.set_yscale("symlog", linthresh=_SIGNED_LINEAR)
     low, high = min([*values, 0.0]), max([*values, _SIGNED_LINEAR])
-    axes.set_ylim(min(low * 1.5, -0.1 * _SIGNED_LINEAR), high * 1.5)
+    axes.set_ylim(min(low * 1.5, -0.3 * _SIGNED_LINEAR), high * 1.5)
     axes.yaxis.set_major_locator(SymmetricalLogLocator(base=10, linthresh=_SIGNED_LINEAR))
     axes.yaxis.set_minor_locator(NullLocator())
 
