@@ -11,6 +11,9 @@ from fabricbench.parsers import perftest, ucx_perftest
 
 from .base import SizedPairBenchmark
 
+WARMUP = 10
+"""As in UCX's meeting in site/stacks.py: its processes agree on every doubling of the warm-up."""
+
 
 @rfm.simple_test
 class FiPingpong(SizedPairBenchmark):
@@ -58,7 +61,7 @@ class Ucx(SizedPairBenchmark):
 
     def client_arguments(self) -> list[str]:
         count = self.large_iterations if self.message_class == "large" else self.iterations
-        how_many = ["-n", str(count), "-w", str(max(1, count // 10))]
+        how_many = ["-n", str(count), "-w", str(WARMUP)]
         return ["-t", self.test, *how_many, "-s", "{value}", "-f", "-v", "-p", "{port}", self.address]
 
     def expected(self) -> Iterator[Expected]:

@@ -124,7 +124,7 @@ STACKS = {
             meeting=Meeting(
                 server=("ucx_perftest", "-p", "{port}"),
                 client=(
-                    *("ucx_perftest", "-p", "{port}", "-t", "tag_lat", "-n", "1", "-w", "0", "-s", "{value}", "-f"),
+                    *("ucx_perftest", "-p", "{port}", "-t", "tag_lat", "-n", "1", "-w", "10", "-s", "{value}", "-f"),
                     "{address}",
                 ),
                 values=SMALL_SIZES,

@@ -110,8 +110,8 @@ def test_the_interval_of_a_difference_covers_what_it_claims() -> None:
     for _ in range(500):
         shared = rng.normal(50.0, 20.0, 6)
         a, b = shared + 3.0 + rng.normal(0, 1, 6), shared + rng.normal(0, 1, 6)
-        pair = ({i: [float(v)] for i, v in enumerate(side)} for side in (a, b))
-        interval = paired_difference(*pair, 0.95).interval
+        one, other = ({i: [float(v)] for i, v in enumerate(side)} for side in (a, b))
+        interval = paired_difference(one, other, 0.95).interval
         assert interval.low is not None
         assert interval.high is not None
         covered += interval.low <= 3.0 <= interval.high
