@@ -244,7 +244,7 @@ CHANGES = [
     ("sockets-tcp-qperf-pingpong-small", r"(latency +=.*) ns", r"\1 us", "latency in ns, not 'us'"),
     ("sockets-tcp-qperf-pingpong-small", r"(latency += +)\S+", r"\1inf", "a finite number"),
     ("sockets-tcp-qperf-pingpong-small", r"^tcp_lat:", "tcp_lot:", "a line of qperf"),
-    (IPERF3, r'"streams":\s*\[', '"steams": [', "what every receiver got"),
+    (IPERF3, r'"streams":\s*\[', '"flows": [', "what every receiver got"),
     (IPERF3, r'"end":\s*{', '"error": "no route", "end": {', "no error, not 'no route'"),
     (IPERF3, r'("receiver":\s*{[^}]*"bytes":\s*)\d+', r"\g<1>-5", "bytes and seconds of every receiver"),
     (IPERF3, r'("receiver":\s*{[^}]*"bytes":\s*)\d+', r"\g<1>true", "bytes and seconds of every receiver"),

@@ -3,10 +3,12 @@
 
 import re
 
+import polars as pl
 import pytest
 
+from fabricbench.report.comparisons import ratios as all_ratios
 from fabricbench.report.groups import Group
-from fabricbench.report.series import lanes
+from fabricbench.report.series import lanes, panels, unsized
 from fabricbench.report.style import looks
 from fabricbench.report.user_level import user_level
 from verdict.made_table import Rows, lane_rows, table_of
@@ -34,6 +36,18 @@ TABLE = table_of(
     curve("<b>&@shm", 1.0),
     curve("ucx@shm", 0.5, "ucx_perftest"),
 )
+
+
+MEDIANS = [
+    row
+    for lane in ("mpich@tcp", "openmpi@tcp")
+    for size in SIZES
+    for row in lane_rows(lane, SPREAD, msg_size_bytes=size)
+]
+
+
+def ratios(table: pl.DataFrame) -> list[Group]:
+    return all_ratios(table, panels(table, 0.95), looks(lanes(table)), 0.05)
 
 
 @pytest.fixture(scope="module")
@@ -76,3 +90,24 @@ def test_the_drawings_say_what_they_show(groups: list[Group]) -> None:
 def test_nothing_below_mpi_is_no_group() -> None:
     table = table_of(curve("mpich@tcp", 12.0))
     assert user_level(table, looks(lanes(table)), 0.05) == []
+
+
+def test_a_library_takes_no_part_in_the_ratios_between_stacks() -> None:
+    """However much was measured of it: it is neither the reference nor a line."""
+    many = (
+        lane_rows("ucx@tcp", SPREAD, tool="ucx_perftest", benchmark=name, metric="time", msg_size_bytes=size)
+        for name in ("get", "put")
+        for size in range(50)
+    )
+    (found,) = ratios(table_of(*many, *[[row] for row in TABLE.filter(fabric="tcp").to_dicts()], MEDIANS))
+    assert found.title == "tcp: relative to mpich"
+    assert [entry.text for entry in found.legend] == ["openmpi"]
+
+
+def test_how_fairly_streams_share_is_shown_beside_their_sum() -> None:
+    common = {"tool": "iperf3", "benchmark": "stream", "case": "streams=4", "msg_size_bytes": None}
+    table = table_of(
+        lane_rows("sockets@tcp", [900.0] * 6, metric="stream_bandwidth", **common),
+        lane_rows("sockets@tcp", [0.75] * 6, metric="fairness", **common),
+    )
+    assert [panel.metric for panel in unsized(panels(table, 0.95))] == ["fairness", "stream_bandwidth"]

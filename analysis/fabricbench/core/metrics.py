@@ -41,7 +41,9 @@ _ALL = (
         "stream_bandwidth", "MB/s", "higher", "bytes that arrived over the time, messages back to back", "iperf3", True
     ),
     Metric("flow_bandwidth", "MB/s", "higher", "as stream_bandwidth, of one flow among several", "iperf3"),
-    Metric("fairness", "1", "higher", "Jain's index: 1 where flows share equally, 1/n where one has all", "Jain 1984"),
+    Metric(
+        "fairness", "index", "higher", "Jain's: 1 where n flows share equally, 1/n where one has all", "Jain 1984", True
+    ),
     Metric("exchange_bandwidth", "MB/s", "higher", "bytes in and out of a rank over its time", "IMB Sendrecv"),
 )
 

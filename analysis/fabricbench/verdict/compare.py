@@ -98,13 +98,16 @@ class _Pair:
         return self.a is not None and self.b is not None and self.a.tool != self.b.tool
 
 
-def compare(table: pl.DataFrame, lane_a: str, lane_b: str, alpha: float = 0.05) -> pl.DataFrame:
+def compare(
+    table: pl.DataFrame, lane_a: str, lane_b: str, alpha: float = 0.05, *, across_levels: bool = True
+) -> pl.DataFrame:
     """Lane a against lane b, one row per tool, benchmark, metric, case and size; columns as in ``SCHEMA``.
 
     Definition: ratio a / b paired by block with an order-statistics interval at 1 - ``alpha``; ``p`` of the
     sign test against a ratio of 1; ``q`` by Benjamini-Hochberg over the sizes of one curve that have blocks
     enough to decide; only main metrics (``core.metrics``) are tested.
-    A lane below MPI has tools of its own: its ping-pong is compared with ``MPI_MEAN``, like estimator against like.
+    A lane below MPI has tools of its own: with ``across_levels`` its ping-pong is compared with ``MPI_MEAN``, like
+    estimator against like.
     Assumptions: as ``stats.paired`` and ``stats.multiple``; one look, after the last block.
     """
     series = all_series(table)
@@ -114,11 +117,12 @@ def compare(table: pl.DataFrame, lane_a: str, lane_b: str, alpha: float = 0.05) 
             raise BadInput(f"unknown lane '{lane}'", expected=nearest(lane, lanes))
     if lane_a == lane_b:
         raise BadInput(f"lane '{lane_a}' against itself", expected="two lanes")
+    find = _alike_on if across_levels else _same_on
     pairs = []
     for key in series:
         if key.lane == lane_a:
-            pairs.append(_Pair((lane_a, lane_b), key, _counterpart_on(key, lanes[lane_b], series)))
-        elif key.lane == lane_b and _counterpart_on(key, lanes[lane_a], series) is None:
+            pairs.append(_Pair((lane_a, lane_b), key, find(key, lanes[lane_b], series)))
+        elif key.lane == lane_b and find(key, lanes[lane_a], series) is None:
             pairs.append(_Pair((lane_a, lane_b), None, key))
     return _compared(pairs, series, alpha, main_only=True)
 
@@ -147,15 +151,19 @@ def _on(key: CellKey, lane: tuple[str, str, str]) -> CellKey:
     return key._replace(stack=lane[0], fabric=lane[1], variant=lane[2])
 
 
-def _counterpart_on(key: CellKey, lane: tuple[str, str, str], series: Mapping[CellKey, Series]) -> CellKey | None:
-    """The same cell on another lane, or where that is on another level, what was measured alike there."""
+def _same_on(key: CellKey, lane: tuple[str, str, str], series: Mapping[CellKey, Series]) -> CellKey | None:
+    """The same cell on another lane; None where it was not measured."""
     same = _on(key, lane)
-    if same in series:
-        return same
+    return same if same in series else None
+
+
+def _alike_on(key: CellKey, lane: tuple[str, str, str], series: Mapping[CellKey, Series]) -> CellKey | None:
+    """The same cell on another lane, or where that is on another level, what was measured alike there."""
     what = (key.tool, key.benchmark, key.metric)
     alike = USER_MEANS if what == MPI_MEAN else (MPI_MEAN,) if what in USER_MEANS else ()
-    others = (same._replace(tool=t, benchmark=b, metric=m) for t, b, m in alike)
-    return next((other for other in others if other in series), None)
+    there = _on(key, lane)
+    others = (there._replace(tool=tool, benchmark=name, metric=metric) for tool, name, metric in alike)
+    return _same_on(key, lane, series) or next((other for other in others if other in series), None)
 
 
 def _compared(
