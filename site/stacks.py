@@ -11,10 +11,6 @@ OPENMPI_AS_ROOT = {
     "PRTE_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
 }
 
-SMALL_SIZES = ("0", *(str(2**k) for k in range(15)))
-FEW_SMALL_SIZES = ("0", *(str(4**k) for k in range(8)))
-"""A meeting for each small message size: the benchmarks start their programs anew for every size."""
-
 PERFTEST = tuple(f"ib_{what}_{kind}" for what in ("send", "write", "read", "atomic") for kind in ("lat", "bw"))
 
 STACKS = {
@@ -106,9 +102,8 @@ STACKS = {
             debian=Debian(packages=("libfabric-bin",), commands={}),
             programs={"fi_pingpong": ("fi_info", "--version")},
             meeting=Meeting(
-                server=("fi_pingpong", "-e", "rdm", "-I", "1", "-S", "{value}", "-B", "{port}"),
-                client=("fi_pingpong", "-e", "rdm", "-I", "1", "-S", "{value}", "-P", "{port}", "{address}"),
-                values=FEW_SMALL_SIZES,
+                server=("fi_pingpong", "-e", "rdm", "-I", "1", "-S", "8", "-B", "{port}"),
+                client=("fi_pingpong", "-e", "rdm", "-I", "1", "-S", "8", "-P", "{port}", "{address}"),
             ),
             transports={
                 "shm": {"FI_PROVIDER": "shm"},
@@ -124,10 +119,9 @@ STACKS = {
             meeting=Meeting(
                 server=("ucx_perftest", "-p", "{port}"),
                 client=(
-                    *("ucx_perftest", "-p", "{port}", "-t", "tag_lat", "-n", "1", "-w", "10", "-s", "{value}", "-f"),
+                    *("ucx_perftest", "-p", "{port}", "-t", "tag_lat", "-n", "1", "-w", "10", "-s", "8", "-f"),
                     "{address}",
                 ),
-                values=SMALL_SIZES,
             ),
             transports={
                 "shm": {"UCX_TLS": "posix,sysv,self"},

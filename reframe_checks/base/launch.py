@@ -58,6 +58,10 @@ class LaunchTest(LaneMixin, MetricsMixin, rfm.RunOnlyRegressionTest):
         """Its arguments, unquoted."""
         raise NotImplementedError
 
+    def runs(self) -> int:
+        """How often the programs are started."""
+        return 1
+
     def expected(self) -> Iterator[Expected]:
         """The rows that the launch must yield."""
         return iter(())
@@ -189,6 +193,7 @@ class LaunchTest(LaneMixin, MetricsMixin, rfm.RunOnlyRegressionTest):
             case=self.case,
             ranks=self.ranks,
             nodes=1,
+            runs=self.runs(),
             mode=self.mode,
             argv=(self.program(), *self.arguments()),
             environment=inherited_variables() | self.lane_variables(),

@@ -41,6 +41,9 @@ class PairBenchmark(Benchmark):
         """What ``{value}`` stands for, a server and client each."""
         return [""]
 
+    def runs(self) -> int:
+        return sum(len(value.split("+")) for value in self.values())
+
     def benchmark_gap(self) -> tuple[str, str] | None:
         if self.program_name not in self.installed.programs:
             stack = self.stack_facts["stack"]

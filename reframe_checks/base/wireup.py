@@ -85,6 +85,7 @@ class WireUpLaunch(LaunchTest):
         return WireUp(
             launch=name,
             ranks=self.ranks,
+            runs=record.launch.runs if record.launch else 1,
             bytes=traffic.bytes,
             segments=traffic.segments,
             udp_sockets=traffic.udp_sockets,

@@ -249,7 +249,7 @@ LIBRARY = Stack(
     name="lib",
     level="user",
     programs={"bench": ("bench", "--version"), "other": ("other", "-V")},
-    meeting=Meeting(("bench", "-p", "{port}"), ("bench", "-s", "{value}", "{address}"), values=("0", "1")),
+    meeting=Meeting(("bench", "-p", "{port}"), ("bench", "-s", "8", "{address}")),
     transports={"tcp": {"LIB_TLS": "tcp"}},
     unable={"shm": "it has no memory"},
 )
@@ -268,8 +268,8 @@ def test_what_a_library_cannot_has_a_reason_and_no_cure() -> None:
 def test_a_meeting_of_programs_by_their_paths_at_an_address() -> None:
     assert LIBRARY.meeting is not None
     made = meeting_at(LIBRARY.meeting.arguments({"bench": "/usr/bin/bench"}), "::1")
-    server, client = ["/usr/bin/bench", "-p", "{port}"], ["/usr/bin/bench", "-s", "{value}", "::1"]
-    assert made == ["--each", "0,1", "--", *server, "::", *client]
+    server, client = ["/usr/bin/bench", "-p", "{port}"], ["/usr/bin/bench", "-s", "8", "::1"]
+    assert made == ["--", *server, "::", *client]
 
 
 def test_what_vanished_since_set_up(tmp_path: Path) -> None:

@@ -33,18 +33,17 @@ class Debian:
 class Meeting:
     """The least that two processes of a user-level library do: what stands for Init and Finalize.
 
-    Arguments of server and client, the program first; ``{address}`` is the fabric's, ``{port}`` and
-    ``{value}`` are the launcher's (``fabricbench-pair``), a meeting for each of ``values``.
+    Arguments of server and client, the program first; ``{address}`` is the fabric's, ``{port}`` the
+    launcher's (``fabricbench-pair``).
     """
 
     server: tuple[str, ...]
     client: tuple[str, ...]
-    values: tuple[str, ...] = ("",)
 
     def arguments(self, paths: Mapping[str, str]) -> list[str]:
         """For ``fabricbench-pair``, the programs by their ``paths``."""
         server, client = ([paths.get(words[0], words[0]), *words[1:]] for words in (self.server, self.client))
-        return ["--each", ",".join(self.values), "--", *server, "::", *client]
+        return ["--", *server, "::", *client]
 
 
 def meeting_at(arguments: Iterable[str], address: str) -> list[str]:

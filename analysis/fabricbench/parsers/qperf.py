@@ -10,6 +10,9 @@ from fabricbench.parsers.output import Parsed, Unreadable, number, whole
 from fabricbench.parsers.pair import runs
 
 BENCHMARKS = ("pingpong", "stream")
+QUIT = "quit:"
+"""Said when the server is told to end."""
+
 TESTS = {"tcp_lat": "pingpong", "tcp_bw": "stream"}
 
 _TITLE = re.compile(r"^(\w+):$")
@@ -54,7 +57,7 @@ def _sections(directory: Path, launch: Launch) -> list[tuple[str, int, Fields]]:
                 sections.append((title[1], at, {}))
             elif (field := _FIELD.match(line)) and sections:
                 sections[-1][2][field[1]] = (field[2], field[3] or "", at)
-            elif line.strip():
+            elif line.strip() and line != QUIT:
                 raise Unreadable("stdout", at, f"a line of qperf, not '{line.strip()[:40]}'")
     return sections
 
