@@ -93,47 +93,52 @@ class UcxAtomic(Ucx):
         return (8,)
 
 
-@rfm.simple_test
-class Perftest(SizedPairBenchmark):
-    """``ib_*`` of perftest: RDMA devices only, a program for each test."""
+class IbPair(SizedPairBenchmark):
+    """``ib_*`` of perftest: a program for each test, on RDMA devices only."""
 
     tool = "perftest"
     transports = ("verbs",)
     test = parameter(list(perftest.TESTS), loggable=True)
-    iterations = variable(int, value=500)
+    iterations = variable(int, value=1000)
 
     @property
     def program_name(self) -> str:
         return perftest.TESTS[self.test].program
 
-    @property
-    def speaks_for_lane(self) -> bool:
-        return bool(self.test == "send_lat")
-
     @run_after("init")
     def choose(self) -> None:
         self.benchmark = perftest.TESTS[self.test].benchmark
 
-    def sizes(self) -> tuple[int, ...]:
-        if self.program_name == "ib_atomic_lat":
-            return (8,) if self.messages == "small" else ()
-        return tuple(size for size in super().sizes() if size)
-
-    def benchmark_gap(self) -> tuple[str, str] | None:
-        if not self.sizes():
-            return "an atomic is 8 bytes, there are no large ones", ""
-        return super().benchmark_gap()
-
-    def _both(self) -> list[str]:
+    def server_arguments(self) -> list[str]:
         how = perftest.TESTS[self.test].options
         return ["-n", str(self.iterations), "-s", "{value}", "-F", "-p", "{port}", *how]
 
-    def server_arguments(self) -> list[str]:
-        return self._both()
-
     def client_arguments(self) -> list[str]:
-        return [*self._both(), self.address]
+        return [*self.server_arguments(), self.address]
 
     def expected(self) -> Iterator[Expected]:
         for metric in perftest.TESTS[self.test].metrics:
             yield Expected(benchmark=self.benchmark, metric=metric, msg_sizes_bytes=self.sizes())
+
+
+@rfm.simple_test
+class Perftest(IbPair):
+    descr = "verbs: send and receive, RDMA write and read"
+    test = parameter([name for name, test in perftest.TESTS.items() if not test.atomic], loggable=True)
+
+    @property
+    def speaks_for_lane(self) -> bool:
+        return bool(self.test == "send_lat")
+
+    def sizes(self) -> tuple[int, ...]:
+        return tuple(size for size in super().sizes() if size)
+
+
+@rfm.simple_test
+class PerftestAtomic(IbPair):
+    descr = "verbs: atomics on 8 bytes of the other side"
+    test = parameter([name for name, test in perftest.TESTS.items() if test.atomic], loggable=True)
+    messages = parameter(["small"])
+
+    def sizes(self) -> tuple[int, ...]:
+        return (8,)

@@ -20,6 +20,11 @@ class Test:
     options: tuple[str, ...] = ()
 
     @property
+    def atomic(self) -> bool:
+        """It is on 8 bytes, whatever the size of messages."""
+        return self.program.startswith("ib_atomic")
+
+    @property
     def streams(self) -> bool:
         """Operations are posted back to back."""
         return self.metrics == ("stream_bandwidth",)
