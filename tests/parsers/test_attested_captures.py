@@ -36,6 +36,18 @@ def test_all_honest_launches_together_stay_attested() -> None:
 
 # bytes, segments and connections on sockets
 WITNESSED = {
+    "libfabric-shm-pingpong-small": (300, 40, 4),
+    "libfabric-tcp-pingpong-large": (1317461, 117, 2),
+    "sockets-tcp-iperf3-streams-4": (1251739245, 21333, 5),
+    "sockets-tcp-iperf3-together": (4202132678, 70887, 8),
+    "sockets-tcp-qperf-pingpong-small": (1054134659, 217001, 9),
+    "sockets-tcp-qperf-stream-large": (4409487654, 71076, 9),
+    "ucx-shm-pingpong-small": (4824, 325, 6),
+    "ucx-shm-wireup": (776, 47, 1),
+    "ucx-tcp-fetch-and-add": (61875, 2087, 3),
+    "ucx-tcp-get-small": (32605067, 13597, 15),
+    "ucx-tcp-pingpong-small": (65254944, 44835, 30),
+    "ucx-tcp-put-stream-large": (6920867, 1245, 9),
     "impi-shm-npb-ft": (0, 0, 0),
     "mpich-tcp-nasa-cg": (4706629, 2559, 8),
     "mpich-tcp-nasa-is": (2939181, 446, 8),

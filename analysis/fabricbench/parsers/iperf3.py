@@ -15,7 +15,9 @@ BENCHMARKS = ("stream", "together")
 
 
 def parse(directory: Path, launch: Launch) -> Parsed:
-    """What arrived over the seconds it took, as the receivers say. Payload: the bytes that arrived.
+    """What arrived over the time it took, as the receivers say. Payload: the bytes that arrived.
+
+    The rate is iperf3's own: with its bytes it prints the sender's seconds, not those that it divides by (3.12).
 
     ``stream``: one run; a row per stream (``flow=k``), the sum and the fairness. ``together``: flows over several
     addresses, each alone and then all at once; a row for each flow, and for all at once the sum and the fairness.
@@ -25,6 +27,8 @@ def parse(directory: Path, launch: Launch) -> Parsed:
     rows = _together(launch, found) if launch.benchmark == "together" else _alone(launch, found)
     return Parsed(tuple(rows), Payload(bytes=moved, messages=len(found)))
 
+
+_BITS_PER_MB = 8e6
 
 Streams = Sequence[tuple[int, float]]
 """Bytes that arrived and MB/s, of each stream."""
@@ -80,15 +84,20 @@ def _streams(run: Run, wanted: int) -> Streams:
     if isinstance(document, dict) and "error" in document:
         raise Unreadable("stdout", run.at, f"no error, not '{str(document['error'])[:80]}'")
     try:
-        streams = [(one["receiver"]["bytes"], one["receiver"]["seconds"]) for one in document["end"]["streams"]]
+        receivers = [one["receiver"] for one in document["end"]["streams"]]
+        streams = [(one["bytes"], one["bits_per_second"]) for one in receivers]
     except (TypeError, KeyError):
         raise Unreadable("stdout", run.at, "what every receiver got, under end, streams") from None
     if len(streams) != wanted:
         raise Unreadable("stdout", run.at, f"{wanted} streams, not {len(streams)}")
-    for bytes_, seconds in streams:
-        if type(bytes_) is not int or not 0 <= bytes_ < 2**63 or type(seconds) not in (int, float) or not seconds > 0:
-            raise Unreadable("stdout", run.at, "bytes and seconds of every receiver, above 0")
-    return [(bytes_, bytes_ / seconds / 1e6) for bytes_, seconds in streams]
+    if not all(map(_counted, streams)):
+        raise Unreadable("stdout", run.at, "bytes and bits_per_second of every receiver, at least 0")
+    return [(bytes_, bits / _BITS_PER_MB) for bytes_, bits in streams]
+
+
+def _counted(stream: tuple[Any, Any]) -> bool:
+    bytes_, bits = stream
+    return type(bytes_) is int and 0 <= bytes_ < 2**63 and type(bits) in (int, float) and 0 <= bits < 1e18
 
 
 def _no_constant(name: str) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 from fabricbench.core.launch import Launch, canonical_case
 from fabricbench.core.record import Payload, Row
 from fabricbench.parsers.output import Parsed, Unreadable, number, whole
-from fabricbench.parsers.pair import runs
+from fabricbench.parsers.pair import Run, runs
 
 BENCHMARKS = ("pingpong", "stream")
 QUIT = "quit:"
@@ -30,8 +30,11 @@ def parse(directory: Path, launch: Launch) -> Parsed:
     case = canonical_case(launch.case)
     rows: list[Row] = []
     bytes_ = messages = 0
-    for test, at, fields in _sections(directory, launch):
-        size = whole(_field(fields, "msg_size", "bytes", at), "stdout", at)
+    for run in runs(directory, launch):
+        test, fields = _section(run)
+        at, size = run.at, run.size
+        if _field(fields, "msg_size", "bytes", at) != str(size):
+            raise Unreadable("stdout", at, f"messages of {size} bytes")
         if test == "tcp_lat":
             value = number(_field(fields, "latency", "ns", at), "stdout", at) / 1e3
             found = {"latency": value} | ({"bandwidth": size / value} if value else {})
@@ -49,17 +52,20 @@ def parse(directory: Path, launch: Launch) -> Parsed:
     return Parsed(tuple(rows), Payload(bytes=bytes_, messages=messages))
 
 
-def _sections(directory: Path, launch: Launch) -> list[tuple[str, int, Fields]]:
-    sections: list[tuple[str, int, Fields]] = []
-    for run in runs(directory, launch):
-        for at, line in run.lines:
-            if (title := _TITLE.match(line)) and title[1] in TESTS:
-                sections.append((title[1], at, {}))
-            elif (field := _FIELD.match(line)) and sections:
-                sections[-1][2][field[1]] = (field[2], field[3] or "", at)
-            elif line.strip() and line != QUIT:
-                raise Unreadable("stdout", at, f"a line of qperf, not '{line.strip()[:40]}'")
-    return sections
+def _section(run: Run) -> tuple[str, Fields]:
+    """The one test that a run made, and what it says of it."""
+    tests: list[str] = []
+    fields: Fields = {}
+    for at, line in run.lines:
+        if (title := _TITLE.match(line)) and title[1] in TESTS:
+            tests.append(title[1])
+        elif field := _FIELD.match(line):
+            fields[field[1]] = (field[2], field[3] or "", at)
+        elif line.strip() and line != QUIT:
+            raise Unreadable("stdout", at, f"a line of qperf, not '{line.strip()[:40]}'")
+    if len(tests) != 1:
+        raise Unreadable("stdout", run.at, f"one test of {', '.join(TESTS)}, not {len(tests)}")
+    return tests[0], fields
 
 
 def _field(fields: Fields, name: str, unit: str, at: int) -> str:

@@ -11,6 +11,9 @@ from fabricbench.parsers.pair import Run, count, option, runs
 
 TIMES = ("percentile_lat", "avg_lat", "overall_lat")
 RATES = ("avg_bw", "overall_bw", "avg_mr", "overall_mr")
+USED = ("percentile_lat", "overall_lat", "overall_mr")
+"""The averages are of what came since the last report, and infinite where nothing did."""
+
 COLUMNS = len(("iterations", *TIMES, *RATES))
 
 
@@ -80,4 +83,4 @@ def _values(run: Run, iterations: int) -> dict[str, float]:
         raise Unreadable("stdout", below, f"{COLUMNS} columns")
     if whole(words[0], "stdout", below) != iterations:
         raise Unreadable("stdout", below, f"{iterations} iterations, not {words[0][:40]}")
-    return {name: number(word, "stdout", below) for name, word in zip(names, words, strict=True)}
+    return {name: number(word, "stdout", below) for name, word in zip(names, words, strict=True) if name in USED}
