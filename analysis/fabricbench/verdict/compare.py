@@ -124,6 +124,9 @@ def compare(
             pairs.append(_Pair((lane_a, lane_b), key, find(key, lanes[lane_b], series)))
         elif key.lane == lane_b and find(key, lanes[lane_a], series) is None:
             pairs.append(_Pair((lane_a, lane_b), None, key))
+    if any(pair.across_levels for pair in pairs):
+        # What one level alone has was never meant for the other.
+        pairs = [pair for pair in pairs if pair.a and pair.b]
     return _compared(pairs, series, alpha, main_only=True)
 
 
