@@ -291,7 +291,7 @@ def test_a_test_of_ucx_that_nobody_knows(tmp_path: Path) -> None:
     assert "a known test, not 'io_demo'" in refused(tmp_path, name, text_of(name), launch)
 
 
-# ---- perftest, whose tables were read in its source: no RDMA device has printed these
+# ---- perftest: headers as they stand in the program; no RDMA device has printed these tables
 
 LATENCY = """\
 #@round=0 value=2
