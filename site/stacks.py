@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every MPI stack once: where it comes from, and what makes it use a transport."""
+"""Every MPI stack and user-level library once: where it comes from, and what makes it use a transport."""
 
-from fabricbench.core.stacks import Debian, Stack
+from fabricbench.core.stacks import Debian, Meeting, Stack
 
 # A launcher run by root inside a container is the rule on a test machine; Open MPI wants to be told.
 OPENMPI_AS_ROOT = {
@@ -28,6 +28,8 @@ MVAPICH2_RAILS = {
         "MV2_RAIL_SHARING_LARGE_MSG_THRESHOLD": "2147483647",
     },
 }
+
+PERFTEST = tuple(f"ib_{what}_{kind}" for what in ("send", "write", "read", "atomic") for kind in ("lat", "bw"))
 
 STACKS = {
     stack.name: stack
@@ -108,6 +110,66 @@ STACKS = {
                 "PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe",
                 "PRTE_MCA_hwloc_default_binding_policy": "none",
             },
+        ),
+        Stack(
+            name="sockets",
+            level="user",
+            debian=Debian(packages=("iperf3", "qperf"), commands={}),
+            programs={"iperf3": ("iperf3", "--version"), "qperf": ("qperf", "--version")},
+            meeting=Meeting(
+                server=("qperf", "-lp", "{port}"),
+                client=("qperf", "{address}", "-lp", "{port}", "conf", "quit"),
+            ),
+            transports={"tcp": {}},
+            unable={
+                "shm": "a socket goes through the kernel's network stack",
+                "verbs": "sockets over an RDMA device are a fabric of transport tcp, IPoIB",
+            },
+        ),
+        Stack(
+            name="libfabric",
+            level="user",
+            debian=Debian(packages=("libfabric-bin",), commands={}),
+            programs={"fi_pingpong": ("fi_info", "--version")},
+            meeting=Meeting(
+                server=("fi_pingpong", "-e", "rdm", "-I", "1", "-S", "8", "-B", "{port}"),
+                client=("fi_pingpong", "-e", "rdm", "-I", "1", "-S", "8", "-P", "{port}", "{address}"),
+            ),
+            transports={
+                "shm": {"FI_PROVIDER": "shm"},
+                "tcp": {"FI_PROVIDER": "tcp"},
+                "verbs": {"FI_PROVIDER": "verbs;ofi_rxm"},
+            },
+        ),
+        Stack(
+            name="ucx",
+            level="user",
+            debian=Debian(packages=("ucx-utils",), commands={}),
+            programs={"ucx_perftest": ("ucx_info", "-v")},
+            meeting=Meeting(
+                server=("ucx_perftest", "-p", "{port}"),
+                client=(
+                    *("ucx_perftest", "-p", "{port}", "-t", "tag_lat", "-n", "1", "-w", "10", "-s", "8", "-f"),
+                    "{address}",
+                ),
+            ),
+            transports={
+                "shm": {"UCX_TLS": "posix,sysv,self"},
+                "tcp": {"UCX_TLS": "tcp,self"},
+                "verbs": {"UCX_TLS": "rc,self"},
+            },
+        ),
+        Stack(
+            name="verbs",
+            level="user",
+            debian=Debian(packages=("perftest",), commands={}),
+            programs=dict.fromkeys(PERFTEST, ("ib_send_lat", "--version")),
+            meeting=Meeting(
+                server=("ib_send_lat", "-p", "{port}", "-s", "2", "-n", "5", "-F"),
+                client=("ib_send_lat", "-p", "{port}", "-s", "2", "-n", "5", "-F", "{address}"),
+            ),
+            transports={"verbs": {}},
+            unable={"shm": "it needs an RDMA device", "tcp": "it needs an RDMA device"},
         ),
     )
 }

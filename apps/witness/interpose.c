@@ -131,6 +131,7 @@ void witness_sample_range(unsigned first, unsigned last, enum sample_reason reas
 
 static void read_rank(void) {
   static const char* const names[][2] = {
+      {"FABRICBENCH_RANK", "FABRICBENCH_RANKS"},
       {"PMI_RANK", "PMI_SIZE"},
       {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"},
       {"PMIX_RANK", NULL},

@@ -3,4 +3,6 @@
 
 from .benchmark import Benchmark as Benchmark
 from .cores import processors as processors
+from .pair import PairBenchmark as PairBenchmark
+from .pair import SizedPairBenchmark as SizedPairBenchmark
 from .sized import SizedBenchmark as SizedBenchmark

@@ -17,8 +17,7 @@ def _own(launcher: JobLauncher, installed: Installed) -> JobLauncher:
     command = launcher.command
 
     def absolute(job: Job) -> list[str]:
-        first, *rest = command(job)
-        return [f"{installed.prefix}/bin/mpirun" if first == "mpirun" else first, *rest]
+        return [f"{installed.prefix}/bin/mpirun" if word == "mpirun" else word for word in command(job)]
 
     launcher.command = absolute
     return launcher
@@ -47,12 +46,11 @@ class LaneMixin(rfm.RegressionTestPlugin):
 
     def lane_gap(self) -> tuple[str, str] | None:
         """Why this lane cannot run here, and the cure; None where it can."""
+        if without := self.stack_facts["without"].get(self.fabric_facts["transport"]):
+            reason, cure = without
+            return reason, cure
         if self.stack_facts["missing"]:
             return self.stack_facts["missing"], self.stack_facts["cure"]
-        transport = self.fabric_facts["transport"]
-        if transport not in self.stack_facts["variables"]:
-            name = self.stack_facts["stack"]
-            return f"no settings for {name} on {transport}", f"add them to {name} in site/stacks.py"
         return None
 
     def lane_variables(self) -> dict[str, str]:
@@ -68,7 +66,8 @@ class LaneMixin(rfm.RegressionTestPlugin):
         installed = self.installed
         self.job.launcher = _own(getlauncher(self.stack_facts["launcher"])(), installed)
         self.env_vars = {name: shlex.quote(value) for name, value in self.lane_variables().items()}
-        self.env_vars["PATH"] = f"{shlex.quote(installed.prefix + '/bin')}:$PATH"
+        if not installed.programs:
+            self.env_vars["PATH"] = f"{shlex.quote(installed.prefix + '/bin')}:$PATH"
         if installed.library_path:
             paths = ":".join(shlex.quote(path) for path in installed.library_path)
             self.env_vars["LD_LIBRARY_PATH"] = f"{paths}${{LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}}"

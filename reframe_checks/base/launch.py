@@ -61,6 +61,10 @@ class LaunchTest(LaneMixin, MetricsMixin, rfm.RunOnlyRegressionTest):
         """Its arguments, unquoted."""
         raise NotImplementedError
 
+    def runs(self) -> int:
+        """How often the programs are started."""
+        return 1
+
     def expected(self) -> Iterator[Expected]:
         """The rows that the launch must yield."""
         return iter(())
@@ -111,6 +115,7 @@ class LaunchTest(LaneMixin, MetricsMixin, rfm.RunOnlyRegressionTest):
         session = self.fabric_facts["session"]
         lane = lane_name(self.stack_facts["stack"], self.fabric_facts["fabric"])
         self.skip_if(bool(session["lanes"]) and lane not in session["lanes"], "lane not chosen")
+        self.meet_lane()
         gap = self.lane_gap() or self.family_gap()
         if gap is not None and self.family:
             self.benchmark, self.stands_for_family = self.family, True
@@ -124,6 +129,9 @@ class LaunchTest(LaneMixin, MetricsMixin, rfm.RunOnlyRegressionTest):
             return
         self.num_tasks = self.ranks
         self.enter_lane()
+
+    def meet_lane(self) -> None:
+        """What a check decides by its lane, before anything else."""
 
     def adopt(self, directory: str) -> None:
         """This launch was finished in an earlier session: it is not repeated."""
@@ -146,8 +154,7 @@ class LaunchTest(LaneMixin, MetricsMixin, rfm.RunOnlyRegressionTest):
             "--",
         ]
         self.time_limit = f"{int(self.limit_seconds) + 3600}s"
-        self.executable = "env"
-        self.executable_opts = [shlex.quote(word) for word in self._command()]
+        self.executable, *self.executable_opts = [shlex.quote(word) for word in self.command()]
         if not self.is_dry_run():
             write_json(Path(self.stagedir) / "launch.json", self._facts().model_dump(mode="json"))
 
@@ -176,11 +183,17 @@ class LaunchTest(LaneMixin, MetricsMixin, rfm.RunOnlyRegressionTest):
         """The campaign's directory."""
         return str(self.fabric_facts["session"]["campaign"])
 
-    def _command(self) -> list[str]:
+    def command(self) -> list[str]:
+        """What the launcher starts: the program behind the witness, or a pair of programs, each behind its own."""
         witness = f"{self.installed.apps}/lib/libfabricbench_witness.so"
         expect = f"FABRICBENCH_EXPECT_RANKS={self.ranks}"
-        preload = [f"LD_PRELOAD={witness}", f"FABRICBENCH_WITNESS_DIR={self.stagedir}", expect]
-        return [*preload, self.program(), *self.arguments()]
+        preload = ["env", f"LD_PRELOAD={witness}", f"FABRICBENCH_WITNESS_DIR={self.stagedir}", expect]
+        if self.stack_facts["level"] == "mpi":
+            return [*preload, self.program(), *self.arguments()]
+        words: list[str] = [self.program()]
+        for word in self.arguments():
+            words += [word, *preload] if word in ("--", "::") else [word]
+        return words
 
     def _facts(self) -> Launch:
         session = self.fabric_facts["session"]
@@ -199,6 +212,7 @@ class LaunchTest(LaneMixin, MetricsMixin, rfm.RunOnlyRegressionTest):
             case=self.case,
             ranks=self.ranks,
             nodes=1,
+            runs=self.runs(),
             mode=self.mode,
             argv=(self.program(), *self.arguments()),
             environment=inherited_variables() | self.lane_variables(),

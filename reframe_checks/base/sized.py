@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Benchmarks over message sizes: small and large messages never share a launch, so that neither hides the other."""
 
+import reframe as rfm
 from reframe.core.builtins import parameter, variable
 
 from .benchmark import Benchmark
@@ -9,8 +10,8 @@ LARGEST_SMALL_BYTES = 16384
 """Up to here stacks send eagerly, and treat messages in collectives as short."""
 
 
-class SizedBenchmark(Benchmark):
-    """A benchmark with a launch from 0 B to 16 KiB and one from 32 KiB to ``largest_bytes``, doubling."""
+class SizedMixin(rfm.RegressionTestPlugin):
+    """A launch from 0 B to 16 KiB and one from 32 KiB to ``largest_bytes``, doubling."""
 
     messages = parameter(["small", "large"], loggable=True)
     smallest_bytes = variable(int, value=1, loggable=True)
@@ -23,3 +24,7 @@ class SizedBenchmark(Benchmark):
         small = (0, *(size for size in powers if self.smallest_bytes <= size <= LARGEST_SMALL_BYTES))
         large = tuple(size for size in powers if size > LARGEST_SMALL_BYTES)
         return {"small": small, "large": large}.get(self.messages, small + large)
+
+
+class SizedBenchmark(SizedMixin, Benchmark):
+    """An MPI program over message sizes."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a lane's sockets carry when nothing is sent: Init and Finalize alone, once per lane and campaign."""
+"""What a lane's sockets carry when nothing is sent: Init and Finalize alone, or a pair that only meets; once a lane."""
 
 from pathlib import Path
 from typing import Any
@@ -9,6 +9,7 @@ from reframe.core.backends import getlauncher
 
 from fabricbench.core.campaign import came_back
 from fabricbench.core.launch import WireUp
+from fabricbench.core.stacks import meeting_at
 from fabricbench.parsers.collect import collect
 
 from .launch import LaunchTest
@@ -25,14 +26,20 @@ class WireUpLaunch(LaunchTest):
     benchmark = "wireup"
     mode = "wireup"
     limit_seconds = 30.0
+    pair_limit_seconds = 120.0  # it starts two programs for every size
     standing_in = False
     measured_in: str | None = None
 
+    def meet_lane(self) -> None:
+        if self.stack_facts["level"] == "user":
+            self.tool, self.limit_seconds = "pair", self.pair_limit_seconds
+
     def program(self) -> str:
-        return f"{self.installed.apps}/bin/fabricbench-micro"
+        return f"{self.installed.apps}/bin/fabricbench-{self.tool}"
 
     def arguments(self) -> list[str]:
-        return ["wireup"]
+        meeting = self.stack_facts["meeting"]
+        return meeting_at(meeting, self.fabric_facts["addresses"][0]) if meeting else ["wireup"]
 
     @property
     def launch_id(self) -> str:
@@ -78,6 +85,7 @@ class WireUpLaunch(LaunchTest):
         return WireUp(
             launch=name,
             ranks=self.ranks,
+            runs=record.launch.runs if record.launch else 1,
             bytes=traffic.bytes,
             segments=traffic.segments,
             udp_sockets=traffic.udp_sockets,

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""This machine: every stack that was found on it, through shared memory and over TCP on the loopback."""
+"""This machine: every stack and library that was found on it, through shared memory and over TCP on the loopback.
+
+Two transports at once need two networks; IPv4 and IPv6 on the loopback stand for them.
+"""
 
 from pathlib import Path
 
@@ -8,6 +11,7 @@ from fabricbench.core.site import configuration, fabric, session, stack
 SYSTEM = "local"
 SITE = Path(__file__).resolve().parent
 STACKS = ["impi", "mpich", "openmpi"]
+LIBRARIES = ["sockets", "libfabric", "ucx", "verbs"]
 SESSION = session()
 
 site_configuration = configuration(
@@ -15,9 +19,16 @@ site_configuration = configuration(
     descr="this machine",
     hostnames=[".*"],
     fabrics=[
-        fabric("shm", transport="shm", environs=STACKS, session=SESSION, site=SITE),
-        fabric("tcp", transport="tcp", environs=STACKS, session=SESSION, site=SITE),
+        fabric("shm", transport="shm", environs=STACKS + LIBRARIES, session=SESSION, site=SITE),
+        fabric(
+            "tcp",
+            transport="tcp",
+            environs=STACKS + LIBRARIES,
+            session=SESSION,
+            site=SITE,
+            addresses=("127.0.0.1", "::1"),
+        ),
     ],
-    stacks=[stack(name, site=SITE, system=SYSTEM) for name in STACKS],
+    stacks=[stack(name, site=SITE, system=SYSTEM) for name in STACKS + LIBRARIES],
     session=SESSION,
 )

@@ -181,7 +181,7 @@ def test_looking_leaves_no_campaign(site: FakeSite, arguments: tuple[str, ...]) 
 
 
 def test_every_check_is_there_on_every_lane() -> None:
-    """The local system on its six lanes: none more and none fewer, whatever the cores (quick tier)."""
+    """The local system on its six lanes of MPI: none more and none fewer, whatever the cores (quick tier)."""
     environment = {
         **clean_environment(),
         "RFM_CONFIG_FILES": str(REPOSITORY / "site/local/settings.py"),
@@ -189,15 +189,19 @@ def test_every_check_is_there_on_every_lane() -> None:
     }
     argv = [sys.executable, "-m", "fabricbench.drive.reframe", *CHECKS, "-t", "quick", "-lC"]
     done = subprocess.run(argv, env=environment, cwd=REPOSITORY, capture_output=True, text=True, check=True)
+    from fabricbench.core.stacks import site_stacks
     from fabricbench.drive.reframe import cases
     from fabricbench.drive.system import lanes
     from fabricbench.parsers.npb import KERNELS
+
+    stacks = site_stacks(REPOSITORY / "site")
+    of_mpi = [lane for lane in lanes("local") if stacks[lane.stack].level == "mpi"]
 
     small_and_large, small = 2, 1
     checks = {"MicroPingpong": small_and_large, "ImbPointToPoint": small_and_large, "ImbBarrier": small}
     checks |= {"ImbCollective": 4 * small_and_large, "NPB": len(KERNELS)}
     found = Counter(case.name.rpartition("_")[0] for case in cases(done.stdout.splitlines()))
-    assert found == {name: len(lanes("local")) * count for name, count in checks.items()}
+    assert found == {name: len(of_mpi) * count for name, count in checks.items()}
 
 
 def test_a_broken_bound_fails_in_reframe_too(site: FakeSite) -> None:

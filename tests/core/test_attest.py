@@ -262,3 +262,37 @@ def test_sockets_of_wireup_grow_with_the_ranks() -> None:
     crowd = launch("shm", ranks=4, wireup=WIREUP.model_copy(update={"unix_sockets": 4}))
     assert state(crowd, carried(0, 0, unix_sockets=8, reports=4), PAYLOAD) == "attested"
     assert state(crowd, carried(0, 0, unix_sockets=9, reports=4), PAYLOAD) == "unknown"
+
+
+# ---- programs that are started for every size: so many wire-ups
+
+
+@pytest.mark.parametrize(
+    ("bytes_", "segments", "expected"),
+    [
+        # five times 500 bytes in 20 segments
+        (92_500, 1000, "attested"),
+        (92_499, 1000, "refuted"),
+        (92_500, 999, "refuted"),
+    ],
+)
+def test_tcp_with_a_wireup_for_each_start(bytes_: int, segments: int, expected: str) -> None:
+    twice = WIREUP.model_copy(update={"runs": 2})
+    found = attest(launch("tcp", runs=5, wireup=twice), carried(bytes_, segments), PAYLOAD)
+    assert (found.state, found.wireup_bytes, found.wireup_segments) == (expected, 2500, 100)
+
+
+@pytest.mark.parametrize(
+    ("bytes_", "segments", "more", "expected"),
+    [
+        # 1.5 times three wire-ups and 0.01 of the payload
+        (5500, 190, {}, "attested"),
+        (5501, 190, {}, "refuted"),
+        (5500, 191, {}, "refuted"),
+        (0, 0, {"unix_sockets": 6}, "attested"),
+        (0, 0, {"unix_sockets": 7}, "unknown"),
+    ],
+)
+def test_shm_with_a_wireup_for_each_start(bytes_: int, segments: int, more: dict[str, int], expected: str) -> None:
+    met = WIREUP.model_copy(update={"unix_sockets": 2})
+    assert state(launch("shm", runs=3, wireup=met), carried(bytes_, segments, **more), PAYLOAD) == expected

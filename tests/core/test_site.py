@@ -11,7 +11,7 @@ import pytest
 from fabricbench.core.errors import BadInput, nearest
 from fabricbench.core.metrics import metric
 from fabricbench.core.site import REPOSITORY, Session, build_root, fabric, session, stack
-from fabricbench.core.stacks import Installed, Stack, read_installed, site_stacks
+from fabricbench.core.stacks import Installed, Meeting, Stack, meeting_at, read_installed, site_stacks
 
 VARIABLES = ("CAMPAIGN", "BLOCK", "SESSION", "SEED", "LANES", "BUILD", "LOCK")
 
@@ -93,7 +93,8 @@ def make_fabric(**values: Any) -> dict[str, Any]:
 
 def test_a_fabric_is_a_partition() -> None:
     made = make_fabric(env_vars={"A": "b"})
-    assert (made["name"], made["environs"], made["max_jobs"], made["features"]) == ("gige", ["mpich"], 1, ["fabric"])
+    assert (made["name"], made["environs"], made["max_jobs"]) == ("gige", ["mpich"], 1)
+    assert made["features"] == ["fabric", "tcp"]
     extras = made["extras"]
     assert (extras["fabric"], extras["transport"], extras["attestation"]) == ("gige", "tcp", "required")
     assert extras["session"] == {"campaign": "/c", "block": 3, "session": 1, "seed": 5, "lanes": ("a@b",)}
@@ -262,3 +263,43 @@ def test_a_metric_by_its_name() -> None:
     assert (metric("bandwidth").unit, metric("bandwidth").better) == ("MB/s", "higher")
     with pytest.raises(BadInput, match="f: unknown metric 'latncy'; expected latency"):
         metric("latncy", where="f")
+
+
+LIBRARY = Stack(
+    name="lib",
+    level="user",
+    programs={"bench": ("bench", "--version"), "other": ("other", "-V")},
+    meeting=Meeting(("bench", "-p", "{port}"), ("bench", "-s", "8", "{address}")),
+    transports={"tcp": {"LIB_TLS": "tcp"}},
+    unable={"shm": "it has no memory"},
+)
+
+
+def test_a_library_below_mpi_has_other_features_than_a_stack() -> None:
+    assert LIBRARY.features == ["userlevel", "bench", "other"]
+    assert Stack(name="s").features == ["mpi"]
+
+
+def test_what_a_library_cannot_has_a_reason_and_no_cure() -> None:
+    assert LIBRARY.without("shm") == ("lib cannot use shm: it has no memory", "")
+    assert LIBRARY.without("mx") == ("no settings for lib on mx", "add them to lib in site/stacks.py")
+
+
+def test_a_meeting_of_programs_by_their_paths_at_an_address() -> None:
+    assert LIBRARY.meeting is not None
+    made = meeting_at(LIBRARY.meeting.arguments({"bench": "/usr/bin/bench"}), "::1")
+    server, client = ["/usr/bin/bench", "-p", "{port}"], ["/usr/bin/bench", "-s", "8", "::1"]
+    assert made == ["--", *server, "::", *client]
+
+
+def test_what_vanished_since_set_up(tmp_path: Path) -> None:
+    (tmp_path / "bin").mkdir()
+    mpi = Installed(stack="m", source="here", version="1", prefix=str(tmp_path), apps=str(tmp_path))
+    library = mpi.model_copy(update={"programs": {"bench": str(tmp_path / "bench")}})
+    assert mpi.missing_file == str(tmp_path / "bin/mpirun")
+    assert library.missing_file == str(tmp_path / "bench")
+    for name in ("bin/mpirun", "bench"):
+        (tmp_path / name).touch()
+    assert mpi.missing_file == library.missing_file == f"{tmp_path}/bin/fabricbench-launch"
+    (tmp_path / "bin/fabricbench-launch").touch()
+    assert mpi.missing_file == library.missing_file == ""

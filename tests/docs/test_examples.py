@@ -64,12 +64,12 @@ def test_a_new_tool(copy: Copy) -> None:
 
 def test_a_second_mpich(copy: Copy) -> None:
     page = document("add-a-stack.md")
-    before = listed(copy, "-c", "reframe_checks")
+    before = {check for check, stack in listed(copy, "-c", "reframe_checks") if stack == "mpich"}
     copy.insert("site/stacks.py", "for stack in (\n", page.code('name="mpich5"'))
     copy.replace("site/local/settings.py", r"^STACKS = .*\n", page.code("STACKS = ["))
     _, *arguments, run = page.line_with("reframe -c reframe_checks -p '^mpich5$'")
     assert run == "-r"
-    assert listed(copy, *arguments) == {(check, "mpich5") for check, _ in before}
+    assert listed(copy, *arguments) == {(check, "mpich5") for check in before}
     doctor = copy.fabricbench("doctor", "--lane", "mpich5@shm", "--lane", "mpich5@tcp")
     assert doctor.returncode in (0, 1), doctor.stderr
     assert [line.split()[0] for line in doctor.stdout.splitlines()] == ["mpich5@shm", "mpich5@tcp"]
@@ -81,7 +81,7 @@ def test_a_stack_that_is_installed_already(copy: Copy) -> None:
     copy.replace("site/local/settings.py", r"^STACKS = .*\n", 'STACKS = ["ourmpi"]\n')
     doctor = copy.fabricbench("doctor", "--site")
     assert doctor.returncode == 0, doctor.stderr
-    assert "2 lanes: ourmpi@shm ourmpi@tcp" in doctor.stdout
+    assert {"ourmpi@shm", "ourmpi@tcp"} <= set(doctor.stdout.split())
 
 
 def test_the_requirements(copy: Copy, tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from fabricbench.core.record import Record
-from fabricbench.parsers.collect import collect, last_lines
+from fabricbench.parsers.collect import TOOLS, collect, last_lines
 
 LAUNCHES = Path(__file__).resolve().parents[1] / "data/launches"
 ALL = sorted(path.name for path in LAUNCHES.iterdir())
@@ -234,7 +234,7 @@ def test_an_output_that_is_missing_or_foreign(directory: Path) -> None:
 def test_a_tool_without_a_parser(directory: Path) -> None:
     for tool in ("omb", "output", "collect", "campaign", "../imb", "os"):
         change(directory / "launch.json", tool=tool)
-        assert_unreadable(directory, "a tool with a parser (imb, ", tool)
+        assert_unreadable(directory, f"a tool with a parser ({', '.join(TOOLS)})", tool)
 
 
 @pytest.mark.parametrize("file", ["witness.vm.0.json", "witness.vm.1.json"])

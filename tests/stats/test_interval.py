@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from fabricbench.stats.interval import interval_rank, median_interval
-from fabricbench.stats.paired import paired_ratio
+from fabricbench.stats.paired import paired_difference, paired_ratio
 from fabricbench.stats.sign import sign_p, tail_p
 
 
@@ -90,3 +90,29 @@ def test_pairing_removes_what_a_block_does_to_both() -> None:
     assert found.interval.low is not None
     assert found.interval.high is not None
     assert 1.08 < found.interval.low < 1.1 < found.interval.high < 1.12
+
+
+def test_differences_are_paired_by_block() -> None:
+    found = paired_difference({0: [12.0], 1: [25.0, 27.0], 2: [3.0], 3: []}, {0: [10.0], 1: [20.0], 3: [1.0]}, 0.5)
+    assert (found.blocks, found.differences) == ((0, 1), (2.0, 6.0))
+    assert (found.interval.estimate, found.interval.low, found.interval.high) == (4.0, 2.0, 6.0)
+
+
+def test_a_difference_that_is_no_number_drops_its_block() -> None:
+    found = paired_difference({0: [np.inf], 1: [3.0]}, {0: [np.inf], 1: [5.0]}, 0.95)
+    assert (found.blocks, found.differences) == ((1,), (-2.0,))
+
+
+def test_the_interval_of_a_difference_covers_what_it_claims() -> None:
+    """Two lanes 3 us apart with noise of their own on a noise that they share: 500 campaigns of six blocks."""
+    rng = np.random.default_rng(7)
+    covered = 0
+    for _ in range(500):
+        shared = rng.normal(50.0, 20.0, 6)
+        a, b = shared + 3.0 + rng.normal(0, 1, 6), shared + rng.normal(0, 1, 6)
+        one, other = ({i: [float(v)] for i, v in enumerate(side)} for side in (a, b))
+        interval = paired_difference(one, other, 0.95).interval
+        assert interval.low is not None
+        assert interval.high is not None
+        covered += interval.low <= 3.0 <= interval.high
+    assert 0.94 <= covered / 500 <= 0.99

@@ -39,8 +39,8 @@ def attest(launch: Launch, traffic: Traffic | None, payload: Payload | None) -> 
         reason=reason,
         traffic=traffic,
         payload=payload,
-        wireup_bytes=launch.wireup.bytes if launch.wireup else None,
-        wireup_segments=launch.wireup.segments if launch.wireup else None,
+        wireup_bytes=_of_all_runs(launch, launch.wireup.bytes) if launch.wireup else None,
+        wireup_segments=_of_all_runs(launch, launch.wireup.segments) if launch.wireup else None,
         share=share,
     )
 
@@ -71,9 +71,9 @@ def _share(launch: Launch, traffic: Traffic | None, payload: Payload | None) -> 
         return None
     shares = []
     if payload.bytes:
-        shares.append(max(0, traffic.bytes - launch.wireup.bytes) / payload.bytes)
+        shares.append(max(0, traffic.bytes - _of_all_runs(launch, launch.wireup.bytes)) / payload.bytes)
     if payload.messages:
-        shares.append(max(0, traffic.segments - launch.wireup.segments) / payload.messages)
+        shares.append(max(0, traffic.segments - _of_all_runs(launch, launch.wireup.segments)) / payload.messages)
     return min(shares, default=None)
 
 
@@ -92,28 +92,35 @@ def _tcp(launch: Launch, traffic: Traffic, payload: Payload, share: float | None
 def _shm(launch: Launch, traffic: Traffic, payload: Payload) -> Finding:
     assert launch.wireup is not None
     factor = WIREUP_FACTOR * max(1.0, _pairs(launch.ranks) / _pairs(launch.wireup.ranks))
-    most_bytes = factor * launch.wireup.bytes + FORBIDDEN_SHARE * payload.bytes
-    most_segments = factor * launch.wireup.segments + FORBIDDEN_SHARE * payload.messages
+    wireup_bytes, wireup_segments = (_of_all_runs(launch, n) for n in (launch.wireup.bytes, launch.wireup.segments))
+    most_bytes = factor * wireup_bytes + FORBIDDEN_SHARE * payload.bytes
+    most_segments = factor * wireup_segments + FORBIDDEN_SHARE * payload.messages
     seen = f"sockets carried {traffic.bytes} bytes in {traffic.segments} segments"
     if traffic.bytes > most_bytes or traffic.segments > most_segments:
-        return "refuted", (
-            f"{seen}, more than wire-up explains ({launch.wireup.bytes} bytes in {launch.wireup.segments} segments)"
-        )
+        return "refuted", (f"{seen}, more than wire-up explains ({wireup_bytes} bytes in {wireup_segments} segments)")
     if traffic.reports < launch.ranks:
         return "unknown", f"only {traffic.reports} of {launch.ranks} ranks left a witness report"
     if traffic.devices:
         return "unknown", f"network devices were open: {', '.join(traffic.devices)}"
-    if other := _uncounted(launch.wireup, traffic, launch.ranks):
+    if other := _uncounted(launch, launch.wireup, traffic):
         return "unknown", other
     return "attested", f"by exclusion: {seen}, no more than wire-up, and no network device was open"
 
 
-def _uncounted(wireup: WireUp, traffic: Traffic, ranks: int) -> str:
+def _of_all_runs(launch: Launch, count: int) -> int:
+    """What wire-up counted, as often as this launch starts its programs: for MPI once."""
+    assert launch.wireup is not None
+    return count * launch.runs // launch.wireup.runs
+
+
+def _uncounted(launch: Launch, wireup: WireUp, traffic: Traffic) -> str:
     """Sockets beyond those of wire-up, rank for rank, whose bytes nobody counts; empty where there are none."""
-    for kind, seen, known in (
+    ranks = launch.ranks
+    for kind, seen, counted in (
         ("UDP", traffic.udp_sockets, wireup.udp_sockets),
         ("Unix", traffic.unix_sockets, wireup.unix_sockets),
     ):
+        known = None if counted is None else _of_all_runs(launch, counted)
         if known is not None and seen * wireup.ranks > known * max(ranks, wireup.ranks):
             return (
                 f"{seen} {kind} sockets were open on {ranks} ranks, wire-up opens {known} on {wireup.ranks}, "

@@ -59,10 +59,14 @@ class Expected(Facts):
 
 
 class WireUp(Facts):
-    """What the sockets of ``ranks`` ranks carry in a launch of Init and Finalize alone, on the same lane."""
+    """What the sockets of ``ranks`` ranks carry in a launch of Init and Finalize alone, on the same lane.
+
+    Of a user-level library: what two processes carry that only meet, ``runs`` times.
+    """
 
     launch: str
     ranks: int = Field(default=2, gt=0, lt=2**31)
+    runs: int = Field(default=1, gt=0, lt=2**31)
     bytes: Count
     segments: Count
     udp_sockets: Count = 0
@@ -70,7 +74,7 @@ class WireUp(Facts):
 
 
 class Launch(Facts):
-    """``launch.json``: everything that was decided before the start."""
+    """``launch.json``: everything that was decided before the start. ``runs`` is how often its programs are started."""
 
     schema_version: Literal[1] = SCHEMA
     id: str
@@ -87,6 +91,7 @@ class Launch(Facts):
     case: dict[str, Scalar] = {}
     ranks: int = Field(gt=0, lt=2**31)
     nodes: int = Field(gt=0, lt=2**31)
+    runs: int = Field(default=1, gt=0, lt=2**31)
     mode: Mode = "timed"
     argv: tuple[str, ...]
     environment: dict[str, str] = {}

@@ -69,6 +69,13 @@ _ALL = (
     Metric("mops", "Mop/s", "higher", "10^6 operations of NASA's count a second, all ranks together", "NPB", main=True),
     Metric("run_time", "s", "lower", "the timed region of an application, slowest rank", "NPB"),
     Metric("communication_time", "s", "lower", "what of it was spent in MPI: mean over ranks", "NPB timers"),
+    Metric(
+        "stream_bandwidth", "MB/s", "higher", "bytes that arrived over the time, messages back to back", "iperf3", True
+    ),
+    Metric("flow_bandwidth", "MB/s", "higher", "as stream_bandwidth, of one flow among several", "iperf3"),
+    Metric(
+        "fairness", "index", "higher", "Jain's: 1 where n flows share equally, 1/n where one has all", "Jain 1984", True
+    ),
     Metric("exchange_bandwidth", "MB/s", "higher", "bytes in and out of a rank over its time", "IMB Sendrecv"),
 )
 

@@ -13,7 +13,7 @@ from typing import Any, get_args
 
 from fabricbench.core.errors import BadInput, nearest
 from fabricbench.core.launch import TRANSPORTS, Transport
-from fabricbench.core.stacks import STACK_FILE, Stack, read_installed, site_stacks
+from fabricbench.core.stacks import STACK_FILE, read_installed, site_stacks
 
 REPOSITORY = Path(__file__).resolve().parents[3]
 """Root of the checkout that this package stands in."""
@@ -84,10 +84,13 @@ def fabric(
     max_jobs: int = 1,
     rails: int = 1,
     ports: Sequence[str] = (),
+    addresses: Sequence[str] = ("127.0.0.1",),
 ) -> dict[str, Any]:
     """A ReFrame partition for the fabric ``name``. ``env_vars`` of the site win over those of a stack.
 
     ``rails`` is how many ports a node has on this fabric; ``ports`` their names, for stacks that want them.
+    ``addresses`` are where the server of a user-level benchmark listens: the first for a single flow, the first two,
+    of two networks, for two at once.
     """
     if transport not in get_args(Transport):
         raise BadInput(f"fabric {name}: unknown transport '{transport}'", expected=nearest(transport, TRANSPORTS))
@@ -102,11 +105,12 @@ def fabric(
         "launcher": "mpirun",
         "environs": environs,
         "max_jobs": max_jobs,
-        "features": ["fabric"],
+        "features": ["fabric", transport],
         "extras": {
             "fabric": name,
             "transport": transport,
             "attestation": attestation,
+            "addresses": list(addresses),
             "site_variables": dict(env_vars or {}),
             "rails": rails,
             "ports": list(ports),
@@ -129,16 +133,19 @@ def stack(name: str, *, site: Path, system: str) -> dict[str, Any]:
     installed = read_installed(build_root() / "stacks" / name / STACK_FILE)
     return {
         "name": name,
-        "features": ["mpi"],
+        "features": declared.features,
         "target_systems": [system],
         "extras": {
             "stack": name,
-            "launcher": declared.launcher,
+            "level": declared.level,
+            "meeting": declared.meeting.arguments(installed.programs) if declared.meeting and installed else None,
+            "without": {t: declared.without(t) for t in TRANSPORTS if t not in declared.transports},
+            "launcher": declared.launcher if declared.level == "mpi" else "local",
             "installed": installed.model_dump(mode="json") if installed else None,
             "variables": {t: installed.variables(declared, t) for t in declared.transports} if installed else {},
             "crowded": dict(declared.crowded),
             "rails": {way: dict(variables) for way, variables in declared.rails.items()},
-            "missing": "" if installed else _missing(declared),
+            "missing": "" if installed else f"the stack {name} is not set up on this machine",
             "cure": "" if installed else f"run: fabricbench setup {name}",
         },
     }
@@ -169,10 +176,6 @@ def configuration(
         ],
         "storage": [{"enable": False, "target_systems": [system]}],
     }
-
-
-def _missing(declared: Stack) -> str:
-    return f"the stack {declared.name} is not set up on this machine"
 
 
 def _whole(name: str) -> int:

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A stack as a site declares it (``site/stacks.py``) and as it was found on a machine (``stack.json``)."""
+"""A stack, or a library below MPI, as a site declares it (``site/stacks.py``) and as it was found (``stack.json``)."""
 
 import importlib.util
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
@@ -14,6 +15,8 @@ STACK_FILE = "stack.json"
 
 RAILS = ("1", "striped", "bound")
 """Ways to use several ports: one of them only; a large message over all; each process its own."""
+Level = Literal["mpi", "user"]
+"""What a stack is: an MPI implementation, or a user-level library, whose programs come as server and client."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,8 +32,30 @@ class Debian:
 
 
 @dataclass(frozen=True, slots=True)
+class Meeting:
+    """The least that two processes of a user-level library do: what stands for Init and Finalize.
+
+    Arguments of server and client, the program first; ``{address}`` is the fabric's, ``{port}`` the
+    launcher's (``fabricbench-pair``).
+    """
+
+    server: tuple[str, ...]
+    client: tuple[str, ...]
+
+    def arguments(self, paths: Mapping[str, str]) -> list[str]:
+        """For ``fabricbench-pair``, the programs by their ``paths``."""
+        server, client = ([paths.get(words[0], words[0]), *words[1:]] for words in (self.server, self.client))
+        return ["--", *server, "::", *client]
+
+
+def meeting_at(arguments: Iterable[str], address: str) -> list[str]:
+    """A meeting's arguments with the fabric's address filled in."""
+    return [word.replace("{address}", address) for word in arguments]
+
+
+@dataclass(frozen=True, slots=True)
 class Stack:
-    """One MPI implementation.
+    """One MPI implementation, or at ``level`` user one library below MPI.
 
     ``pypi``: requirements that hold it; ``environment``: variables on every fabric; ``transports``: variables for
     each transport; ``{prefix}`` in a value is the stack's own prefix. ``crowded``: variables that make ranks which
@@ -39,6 +64,9 @@ class Stack:
     ``launcher`` is a ReFrame launcher's name.
     ``runs_imb``: the public IMB binaries run on it (MPICH's common ABI). ``links``: symbolic links within the
     prefix, from name to target, that its wheels lack.
+
+    At level user: ``programs`` are its benchmarks, each with the command that prints its version; ``meeting`` is its
+    wire-up; ``unable`` says why it cannot use a transport.
     """
 
     name: str
@@ -51,6 +79,21 @@ class Stack:
     rails: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     runs_imb: bool = False
     links: Mapping[str, str] = field(default_factory=dict)
+    level: Level = "mpi"
+    programs: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    meeting: Meeting | None = None
+    unable: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def features(self) -> list[str]:
+        """What a check may ask of it."""
+        return ["mpi"] if self.level == "mpi" else ["userlevel", *self.programs]
+
+    def without(self, transport: str) -> tuple[str, str]:
+        """Why it cannot use a transport that it has no settings for, and the cure."""
+        if transport in self.unable:
+            return f"{self.name} cannot use {transport}: {self.unable[transport]}", ""
+        return f"no settings for {self.name} on {transport}", f"add them to {self.name} in site/stacks.py"
 
 
 class Installed(BaseModel):
@@ -69,6 +112,14 @@ class Installed(BaseModel):
     library_path: tuple[str, ...] = ()
     imb: str | None = None
     imb_mt_problem: str = ""
+    programs: dict[str, str] = {}
+
+    @property
+    def missing_file(self) -> str:
+        """What set-up found and is no longer there; empty where all is."""
+        own = [] if self.programs else [f"{self.prefix}/bin/mpirun"]
+        files = [*own, *self.programs.values(), f"{self.apps}/bin/fabricbench-launch"]
+        return next((file for file in files if not Path(file).exists()), "")
 
     def variables(self, stack: Stack, transport: str) -> dict[str, str]:
         """The variables of a lane, with this machine's prefix filled in."""

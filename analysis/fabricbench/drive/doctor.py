@@ -26,7 +26,7 @@ def examine(wanted: Iterable[Lane]) -> Iterator[Finding]:
         if lane.missing or lane.installed is None:
             yield Finding(lane.name, False, lane.missing, lane.cure)
             continue
-        found = probe(lane.installed, lane.variables)
+        found = probe(lane.installed, lane.variables, lane.meeting)
         if found.problem:
             log = build_root() / "stacks" / lane.stack / "setup.log"
             cure = f"see {log}; settings: site/stacks.py; set up anew: fabricbench setup --again {lane.stack}"
@@ -37,6 +37,8 @@ def examine(wanted: Iterable[Lane]) -> Iterator[Finding]:
 
 def _without(installed: Installed) -> str:
     """What of IMB will be a named gap."""
+    if installed.programs:
+        return ""
     if not installed.imb:
         return "; no IMB (named gap)"
     return "; no IMB-MT (named gap)" if installed.imb_mt_problem else ""

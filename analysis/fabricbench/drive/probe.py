@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Does a lane work? Two ranks that start, agree on being two, and end."""
+"""Does a lane work? Two ranks that start, agree on being two, and end; or a server and a client that meet."""
 
 import os
 import re
 import signal
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -32,21 +32,26 @@ def lane_environment(installed: Installed, variables: Mapping[str, str]) -> dict
     return environment
 
 
-def probe(installed: Installed, variables: Mapping[str, str]) -> Probe:
-    """Start the wire-up benchmark on two ranks with the lane's settings."""
-    return _started(installed, variables, [f"{installed.apps}/bin/fabricbench-micro", "wireup"])
+def probe(installed: Installed, variables: Mapping[str, str], meeting: Sequence[str] = ()) -> Probe:
+    """Start the wire-up of a lane, two ranks or the two processes of a ``meeting``, with the lane's settings."""
+    mpi = _on_two_ranks(installed, f"{installed.apps}/bin/fabricbench-micro", "wireup")
+    return _started(installed, variables, [f"{installed.apps}/bin/fabricbench-pair", *meeting] if meeting else mpi)
 
 
 def probe_imb_mt(installed: Installed, variables: Mapping[str, str]) -> str:
     """What keeps IMB-MT from running on the lane, as a library that is missing or a stack without
     MPI_THREAD_MULTIPLE; empty where it runs."""
     program = str(Path(str(installed.imb)).with_name("IMB-MT"))
-    once = ["BarrierMT", "-thread_level", "multiple", "-repeat", "1", "-warmup", "0"]
-    return _started(installed, {**variables, "OMP_NUM_THREADS": "1"}, [program, *once]).problem
+    once = ("BarrierMT", "-thread_level", "multiple", "-repeat", "1", "-warmup", "0")
+    argv = _on_two_ranks(installed, program, *once)
+    return _started(installed, {**variables, "OMP_NUM_THREADS": "1"}, argv).problem
 
 
-def _started(installed: Installed, variables: Mapping[str, str], command: list[str]) -> Probe:
-    argv = [f"{installed.prefix}/bin/mpirun", "-np", str(RANKS), *command]
+def _on_two_ranks(installed: Installed, *command: str) -> list[str]:
+    return [f"{installed.prefix}/bin/mpirun", "-np", str(RANKS), *command]
+
+
+def _started(installed: Installed, variables: Mapping[str, str], argv: Sequence[str]) -> Probe:
     environment = {**lane_environment(installed, variables), "FABRICBENCH_EXPECT_RANKS": str(RANKS)}
     try:
         process = subprocess.Popen(
@@ -71,4 +76,4 @@ def _started(installed: Installed, variables: Mapping[str, str], command: list[s
         tail = " | ".join(line.strip() for line in output.splitlines() if line.strip())[-300:]
         return Probe(f"exit status {process.returncode}: {tail}", "")
     library = re.search(r"^#@mpi_library=(.*)$", output, re.MULTILINE)
-    return Probe("", library.group(1).strip() if library else "")
+    return Probe("", library.group(1).strip() if library else installed.version)

@@ -182,8 +182,7 @@ def _ready(plan: Plan) -> list[Lane]:
         for lane in lanes(plan.system)
         if not lane.missing
         and lane.installed is not None
-        and Path(lane.installed.prefix, "bin/mpirun").exists()
-        and Path(lane.installed.apps, "bin/fabricbench-launch").exists()
+        and not lane.installed.missing_file
         and (not plan.lanes or lane.name in plan.lanes)
     ]
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Set-up: find or install each stack, build the benchmarks on it, and write down what was found.
+"""Set-up: find or install each stack and library, build what runs on it, and write down what was found.
 
 As root on Debian packages may be installed; anywhere else the wheels of PyPI serve, and what is still missing is
 said with the line that installs it. Everything can be interrupted and repeated: a stack counts when its
@@ -21,6 +21,7 @@ from fabricbench.core.errors import BadInput
 from fabricbench.core.site import REPOSITORY, build_root
 from fabricbench.core.stacks import STACK_FILE, Debian, Installed, Stack, read_installed
 from fabricbench.drive.commands import apt_install, is_root_on_debian, run_logged
+from fabricbench.drive.libraries import find_programs
 from fabricbench.drive.probe import probe, probe_imb_mt
 from fabricbench.drive.system import settings_file, systems
 
@@ -100,15 +101,39 @@ def _set_up_one(stack: Stack, root: Path, say: Say) -> None:
         installed = read_installed(home / STACK_FILE)
     except BadInput:  # of another version, or broken: it is made anew
         installed = None
-    if installed is not None and _read(home / "stamp") == stamp and Path(installed.prefix, "bin/mpirun").exists():
+    if installed is not None and _read(home / "stamp") == stamp and not installed.missing_file:
         return
     home.mkdir(parents=True, exist_ok=True)
     for name in (STACK_FILE, "stamp"):
         (home / name).unlink(missing_ok=True)
+    make = _make_library if stack.level == "user" else _make_stack
+    installed = make(stack, home, say)
+    write_json(home / STACK_FILE, installed.model_dump(mode="json"))
+    (home / "stamp").write_text(stamp)
+    say(f"{stack.name} is ready: {installed.version}")
+
+
+def _make_library(stack: Stack, home: Path, say: Say) -> Installed:
+    """A user-level library: its programs as they are found, and beside them launch wrapper and witness, without MPI."""
+    programs, version = find_programs(stack, home / "setup.log", say)
+    say(f"building launch wrapper and witness for {stack.name}")
+    _build(home, {"FABRICBENCH_MPI": "OFF"})
+    return Installed(
+        stack=stack.name,
+        source="found",
+        version=version,
+        prefix=str(home / "prefix"),
+        apps=str(home / "apps"),
+        programs=programs,
+    )
+
+
+def _make_stack(stack: Stack, home: Path, say: Say) -> Installed:
+    """An MPI stack, the benchmarks built on it, seen to start two ranks."""
     source, compilers = _provide(stack, home, say)
-    link_openmp_of_imb(stack, root, home)
+    link_openmp_of_imb(stack, home.parent.parent, home)
     say(f"building the benchmarks on {stack.name} ({source})")
-    _build(home, compilers)
+    _build(home, _mpi_options(compilers))
     installed = Installed(
         stack=stack.name,
         source=source,
@@ -116,16 +141,14 @@ def _set_up_one(stack: Stack, root: Path, say: Say) -> None:
         prefix=str(home / "prefix"),
         apps=str(home / "apps"),
         library_path=_library_path(home),
-        imb=_imb(stack, root),
+        imb=_imb(stack, home.parent.parent),
     )
     variables = installed.variables(stack, next(iter(stack.transports)))
     found = probe(installed, variables)
     if found.problem:
         raise BadInput(f"two ranks do not run: {found.problem}", where=str(home))
-    facts = {"version": found.library, "imb_mt_problem": probe_imb_mt(installed, variables) if installed.imb else ""}
-    write_json(home / STACK_FILE, installed.model_copy(update=facts).model_dump(mode="json"))
-    (home / "stamp").write_text(stamp)
-    say(f"{stack.name} is ready: {found.library}")
+    problem = probe_imb_mt(installed, variables) if installed.imb else ""
+    return installed.model_copy(update={"version": found.library, "imb_mt_problem": problem})
 
 
 def _provide(stack: Stack, home: Path, say: Say) -> tuple[str, dict[str, str]]:
@@ -196,18 +219,23 @@ def _library_path(home: Path) -> tuple[str, ...]:
     return tuple(str(path) for path in (home / "abi", home / "prefix/lib") if path.is_dir())
 
 
-def _build(home: Path, compilers: dict[str, str]) -> None:
-    log = home / "setup.log"
-    cmake = shutil.which("cmake") or str(Path(sys.executable).with_name("cmake"))
-    options = {
+def _mpi_options(compilers: dict[str, str]) -> dict[str, str]:
+    return {
         "MPI_C_COMPILER": compilers["mpicc"],
         "MPI_CXX_COMPILER": compilers["mpicxx"],
         "MPIEXEC_EXECUTABLE": compilers["mpirun"],
         **({"MPI_Fortran_COMPILER": compilers["mpif90"]} if "mpif90" in compilers else {}),
+        "FABRICBENCH_NPB_NATIVE": "ON",  # what is built here runs here
+    }
+
+
+def _build(home: Path, options: dict[str, str]) -> None:
+    log = home / "setup.log"
+    cmake = shutil.which("cmake") or str(Path(sys.executable).with_name("cmake"))
+    options = options | {
         "CMAKE_INSTALL_PREFIX": str(home / "apps"),
         "CMAKE_INSTALL_LIBDIR": "lib",
         "CMAKE_BUILD_TYPE": "Release",
-        "FABRICBENCH_NPB_NATIVE": "ON",  # what is built here runs here
     }
     tree = home / "build"
     shutil.rmtree(tree, ignore_errors=True)
@@ -238,7 +266,7 @@ def link_openmp_of_imb(stack: Stack, root: Path, home: Path) -> None:
 
 def _sources_digest(stack: Stack) -> str:
     """What a set-up stack depends on: the sources in ``apps`` and ``inputs`` and where the stack comes from."""
-    facts = [stack.name, stack.pypi, str(stack.debian), dict(stack.links), stack.runs_imb]
+    facts = [stack.name, stack.pypi, str(stack.debian), dict(stack.links), stack.runs_imb, *stack.programs]
     total = hashlib.sha256(json.dumps(facts).encode())
     for path in sorted(path for part in ("apps", "inputs/npb") for path in (REPOSITORY / part).rglob("*")):
         if path.is_file():

@@ -14,7 +14,7 @@ from fabricbench.core.errors import BadInput, nearest
 from fabricbench.core.launch import lane_name
 from fabricbench.core.requirements import load
 from fabricbench.core.site import REPOSITORY
-from fabricbench.core.stacks import Installed
+from fabricbench.core.stacks import Installed, meeting_at
 from fabricbench.parsers.collect import TOOLS, benchmarks
 
 SITES = "FABRICBENCH_SITES"
@@ -31,6 +31,8 @@ class Lane:
     variables: dict[str, str]
     missing: str
     cure: str
+    meeting: tuple[str, ...] = ()
+    """Of a user-level library: what ``fabricbench-pair`` is to do for two processes that only meet."""
 
     @property
     def name(self) -> str:
@@ -123,10 +125,7 @@ def load_settings(file: Path) -> dict[str, Any]:
 def _lane(stack: dict[str, Any], fabric: dict[str, Any]) -> Lane:
     transport = fabric["transport"]
     installed = Installed.model_validate(stack["installed"]) if stack["installed"] else None
-    missing, cure = stack["missing"], stack["cure"]
-    if installed is not None and transport not in stack["variables"]:
-        missing = f"no settings for {stack['stack']} on {transport}"
-        cure = f"add them to {stack['stack']} in site/stacks.py"
+    missing, cure = stack["without"].get(transport) or (stack["missing"], stack["cure"])
     return Lane(
         stack=stack["stack"],
         fabric=fabric["fabric"],
@@ -135,4 +134,5 @@ def _lane(stack: dict[str, Any], fabric: dict[str, Any]) -> Lane:
         variables={**stack["variables"].get(transport, {}), **fabric["site_variables"]},
         missing=missing,
         cure=cure,
+        meeting=tuple(meeting_at(stack["meeting"] or (), fabric["addresses"][0])),
     )

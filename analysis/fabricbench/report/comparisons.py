@@ -32,7 +32,9 @@ def ratios(table: pl.DataFrame, found: list[Panel], appearance: Mapping[Lane, Lo
         lines: dict[tuple[Facet, str], dict[Lane, Line]] = defaultdict(dict)
         for lane in lanes:
             if lane != reference:
-                for what, line in _lines(compare(table, lane.name, reference.name, alpha), alpha).items():
+                for what, line in _lines(
+                    compare(table, lane.name, reference.name, alpha, across_levels=False), alpha
+                ).items():
                     lines[what][lane] = line
         panels = [Panel(f, RATIO, RATIO, lines[f, m]) for f, m in metrics.items() if lines.get((f, m))]
         if panels:
@@ -90,8 +92,9 @@ def _doubtful(table: pl.DataFrame) -> set[Lane]:
 
 
 def _reference(lanes: Sequence[Lane], drawn: Sequence[Panel], doubtful: Collection[Lane]) -> Lane:
-    """A lane that is attested throughout, of several the one with most points, then the first by name."""
-    points = {lane: sum(len(panel.lines.get(lane, ())) for panel in drawn) for lane in lanes}
+    """A lane that is attested throughout, of several the one with most points beside others', then the first."""
+    shared = [panel for panel in drawn if len(panel.lines.keys() & set(lanes)) > 1]
+    points = {lane: sum(len(panel.lines.get(lane, ())) for panel in shared) for lane in lanes}
     return min(lanes, key=lambda lane: (lane in doubtful, -points[lane], lane))
 
 

@@ -10,7 +10,15 @@ import polars as pl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
-from matplotlib.ticker import FixedLocator, FuncFormatter, Locator, LogLocator, MaxNLocator, NullLocator
+from matplotlib.ticker import (
+    FixedLocator,
+    FuncFormatter,
+    Locator,
+    LogLocator,
+    MaxNLocator,
+    NullLocator,
+    SymmetricalLogLocator,
+)
 
 from fabricbench.report import series, svg
 from fabricbench.report.series import Line, Panel, Point
@@ -21,8 +29,12 @@ SCALES = {
     **dict.fromkeys(("latency", "latency_mean", "time", "normalised_latency", "round_trip"), "log"),
     **dict.fromkeys(("send_overhead", "receive_overhead", "gap", "message_rate"), "log"),
     **dict.fromkeys(("ratio", "latency_ratio"), "ratio"),
+    "difference": "signed",
 }
-"""How a metric's axis runs; linear from 0 where nothing is said."""
+"""How a metric's axis runs; linear from 0 where nothing is said. Signed: logarithmic on both sides of 0."""
+
+_SIGNED_LINEAR = 0.1
+"""Up to here, in its unit, a signed axis is linear."""
 
 UNITS = {"us": "µs"}
 
@@ -208,7 +220,9 @@ def _value_axis(axes: Axes, points: Sequence[Point], scale: str) -> None:
     values = [v for p in points for v in (p.estimate, p.low, p.high) if v is not None and math.isfinite(v)]
     positive = [v for v in values if v > 0]
     axes.yaxis.set_minor_locator(NullLocator())
-    if scale == "linear" or not positive:
+    if scale == "signed":
+        _signed_axis(axes, values)
+    elif scale == "linear" or not positive:
         axes.set_ylim(min(0, *values, 0) * 1.06, max(values, default=0) * 1.06 or 1)
         axes.yaxis.set_major_locator(MaxNLocator(6))
     else:
@@ -222,6 +236,16 @@ def _value_axis(axes: Axes, points: Sequence[Point], scale: str) -> None:
         axes.yaxis.set_major_locator(_log_locator(low, high, scale))
         axes.yaxis.set_minor_locator(NullLocator())
     axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: tick(value)))
+
+
+def _signed_axis(axes: Axes, values: Sequence[float]) -> None:
+    """Decades on both sides of 0, which has a line of its own; 0 and one decade at least are always in sight."""
+    axes.axhline(0, color="#374151", linewidth=1)
+    axes.set_yscale("symlog", linthresh=_SIGNED_LINEAR)
+    low, high = min([*values, 0.0]), max([*values, _SIGNED_LINEAR])
+    axes.set_ylim(min(low * 1.5, -0.3 * _SIGNED_LINEAR), high * 1.5)
+    axes.yaxis.set_major_locator(SymmetricalLogLocator(base=10, linthresh=_SIGNED_LINEAR))
+    axes.yaxis.set_minor_locator(NullLocator())
 
 
 def _log_locator(low: float, high: float, scale: str) -> Locator:

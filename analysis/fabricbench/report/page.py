@@ -22,6 +22,7 @@ from fabricbench.report.links import Launches
 from fabricbench.report.loggp import loggp_views
 from fabricbench.report.provenance import provenance
 from fabricbench.report.style import looks
+from fabricbench.report.user_level import user_level
 from fabricbench.report.verdicts import unit, verdicts
 from fabricbench.report.words import clean, instant
 from fabricbench.verdict.result import Judgement
@@ -89,6 +90,7 @@ def _figures(table: pl.DataFrame, alpha: float) -> dict[str, Any]:
         "kernels": kernels(found, appearance),
         "ratios": ratios(table, found, appearance, alpha),
         "estimators": estimators(table, appearance, alpha),
+        "user_level": user_level(table, appearance, alpha),
     }
 
 

@@ -125,13 +125,13 @@ def others(found: list[Panel]) -> list[Panel]:
 
 
 def unsized(found: list[Panel]) -> list[Panel]:
-    """Panels of benchmarks without message size or rate: a single number per lane, one metric per facet."""
+    """Panels of benchmarks without message size or rate: a number per lane, of each facet its main metrics."""
     rated = {panel.facet for panel in found if panel.metric == RATE}
     by_facet: dict[Facet, dict[str, Panel]] = defaultdict(dict)
     for panel in found:
         if not _sized(panel) and panel.facet not in rated:
             by_facet[panel.facet][panel.metric] = panel
-    return [_main(metrics) for _, metrics in sorted(by_facet.items())]
+    return [panel for _, metrics in sorted(by_facet.items()) for panel in _mains(metrics)]
 
 
 def on_fabric(panel: Panel, fabric: str) -> Panel:
@@ -150,6 +150,10 @@ def describe(facet: Facet, *, tool: bool = True) -> str:
 
 def _sized(panel: Panel) -> bool:
     return any(point.size is not None for line in panel.lines.values() for point in line)
+
+
+def _mains(metrics: dict[str, Panel]) -> list[Panel]:
+    return [metrics[name] for name in sorted(metrics) if METRICS[name].main] or [_main(metrics)]
 
 
 def _main(metrics: dict[str, Panel]) -> Panel:

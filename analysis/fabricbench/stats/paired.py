@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Two lanes compared as the ratio of what shared a block."""
+"""Two lanes compared by what shared a block: as a ratio, or as a difference."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -33,14 +33,48 @@ def paired_ratio(
 
     ``numerator``, ``denominator``: block to values of one unit; ratios have no unit.
     """
-    ratios: dict[int, float] = {}
-    for block in sorted(numerator.keys() & denominator.keys()):
-        if len(numerator[block]) and len(denominator[block]):
-            ratio = ratio_of(float(np.median(numerator[block])), float(np.median(denominator[block])))
-            if ratio is not None:
-                ratios[block] = ratio
+    ratios = _by_block(numerator, denominator, ratio_of)
     values = tuple(ratios.values())
     return PairedRatio(tuple(ratios), values, median_interval(values, confidence))
+
+
+@dataclass(frozen=True, slots=True)
+class PairedDifference:
+    """Differences minuend - subtrahend in the order of their blocks, and the interval of their median."""
+
+    blocks: tuple[int, ...]
+    differences: tuple[float, ...]
+    interval: Interval
+
+
+def paired_difference(
+    minuend: Mapping[int, Sequence[float]], subtrahend: Mapping[int, Sequence[float]], confidence: float
+) -> PairedDifference:
+    """Median over blocks of the difference of two lanes, with its order-statistics interval.
+
+    Definition, assumptions and source as of ``paired_ratio``, with the difference of the medians of a block in
+    place of their ratio. A block's common factor does not cancel in it, only what it adds to both.
+
+    ``minuend``, ``subtrahend``: block to values of one unit; differences are in that unit.
+    """
+    differences = _by_block(minuend, subtrahend, lambda a, b: a - b if np.isfinite(a - b) else None)
+    values = tuple(differences.values())
+    return PairedDifference(tuple(differences), values, median_interval(values, confidence))
+
+
+def _by_block(
+    first: Mapping[int, Sequence[float]],
+    second: Mapping[int, Sequence[float]],
+    combine: Callable[[float, float], float | None],
+) -> dict[int, float]:
+    """What ``combine`` makes of both medians of each block that has values of both."""
+    found: dict[int, float] = {}
+    for block in sorted(first.keys() & second.keys()):
+        if len(first[block]) and len(second[block]):
+            value = combine(float(np.median(first[block])), float(np.median(second[block])))
+            if value is not None:
+                found[block] = value
+    return found
 
 
 def ratio_of(numerator: float, denominator: float) -> float | None:

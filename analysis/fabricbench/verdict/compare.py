@@ -73,7 +73,17 @@ LIKE_AGAINST_LIKE = (
     Alike(("micro", "pingpong", "latency_mean"), ("imb_p2p", "pingpong", "latency")),
     Alike(("micro", "pingpong", "latency_mean"), ("osu", "pingpong", "latency")),
 )
-"""The only pairs of metrics that may be compared across tools."""
+"""The only pairs of metrics that may be compared across tools of one lane."""
+
+MPI_MEAN = ("micro", "pingpong", "latency_mean")
+USER_MEANS = (
+    ("fi_pingpong", "pingpong", "latency"),
+    ("perftest", "pingpong", "latency_mean"),
+    ("qperf", "pingpong", "latency"),
+    ("ucx_perftest", "pingpong", "latency_mean"),
+)
+"""(tool, benchmark, metric) of the half round trip as a mean over a launch's iterations, on MPI and below it: what may
+be compared across levels."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,13 +94,22 @@ class _Pair:
     a: CellKey | None
     b: CellKey | None
 
+    @property
+    def across_levels(self) -> bool:
+        """Whether another tool measured the other side, below MPI."""
+        return self.a is not None and self.b is not None and self.a.tool != self.b.tool
 
-def compare(table: pl.DataFrame, lane_a: str, lane_b: str, alpha: float = 0.05) -> pl.DataFrame:
+
+def compare(
+    table: pl.DataFrame, lane_a: str, lane_b: str, alpha: float = 0.05, *, across_levels: bool = True
+) -> pl.DataFrame:
     """Lane a against lane b, one row per tool, benchmark, metric, case and size; columns as in ``SCHEMA``.
 
     Definition: ratio a / b paired by block with an order-statistics interval at 1 - ``alpha``; ``p`` of the
     sign test against a ratio of 1; ``q`` by Benjamini-Hochberg over the sizes of one curve that have blocks
     enough to decide; only main metrics (``core.metrics``) are tested.
+    A lane below MPI has tools of its own: with ``across_levels`` its ping-pong is compared with ``MPI_MEAN``, like
+    estimator against like.
     Assumptions: as ``stats.paired`` and ``stats.multiple``; one look, after the last block.
     """
     series = all_series(table)
@@ -100,13 +119,16 @@ def compare(table: pl.DataFrame, lane_a: str, lane_b: str, alpha: float = 0.05) 
             raise BadInput(f"unknown lane '{lane}'", expected=nearest(lane, lanes))
     if lane_a == lane_b:
         raise BadInput(f"lane '{lane_a}' against itself", expected="two lanes")
+    find = _alike_on if across_levels else _same_on
     pairs = []
     for key in series:
         if key.lane == lane_a:
-            other = _on(key, lanes[lane_b])
-            pairs.append(_Pair((lane_a, lane_b), key, other if other in series else None))
-        elif key.lane == lane_b and _on(key, lanes[lane_a]) not in series:
+            pairs.append(_Pair((lane_a, lane_b), key, find(key, lanes[lane_b], series)))
+        elif key.lane == lane_b and find(key, lanes[lane_a], series) is None:
             pairs.append(_Pair((lane_a, lane_b), None, key))
+    if any(pair.across_levels for pair in pairs):
+        # What one level alone has was never meant for the other.
+        pairs = [pair for pair in pairs if pair.a and pair.b]
     return _compared(pairs, series, alpha, main_only=True)
 
 
@@ -134,21 +156,38 @@ def _on(key: CellKey, lane: tuple[str, str, str]) -> CellKey:
     return key._replace(stack=lane[0], fabric=lane[1], variant=lane[2])
 
 
+def _same_on(key: CellKey, lane: tuple[str, str, str], series: Mapping[CellKey, Series]) -> CellKey | None:
+    """The same cell on another lane; None where it was not measured."""
+    same = _on(key, lane)
+    return same if same in series else None
+
+
+def _alike_on(key: CellKey, lane: tuple[str, str, str], series: Mapping[CellKey, Series]) -> CellKey | None:
+    """The same cell on another lane, or where that is on another level, what was measured alike there."""
+    what = (key.tool, key.benchmark, key.metric)
+    alike = USER_MEANS if what == MPI_MEAN else (MPI_MEAN,) if what in USER_MEANS else ()
+    there = _on(key, lane)
+    others = (there._replace(tool=tool, benchmark=name, metric=metric) for tool, name, metric in alike)
+    return _same_on(key, lane, series) or next((other for other in others if other in series), None)
+
+
 def _compared(
     pairs: Sequence[_Pair], series: Mapping[CellKey, Series], alpha: float, *, main_only: bool
 ) -> pl.DataFrame:
-    rows = [_row(pair, series, alpha) for pair in sorted(pairs, key=lambda pair: order(_shown(pair)))]
-    for row in rows:
-        if row["p"] is not None and main_only and not METRICS[row["metric"]].main:
+    pairs = sorted(pairs, key=lambda pair: order(_shown(pair)))
+    rows = [_row(pair, series, alpha) for pair in pairs]
+    for row, pair in zip(rows, pairs, strict=True):
+        tested = not main_only or METRICS[row["metric"]].main or pair.across_levels
+        if row["p"] is not None and not tested:
             row |= {"p": None, "finding": "not tested: the benchmark's main metric is"}
     curves: dict[tuple[object, ...], list[_Row]] = defaultdict(list)
     for row in rows:
         if row["p"] is not None:
             curves[tuple(row[column] for column in _CURVE)].append(row)
-    for tested in curves.values():
-        for row, q in zip(tested, q_values([row["p"] for row in tested]), strict=True):
+    for curve in curves.values():
+        for row, q in zip(curve, q_values([row["p"] for row in curve]), strict=True):
             row["q"] = q
-            row["finding"] = _finding(row, alpha, len(tested))
+            row["finding"] = _finding(row, alpha, len(curve))
     return pl.DataFrame(rows, schema=SCHEMA, orient="row")
 
 

@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What MPI costs over the user-level library on the same fabric: ratio and difference of their latencies per size."""
+
+from collections import defaultdict
+from collections.abc import Sequence
+from typing import Any
+
+import polars as pl
+
+from fabricbench.stats.multiple import q_values
+from fabricbench.stats.paired import paired_difference, paired_ratio
+from fabricbench.stats.sign import sign_p
+from fabricbench.stats.spending import schedule
+from fabricbench.verdict.compare import MPI_MEAN, USER_MEANS
+from fabricbench.verdict.series import CellKey, Series, all_series
+
+SCHEMA = pl.Schema(
+    {
+        "fabric": pl.String,
+        "stack": pl.String,
+        "variant": pl.String,
+        "library": pl.String,
+        "tool": pl.String,
+        "ranks": pl.Int64,
+        "nodes": pl.Int64,
+        "msg_size_bytes": pl.Int64,
+        "ratio": pl.Float64,
+        "ratio_low": pl.Float64,
+        "ratio_high": pl.Float64,
+        "difference_us": pl.Float64,
+        "difference_low_us": pl.Float64,
+        "difference_high_us": pl.Float64,
+        "confidence": pl.Float64,
+        "n": pl.Int64,
+        "p": pl.Float64,
+        "q": pl.Float64,
+    }
+)
+"""``stack`` and ``variant`` are the MPI lane's, ``library`` and ``tool`` the user level's; ``n`` counts the blocks
+that have both. ``p`` and ``q`` are null where the blocks are too few to claim anything, or a launch of either has no
+proof of its transport."""
+
+
+_CURVE = ("fabric", "stack", "variant", "library", "tool", "ranks", "nodes")
+
+
+def overhead(table: pl.DataFrame, alpha: float = 0.05) -> pl.DataFrame:
+    """Each MPI stack over each user-level library of its fabric, per message size; columns as in ``SCHEMA``.
+
+    Definition: half round trips of a ping-pong, the mean over a launch's iterations on both sides; per size the
+    median over blocks of MPI / user level and of MPI - user level, each with an order-statistics interval at
+    1 - ``alpha``; ``p`` of the sign test against a ratio of 1, which is also that against a difference of 0; ``q``
+    by Benjamini-Hochberg over the sizes of one curve.
+    Assumptions: as ``stats.paired`` and ``stats.multiple``; one look, after the last block.
+    """
+    series = all_series(table)
+    users = defaultdict(list)
+    for key in series:
+        if (key.tool, key.benchmark, key.metric) in USER_MEANS:
+            users[_place(key)].append(key)
+    rows = [
+        _row(key, user, series[key], series[user], alpha)
+        for key in series
+        if (key.tool, key.benchmark, key.metric) == MPI_MEAN
+        for user in users[_place(key)]
+    ]
+    rows = sorted((row for row in rows if row["n"]), key=lambda row: tuple(row[c] for c in (*_CURVE, "msg_size_bytes")))
+    _claim(rows)
+    return pl.DataFrame(rows, schema=SCHEMA, orient="row")
+
+
+def _place(key: CellKey) -> tuple[object, ...]:
+    """What both sides share."""
+    return key.system, key.fabric, key.ranks, key.nodes, key.msg_size_bytes
+
+
+def _row(mpi: CellKey, user: CellKey, a: Series, b: Series, alpha: float) -> dict[str, Any]:
+    ratio = paired_ratio(a.values(), b.values(), 1.0 - alpha)
+    difference = paired_difference(a.values(), b.values(), 1.0 - alpha)
+    n = len(ratio.ratios)
+    decides = n > 0 and schedule((n,), alpha).looks[0].critical >= 0 and not a.doubtful and not b.doubtful
+    return {
+        "fabric": mpi.fabric,
+        "stack": mpi.stack,
+        "variant": mpi.variant,
+        "library": user.stack,
+        "tool": user.tool,
+        "ranks": mpi.ranks,
+        "nodes": mpi.nodes,
+        "msg_size_bytes": mpi.msg_size_bytes,
+        "ratio": ratio.interval.estimate,
+        "ratio_low": ratio.interval.low,
+        "ratio_high": ratio.interval.high,
+        "difference_us": difference.interval.estimate,
+        "difference_low_us": difference.interval.low,
+        "difference_high_us": difference.interval.high,
+        "confidence": ratio.interval.confidence,
+        "n": n,
+        "p": sign_p(ratio.ratios, 1.0) if decides else None,
+        "q": None,
+    }
+
+
+def _claim(rows: Sequence[dict[str, Any]]) -> None:
+    curves = defaultdict(list)
+    for row in rows:
+        if row["p"] is not None:
+            curves[tuple(row[column] for column in _CURVE)].append(row)
+    for tested in curves.values():
+        for row, q in zip(tested, q_values([row["p"] for row in tested]), strict=True):
+            row["q"] = q

@@ -1,0 +1,297 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// fabricbench-pair starts programs that come as server and client and know no launcher: for every
+// value a server, and, when that listens, its client. Values are separated by commas and run one
+// after the other; values joined by a plus run at once, as one round. In the arguments {value} and
+// {port} stand for the value and for a TCP port that was free a moment ago.
+//
+// A client's output follows a line "#@round=N value=V", whole, whoever ran beside it. The last line
+// is "#@end=ok"; the first client that fails ends everything, with its exit status. A server's
+// standard output is dropped. Server and client are rank 0 and 1 to the witness.
+#include <errno.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { EXIT_USE = 2, EXIT_LOST = 1, EXIT_SIGNAL_BASE = 128, MOST_AT_ONCE = 16, LISTENING = 0x0A };
+
+static const char usage[] =
+    "usage: fabricbench-pair [--each VALUE,VALUE+VALUE,...] [--listen SECONDS] "
+    "-- SERVER [ARGUMENT...] :: CLIENT [ARGUMENT...]";
+static const double server_end_s = 2, server_term_s = 1, pause_s = 0.002;
+
+struct options {
+  const char* each;
+  double listen_s;
+  char **server, **client;  // NULL at the end
+};
+
+struct pair {
+  const char* value;
+  int port;
+  pid_t server, client;
+  FILE* output;  // the client's
+};
+
+__attribute__((format(printf, 1, 2))) static void complain(const char* format, ...) {
+  va_list arguments;
+  va_start(arguments, format);
+  fputs("fabricbench-pair: ", stderr);
+  vfprintf(stderr, format, arguments);
+  fputc('\n', stderr);
+  va_end(arguments);
+}
+
+static _Noreturn void refuse(const char* what) {
+  complain("%s; %s", what, usage);
+  exit(EXIT_USE);
+}
+
+static double now_s(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
+}
+
+static void pause_a_little(void) {
+  nanosleep(&(struct timespec){.tv_nsec = (long)(pause_s * 1e9)}, NULL);
+}
+
+static struct options parse_options(int argc, char** argv) {
+  struct options options = {.each = "", .listen_s = 10};
+  int i = 1;
+  for (; i < argc && strcmp(argv[i], "--") != 0; i += 2) {
+    const char* value = i + 1 < argc ? argv[i + 1] : NULL;
+    if (strcmp(argv[i], "--help") == 0) {
+      puts(usage);
+      exit(EXIT_SUCCESS);
+    }
+    if (!value) refuse("a value is missing after the last option");
+    char* end = NULL;
+    if (strcmp(argv[i], "--each") == 0)
+      options.each = value;
+    else if (strcmp(argv[i], "--listen") == 0)
+      options.listen_s = strtod(value, &end);
+    else
+      refuse("unknown option");
+    if (end && (end == value || *end || !(options.listen_s > 0 && options.listen_s < 1e6)))
+      refuse("--listen needs a positive number of seconds");
+  }
+  options.server = argv + i + 1;
+  for (i++; i < argc && strcmp(argv[i], "::") != 0; i++) {
+  }
+  if (i + 1 >= argc || options.server == argv + i) refuse("a server or a client is missing");
+  argv[i] = NULL;
+  options.client = argv + i + 1;
+  return options;
+}
+
+// A port that nobody listens on; both families, as a server may choose either.
+static int free_port(void) {
+  struct sockaddr_in6 any = {.sin6_family = AF_INET6, .sin6_addr = IN6ADDR_ANY_INIT};
+  struct sockaddr_in any4 = {.sin_family = AF_INET};
+  int fd = socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  struct sockaddr* address = fd >= 0 ? (struct sockaddr*)&any : (struct sockaddr*)&any4;
+  socklen_t length = fd >= 0 ? sizeof any : sizeof any4;
+  if (fd < 0) fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  if (fd < 0 || bind(fd, address, length) != 0 || getsockname(fd, address, &length) != 0) {
+    complain("no free port: %s", strerror(errno));
+    exit(EXIT_LOST);
+  }
+  close(fd);
+  return ntohs(address->sa_family == AF_INET6 ? any.sin6_port : any4.sin_port);
+}
+
+// /proc/net/tcp, tcp6: "  0: 00000000:15B3 00000000:0000 0A …". Nobody is disturbed by the look:
+// a connection would be the only one that some servers accept.
+static bool listens(int port) {
+  static const char* const tables[] = {"/proc/net/tcp", "/proc/net/tcp6"};
+  bool found = false;
+  for (size_t i = 0; i < 2 && !found; i++) {
+    FILE* table = fopen(tables[i], "re");
+    char line[512];
+    while (table && !found && fgets(line, sizeof line, table)) {
+      unsigned local, state;
+      if (sscanf(line, " %*d: %*[0-9A-Fa-f]:%x %*[0-9A-Fa-f]:%*x %x", &local, &state) == 2)
+        found = (int)local == port && state == LISTENING;
+    }
+    if (table) fclose(table);
+  }
+  return found;
+}
+
+static char* replaced(const char* word, const struct pair* pair) {
+  char *text = NULL, port[16];
+  size_t size;
+  FILE* out = open_memstream(&text, &size);
+  if (!out) exit(EXIT_LOST);
+  snprintf(port, sizeof port, "%d", pair->port);
+  while (*word) {
+    if (strncmp(word, "{value}", 7) == 0) {
+      fputs(pair->value, out);
+      word += 7;
+    } else if (strncmp(word, "{port}", 6) == 0) {
+      fputs(port, out);
+      word += 6;
+    } else {
+      fputc(*word++, out);
+    }
+  }
+  fclose(out);
+  return text;
+}
+
+static pid_t start(char** command, const struct pair* pair, const char* rank, int output) {
+  size_t count = 0;
+  while (command[count]) count++;
+  pid_t parent = getpid(), child = fork();
+  if (child != 0) {
+    if (child < 0) complain("cannot start a process: %s", strerror(errno));
+    return child;
+  }
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (getppid() != parent) _exit(EXIT_LOST);
+  char** words = calloc(count + 1, sizeof *words);
+  if (!words) _exit(EXIT_LOST);
+  for (size_t i = 0; i < count; i++) words[i] = replaced(command[i], pair);
+  setenv("FABRICBENCH_RANK", rank, 1);
+  setenv("FABRICBENCH_RANKS", "2", 1);
+  if (output >= 0) dup2(output, STDOUT_FILENO);
+  execvp(words[0], words);
+  complain("cannot execute %s: %s", words[0], strerror(errno));
+  _exit(127);
+}
+
+static int exit_status(int wait_status) {
+  return WIFSIGNALED(wait_status) ? EXIT_SIGNAL_BASE + WTERMSIG(wait_status)
+                                  : WEXITSTATUS(wait_status);
+}
+
+// Waits until the process has ended or the time is over; its exit status, or -1.
+static int wait_for(pid_t pid, double seconds) {
+  double end_s = now_s() + seconds;
+  int status;
+  for (;;) {
+    pid_t found = waitpid(pid, &status, WNOHANG);
+    if (found == pid) return exit_status(status);
+    if (found < 0 && errno != EINTR) return EXIT_LOST;
+    if (now_s() >= end_s) return -1;
+    pause_a_little();
+  }
+}
+
+static bool start_server(struct pair* pair, const struct options* options) {
+  int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
+  pair->port = free_port();
+  pair->server = start(options->server, pair, "0", nowhere);
+  if (nowhere >= 0) close(nowhere);
+  if (pair->server < 0) return false;
+  double end_s = now_s() + options->listen_s;
+  while (!listens(pair->port)) {
+    int status = wait_for(pair->server, 0);
+    if (status >= 0) {
+      complain("the server %s ended before it listened, exit status %d", options->server[0],
+               status);
+      pair->server = 0;
+      return false;
+    }
+    if (now_s() >= end_s) {
+      complain("the server %s did not listen on port %d within %g s", options->server[0],
+               pair->port, options->listen_s);
+      return false;
+    }
+    pause_a_little();
+  }
+  return true;
+}
+
+static bool start_client(struct pair* pair, const struct options* options) {
+  pair->output = tmpfile();
+  if (!pair->output) {
+    complain("no temporary file: %s", strerror(errno));
+    return false;
+  }
+  fcntl(fileno(pair->output), F_SETFD, FD_CLOEXEC);
+  pair->client = start(options->client, pair, "1", fileno(pair->output));
+  return pair->client > 0;
+}
+
+static void show(const struct pair* pair, unsigned round) {
+  char block[65536];
+  size_t n;
+  bool whole_line = true;
+  printf("#@round=%u value=%s\n", round, pair->value);
+  rewind(pair->output);
+  while ((n = fread(block, 1, sizeof block, pair->output)) > 0) {
+    fwrite(block, 1, n, stdout);
+    whole_line = block[n - 1] == '\n';
+  }
+  if (!whole_line) putchar('\n');
+  fflush(stdout);
+}
+
+// Ends what is left of a server; what it says itself counts, how we end it does not.
+static int end_server(struct pair* pair, bool wait) {
+  if (pair->server <= 0) return 0;
+  int status = wait ? wait_for(pair->server, server_end_s) : -1;
+  if (status >= 0) return status;
+  kill(pair->server, SIGTERM);
+  if (wait_for(pair->server, server_term_s) >= 0) return 0;
+  kill(pair->server, SIGKILL);
+  waitpid(pair->server, NULL, 0);
+  return 0;
+}
+
+// All pairs of a round at once. The exit status of the first that failed, clients before servers.
+static int run_round(struct pair* pairs, size_t count, unsigned round,
+                     const struct options* options) {
+  bool started = true;
+  for (size_t i = 0; i < count && started; i++) started = start_server(&pairs[i], options);
+  for (size_t i = 0; i < count && started; i++) started = start_client(&pairs[i], options);
+  int status = started ? 0 : EXIT_LOST;
+  for (size_t i = 0; i < count; i++) {
+    if (pairs[i].client <= 0) continue;
+    int ended, code = EXIT_LOST;
+    if (waitpid(pairs[i].client, &ended, 0) == pairs[i].client) code = exit_status(ended);
+    if (!status) status = code;
+    show(&pairs[i], round);
+  }
+  for (size_t i = 0; i < count; i++) {
+    int code = end_server(&pairs[i], status == 0);
+    if (code && !status) complain("the server %s: exit status %d", options->server[0], code);
+    if (!status) status = code;
+    if (pairs[i].output) fclose(pairs[i].output);
+  }
+  return status;
+}
+
+int main(int argc, char** argv) {
+  struct options options = parse_options(argc, argv);
+  signal(SIGCHLD, SIG_DFL);
+  char* rounds = strdup(options.each);
+  if (!rounds) return EXIT_LOST;
+  unsigned number = 0;
+  for (char *rest = rounds, *round; (round = strsep(&rest, ",")); number++) {
+    struct pair pairs[MOST_AT_ONCE] = {0};
+    size_t count = 0;
+    for (char *more = round, *value; (value = strsep(&more, "+")); count++) {
+      if (count == MOST_AT_ONCE) refuse("too many values at once");
+      pairs[count].value = value;
+    }
+    int status = run_round(pairs, count, number, &options);
+    if (status) return status;
+  }
+  puts("#@end=ok");
+  free(rounds);
+  return fflush(stdout) == 0 ? EXIT_SUCCESS : EXIT_LOST;
+}

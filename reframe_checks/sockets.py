@@ -1,0 +1,134 @@
+# SPDX-License-Identifier: Apache-2.0
+"""TCP through the kernel's sockets: latency, one stream, many at once, and flows over two networks at once."""
+
+import socket
+from collections.abc import Iterator
+
+import reframe as rfm
+from reframe.core.builtins import parameter, run_after, variable
+
+from fabricbench.core.launch import Expected
+
+from .base import PairBenchmark, SizedPairBenchmark
+
+
+@rfm.simple_test
+class QperfTcp(SizedPairBenchmark):
+    """qperf measures for whole seconds, at least one a size: so three sizes a launch."""
+
+    descr = "qperf: latency and bandwidth of a TCP connection"
+    tool = program_name = "qperf"
+    transports = ("tcp",)
+    test = parameter(["tcp_lat", "tcp_bw"], loggable=True)
+    seconds = variable(int, value=1)
+    small_sizes = variable(str, value="1,256,16384")
+    large_sizes = variable(str, value="65536,524288,4194304")
+
+    @property
+    def speaks_for_lane(self) -> bool:
+        return bool(self.test == "tcp_lat")
+
+    @run_after("init")
+    def choose(self) -> None:
+        self.benchmark = "pingpong" if self.test == "tcp_lat" else "stream"
+
+    def sizes(self) -> tuple[int, ...]:
+        return tuple(map(int, (self.small_sizes if self.messages == "small" else self.large_sizes).split(",")))
+
+    def server_arguments(self) -> list[str]:
+        return ["-lp", "{port}"]
+
+    def client_arguments(self) -> list[str]:
+        how = ["-uu", "-vvs", "-vvu", "-e", "6", "-t", str(self.seconds), "-m", "{value}"]
+        return [self.address, "-lp", "{port}", *how, self.test, "quit"]
+
+    def expected(self) -> Iterator[Expected]:
+        for metric in ("latency", "bandwidth") if self.test == "tcp_lat" else ("stream_bandwidth",):
+            yield Expected(benchmark=self.benchmark, metric=metric, msg_sizes_bytes=self.sizes())
+
+
+class Iperf3(PairBenchmark):
+    """iperf3 for a second; what arrived counts."""
+
+    tool = program_name = "iperf3"
+    transports = ("tcp",)
+    seconds = variable(int, value=1)
+    streams = parameter([1], loggable=True)
+    limit_seconds = 60.0
+
+    @run_after("init")
+    def count_streams(self) -> None:
+        self.case = {"streams": self.streams}
+
+    def values(self) -> list[str]:
+        return [self.address]
+
+    def server_arguments(self) -> list[str]:
+        return ["-s", "-1", "-B", "{value}", "-p", "{port}"]
+
+    def client_arguments(self) -> list[str]:
+        return ["-c", "{value}", "-p", "{port}", "-J", "-t", str(self.seconds), "-P", str(self.streams)]
+
+    def expected(self) -> Iterator[Expected]:
+        n = self.streams
+        for k in range(1, n + 1):
+            yield Expected(benchmark=self.benchmark, case=f"flow={k} streams={n}", metric="flow_bandwidth")
+        for metric in ("stream_bandwidth", "fairness"):
+            yield Expected(benchmark=self.benchmark, case=f"streams={n}", metric=metric)
+
+
+@rfm.simple_test
+class TcpStreams(Iperf3):
+    descr = "iperf3: one TCP stream and several at once, and how fairly they share"
+    benchmark = "stream"
+    streams = parameter([1, 2, 4, 8], loggable=True)
+
+    @property
+    def speaks_for_lane(self) -> bool:
+        return bool(self.streams == 1)
+
+
+@rfm.simple_test
+class TcpTogether(Iperf3):
+    """Flows over the fabric's first two addresses: each alone, then both at once, in one launch."""
+
+    descr = "iperf3: flows over two networks, alone and at once"
+    benchmark = "together"
+    streams = parameter([1, 4], loggable=True)
+
+    def addresses(self) -> list[str]:
+        return list(self.fabric_facts["addresses"][:2])
+
+    def values(self) -> list[str]:
+        first, second = self.addresses()
+        return [first, second, f"{first}+{second}"]
+
+    def benchmark_gap(self) -> tuple[str, str] | None:
+        fabric = self.fabric_facts["fabric"]
+        if len(self.addresses()) < 2:
+            return f"the fabric {fabric} has one address, two flows at once need two", "name a second in settings.py"
+        local = self.current_partition.scheduler.registered_name == "local"
+        for address in self.addresses() if local else ():
+            if not usable(address):
+                return f"nobody can listen on {address} here", "name an address of this machine in settings.py"
+        return super().benchmark_gap()
+
+    def expected(self) -> Iterator[Expected]:
+        n = self.streams
+        for k in (1, 2):
+            for run in ("alone", "together"):
+                case = f"flow={k} run={run} streams={n}"
+                yield Expected(benchmark=self.benchmark, case=case, metric="flow_bandwidth")
+        for metric in ("stream_bandwidth", "fairness"):
+            yield Expected(benchmark=self.benchmark, case=f"run=together streams={n}", metric=metric)
+
+
+def usable(address: str) -> bool:
+    """Whether a server may listen on ``address`` on this machine."""
+    family = socket.AF_INET6 if ":" in address else socket.AF_INET
+    try:
+        with socket.socket(family, socket.SOCK_STREAM) as tried:
+            tried.bind((address, 0))
+    except OSError:
+        return False
+    return True

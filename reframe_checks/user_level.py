@@ -1,0 +1,144 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What lies below MPI: send and receive, RDMA write and read, atomics, by each library's own benchmark."""
+
+from collections.abc import Iterator
+
+import reframe as rfm
+from reframe.core.builtins import parameter, run_after, variable
+
+from fabricbench.core.launch import Expected
+from fabricbench.parsers import perftest, ucx_perftest
+
+from .base import SizedPairBenchmark
+
+WARMUP = 10
+"""As in UCX's meeting in site/stacks.py: its processes agree on every doubling of the warm-up."""
+
+
+@rfm.simple_test
+class FiPingpong(SizedPairBenchmark):
+    descr = "libfabric's fi_pingpong: half round trip on reliable datagrams"
+    tool = program_name = "fi_pingpong"
+    benchmark = "pingpong"
+    speaks_for_lane = True
+    iterations = variable(int, value=500)
+    large_iterations = variable(int, value=20)
+
+    def sizes(self) -> tuple[int, ...]:
+        """Powers of four, and 0: libfabric is slow to start."""
+        return tuple(size for size in super().sizes() if size.bit_length() % 2 or not size)
+
+    def _both(self) -> list[str]:
+        count = self.large_iterations if self.messages == "large" else self.iterations
+        return ["-e", "rdm", "-I", str(count), "-S", "{value}"]
+
+    def server_arguments(self) -> list[str]:
+        return [*self._both(), "-B", "{port}"]
+
+    def client_arguments(self) -> list[str]:
+        return [*self._both(), "-P", "{port}", self.address]
+
+    def expected(self) -> Iterator[Expected]:
+        yield Expected(benchmark="pingpong", metric="latency", msg_sizes_bytes=self.sizes())
+        sizes = tuple(size for size in self.sizes() if size)
+        yield Expected(benchmark="pingpong", metric="bandwidth", msg_sizes_bytes=sizes)
+
+
+class Ucx(SizedPairBenchmark):
+    """``ucx_perftest`` on UCP, with the transports that the lane's ``UCX_TLS`` names."""
+
+    tool = program_name = "ucx_perftest"
+    test = parameter(list(ucx_perftest.TESTS), loggable=True)
+    iterations = variable(int, value=500)
+    large_iterations = variable(int, value=20)
+
+    @run_after("init")
+    def choose(self) -> None:
+        self.benchmark = ucx_perftest.TESTS[self.test].benchmark
+
+    def server_arguments(self) -> list[str]:
+        return ["-p", "{port}"]
+
+    def client_arguments(self) -> list[str]:
+        count = self.large_iterations if self.message_class == "large" else self.iterations
+        how_many = ["-n", str(count), "-w", str(WARMUP)]
+        return ["-t", self.test, *how_many, "-s", "{value}", "-f", "-v", "-p", "{port}", self.address]
+
+    def expected(self) -> Iterator[Expected]:
+        for metric in ucx_perftest.TESTS[self.test].metrics:
+            yield Expected(benchmark=self.benchmark, metric=metric, msg_sizes_bytes=self.sizes())
+
+
+@rfm.simple_test
+class UcxPerftest(Ucx):
+    descr = "UCX: send and receive, put, get"
+    test = parameter([name for name, test in ucx_perftest.TESTS.items() if not test.atomic], loggable=True)
+
+    @property
+    def speaks_for_lane(self) -> bool:
+        return bool(self.test == "tag_lat")
+
+    def sizes(self) -> tuple[int, ...]:
+        # An empty put or get moves nothing.
+        return tuple(size for size in super().sizes() if size or self.test == "tag_lat")
+
+
+@rfm.simple_test
+class UcxAtomic(Ucx):
+    descr = "UCX: atomics on 8 bytes of the other side"
+    test = parameter([name for name, test in ucx_perftest.TESTS.items() if test.atomic], loggable=True)
+    messages = parameter(["small"])
+
+    def sizes(self) -> tuple[int, ...]:
+        return (8,)
+
+
+class IbPair(SizedPairBenchmark):
+    """``ib_*`` of perftest: a program for each test, on RDMA devices only."""
+
+    tool = "perftest"
+    transports = ("verbs",)
+    test = parameter(list(perftest.TESTS), loggable=True)
+    iterations = variable(int, value=1000)
+
+    @property
+    def program_name(self) -> str:
+        return perftest.TESTS[self.test].program
+
+    @run_after("init")
+    def choose(self) -> None:
+        self.benchmark = perftest.TESTS[self.test].benchmark
+
+    def server_arguments(self) -> list[str]:
+        how = perftest.TESTS[self.test].options
+        return ["-n", str(self.iterations), "-s", "{value}", "-F", "-p", "{port}", *how]
+
+    def client_arguments(self) -> list[str]:
+        return [*self.server_arguments(), self.address]
+
+    def expected(self) -> Iterator[Expected]:
+        for metric in perftest.TESTS[self.test].metrics:
+            yield Expected(benchmark=self.benchmark, metric=metric, msg_sizes_bytes=self.sizes())
+
+
+@rfm.simple_test
+class Perftest(IbPair):
+    descr = "verbs: send and receive, RDMA write and read"
+    test = parameter([name for name, test in perftest.TESTS.items() if not test.atomic], loggable=True)
+
+    @property
+    def speaks_for_lane(self) -> bool:
+        return bool(self.test == "send_lat")
+
+    def sizes(self) -> tuple[int, ...]:
+        return tuple(size for size in super().sizes() if size)
+
+
+@rfm.simple_test
+class PerftestAtomic(IbPair):
+    descr = "verbs: atomics on 8 bytes of the other side"
+    test = parameter([name for name, test in perftest.TESTS.items() if test.atomic], loggable=True)
+    messages = parameter(["small"])
+
+    def sizes(self) -> tuple[int, ...]:
+        return (8,)

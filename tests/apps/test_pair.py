@@ -1,0 +1,144 @@
+# SPDX-License-Identifier: Apache-2.0
+"""fabricbench-pair: the client starts when the server listens, outputs stay whole, nothing outlives it."""
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from support.processes import alive, wait_until
+from support.witnessed import environment, reports
+
+SERVER = """
+import os, socket, sys, time
+port, say, after = int(sys.argv[1]), sys.argv[2], sys.argv[3]
+open(sys.argv[4] + "/server." + say, "w").write(f"{os.getpid()} {os.environ['FABRICBENCH_RANK']}")
+print("the server's words must not be seen")
+time.sleep(0.2)
+listening = socket.create_server(("127.0.0.1", port))
+connection, _ = listening.accept()
+data = connection.recv(100)
+connection.sendall(say.encode() + data)
+connection.close()
+if after == "stay":
+    time.sleep(300)
+sys.exit(int(after) if after.isdigit() else 0)
+"""
+
+CLIENT = """
+import os, socket, sys
+connection = socket.create_connection(("127.0.0.1", int(sys.argv[1])), 10)
+connection.sendall(b"!")
+print(connection.recv(100).decode(), os.environ["FABRICBENCH_RANK"], os.environ["FABRICBENCH_RANKS"])
+sys.stdout.write("cut line")
+sys.exit(int(sys.argv[2]))
+"""
+
+
+@pytest.fixture
+def pair(prefix: Path) -> Path:
+    return prefix / "bin/fabricbench-pair"
+
+
+def arguments(folder: Path, *options: str, after: str = "0", status: str = "0") -> list[str]:
+    server = [sys.executable, "-c", SERVER, "{port}", "{value}", after, str(folder)]
+    return [*options, "--", *server, "::", sys.executable, "-c", CLIENT, "{port}", status]
+
+
+def run(pair: Path, *words: str, **environ: str) -> subprocess.CompletedProcess[str]:
+    env = {**os.environ, **environ}
+    return subprocess.run([pair, *words], env=env, capture_output=True, text=True, timeout=60, check=False)
+
+
+def test_every_value_is_a_server_and_a_client(pair: Path, tmp_path: Path) -> None:
+    done = run(pair, *arguments(tmp_path, "--each", "8,16+32"))
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.splitlines() == [
+        "#@round=0 value=8", "8! 1 2", "cut line",
+        "#@round=1 value=16", "16! 1 2", "cut line",
+        "#@round=1 value=32", "32! 1 2", "cut line",
+        "#@end=ok",
+    ]  # fmt: skip
+    assert [(tmp_path / f"server.{value}").read_text().split()[1] for value in (8, 16, 32)] == ["0"] * 3
+
+
+def test_the_clients_failure_is_the_pairs(pair: Path, tmp_path: Path) -> None:
+    done = run(pair, *arguments(tmp_path, "--each", "1,2", status="7"))
+    assert done.returncode == 7
+    assert done.stdout.splitlines() == ["#@round=0 value=1", "1! 1 2", "cut line"]
+    assert not (tmp_path / "server.2").exists()
+
+
+def test_a_server_that_fails_afterwards_is_not_passed_over(pair: Path, tmp_path: Path) -> None:
+    done = run(pair, *arguments(tmp_path, "--each", "1", after="5"))
+    assert done.returncode == 5
+    assert "exit status 5" in done.stderr
+    assert "#@end=ok" not in done.stdout
+
+
+def test_a_server_that_stays_is_ended(pair: Path, tmp_path: Path) -> None:
+    done = run(pair, *arguments(tmp_path, "--each", "1", after="stay"))
+    assert done.returncode == 0
+    assert not alive(int((tmp_path / "server.1").read_text().split()[0]))
+
+
+@pytest.mark.parametrize(
+    ("server", "message"),
+    [
+        (["false"], "ended before it listened, exit status 1"),
+        (["/no/such/server"], "ended before it listened, exit status 127"),
+        (["sleep", "300"], "did not listen on port"),
+    ],
+)
+def test_a_server_that_does_not_listen(pair: Path, server: list[str], message: str) -> None:
+    done = run(pair, "--listen", "0.3", "--", *server, "::", "true")
+    assert done.returncode == 1
+    assert message in done.stderr
+    assert "#@" not in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ([], "a server or a client is missing"),
+        (["--", "a"], "a server or a client is missing"),
+        (["--", "::", "b"], "a server or a client is missing"),
+        (["--", "a", "::"], "a server or a client is missing"),
+        (["--listen", "x", "--", "a", "::", "b"], "--listen needs a positive number"),
+        (["--listen", "-1", "--", "a", "::", "b"], "--listen needs a positive number"),
+        (["--what", "1", "--", "a", "::", "b"], "unknown option"),
+        (["--each"], "a value is missing"),
+    ],
+)
+def test_wrong_use(pair: Path, words: list[str], message: str) -> None:
+    done = run(pair, *words)
+    assert done.returncode == 2
+    assert message in done.stderr
+
+
+def test_a_killed_pair_leaves_nothing(pair: Path, tmp_path: Path) -> None:
+    process = subprocess.Popen([pair, *arguments(tmp_path, "--each", "1", after="stay")], stdout=subprocess.DEVNULL)
+    named = tmp_path / "server.1"
+    wait_until(lambda: named.exists() and named.read_text(), "the server")
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    wait_until(lambda: not alive(int(named.read_text().split()[0])), "the server's end")
+
+
+def test_the_witness_tells_server_from_client(pair: Path, witness: Path, tmp_path: Path) -> None:
+    (tmp_path / "out").mkdir()
+    env = environment(witness, tmp_path / "out")
+    preload = ["env", f"LD_PRELOAD={env.pop('LD_PRELOAD')}", f"FABRICBENCH_WITNESS_DIR={tmp_path / 'out'}"]
+    env.pop("FABRICBENCH_WITNESS_DIR")
+    words = [
+        part
+        for word in arguments(tmp_path, "--each", "1,2")
+        for part in ([word, *preload] if word in ("--", "::") else [word])
+    ]
+    done = subprocess.run([pair, *words], env=env, capture_output=True, timeout=60, check=False)
+    assert done.returncode == 0
+    found = [(report["rank"], report["world_size"], report["forked"]) for report in reports(tmp_path / "out")]
+    assert sorted(found) == [(0, 2, False), (0, 2, False), (1, 2, False), (1, 2, False)]
