@@ -16,7 +16,7 @@ REPOSITORY = Path(__file__).resolve().parents[2]
 STACKS = site_stacks(REPOSITORY / "site")
 
 
-@pytest.mark.parametrize("name", STACKS)
+@pytest.mark.parametrize("name", [name for name, stack in STACKS.items() if stack.level == "mpi"])
 def test_ctest(name: str) -> None:
     home = REPOSITORY / "build/stacks" / name
     installed = read_installed(home / STACK_FILE)

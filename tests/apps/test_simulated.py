@@ -8,17 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from fabricbench.core.launch import Launch
-from fabricbench.parsers.micro import parse
 from fabricbench.stats.loggp import LogGP, loggp, segments
 from support import simulated
+from support.micro import Values, curve, values_of
 from support.simulated import Network, Simulator
 
 MICRO = "micro/fabricbench-micro"
 MIB = 2**20
 WITHIN = 0.02
-
-Values = dict[tuple[str, str, int | None], float]
 
 
 @pytest.fixture(scope="module")
@@ -46,24 +43,15 @@ class Measured:
         self.simulator, self.directory = simulator, directory
 
     def __call__(self, network: Network, benchmark: str, *arguments: str, ranks: int = 2) -> Values:
-        """By metric, case and size."""
         few = () if "--iterations" in arguments else ("--iterations", "10", "--warmup", "2")
         done = self.simulator.run(ranks, MICRO, benchmark, *arguments, *few, network=network)
         assert done.returncode == 0, done.stdout[-2000:] + done.stderr
-        (self.directory / "stdout").write_text(done.stdout)
-        facts = {"id": "x", "block": 0, "position": 0, "system": "papers", "fabric": "ib", "transport": "simulated"}
-        facts |= {"stack": "smpi", "tool": "micro", "benchmark": benchmark, "nodes": 1, "argv": [], "limit_seconds": 1}
-        rows = parse(self.directory, Launch.model_validate({**facts, "ranks": ranks})).rows
-        return {(row.metric, row.case, row.msg_size_bytes): row.value for row in rows}
+        return values_of(done.stdout, self.directory, benchmark, ranks)
 
 
 @pytest.fixture
 def measured(simulator: Simulator, tmp_path: Path) -> Measured:
     return Measured(simulator, tmp_path)
-
-
-def curve(values: Values, metric: str) -> dict[int, float]:
-    return {size: value for (name, _, size), value in values.items() if name == metric and size is not None}
 
 
 INFINIBAND = Network(bytes_per_second=0.95e9, hop_us=1.0, send_overhead_us=0.8, receive_overhead_us=0.9)

@@ -83,7 +83,8 @@ constexpr Quantity quantities[]{{.metric = "latency_us", .set_up = make_part<Reu
 
 const Benchmark reuse{
     .name = "reuse",
-    .summary = "ping-pong over 1024 buffers, of which a share of the iterations re-uses the last",
+    .summary =
+        "ping-pong over 1024 buffers, of which a share of the iterations takes the last again",
     .dimensions = {.choice = {},
                    .amount = {.key = "reuse", .defaults = shares, .least = 0, .most = always}},
     .quantities = quantities};

@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the own benchmarks must say of real stacks: only what holds on any machine, however busy."""
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from support.micro import STACKS, Values, launch, stack, values_of
+
+MPI = [name for name, entry in STACKS.items() if entry.level == "mpi"]
+SHORT, LONG = "queued=0", "queued=4096"
+
+BLOCKING = """
+#include <mpi.h>
+int MPI_Isend(const void* buffer, int count, MPI_Datatype type, int to, int tag, MPI_Comm comm, MPI_Request* request) {
+  *request = MPI_REQUEST_NULL;
+  return PMPI_Ssend(buffer, count, type, to, tag, comm);
+}
+"""
+"""A stack whose sends do not return before the receiver has the message."""
+
+
+def measured(directory: Path, name: str, transport: str, benchmark: str, *arguments: str, **extra: str) -> Values:
+    done = launch(name, transport, benchmark, *arguments, extra=extra)
+    assert done.returncode == 0, done.stdout[-2000:] + done.stderr
+    return values_of(done.stdout, directory, benchmark)
+
+
+@pytest.mark.parametrize("name", ["mpich", "openmpi"])
+@pytest.mark.parametrize("benchmark", ["unexpected", "posted"])
+def test_a_long_queue_takes_longer_to_pass(tmp_path: Path, name: str, benchmark: str) -> None:
+    """Debian's MPICH and Open MPI search their queues entry by entry."""
+    if stack(name).source != "debian":
+        pytest.skip(f"what PyPI's {name} does is not known")
+    values = measured(
+        tmp_path, name, "shm", benchmark, "--sizes", "8", "--queued", "0,4096", "--tags", "different",
+        "--iterations", "100", "--warmup", "20",
+    )  # fmt: skip
+    assert values["latency_ratio", f"{SHORT} tags=different", 8] == 1.0
+    assert values["latency_ratio", f"{LONG} tags=different", 8] > 1.5
+
+
+@pytest.mark.parametrize("name", ["mpich", "openmpi"])
+def test_a_stack_that_blocks_hides_nothing(tmp_path: Path, name: str) -> None:
+    source, shim = tmp_path / "blocking.c", tmp_path / "blocking.so"
+    source.write_text(BLOCKING)
+    compiler = f"{stack(name).prefix}/bin/mpicc"
+    if not Path(compiler).exists():
+        pytest.skip(f"{name} has no mpicc")
+    subprocess.run([compiler, "-shared", "-fPIC", "-o", str(shim), str(source)], check=True, timeout=60)
+    values = measured(
+        tmp_path, name, "tcp", "overlap", "--side", "sender", "--sizes", "1MiB", "--iterations", "640",
+        LD_PRELOAD=str(shim),
+    )  # fmt: skip
+    assert abs(values["overlap", "side=sender", 2**20]) < 0.4
+
+
+@pytest.mark.parametrize("name", MPI)
+def test_a_full_queue_is_a_gap_of_that_length(tmp_path: Path, name: str) -> None:
+    done = launch(
+        name, "shm", "unexpected", "--sizes", "8", "--queued", "0,16,64", "--tags", "equal", "--iterations", "5",
+        extra={"FABRICBENCH_MICRO_FAULT": "exhaust:20"},
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+    values = values_of(done.stdout, tmp_path, "unexpected")
+    assert {case for metric, case, _ in values if metric == "latency"} == {
+        "queued=0 tags=equal",
+        "queued=16 tags=equal",
+    }
+    assert "#@gap.queued:64,tags:equal.8=" in done.stdout

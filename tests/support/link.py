@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A link of known rate and delay between two network namespaces, carried packet by packet by a thread."""
+
+import contextlib
+import ctypes
+import fcntl
+import heapq
+import os
+import select
+import struct
+import subprocess
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+TUNSETIFF = 0x400454CA
+IFF_TUN, IFF_NO_PI = 0x0001, 0x1000
+LARGEST_PACKET = 65535
+ADDRESSES = ("10.213.77.1", "10.213.77.2")
+DEVICE = "fblink"
+
+
+@dataclass(frozen=True)
+class Link:
+    """Two namespaces, each with a device ``DEVICE`` that has one of ``ADDRESSES``."""
+
+    namespaces: tuple[str, str]
+    bytes_per_second: float
+    delay_s: float
+
+
+def possible() -> str:
+    """Why there can be no link here; empty where there can."""
+    if os.geteuid() != 0:
+        return "needs root, for network namespaces"
+    if not os.path.exists("/dev/net/tun"):
+        return "needs /dev/net/tun"
+    made = subprocess.run(["unshare", "--net", "true"], capture_output=True, timeout=30, check=False)
+    return "" if made.returncode == 0 else "needs network namespaces"
+
+
+@contextlib.contextmanager
+def link(bytes_per_second: float, delay_s: float) -> Iterator[Link]:
+    """Both namespaces and what is between them; gone afterwards, whatever happens."""
+    names = (f"fblink-{os.getpid()}-a", f"fblink-{os.getpid()}-b")
+    with contextlib.ExitStack() as stack:
+        ends: list[int] = []
+        for name, address in zip(names, ADDRESSES, strict=True):
+            _ip("netns", "add", name)
+            stack.callback(_ip, "netns", "delete", name)
+            end = _tun(f"{DEVICE}{len(ends)}")
+            stack.callback(os.close, end)
+            _ip("link", "set", f"{DEVICE}{len(ends)}", "netns", name, "name", DEVICE)
+            _ip("-n", name, "address", "add", f"{address}/30", "dev", DEVICE)
+            _ip("-n", name, "link", "set", DEVICE, "mtu", "9000", "up")
+            _ip("-n", name, "link", "set", "lo", "up")
+            ends.append(end)
+        stop = threading.Event()
+        carrier = threading.Thread(target=_carry, args=(ends, bytes_per_second, delay_s, stop))
+        carrier.start()
+        stack.callback(carrier.join)
+        stack.callback(stop.set)
+        yield Link(names, bytes_per_second, delay_s)
+
+
+def _ip(*words: str) -> None:
+    subprocess.run(["ip", *words], check=True, capture_output=True, timeout=30)
+
+
+def _tun(name: str) -> int:
+    end = os.open("/dev/net/tun", os.O_RDWR | os.O_NONBLOCK)
+    fcntl.ioctl(end, TUNSETIFF, struct.pack("16sH22x", name.encode(), IFF_TUN | IFF_NO_PI))
+    return end
+
+
+def _carry(ends: list[int], bytes_per_second: float, delay_s: float, stop: threading.Event) -> None:
+    """Every packet leaves when those before it are through, and arrives the delay later: a full-duplex wire."""
+    free_at = dict.fromkeys(ends, 0.0)
+    other = dict(zip(ends, reversed(ends), strict=True))
+    waiting: list[tuple[float, int, int, bytes]] = []
+    count = 0
+    _punctual()
+    while not stop.is_set():
+        now = time.monotonic()
+        timeout = max(0.0, waiting[0][0] - now) if waiting else 0.05
+        for end in select.select(ends, [], [], timeout)[0]:
+            with contextlib.suppress(BlockingIOError):
+                while packet := os.read(end, LARGEST_PACKET):
+                    now = time.monotonic()
+                    free_at[end] = max(now, free_at[end]) + len(packet) / bytes_per_second
+                    count += 1
+                    heapq.heappush(waiting, (free_at[end] + delay_s, count, other[end], packet))
+        now = time.monotonic()
+        while waiting and waiting[0][0] <= now:
+            _, _, end, packet = heapq.heappop(waiting)
+            with contextlib.suppress(OSError):
+                os.write(end, packet)
+
+
+def _punctual() -> None:
+    """Lets this thread be woken when it asks, not within the 50 us that Linux may add."""
+    pr_set_timerslack = 29
+    ctypes.CDLL(None).prctl(pr_set_timerslack, 1, 0, 0, 0)

@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the own benchmarks say, read as any campaign reads it; and the stacks to run them on."""
+
+import subprocess
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from fabricbench.core.launch import Launch
+from fabricbench.core.stacks import STACK_FILE, Installed, read_installed, site_stacks
+from fabricbench.drive.probe import lane_environment
+from fabricbench.parsers.micro import parse
+from support.fake_site import REPOSITORY
+
+Values = dict[tuple[str, str, int | None], float]
+"""By metric, case and size."""
+
+STACKS = site_stacks(REPOSITORY / "site")
+
+
+def values_of(stdout: str, directory: Path, benchmark: str, ranks: int = 2) -> Values:
+    """The rows of an output, which is kept in ``directory``."""
+    (directory / "stdout").write_text(stdout)
+    facts = {"id": "x", "block": 0, "position": 0, "system": "s", "fabric": "f", "transport": "tcp", "stack": "s"}
+    facts |= {"tool": "micro", "benchmark": benchmark, "nodes": 1, "argv": [], "limit_seconds": 1, "ranks": ranks}
+    rows = parse(directory, Launch.model_validate(facts)).rows
+    return {(row.metric, row.case, row.msg_size_bytes): row.value for row in rows}
+
+
+def curve(values: Values, metric: str) -> dict[int, float]:
+    """The values of a metric that has one case, by size."""
+    return {size: value for (name, _, size), value in values.items() if name == metric and size is not None}
+
+
+def stack(name: str) -> Installed:
+    """The stack as set-up left it; skips where it is not there."""
+    found = read_installed(REPOSITORY / "build/stacks" / name / STACK_FILE)
+    if found is None:
+        pytest.skip(f"the stack {name} is not set up: run `make setup`")
+    return found
+
+
+def launch(
+    name: str, transport: str, *arguments: str, extra: Mapping[str, str] | None = None
+) -> subprocess.CompletedProcess[str]:
+    """``fabricbench-micro`` on two ranks of a lane, with the lane's settings."""
+    installed = stack(name)
+    variables = {**installed.variables(STACKS[name], transport), **(extra or {})}
+    command = [f"{installed.prefix}/bin/mpirun", "-np", "2", f"{installed.apps}/bin/fabricbench-micro", *arguments]
+    return subprocess.run(
+        command, env=lane_environment(installed, variables), capture_output=True, text=True, timeout=120, check=False
+    )
