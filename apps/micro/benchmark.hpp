@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <span>
@@ -49,6 +50,10 @@ struct Point {
   std::size_t choice = 0;  ///< index into the words of the benchmark's choice
   std::int64_t amount = 0;
 };
+
+/// What Part::enter() returns beside MPI's error codes: messages stand behind others that the stack
+/// does not take while nobody asks for them.
+inline constexpr int error_stuck = std::numeric_limits<int>::max();
 
 /// One rank's part in measuring one quantity. The runner calls enter(), then for every iteration
 /// before(), run(), after(), and at last leave(), on all ranks alike.

@@ -51,6 +51,7 @@ double pilot_s(const World& world, Op& operation) {
 
 /// What the stack says of an error, in one line.
 std::string error_text(int error) {
+  if (error == error_stuck) return "the stack keeps no more messages that nobody has asked for";
   std::array<char, MPI_MAX_ERROR_STRING + 1> text{};
   int length = 0;
   MPI_Error_string(error, text.data(), &length);
@@ -119,18 +120,32 @@ void Runner::measure_point(const Point& point) {
   for (std::size_t i = 0; i < parts_.size(); ++i) {
     Part& part = *parts_[i];
     const Quantity& quantity = benchmark_.quantities[i];
-    int error = part.enter(point);
-    MPI_Allreduce(MPI_IN_PLACE, &error, 1, MPI_INT, MPI_MAX, world_.comm);
-    if (error != MPI_SUCCESS) {
-      report_.key(std::string("gap.").append(label(quantity, point)), error_text(error));
-    } else {
+    if (enter(part, quantity, point)) {
       const Count count = measure_part(part, quantity, point);
       report_part(part, quantity, point, count);
+      part.leave();
     }
-    part.leave();
     report_.flush();
     if (fault_.kind == Fault::Kind::hang && world_.rank == 0) hang();
   }
+}
+
+/// Whether the part is ready, on all ranks alike; a gap where it is not. What was refused once is
+/// not tried again, nor is more of it.
+bool Runner::enter(Part& part, const Quantity& quantity, const Point& point) {
+  const std::string gap = std::string("gap.").append(label(quantity, point));
+  const auto before = refused_.find(point.choice);
+  if (before != refused_.end() && point.amount >= before->second) {
+    report_.key(gap, "the stack has refused " + std::to_string(before->second));
+    return false;
+  }
+  int error = part.enter(point);
+  MPI_Allreduce(MPI_IN_PLACE, &error, 1, MPI_INT, MPI_MAX, world_.comm);
+  if (error == MPI_SUCCESS) return true;
+  refused_[point.choice] = point.amount;
+  report_.key(gap, error_text(error));
+  part.leave();
+  return false;
 }
 
 Runner::Count Runner::measure_part(Part& part, const Quantity& quantity, const Point& point) {

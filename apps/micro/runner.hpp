@@ -44,6 +44,7 @@ class Runner {
   Count measure_part(Part& part, const Quantity& quantity, const Point& point);
   template <class Op>
   Count measure_with(Op& operation, const Quantity& quantity, const Point& point);
+  [[nodiscard]] bool enter(Part& part, const Quantity& quantity, const Point& point);
   void report_part(const Part& part, const Quantity& quantity, const Point& point,
                    const Count& count);
   [[nodiscard]] std::string label(const Quantity& quantity, const Point& point) const;
@@ -60,6 +61,7 @@ class Runner {
   std::vector<std::int64_t>
       samples_ns_;  ///< shape (max_samples): this rank's, then on rank 0 each reporting rank's
   std::map<std::int64_t, double> first_quantity_ns_;  ///< on rank 0: its median by size
+  std::map<std::size_t, std::int64_t> refused_;       ///< by choice: smallest amount with a gap
   std::optional<Mismatch> mismatch_;                  ///< this rank's first wrong byte
   Traffic payload_;
 };

@@ -9,6 +9,7 @@
 //               ping-pong has to pass them
 // The k messages or receives have one tag (equal), a tag each (different), or a tag each while the
 // matching receive takes any (wildcard). Reported by the initiator: half of the round trip.
+#include <algorithm>
 #include <array>
 #include <iterator>
 #include <vector>
@@ -16,6 +17,7 @@
 #include "common/usage_error.hpp"
 #include "micro/benchmarks/all.hpp"
 #include "micro/benchmarks/pair.hpp"
+#include "timing/clock.hpp"
 
 namespace fabricbench::micro {
 namespace {
@@ -27,6 +29,7 @@ constexpr std::string_view words_of_unexpected[]{"equal", "different"};
 constexpr int first_queued_tag = 16;
 constexpr int queued_bytes = 8;
 constexpr std::int64_t most_queued = 1 << 20;
+constexpr std::int64_t patience_ns = 2'000'000'000;
 constexpr std::int64_t least_tag_bound = 32767 - first_queued_tag;  // what the standard promises
 
 using Queued = std::array<std::uint8_t, queued_bytes>;
@@ -86,12 +89,37 @@ class QueuePart : public PairPart {
   [[nodiscard]] std::int64_t sends() const { return std::ssize(send_requests_); }
   [[nodiscard]] std::int64_t receives() const { return std::ssize(receive_requests_); }
 
+  /// How many the peer has; both have reached this place, unless that takes too long: nothing then.
+  [[nodiscard]] std::optional<std::int64_t> exchange_in_time(std::int64_t mine) {
+    MPI_Irecv(&theirs_, 1, MPI_INT64_T, peer_, measured_tag, setting_.world.comm, &count_request_);
+    MPI_Send(&mine, 1, MPI_INT64_T, peer_, measured_tag, setting_.world.comm);
+    const std::int64_t deadline = timing::now_ns() + patience_ns;
+    int arrived = 0;
+    do {
+      MPI_Test(&count_request_, &arrived, MPI_STATUS_IGNORE);
+    } while (arrived == 0 && timing::now_ns() < deadline);
+    return arrived != 0 ? std::optional(theirs_) : std::nullopt;
+  }
+  /// Waits on for what exchange_in_time() did not get.
+  [[nodiscard]] std::int64_t exchanged_late() {
+    MPI_Wait(&count_request_, MPI_STATUS_IGNORE);
+    return theirs_;
+  }
   /// How many the peer has; both have reached this place.
   [[nodiscard]] std::int64_t exchange(std::int64_t mine) const {
     std::int64_t theirs = 0;
     MPI_Sendrecv(&mine, 1, MPI_INT64_T, peer_, measured_tag, &theirs, 1, MPI_INT64_T, peer_,
                  measured_tag, setting_.world.comm, MPI_STATUS_IGNORE);
     return theirs;
+  }
+  /// Takes back the receives of messages that the peer did not send.
+  void cancel_receives_from(std::int64_t first) {
+    for (std::int64_t i = first; i < receives(); ++i) {
+      MPI_Request& request = receive_requests_[static_cast<std::size_t>(i)];
+      MPI_Cancel(&request);
+      MPI_Wait(&request, MPI_STATUS_IGNORE);
+    }
+    receive_requests_.resize(static_cast<std::size_t>(std::min(first, receives())));
   }
   /// Ends what start_sends() and start_receives() began, once the peer has done its part.
   void wait_for_queued() {
@@ -135,6 +163,8 @@ class QueuePart : public PairPart {
     return {.sender = sender, .msg_size_bytes = queued_bytes, .iteration = i};
   }
 
+  std::int64_t theirs_ = 0;
+  MPI_Request count_request_ = MPI_REQUEST_NULL;
   std::vector<Queued> sent_;
   std::vector<Queued> received_;
   std::vector<MPI_Request> send_requests_;
@@ -147,12 +177,19 @@ class Unexpected final : public QueuePart {
 
   int enter(const Point& point) override {
     PairPart::enter(point);
-    const int error = start_sends(queued());
-    there_ = exchange(sends());
-    // Messages of one sender do not overtake each other, so with the last all are here. It stays
-    // unreceived.
-    if (there_ > 0) MPI_Probe(peer_, tag(there_ - 1), comm_, MPI_STATUS_IGNORE);
-    return error;
+    int error = start_sends(queued());
+    if (const auto there = exchange_in_time(sends())) {
+      there_ = *there;
+      // Messages of one sender do not overtake each other, so with the last all are here. It stays
+      // unreceived.
+      if (there_ > 0) MPI_Probe(peer_, tag(there_ - 1), comm_, MPI_STATUS_IGNORE);
+      return error;
+    }
+    // Nothing else gets past the queue, the ranks' agreement neither, before it is received.
+    error = start_receives(queued());
+    cancel_receives_from(exchanged_late());
+    there_ = 0;
+    return std::max(error, error_stuck);
   }
   void run() override {
     if (initiates_) {
@@ -164,7 +201,7 @@ class Unexpected final : public QueuePart {
     }
   }
   void leave() override {
-    static_cast<void>(start_receives(there_));
+    if (there_ > 0) static_cast<void>(start_receives(there_));
     wait_for_queued();
   }
 
