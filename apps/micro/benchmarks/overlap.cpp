@@ -26,7 +26,9 @@ enum Side : std::size_t { sender, receiver };
 constexpr std::string_view words[]{"sender", "receiver"};
 
 constexpr int pilot_transfers = 8;
-constexpr int pieces = 16;  ///< of the computation, with a call after each
+constexpr std::int64_t most_pieces = 16;  ///< of the computation, with a call after each
+constexpr std::int64_t least_piece_ns = 1'000;
+constexpr std::int64_t brief_ns = 50'000;
 
 enum class Calls { none, tests };
 
@@ -36,22 +38,15 @@ class Transfer final : public PairPart {
  public:
   using PairPart::PairPart;
 
-  /// Finds out how long the transfer takes: the median of a few, where that is longest. All pairs
-  /// compute alike.
+  /// Finds out how long the transfer takes, where that is longest, and then how long it takes to
+  /// compute for as long by itself. All pairs compute alike.
   int enter(const Point& point) override {
     PairPart::enter(point);
-    work_ns_ = 0;
+    target_ns_ = work_ns_ = 0;
     if constexpr (factor > 0) {
-      std::array<std::int64_t, pilot_transfers> durations{};
-      for (std::int64_t& duration : durations) {
-        const std::int64_t start = timing::now_ns();
-        run();
-        duration = timing::now_ns() - start;
-      }
-      const auto middle = durations.begin() + pilot_transfers / 2;
-      std::nth_element(durations.begin(), middle, durations.end());
-      const std::int64_t mine = initiates_ ? factor * *middle : 0;
-      MPI_Allreduce(&mine, &work_ns_, 1, MPI_INT64_T, MPI_MAX, setting_.world.comm);
+      const std::int64_t mine = factor * median_ns([this] { run(); }) * (initiates_ ? 1 : 0);
+      MPI_Allreduce(&mine, &target_ns_, 1, MPI_INT64_T, MPI_MAX, setting_.world.comm);
+      if (initiates_) work_ns_ = median_ns([this] { work(); });
     }
     return MPI_SUCCESS;
   }
@@ -84,6 +79,18 @@ class Transfer final : public PairPart {
   std::int64_t work_ns() const override { return work_ns_; }
 
  private:
+  template <class Action>
+  [[nodiscard]] static std::int64_t median_ns(Action action) {
+    std::array<std::int64_t, pilot_transfers> durations{};
+    for (std::int64_t& duration : durations) {
+      const std::int64_t start = timing::now_ns();
+      action();
+      duration = timing::now_ns() - start;
+    }
+    const auto middle = durations.begin() + pilot_transfers / 2;
+    std::nth_element(durations.begin(), middle, durations.end());
+    return *middle;
+  }
   void serve() {
     if (point_.choice == sender) {
       receive(point_.msg_size);
@@ -93,12 +100,27 @@ class Transfer final : public PairPart {
       send(point_.msg_size);
     }
   }
+  /// Computes for `target_ns_`, in pieces with a call after each.
   void work() {
-    if (work_ns_ == 0) return;
-    const std::int64_t start = timing::thread_cpu_ns();
-    for (int piece = 1; piece <= pieces; ++piece) {
-      const std::int64_t end = start + work_ns_ * piece / pieces;
-      while (timing::thread_cpu_ns() < end) {
+    if (target_ns_ == 0) return;
+    // The processor time of a thread takes a system call to read; what is stolen from little is
+    // little.
+    if (target_ns_ < brief_ns) {
+      work_by(timing::now_ns);
+    } else {
+      work_by(timing::thread_cpu_ns);
+    }
+  }
+  template <class Clock>
+  void work_by(Clock clock) {
+    const std::int64_t pieces =
+        calls == Calls::tests
+            ? std::clamp<std::int64_t>(target_ns_ / least_piece_ns, 1, most_pieces)
+            : 1;
+    const std::int64_t start = clock();
+    for (std::int64_t piece = 1; piece <= pieces; ++piece) {
+      const std::int64_t end = start + target_ns_ * piece / pieces;
+      while (clock() < end) {
       }
       if constexpr (calls == Calls::tests) {
         int done = 0;
@@ -107,7 +129,8 @@ class Transfer final : public PairPart {
     }
   }
 
-  std::int64_t work_ns_ = 0;
+  std::int64_t target_ns_ = 0;
+  std::int64_t work_ns_ = 0;  ///< how long computing for target_ns_ takes by itself
   MPI_Request request_ = MPI_REQUEST_NULL;
 };
 
