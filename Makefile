@@ -33,6 +33,7 @@ test: lint
 benchmarks: setup
 	@PYTHONPATH=tests $(BIN)/python -m benchmarks.launch_overhead
 	@PYTHONPATH=tests $(BIN)/python -m benchmarks.witness_cost
+	@PYTHONPATH=tests $(BIN)/python -m benchmarks.measuring_speed
 
 clean:
 	rm -rf build $(VENV)

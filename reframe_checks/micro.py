@@ -67,7 +67,7 @@ class MicroWindow(Micro):
     pattern = parameter(["unidirectional", "bidirectional", "bothway"], loggable=True)
     largest_bytes = 2**20
     metrics = ("message_rate",)
-    rates = ("bandwidth",)
+    rates = ("bandwidth", "bandwidth_mean")
 
     @run_after("init")
     def choose(self) -> None:

@@ -89,6 +89,7 @@ void print_header(Report& report, const Request& request, const World& world) {
   report.key("clock", timing::clock_name);
   report.key("clock_resolution_ns", fixed(clock.resolution_ns, 0));
   report.key("timer_overhead_ns", fixed(clock.overhead_ns, 1));
+  report.key("loop_overhead_ns", fixed(timing::overhead_ns(), 0));
   report.key("mode", request.options.check ? "checked" : "timed");
   if (request.fault.kind != Fault::Kind::none) report.key("fault", request.fault.text);
   if (!request.benchmark->sends_messages()) return;

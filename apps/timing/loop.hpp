@@ -38,25 +38,36 @@ void repeat(Op& operation, std::int64_t first, std::int64_t count) {
   }
 }
 
-/// The timing loop. All ranks of `comm` call it together with the same plan.
-/// Synchronises, runs the warm-up, then the timed iterations; the duration of one run() in
-/// nanoseconds is kept for the last of every `plan.stride` iterations. samples_ns: shape
-/// (plan.samples), preallocated; nothing is allocated or printed here.
+/// The timed iterations, the first numbered `first`: the duration of one run() in nanoseconds is
+/// kept for the last of every `stride`. samples_ns: shape (samples), preallocated; nothing is
+/// allocated or printed here.
+template <Operation Op>
+void sample(Op& operation, std::int64_t first, std::int64_t stride,
+            std::span<std::int64_t> samples_ns) {
+  std::int64_t iteration = first;
+  for (std::int64_t& duration : samples_ns) {
+    for (std::int64_t i = 0; i < stride; ++i, ++iteration) {
+      operation.before(iteration);
+      const std::int64_t start = now_ns();
+      operation.run();
+      duration = now_ns() - start;
+      operation.after(iteration);
+    }
+  }
+}
+
+/// The timing loop. All ranks of `comm` call it together with the same plan: synchronises, runs the
+/// warm-up, then the timed iterations. samples_ns: shape (plan.samples).
 template <Operation Op>
 void measure(MPI_Comm comm, Op& operation, const Plan& plan, std::int64_t first,
              std::span<std::int64_t> samples_ns) {
   MPI_Barrier(comm);
   repeat(operation, first, plan.warmup);
-  std::int64_t iteration = first + plan.warmup;
-  for (std::int64_t& sample : samples_ns) {
-    for (std::int64_t i = 0; i < plan.stride; ++i, ++iteration) {
-      operation.before(iteration);
-      const std::int64_t start = now_ns();
-      operation.run();
-      sample = now_ns() - start;
-      operation.after(iteration);
-    }
-  }
+  sample(operation, first + plan.warmup, plan.stride, samples_ns);
 }
+
+/// What a sample of nothing takes: the loop's own part in every sample, the median of 1000, in
+/// nanoseconds. None of it is subtracted.
+[[nodiscard]] double overhead_ns();
 
 }  // namespace fabricbench::timing

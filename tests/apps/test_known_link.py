@@ -58,7 +58,7 @@ def measured(known: Link, directory: Path, benchmark: str, *arguments: str) -> V
 
 
 def test_pingpong_finds_the_delay_and_the_rate(known: Link, tmp_path: Path) -> None:
-    values = measured(known, tmp_path, "pingpong", "--sizes", "8,1MiB", "--iterations", "160", "--warmup", "16")
+    values = measured(known, tmp_path, "pingpong", "--sizes", "8,1MiB", "--iterations", "80", "--warmup", "8")
     delay_us = 1e6 * known.delay_s
     assert FASTER * delay_us <= values["latency", "", 8] <= SLOWER * delay_us
     wire_us = delay_us + 1e6 * 2**20 / known.bytes_per_second
@@ -74,7 +74,7 @@ def test_windows_find_the_rate(known: Link, tmp_path: Path, benchmark: str, dire
 
 
 def test_plogp_finds_the_gap_of_a_byte(known: Link, tmp_path: Path) -> None:
-    values = measured(known, tmp_path, "plogp", "--sizes", "0,64KiB,128KiB,256KiB", "--iterations", "16")
+    values = measured(known, tmp_path, "plogp", "--sizes", "0,64KiB,256KiB", "--iterations", "10", "--warmup", "2")
     gap = {size: value for (metric, _, size), value in values.items() if metric == "gap"}
     per_byte_us = (gap[2**18] - gap[2**16]) / (2**18 - 2**16)
     assert FASTER <= per_byte_us * known.bytes_per_second / 1e6 <= SLOWER

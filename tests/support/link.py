@@ -7,6 +7,7 @@ import fcntl
 import heapq
 import os
 import select
+import signal
 import struct
 import subprocess
 import threading
@@ -49,6 +50,7 @@ def link(bytes_per_second: float, delay_s: float) -> Iterator[Link]:
         for name, address in zip(names, ADDRESSES, strict=True):
             _ip("netns", "add", name)
             stack.callback(_ip, "netns", "delete", name)
+            stack.callback(_end_processes, name)
             end = _tun(f"{DEVICE}{len(ends)}")
             stack.callback(os.close, end)
             _ip("link", "set", f"{DEVICE}{len(ends)}", "netns", name, "name", DEVICE)
@@ -64,8 +66,15 @@ def link(bytes_per_second: float, delay_s: float) -> Iterator[Link]:
         yield Link(names, bytes_per_second, delay_s)
 
 
-def _ip(*words: str) -> None:
-    subprocess.run(["ip", *words], check=True, capture_output=True, timeout=30)
+def _ip(*words: str) -> str:
+    return subprocess.run(["ip", *words], check=True, capture_output=True, text=True, timeout=30).stdout
+
+
+def _end_processes(namespace: str) -> None:
+    """What a launch that was given up has left there."""
+    for pid in _ip("netns", "pids", namespace).split():
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(int(pid), signal.SIGKILL)
 
 
 def _tun(name: str) -> int:

@@ -42,6 +42,7 @@ _ALL = (
         "bytes moved a second, 1 MB = 10^6 bytes: size over half round trip, or all that a window carries",
         "IMB PingPong, OSU",
     ),
+    Metric("bandwidth_mean", "MB/s", "higher", "as bandwidth, from the mean time of a window", "OSU osu_bw"),
     Metric("message_rate", "msg/s", "higher", "messages a second, of all ranks together", "OSU mbw_mr", main=True),
     Metric(
         "latency_ratio", "ratio", "lower", "latency over that of the plain case of the same launch", "paper 000, 6.4"

@@ -72,6 +72,11 @@ LIKE_AGAINST_LIKE = (
     Alike(("micro", "pingpong", "latency_mean"), ("imb", "pingpong", "latency")),
     Alike(("micro", "pingpong", "latency_mean"), ("imb_p2p", "pingpong", "latency")),
     Alike(("micro", "pingpong", "latency_mean"), ("osu", "pingpong", "latency")),
+    # Means over windows too.
+    Alike(("micro", "unidirectional", "bandwidth_mean"), ("imb", "uniband", "bandwidth")),
+    Alike(("micro", "unidirectional", "bandwidth_mean"), ("osu", "unidirectional", "bandwidth")),
+    Alike(("micro", "bidirectional", "bandwidth_mean"), ("imb", "biband", "bandwidth")),
+    Alike(("micro", "bidirectional", "bandwidth_mean"), ("osu", "bidirectional", "bandwidth")),
 )
 """The only pairs of metrics that may be compared across tools of one lane."""
 

@@ -68,6 +68,7 @@ def _window(cell: Cell, found: Found) -> Values:
     values = {"message_rate": series.messages_per_run / series.median * 1e6}
     if series.bytes_per_run:
         values["bandwidth"] = series.bytes_per_run / series.median
+        values["bandwidth_mean"] = series.bytes_per_run / series.mean
     return values
 
 

@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The own micro-benchmarks by family, and LogGP, of made-up launches whose parameters are known."""
+
+from fabricbench.parsers.micro import BENCHMARKS
+from fabricbench.report.families import FAMILIES, compared, families
+from fabricbench.report.loggp import loggp_views
+from fabricbench.report.series import Panel, lanes, others, panels
+from fabricbench.report.style import looks
+from verdict.made_table import Rows, lane_rows, table_of
+
+SPREAD = (0.98, 0.99, 1.0, 1.0, 1.01, 1.02)
+SIZES = (0, *(2**k for k in range(21)))
+
+
+def rows(lane: str, benchmark: str, metric: str, value: float, size: int, case: str = "") -> Rows:
+    values = [value * s for s in SPREAD]
+    return lane_rows(lane, values, tool="micro", benchmark=benchmark, metric=metric, msg_size_bytes=size, case=case)
+
+
+def drawn(*parts: Rows) -> tuple[list[Panel], dict[str, list[str]]]:
+    """The panels of a table, and the captions of each family's figures."""
+    table = table_of(*parts)
+    found = panels(table, 0.95)
+    views = families(found, looks(lanes(table)))
+    return found, {view.key: [figure.caption for figure in view.group.figures] for view in views}
+
+
+def test_every_own_benchmark_has_a_family() -> None:
+    shown = {picture.benchmark for family in FAMILIES for picture in family.pictures}
+    assert shown | {"pingpong", "barrier"} == set(BENCHMARKS)
+    assert len({family.key for family in FAMILIES}) == len(FAMILIES)
+
+
+def test_a_family_is_drawn_over_message_size() -> None:
+    found, captions = drawn(
+        *[rows(lane, "unidirectional", "bandwidth", 100.0, size, "window=64") for lane in ("a@tcp", "b@tcp")
+          for size in (8, 64)],
+    )  # fmt: skip
+    assert captions == {"windows": ["Bandwidth in MB/s: unidirectional window=64, 2 ranks on 1 node"]}
+    assert others(found) == []
+
+
+def test_a_queue_is_drawn_over_its_length() -> None:
+    lengths = (0, 16, 1024)
+    table = table_of(
+        *[rows("a@tcp", "posted", "latency_ratio", 1.0 + k / 100, size, f"queued={k} tags=equal")
+          for k in lengths for size in (8, 64)],
+    )  # fmt: skip
+    (view,) = families(panels(table, 0.95), looks(lanes(table)))
+    over_size, over_length = view.group.figures
+    assert over_size.caption == "Latency ratio in ×: posted queued=1024 tags=equal, 2 ranks on 1 node"
+    assert [label for label, _ in over_size.numbers.rows] == ["8\u202fB", "64\u202fB"]
+    assert "posted tags=equal 8\u202fB" in over_length.caption
+    assert (over_length.numbers.axis, [label for label, _ in over_length.numbers.rows]) == (
+        "queued",
+        ["0", "16", "1\u202f024"],
+    )
+    assert [cells[0].estimate for _, cells in over_length.numbers.rows] == ["1.000", "1.160", "11.24"]
+
+
+def test_a_share_below_nothing_is_drawn() -> None:
+    table = table_of(*[rows("a@tcp", "overlap", "overlap", v, s, "side=sender") for s, v in ((8, -0.5), (64, 0.9))])
+    (view,) = families(panels(table, 0.95), looks(lanes(table)))
+    assert view.group.figures[0].svg.startswith("<svg")
+
+
+def test_stacks_are_compared_by_main_metrics_over_size() -> None:
+    found, _ = drawn(
+        *[rows("a@tcp", "put", metric, 5.0, 8, "sync=lock") for metric in ("latency", "bandwidth")],
+        rows("a@tcp", "multiconn", "normalised_latency", 5.0, 1, "connections=4"),
+    )
+    assert [(panel.facet.benchmark, panel.metric) for panel in compared(found)] == [("put", "latency")]
+
+
+def test_hostile_cases_are_data() -> None:
+    _, captions = drawn(
+        rows("a@tcp", "posted", "latency_ratio", 1.0, 8, "queued=<b> tags"),
+        rows("a@tcp", "posted", "latency_ratio", 1.0, 8, "queued=1024"),
+    )
+    assert set(captions) == {"queues"}
+
+
+def gap(size: int) -> float:
+    return 3 + size / 1000 if size <= 8192 else 40 + size / 2000
+
+
+def test_loggp_with_intervals_over_blocks() -> None:
+    table = table_of(
+        *[rows("a@tcp", "plogp", "round_trip", 30 + size / 1000, size) for size in SIZES],
+        *[rows("a@tcp", "plogp", "send_overhead", 2.0, size) for size in SIZES],
+        *[rows("a@tcp", "plogp", "receive_overhead", 3.0, size) for size in SIZES],
+        *[rows("a@tcp", "plogp", "gap", gap(size), size) for size in SIZES],
+    )
+    (view,) = loggp_views(table, 0.95)
+    assert view.lane == "a@tcp"
+    assert [number.estimate for number in view.numbers] == ["10.00", "2.000", "3.000", "3.000", "12.00"]
+    assert view.numbers[0].interval == "[9.800, 10.20]"
+    assert [(s.sizes, s.per_byte, s.interval) for s in view.segments] == [
+        ("0\u202fB to 8\u202fKiB", "1.000", "[0.9800, 1.020]"),
+        ("16\u202fKiB to 1\u202fMiB", "0.5000", "[0.4900, 0.5100]"),
+    ]
+
+
+def test_without_plogp_there_is_no_loggp() -> None:
+    assert loggp_views(table_of(rows("a@tcp", "pingpong", "latency", 1.0, 8)), 0.95) == []
