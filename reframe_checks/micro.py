@@ -9,13 +9,14 @@ from reframe.core.builtins import parameter, run_after, variable
 from fabricbench.core.launch import Expected, joined_case
 
 from .base import SizedBenchmark
+from .base.cores import most_processors
 
 SYNCS = ("lock", "fence", "post-start")
 SIDES = ("sender", "receiver")
 SHARES = (100, 75, 50, 25, 0)
 QUEUED = (0, 1, 16, 256, 1024, 4096)
 CONNECTIONS = (1, 2, 4, 8, 16, 32, 64, 128, 256)
-WINDOW = 64
+WINDOWS = (1, 16, 64)
 SELDOM = {"standard", "acceptance"}
 
 
@@ -74,10 +75,10 @@ class MicroWindow(Micro):
         self.benchmark = self.pattern
 
     def options(self) -> list[str]:
-        return ["--window", str(WINDOW)]
+        return ["--window", ",".join(map(str, WINDOWS))]
 
     def cases(self) -> Iterator[str]:
-        yield f"window={WINDOW}"
+        yield from (f"window={count}" for count in WINDOWS)
 
 
 @rfm.simple_test
@@ -228,3 +229,7 @@ class MicroHotspot(Micro):
     iterations = 200
     metrics = ("latency", "message_rate")
     rates = ("bandwidth",)
+
+    @run_after("init")
+    def fill_the_node(self) -> None:
+        self.ranks = max(self.ranks, most_processors())

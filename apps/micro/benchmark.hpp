@@ -81,6 +81,8 @@ class Part {
   virtual void settle() {}
   /// First wrong byte of what this rank received in the iteration, if any.
   [[nodiscard]] virtual std::optional<Mismatch> verify(std::int64_t iteration) = 0;
+  /// The same of what enter() and leave() moved, after leave().
+  [[nodiscard]] virtual std::optional<Mismatch> verify_around() { return {}; }
   /// The payload that the injected fault corrupts; empty on a rank that sends none.
   [[nodiscard]] virtual std::span<std::uint8_t> outgoing() = 0;
 

@@ -28,13 +28,6 @@ constexpr std::array<Suffix, 7> suffixes{{{"", 1},
   throw UsageError(std::string(option) + ": \"" + std::string(text) + "\" " + why);
 }
 
-std::int64_t quarter_of_memory() {
-  const std::int64_t pages = sysconf(_SC_PHYS_PAGES);
-  const std::int64_t page_bytes = sysconf(_SC_PAGESIZE);
-  const bool known = pages > 0 && page_bytes > 0;
-  return known ? pages / 4 * page_bytes : std::numeric_limits<std::int64_t>::max();
-}
-
 }  // namespace
 
 std::int64_t parse_size(std::string_view option, std::string_view text, std::int64_t largest) {
@@ -76,6 +69,13 @@ std::vector<std::int64_t> doubling_sizes(std::int64_t smallest, std::int64_t lar
     sizes.push_back(size);
   }
   return sizes;
+}
+
+std::int64_t quarter_of_memory() {
+  const std::int64_t pages = sysconf(_SC_PHYS_PAGES);
+  const std::int64_t page_bytes = sysconf(_SC_PAGESIZE);
+  const bool known = pages > 0 && page_bytes > 0;
+  return known ? pages / 4 * page_bytes : std::numeric_limits<std::int64_t>::max();
 }
 
 std::size_t capacity(std::int64_t messages, std::int64_t size) {

@@ -30,6 +30,9 @@ inline constexpr std::int64_t largest_msg_size = 2147483647;
 /// two buffers), at most `largest_msg_size`.
 [[nodiscard]] std::int64_t largest_size_in_memory();
 
+/// A quarter of this node's physical memory, in bytes.
+[[nodiscard]] std::int64_t quarter_of_memory();
+
 /// Bytes of `messages` messages of `size` bytes. Throws UsageError if they exceed a quarter of the
 /// physical memory.
 [[nodiscard]] std::size_t capacity(std::int64_t messages, std::int64_t size);

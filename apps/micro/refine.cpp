@@ -15,7 +15,9 @@ constexpr std::int64_t least_gap_share = 8;  ///< one part in so many of the siz
 }  // namespace
 
 std::optional<std::int64_t> size_to_add(const std::map<std::int64_t, double>& times) {
-  if (times.size() < 3) return {};
+  std::optional<std::int64_t> found;
+  double largest = tolerance;
+  if (times.size() < 3) return found;
   for (auto third = std::next(times.begin(), 2); third != times.end(); ++third) {
     const auto second = std::prev(third);
     const auto first = std::prev(second);
@@ -23,11 +25,14 @@ std::optional<std::int64_t> size_to_add(const std::map<std::int64_t, double>& ti
     const std::int64_t gap = third->first - second->first;
     const double slope = (second->second - first->second) / before;
     const double expected = second->second + slope * static_cast<double>(gap);
-    const bool bends = std::abs(third->second - expected) > tolerance * std::abs(expected);
+    const double departure = std::abs(third->second - expected) / std::abs(expected);
     const std::int64_t least_gap = std::max(least_gap_bytes, third->first / least_gap_share);
-    if (bends && gap > least_gap) return second->first + gap / 2;
+    if (departure > largest && gap > least_gap) {
+      largest = departure;
+      found = second->first + gap / 2;
+    }
   }
-  return {};
+  return found;
 }
 
 }  // namespace fabricbench::micro

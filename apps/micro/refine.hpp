@@ -11,7 +11,7 @@ namespace fabricbench::micro {
 inline constexpr int most_added_sizes = 12;
 
 /// The size to measure next so that the bends of a curve are found (Kielmann, Bal, Verstoep 2000):
-/// the middle between the first size whose time departs by more than a quarter from the line
+/// the middle between the size whose time departs most, by more than a quarter, from the line
 /// through the two before it and the one before, unless they are within an eighth of each other or
 /// 32 bytes. `times`: positive durations in any unit by size in bytes. Nothing where the curve is
 /// straight enough.

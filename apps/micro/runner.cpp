@@ -124,6 +124,7 @@ void Runner::measure_point(const Point& point) {
       const Count count = measure_part(part, quantity, point);
       report_part(part, quantity, point, count);
       part.leave();
+      if (!mismatch_) mismatch_ = part.verify_around();
     }
     report_.flush();
     if (fault_.kind == Fault::Kind::hang && world_.rank == 0) hang();

@@ -74,13 +74,16 @@ def spread(values: np.ndarray) -> float:
 
 
 def spread_ratio(mine: np.ndarray, others: np.ndarray) -> tuple[float, float, float]:
-    """Spread over spread, with a 95 % bootstrap interval over launches."""
+    """Spread over spread, with a 95 % bootstrap interval over launches; nan where the other tool prints too few digits
+    to have one."""
     draw = np.random.default_rng(1)
     ratios = []
     for _ in range(RESAMPLES):
         a, b = (spread(draw.choice(values, len(values))) for values in (mine, others))
         if b:
             ratios.append(a / b)
+    if len(ratios) < RESAMPLES / 2 or not spread(others):
+        return float("nan"), float("nan"), float("nan")
     low, high = np.quantile(ratios, [0.025, 0.975])
     return spread(mine) / spread(others), float(low), float(high)
 

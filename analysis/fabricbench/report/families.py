@@ -57,7 +57,11 @@ FAMILIES = (
         "windows", "Windows of messages",
         "64 non-blocking messages at once: one way with an acknowledgement, both ways with receives posted first, both "
         "ways with sends posted first (paper 000, figure 4). Bandwidth counts both directions.",
-        (*(Picture(name, "bandwidth") for name in WINDOWS), Picture("unidirectional", "message_rate")),
+        (
+            *(Picture(name, "bandwidth", {"window": "64"}) for name in WINDOWS),
+            Picture("unidirectional", "bandwidth", {"window": "1"}),
+            Picture("unidirectional", "message_rate", {"window": "64"}),
+        ),
     ),
     Family(
         "one-sided", "One-sided transfers",

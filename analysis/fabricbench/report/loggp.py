@@ -11,7 +11,7 @@ import polars as pl
 from fabricbench.report.groups import Number, number_of
 from fabricbench.report.series import OWN, estimate
 from fabricbench.report.style import Lane
-from fabricbench.report.words import interval, number, size_label
+from fabricbench.report.words import interval, number, plural, size_label
 from fabricbench.stats.loggp import LogGP, line, loggp
 from fabricbench.verdict.series import CellKey, Series, all_series
 
@@ -51,11 +51,13 @@ def loggp_views(table: pl.DataFrame, confidence: float) -> list[LogGPView]:
             lane = Lane(key.stack, key.fabric, key.variant)
             _add(by_lane[lane, key.ranks], key, found)
     views = []
-    for (lane, _ranks), blocks in sorted(by_lane.items()):
+    several = len({ranks for _, ranks in by_lane}) > 1
+    for (lane, ranks), blocks in sorted(by_lane.items()):
         fits = [fit for fit in map(_fit, blocks.values()) if fit is not None]
         if fits:
             whole = _fit(_medians(list(blocks.values())))
-            views.append(LogGPView(lane.name, _numbers(fits, confidence), _segments(whole, blocks, confidence)))
+            name = f"{lane.name}, {plural(ranks, 'rank')}" if several else lane.name
+            views.append(LogGPView(name, _numbers(fits, confidence), _segments(whole, blocks, confidence)))
     return views
 
 

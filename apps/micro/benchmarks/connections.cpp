@@ -20,7 +20,7 @@ constexpr int messages_per_connection = 8;
 class Connections : public PairPart {
  public:
   explicit Connections(const Setting& setting)
-      : PairPart(setting, setting.checked ? setting.largest_amount : 1) {
+      : PairPart(setting, setting.checked ? setting.largest_amount : setting.world.ranks / 2) {
     const int half = pairs();
     const int place = setting.world.rank % half;
     for (int i = 0; i < setting.largest_amount; ++i) {
@@ -41,8 +41,7 @@ class Connections : public PairPart {
 
   std::optional<Mismatch> verify(std::int64_t iteration) override {
     std::optional<Mismatch> wrong;
-    for (std::size_t i = setting_.checked ? 0 : ends().size() - 1; i < ends().size() && !wrong;
-         ++i) {
+    for (std::size_t i = 0; i < ends().size() && !wrong; ++i) {
       wrong = find_mismatch(incoming_at(i), message(ends_[i].peer, iteration));
     }
     return wrong;
@@ -58,7 +57,11 @@ class Connections : public PairPart {
     return std::span(ends_).first(static_cast<std::size_t>(point_.amount));
   }
   [[nodiscard]] std::span<std::uint8_t> incoming_at(std::size_t connection) const {
-    return {receive_.data() + (setting_.checked ? connection : 0) * size(), size()};
+    return {receive_.data() + slot(connection) * size(), size()};
+  }
+  /// Which buffer: its own in checked mode, else one for each peer.
+  [[nodiscard]] std::size_t slot(std::size_t connection) const {
+    return setting_.checked ? connection : connection % static_cast<std::size_t>(pairs());
   }
   void start_send(const End& end) {
     MPI_Isend(send_.data(), point_.msg_size, MPI_BYTE, end.peer, measured_tag, end.comm,
@@ -136,7 +139,7 @@ const Benchmark multiconn{
     .name = "multiconn",
     .summary = "many connections of one pair at once; latency per connection, both-way throughput",
     .dimensions = {.choice = {},
-                   .amount = {.key = "connections", .defaults = numbers, .least = 1, .most = 1024}},
+                   .amount = {.key = "connections", .defaults = numbers, .least = 1, .most = 256}},
     .quantities = quantities};
 
 }  // namespace fabricbench::micro

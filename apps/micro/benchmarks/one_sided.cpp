@@ -95,7 +95,7 @@ class OneSided final : public PairPart {
 
   void fill(std::int64_t iteration) override {
     for (int i = 0; i < places_ && sends(); ++i) {
-      fill_pattern(at(send_, i), message(setting_.world.rank, iteration * transfers + i));
+      fill_pattern(at(send_, i), message(setting_.world.rank, iteration * (transfers | 1) + i));
     }
   }
   /// Neither rank learns otherwise that the other has looked at its memory, or written to it. With
@@ -110,7 +110,7 @@ class OneSided final : public PairPart {
   std::optional<Mismatch> verify(std::int64_t iteration) override {
     std::optional<Mismatch> wrong;
     for (int i = 0; i < places_ && !sends() && !wrong; ++i) {
-      wrong = find_mismatch(at(receive_, i), message(peer_, iteration * transfers + i));
+      wrong = find_mismatch(at(receive_, i), message(peer_, iteration * (transfers | 1) + i));
     }
     return wrong;
   }
@@ -119,7 +119,9 @@ class OneSided final : public PairPart {
   }
 
   Traffic moved() const override {
-    return pairs() * Traffic{.messages = 1, .bytes = std::int64_t{transfers} * point_.msg_size};
+    // Nothing need be sent for nothing.
+    return pairs() * Traffic{.messages = point_.msg_size > 0 ? 1 : 0,
+                             .bytes = std::int64_t{transfers} * point_.msg_size};
   }
   Traffic carried() const override {
     if (transfers == 1) return {};

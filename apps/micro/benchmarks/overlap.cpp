@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Computation beside a transfer (paper 000, section 6; the method of Sandia's SMB), at the rank
-// that sends or at the one that receives, rank i of each pair:
-//   base_us    the transfer alone: start it, wait for it. A sender also waits for the answer, so
-//   that the message has
-//              arrived; a receiver asks for the message once it is ready for it
-//   worked_us  (overlap) the same with as much computation as the transfer takes between start and
-//   wait silent_us  (progress) with four times as much, without a call to MPI tested_us  (progress)
-//   likewise, with 16 calls of MPI_Test spread over it
+// that sends or at the one that receives, rank i of each pair.
+//
+// base_us: the transfer alone: start it, wait for it. A sender also waits for the answer, so that
+// the message has arrived; a receiver asks for the message once it is ready for it.
+//
+// worked_us (overlap): the same with as much computation as the transfer takes between start and
+// wait. silent_us (progress): with four times as much, without a call to MPI. tested_us (progress):
+// likewise, with up to 16 calls of MPI_Test spread over it.
+//
 // What of the computation, or of the transfer, was hidden follows. The peer waits inside MPI all
-// the time. Computation is the processor time of the thread, so that what MPI takes from it in the
-// background prolongs it.
+// the time. From 50 us on computation is the processor time of the thread, so that what MPI takes
+// from it in the background prolongs it.
 #include <algorithm>
 #include <array>
 #include <limits>

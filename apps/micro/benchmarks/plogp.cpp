@@ -1,18 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// plogp: the parameters of P-LogP (Kielmann, Bal, Verstoep 2000; paper 000, section 6.3) at each
-// size m:
-//   round_trip_us        m bytes there, 0 back
-//   send_overhead_us     o_s(m): the call of MPI_Send within such a round trip
-//   receive_overhead_us  o_r(m): the call of MPI_Recv for a message of m bytes that has arrived:
-//   after asking for it
-//                        the initiator waits, without a call, 1.2 times as long as a round trip
-//                        takes
-//   flood_us             n messages of m bytes in a row, answered by one of 0; with the round trip,
-//                        g(m) = (flood - round trip) / (n - 1)
+// plogp: the parameters of P-LogP (Kielmann, Bal, Verstoep 2000; paper 000, section 6.3) at size m.
+//
+// round_trip_us: m bytes there, 0 back.
+//
+// send_overhead_us, o_s(m): the call of MPI_Send within such a round trip.
+//
+// receive_overhead_us, o_r(m): the call of MPI_Recv for a message of m bytes that has arrived:
+// after asking for it the initiator waits, without a call, 1.2 times as long as a round trip takes.
+//
+// flood_us: n messages of m bytes in a row, answered by one of 0; with the round trip,
+// g(m) = (flood - round trip) / (n - 1).
+//
 // L = RTT(0) / 2 - g(0) and LogGP's L, o, g, G follow from these.
 #include <algorithm>
-#include <limits>
+#include <array>
 
 #include "micro/benchmarks/all.hpp"
 #include "micro/benchmarks/pair.hpp"
@@ -68,18 +70,20 @@ class ReceiveOverhead final : public PairPart {
  public:
   using PairPart::PairPart;
 
-  /// Finds out how long a round trip takes: the fastest of a few, all but the first.
+  /// Finds out how long a round trip takes: the median of a few.
   int enter(const Point& point) override {
     PairPart::enter(point);
-    std::int64_t fastest = std::numeric_limits<std::int64_t>::max();
+    std::array<std::int64_t, pilot_round_trips> durations{};
     wait_ns_ = 0;
-    for (int i = 0; i < pilot_round_trips; ++i) {
+    for (std::int64_t& duration : durations) {
       const std::int64_t start = timing::now_ns();
       before();
       run();
-      if (i > 0) fastest = std::min(fastest, timing::now_ns() - start);
+      duration = timing::now_ns() - start;
     }
-    wait_ns_ = static_cast<std::int64_t>(wait_factor * static_cast<double>(fastest));
+    const auto middle = durations.begin() + pilot_round_trips / 2;
+    std::nth_element(durations.begin(), middle, durations.end());
+    wait_ns_ = static_cast<std::int64_t>(wait_factor * static_cast<double>(*middle));
     return MPI_SUCCESS;
   }
   void before() override {

@@ -71,7 +71,8 @@ class Window : public PairPart {
     return {buffer.data() + slot * size(), size()};
   }
   [[nodiscard]] std::int64_t numbered(std::int64_t iteration, std::size_t slot) const {
-    return iteration * static_cast<std::int64_t>(slots()) + static_cast<std::int64_t>(slot);
+    // An odd factor: the pattern repeats after 256.
+    return iteration * static_cast<std::int64_t>(slots() | 1U) + static_cast<std::int64_t>(slot);
   }
 
   std::vector<MPI_Request> requests_;
