@@ -68,7 +68,7 @@ def test_a_stack_without_threads_is_a_gap(site: FakeSite) -> None:
     change(site.stack("one") / "stack.json", imb_mt_problem=SINGLE_THREADED)
     gaps = [item for item in run(site, "^ImbMt", "-p", "one") if item["file"] == "gap.json"]
     assert {gap["reason"] for gap in gaps} == {f"IMB-MT does not run on this one: {SINGLE_THREADED}"}
-    assert {gap["benchmark"] for gap in gaps} == {"pt2pt", "windows", "collectives", "barriermt"}
+    assert {str(gap["benchmark"]).split()[0] for gap in gaps} == {"pt2pt", "windows", "collectives", "barriermt"}
 
 
 def test_set_up_finds_out_whether_threads_may_call_mpi(site: FakeSite) -> None:

@@ -14,8 +14,8 @@ from support.fake_site import REPOSITORY
 from support.processes import clean_environment
 
 MPICH_THROUGH_MEMORY = (
-    'fabric("tcp", transport="tcp",',
-    'fabric("tcp", env_vars={"UCX_TLS": "all", "MPIR_CVAR_NOLOCAL": "0"}, transport="tcp",',
+    'transport="tcp",',
+    'transport="tcp", env_vars={"UCX_TLS": "all", "MPIR_CVAR_NOLOCAL": "0"},',
 )
 INTEL_COLLECTIVES_AS_THEY_LIKE = ('"I_MPI_COLL_INTRANODE": "pt2pt",', "")
 
