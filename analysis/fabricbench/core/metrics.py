@@ -45,10 +45,10 @@ _ALL = (
     Metric("bandwidth_mean", "MB/s", "higher", "as bandwidth, from the mean time of a window", "OSU osu_bw"),
     Metric("message_rate", "msg/s", "higher", "messages a second, of all ranks together", "OSU mbw_mr", main=True),
     Metric(
-        "latency_ratio", "ratio", "lower", "latency over that of the plain case of the same launch", "paper 000, 6.4"
+        "latency_ratio", "ratio", "lower", "latency over that of the plain case of the same launch", "Rashti 2007, 6.4"
     ),
     Metric(
-        "normalised_latency", "us", "lower", "half round trip of all connections over their number", "paper 000, 5.1"
+        "normalised_latency", "us", "lower", "half round trip of all connections over their number", "Rashti 2007, 5.1"
     ),
     Metric("round_trip", "us", "lower", "a message there and an empty one back", "P-LogP", main=True),
     Metric("send_overhead", "us", "lower", "o_s(m), the time that a sender spends in its call", "P-LogP"),

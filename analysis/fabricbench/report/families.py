@@ -56,7 +56,7 @@ FAMILIES = (
     Family(
         "windows", "Windows of messages",
         "64 non-blocking messages at once: one way with an acknowledgement, both ways with receives posted first, both "
-        "ways with sends posted first (paper 000, figure 4). Bandwidth counts both directions.",
+        "ways with sends posted first (Rashti 2007, figure 4). Bandwidth counts both directions.",
         (
             *(Picture(name, "bandwidth", {"window": "64"}) for name in WINDOWS),
             Picture("unidirectional", "bandwidth", {"window": "1"}),
@@ -65,7 +65,7 @@ FAMILIES = (
     ),
     Family(
         "one-sided", "One-sided transfers",
-        "One transfer with its synchronisation, and 64 with one (paper 004, figure 5).",
+        "One transfer with its synchronisation, and 64 with one (Narravula 2007, figure 5).",
         (
             *(Picture(name, "latency") for name in ("put", "get")),
             *(Picture(name, "bandwidth") for name in ("put", "get")),
@@ -73,19 +73,19 @@ FAMILIES = (
     ),
     Family(
         "plogp", "P-LogP and LogGP",
-        "Overheads of sender and receiver and the gap between messages (paper 000, figure 5). The table has LogGP's "
+        "Overheads of sender and receiver and the gap between messages (Rashti 2007, figure 5). The table has LogGP's "
         "parameters: L, o and g of the smallest message; G by protocol, from the slopes of the gap.",
         tuple(Picture("plogp", name) for name in ("send_overhead", "receive_overhead", "gap")),
     ),
     Family(
         "reuse", "Buffer re-use",
-        "Latency without re-use of buffers over latency with full re-use (paper 000, figure 6): what a message costs "
+        "Latency without re-use of buffers over latency with full re-use (Rashti 2007, figure 6): what a message costs "
         "more where every one has a buffer that the stack has not seen lately.",
         (Picture("reuse", "latency_ratio", {"reuse": "0"}), Picture("reuse", "latency_ratio", {"reuse": "50"})),
     ),
     Family(
         "queues", "Message queues",
-        "Latency past a queue over latency without one (paper 000, figures 7 and 8): 1024 unexpected messages, or "
+        "Latency past a queue over latency without one (Rashti 2007, figures 7 and 8): 1024 unexpected messages, or "
         "1024 posted receives that do not match; and of 8 bytes over the length of the queue.",
         (
             *(Picture(name, "latency_ratio", {"queued": "1024"}) for name in ("unexpected", "posted")),
@@ -97,7 +97,7 @@ FAMILIES = (
     ),
     Family(
         "multiconn", "Many connections",
-        "A pair of ranks over many connections at once (paper 000, figure 2): half round trip of all together over "
+        "A pair of ranks over many connections at once (Rashti 2007, figure 2): half round trip of all together over "
         "their number, and both-way throughput.",
         (
             Picture("multiconn", "normalised_latency", over="connections", sizes=(1, 512, 32768)),
