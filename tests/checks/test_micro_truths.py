@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from fabricbench.core.launch import Launch
+from fabricbench.parsers import imb
 from support.micro import STACKS, Values, launch, stack, values_of
 
 MPI = [name for name, entry in STACKS.items() if entry.level == "mpi"]
@@ -39,6 +41,34 @@ def test_a_long_queue_takes_longer_to_pass(tmp_path: Path, name: str, benchmark:
     )  # fmt: skip
     assert values["latency_ratio", f"{SHORT} tags=different", 8] == 1.0
     assert values["latency_ratio", f"{LONG} tags=different", 8] > 1.5
+
+
+ALIKE = {
+    ("pingpong", "latency_mean"): ("PingPong", "latency", ""),
+    ("unidirectional", "bandwidth_mean"): ("Uniband", "bandwidth", "window=64"),
+    ("bidirectional", "bandwidth_mean"): ("Biband", "bandwidth", "window=64"),
+}
+
+
+@pytest.mark.parametrize(("benchmark", "metric"), ALIKE)
+def test_own_and_intels_benchmarks_agree(tmp_path: Path, benchmark: str, metric: str) -> None:
+    """Within a factor of four on one lane, however busy the machine: they measure the same thing in the same unit."""
+    installed = stack("mpich")
+    if installed.imb is None:
+        pytest.skip("no IMB-MPI1 runs on this mpich")
+    theirs, their_metric, case = ALIKE[benchmark, metric]
+    options = ("--sizes", "64KiB", "--iterations", "200", *(("--window", "64") if case else ()))
+    mine = measured(tmp_path, "mpich", "tcp", benchmark, *options)[metric, case, 65536]
+    bounds = ("-msglog", "16:16", "-iter", "100", "-iter_policy", "off", "-window_size", "64", "-npmin", "2")
+    done = launch("mpich", "tcp", theirs, *bounds, program=installed.imb)
+    assert done.returncode == 0, done.stdout[-2000:] + done.stderr
+    (tmp_path / "stdout").write_text(done.stdout)
+    facts = {"id": "x", "block": 0, "position": 0, "system": "s", "fabric": "tcp", "transport": "tcp", "stack": "mpich"}
+    facts |= {"tool": "imb", "benchmark": theirs.lower(), "ranks": 2, "nodes": 1, "limit_seconds": 1, "argv": bounds}
+    facts |= {"case": {"window": 64} if case else {}}
+    rows = imb.parse(tmp_path, Launch.model_validate(facts)).rows
+    (other,) = [row.value for row in rows if (row.metric, row.msg_size_bytes) == (their_metric, 65536)]
+    assert 0.25 < mine / other < 4
 
 
 @pytest.mark.parametrize("name", ["mpich", "openmpi"])

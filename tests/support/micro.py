@@ -42,12 +42,13 @@ def stack(name: str) -> Installed:
 
 
 def launch(
-    name: str, transport: str, *arguments: str, extra: Mapping[str, str] | None = None
+    name: str, transport: str, *arguments: str, program: str = "", extra: Mapping[str, str] | None = None
 ) -> subprocess.CompletedProcess[str]:
-    """``fabricbench-micro`` on two ranks of a lane, with the lane's settings."""
+    """``fabricbench-micro``, or another program, on two ranks of a lane, with the lane's settings."""
     installed = stack(name)
     variables = {**installed.variables(STACKS[name], transport), **(extra or {})}
-    command = [f"{installed.prefix}/bin/mpirun", "-np", "2", f"{installed.apps}/bin/fabricbench-micro", *arguments]
+    chosen = program or f"{installed.apps}/bin/fabricbench-micro"
     return subprocess.run(
-        command, env=lane_environment(installed, variables), capture_output=True, text=True, timeout=120, check=False
-    )
+        [f"{installed.prefix}/bin/mpirun", "-np", "2", chosen, *arguments],
+        env=lane_environment(installed, variables), capture_output=True, text=True, timeout=120, check=False,
+    )  # fmt: skip
