@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <map>
 #include <string_view>
 #include <vector>
 
@@ -50,6 +51,20 @@ std::string gather_hosts(const World& world) {
     hosts += field.substr(0, field.find('\0'));
   }
   return hosts;
+}
+
+int most_ranks_of_a_node(const World& world) {
+  const std::string hosts = gather_hosts(world);
+  std::map<std::string_view, int> ranks;
+  int most = 1;
+  std::string_view rest = hosts;
+  while (!rest.empty()) {
+    const std::size_t comma = rest.find(',');
+    most = std::max(most, ++ranks[rest.substr(0, comma)]);
+    rest.remove_prefix(comma == std::string_view::npos ? rest.size() : comma + 1);
+  }
+  MPI_Bcast(&most, 1, MPI_INT, 0, world.comm);
+  return most;
 }
 
 std::string mpi_library() {

@@ -28,6 +28,9 @@ void check_expected_ranks(const World& world);
 /// Collective.
 [[nodiscard]] std::string gather_hosts(const World& world);
 
+/// The largest number of ranks whose processors have the same name, on all ranks. Collective.
+[[nodiscard]] int most_ranks_of_a_node(const World& world);
+
 /// First line of MPI_Get_library_version, blanks and control characters folded into single blanks.
 [[nodiscard]] std::string mpi_library();
 

@@ -8,6 +8,8 @@
 #include <cstdio>
 #include <limits>
 
+#include "common/usage_error.hpp"
+#include "micro/msg_sizes.hpp"
 #include "micro/operations.hpp"
 #include "micro/refine.hpp"
 #include "timing/loop.hpp"
@@ -60,6 +62,16 @@ std::string error_text(int error) {
   return line;
 }
 
+/// Two buffers of every part of all ranks of a node must fit into its memory. Throws UsageError.
+void check_memory(const Benchmark& benchmark, std::int64_t largest_size, int ranks) {
+  const auto buffers = 2 * static_cast<std::int64_t>(benchmark.quantities.size()) * ranks;
+  if (largest_size > 3 * quarter_of_memory() / buffers) {
+    throw UsageError("--sizes: " + std::to_string(buffers) + " buffers of " +
+                     std::to_string(largest_size) + " bytes, for " + std::to_string(ranks) +
+                     " ranks on a node, exceed three quarters of its memory; give smaller sizes");
+  }
+}
+
 /// Reorders `values`.
 double median(std::span<std::int64_t> values) {
   const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
@@ -77,9 +89,12 @@ Runner::Runner(const Benchmark& benchmark, const Options& options, const Fault& 
       world_(world),
       report_(report),
       samples_ns_(timing::max_samples) {
+  const std::int64_t largest =
+      *std::max_element(options.sizes_bytes.begin(), options.sizes_bytes.end());
+  check_memory(benchmark, largest, most_ranks_of_a_node(world));
   const Setting setting{
       .world = world,
-      .largest_size = *std::max_element(options.sizes_bytes.begin(), options.sizes_bytes.end()),
+      .largest_size = largest,
       .largest_amount = *std::max_element(options.amounts.begin(), options.amounts.end()),
       .checked = options.check,
       .fault = fault};

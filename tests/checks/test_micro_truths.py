@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the own benchmarks must say of real stacks: only what holds on any machine, however busy."""
 
+import os
 import subprocess
 from pathlib import Path
 
@@ -99,3 +100,13 @@ def test_a_full_queue_is_a_gap_of_that_length(tmp_path: Path, name: str) -> None
         "queued=16 tags=equal",
     }
     assert "#@gap.queued:64,tags:equal.8=" in done.stdout
+
+
+def test_sizes_beyond_memory_are_refused(tmp_path: Path) -> None:
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    size = min(2**31 - 1, memory // 8)
+    if 16 * size < memory:
+        pytest.skip("16 buffers of the largest message fit into this machine's memory")
+    done = launch("mpich", "shm", "plogp", "--sizes", str(size))
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "exceed three quarters of its memory; give smaller sizes" in done.stderr
