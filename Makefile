@@ -7,6 +7,8 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+# Tests that start MPI programs by themselves, which would take each other's cores
+MEASURING := tests/apps tests/checks
 .DEFAULT_GOAL := help
 .PHONY: help setup run test lint benchmarks clean
 
@@ -28,7 +30,8 @@ lint: $(VENV)/test
 
 test: lint
 	@$(BIN)/fabricbench setup --for-tests
-	@$(BIN)/python -m pytest -q
+	@$(BIN)/python -m pytest -q $(MEASURING)
+	@$(BIN)/python -m pytest -q -n 2 --dist loadfile $(addprefix --ignore=,$(MEASURING))
 
 benchmarks: setup
 	@PYTHONPATH=tests $(BIN)/python -m benchmarks.launch_overhead

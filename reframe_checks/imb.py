@@ -6,6 +6,7 @@ from reframe.core.builtins import parameter, run_after
 
 from fabricbench.parsers.imb import TABLES
 
+from .base import SELDOM
 from .base.imb import Imb
 
 
@@ -31,7 +32,7 @@ class ImbPointToPoint(ImbMpi1):
 class ImbPairs(ImbMpi1):
     descr = "IMB-MPI1 PingPing, and PingPong and PingPing that name their source or take any"
     benchmark = "pairs"
-    tags = {"standard", "acceptance"}
+    tags = SELDOM
     names = (
         *("PingPongSpecificSource", "PingPongAnySource"),
         *("PingPing", "PingPingSpecificSource", "PingPingAnySource"),
@@ -46,7 +47,7 @@ class ImbWindows(ImbMpi1):
 
     descr = "IMB-MPI1 Uniband, Biband"
     benchmark = "windows"
-    tags = {"standard", "acceptance"}
+    tags = SELDOM
     names = ("Uniband", "Biband")
     case = {"window": 64}
     repetitions = 20
@@ -75,7 +76,7 @@ class ImbCollective(ImbMpi1):
 @rfm.simple_test
 class ImbFurtherCollective(ImbCollective):
     descr = "an IMB-MPI1 collective beyond the quick tier's"
-    tags = {"standard", "acceptance"}
+    tags = SELDOM
     collective = parameter(
         [
             *("Allgatherv", "Alltoallv", "Gather", "Gatherv", "Scatter", "Scatterv"),
@@ -93,7 +94,7 @@ class ImbReduceLocal(ImbMpi1):
 
     descr = "IMB-MPI1 Reduce_local"
     benchmark = "reduce_local"
-    tags = {"standard", "acceptance"}
+    tags = SELDOM
     messages = parameter([None])
     names = ("Reduce_local",)
     smallest_bytes = 4

@@ -6,6 +6,7 @@ from reframe.core.builtins import parameter, run_after, variable
 
 from fabricbench.parsers.imb_mt import TABLES
 
+from .base import SELDOM
 from .base.cores import CoresMixin, most_processors
 from .base.imb import Imb
 
@@ -23,7 +24,7 @@ class ImbMt(CoresMixin, Imb):
     tool = "imb_mt"
     suite = "IMB-MT"
     tables = TABLES
-    tags = {"standard", "acceptance"}
+    tags = SELDOM
     threads = variable(int, value=0, loggable=True)
     largest_bytes = 2**20
 

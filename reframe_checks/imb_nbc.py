@@ -6,6 +6,7 @@ from reframe.core.builtins import parameter, run_after
 
 from fabricbench.parsers.imb_nbc import TABLES
 
+from .base import SELDOM
 from .base.imb import Imb
 
 KINDS = {
@@ -27,7 +28,7 @@ class ImbNbc(Imb):
     tool = "imb_nbc"
     suite = "IMB-NBC"
     tables = TABLES
-    tags = {"standard", "acceptance"}
+    tags = SELDOM
     smallest_bytes = 4  # reductions work on floats
     largest_bytes = 2**20
 

@@ -6,6 +6,7 @@ from reframe.core.builtins import parameter, run_after
 
 from fabricbench.parsers.imb_p2p import TABLES
 
+from .base import SELDOM
 from .base.cores import CoresMixin
 from .base.imb import Imb
 
@@ -16,7 +17,7 @@ class ImbP2P(Imb):
     tool = "imb_p2p"
     suite = "IMB-P2P"
     tables = TABLES
-    tags = {"standard", "acceptance"}
+    tags = SELDOM
 
     def arguments(self) -> list[str]:
         return [*self.names, "-msglen", f"{self.stagedir}/sizes", "-iter", str(self.count)]

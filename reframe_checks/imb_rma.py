@@ -6,6 +6,7 @@ from reframe.core.builtins import parameter, run_after
 
 from fabricbench.parsers.imb_rma import TABLES
 
+from .base import SELDOM
 from .base.imb import Imb
 
 FAMILIES = {
@@ -28,12 +29,10 @@ class ImbRma(Imb):
     tool = "imb_rma"
     suite = "IMB-RMA"
     tables = TABLES
-    tags = {"standard", "acceptance"}
+    tags = SELDOM
     smallest_bytes = 4  # accumulate works on floats
     largest_bytes = 2**20
-
-    def sizes(self) -> tuple[int, ...]:
-        return tuple(size for size in super().sizes() if size)
+    empty = False
 
 
 @rfm.simple_test

@@ -8,25 +8,23 @@ from reframe.core.builtins import parameter, run_after, variable
 
 from fabricbench.core.launch import Expected, joined_case
 
-from .base import SizedBenchmark
+from .base import SELDOM, SizedBenchmark
 from .base.cores import most_processors
 
-SYNCS = ("lock", "fence", "post-start")
-SIDES = ("sender", "receiver")
-SHARES = (100, 75, 50, 25, 0)
-QUEUED = (0, 1, 16, 256, 1024, 4096)
 CONNECTIONS = (1, 2, 4, 8, 16, 32, 64, 128, 256)
-WINDOWS = (1, 16, 64)
-SELDOM = {"standard", "acceptance"}
 
 
 class Micro(SizedBenchmark):
-    """``fabricbench-micro``: ``metrics`` at every size and in every case, those of ``rates`` at sizes above 0."""
+    """``fabricbench-micro``: ``metrics`` at every size and in every case, those of ``rates`` at sizes above 0.
+
+    ``varied`` is what a launch goes through: the option and its values, each of which is a case.
+    """
 
     tool = "micro"
     iterations = variable(int, value=500)
     metrics: tuple[str, ...] = ("latency",)
     rates: tuple[str, ...] = ()
+    varied: tuple[str, tuple[int, ...]] | None = None
     paired = True
 
     def program(self) -> str:
@@ -38,17 +36,23 @@ class Micro(SizedBenchmark):
 
     def options(self) -> list[str]:
         """What the benchmark is told beside that."""
-        return []
+        if self.varied is None:
+            return []
+        option, values = self.varied
+        return [f"--{option}", ",".join(map(str, values))]
 
     def cases(self) -> Iterator[str]:
-        """The cases of a launch as the benchmark varies them."""
-        yield ""
+        """The cases of a launch, as the benchmark writes them."""
+        if self.varied is None:
+            yield ""
+            return
+        option, values = self.varied
+        yield from (f"{option}={value}" for value in values)
 
     def expected(self) -> Iterator[Expected]:
-        full = tuple(size for size in self.sizes() if size)
         pairs = {"pairs": self.ranks // 2} if self.paired and self.ranks > 2 else {}
         for case in (joined_case({**self.case, **pairs}, case) for case in self.cases()):
-            for metrics, sizes in ((self.metrics, self.sizes()), (self.rates, full)):
+            for metrics, sizes in ((self.metrics, self.sizes()), (self.rates, self.full_sizes())):
                 for metric in metrics:
                     yield Expected(benchmark=self.benchmark, case=case, metric=metric, msg_sizes_bytes=sizes)
 
@@ -69,16 +73,11 @@ class MicroWindow(Micro):
     largest_bytes = 2**20
     metrics = ("message_rate",)
     rates = ("bandwidth", "bandwidth_mean")
+    varied = ("window", (1, 16, 64))
 
     @run_after("init")
     def choose(self) -> None:
         self.benchmark = self.pattern
-
-    def options(self) -> list[str]:
-        return ["--window", ",".join(map(str, WINDOWS))]
-
-    def cases(self) -> Iterator[str]:
-        yield from (f"window={count}" for count in WINDOWS)
 
 
 @rfm.simple_test
@@ -97,7 +96,7 @@ class MicroOneSided(Micro):
         self.benchmark = self.operation
 
     def cases(self) -> Iterator[str]:
-        yield from (f"sync={sync}" for sync in SYNCS)
+        yield from ("sync=lock", "sync=fence", "sync=post-start")
 
 
 @rfm.simple_test
@@ -153,12 +152,7 @@ class MicroReuse(Micro):
     step = 2
     iterations = 200
     metrics = ("latency", "latency_ratio")
-
-    def options(self) -> list[str]:
-        return ["--reuse", ",".join(map(str, SHARES))]
-
-    def cases(self) -> Iterator[str]:
-        yield from (f"reuse={share}" for share in SHARES)
+    varied = ("reuse", (100, 75, 50, 25, 0))
 
 
 @rfm.simple_test
@@ -170,17 +164,15 @@ class MicroQueue(Micro):
     step = 3
     iterations = 100
     metrics = ("latency", "latency_ratio")
+    varied = ("queued", (0, 1, 16, 256, 1024, 4096))
 
     @run_after("init")
     def choose(self) -> None:
         self.benchmark = self.queue
 
-    def options(self) -> list[str]:
-        return ["--queued", ",".join(map(str, QUEUED))]
-
     def cases(self) -> Iterator[str]:
         tags = ("equal", "different", "wildcard") if self.benchmark == "posted" else ("equal", "different")
-        yield from (f"queued={queued} tags={tag}" for queued in QUEUED for tag in tags)
+        yield from (f"{case} tags={tag}" for case in super().cases() for tag in tags)
 
 
 @rfm.simple_test
@@ -193,12 +185,7 @@ class MicroConnections(Micro):
     iterations = 50
     metrics = ("normalised_latency", "message_rate")
     rates = ("bandwidth",)
-
-    def options(self) -> list[str]:
-        return ["--connections", ",".join(map(str, CONNECTIONS))]
-
-    def cases(self) -> Iterator[str]:
-        yield from (f"connections={count}" for count in CONNECTIONS)
+    varied = ("connections", CONNECTIONS)
 
 
 @rfm.simple_test
@@ -215,7 +202,7 @@ class MicroOverlap(Micro):
         self.metrics = ("overlap",) if self.beside == "overlap" else ("progress", "progress_tested")
 
     def cases(self) -> Iterator[str]:
-        yield from (f"side={side}" for side in SIDES)
+        yield from ("side=sender", "side=receiver")
 
 
 @rfm.simple_test

@@ -7,14 +7,12 @@ from pathlib import Path
 
 import reframe as rfm
 from reframe.core.builtins import parameter, run_after, variable
-from reframe.core.exceptions import ReframeError
 
-from fabricbench.core.errors import BadInput
 from fabricbench.core.launch import Expected
 from fabricbench.parsers.npb import CLASSES, KERNELS, PROBLEMS
 
-from .base import Benchmark
-from .base.cores import most_processors, processors
+from .base import SELDOM, Benchmark
+from .base.cores import processors, rank_counts
 
 LIMIT_SECONDS = dict(zip(CLASSES, (60.0, 60.0, 120.0, 600.0, 3600.0, 28800.0), strict=True))
 SHARE_OF_MEMORY = 0.8
@@ -24,17 +22,7 @@ RANKS = "FABRICBENCH_NPB_RANKS"
 """Numbers of ranks in place of 1 to the node's cores, beyond them too: such launches verify, and time nothing."""
 
 
-def rank_counts() -> list[int]:
-    """Strong scaling: powers of two from 1 to the cores of the largest partition's node, unless asked for."""
-    if asked := os.environ.get(RANKS):
-        counts = sorted({int(word) if word.isdecimal() else 0 for word in asked.split(",")})
-        if any(count.bit_count() != 1 for count in counts):
-            raise ReframeError(BadInput(f"'{asked}'", where=RANKS, expected="powers of two, as in 1,2,4"))
-        return counts
-    return [2**k for k in range(most_processors().bit_length())]
-
-
-RANK_COUNTS = rank_counts()
+RANK_COUNTS = rank_counts(RANKS, "powers of two, as in 1,2,4", lambda count: count.bit_count() == 1)
 
 
 class NasKernel(Benchmark):
@@ -60,7 +48,7 @@ class NasKernel(Benchmark):
         self.benchmark = f"{self.kernel.lower()}.{self.problem_class}"
         self.ranks = self.np
         if self.np < RANK_COUNTS[-1]:
-            self.tags = {"standard", "acceptance"}
+            self.tags = SELDOM
         self.limit_seconds = self.limit_seconds or LIMIT_SECONDS.get(self.problem_class, max(LIMIT_SECONDS.values()))
 
     def benchmark_gap(self) -> tuple[str, str] | None:

@@ -14,7 +14,7 @@ from reframe.core.runtime import runtime
 from fabricbench.core.launch import Expected
 from fabricbench.parsers.osu import PROGRAMS, SYNCS, WINDOW, WINDOWS, Program, Version, version_of
 
-from .base import SizedBenchmark, processors
+from .base import SELDOM, SizedBenchmark, processors
 
 OSU = "FABRICBENCH_OSU"
 """Names a directory that holds ``<stack>/``, OSU's programs built on each stack, anywhere below."""
@@ -52,10 +52,11 @@ def _of(family: str) -> list[str]:
 
 
 class Osu(SizedBenchmark):
-    """One program of OSU, with the options that its version has."""
+    """One program of OSU, with the options that its version has; it measures no empty message since 7.0."""
 
     tool = "osu"
-    tags = {"standard", "acceptance"}
+    empty = False
+    tags = SELDOM
     osu = parameter(loggable=True)
     iterations = variable(int, value=200)
     large_iterations = variable(int, value=10)
@@ -134,10 +135,6 @@ class Osu(SizedBenchmark):
     def checks_data(self) -> bool:
         """Whether OSU validates what arrived."""
         return self.what.validated is not None and version_of(self.version) >= self.what.validated
-
-    def sizes(self) -> tuple[int, ...]:
-        """OSU measures no message of 0 bytes since 7.0."""
-        return tuple(size for size in super().sizes() if size)
 
     def expected(self) -> Iterator[Expected]:
         metrics = TIMES if self.what.metric == "time" else (self.what.metric,)

@@ -7,7 +7,7 @@ from reframe.core.runtime import runtime
 
 from fabricbench.core.stacks import RAILS
 
-from .base import processors
+from .base import SELDOM, processors
 from .micro import MicroPingpong, MicroWindow
 
 
@@ -25,7 +25,7 @@ class Rails(rfm.RegressionTestPlugin):
 
     @run_after("init")
     def use_rails(self) -> None:
-        self.tags, self.ranks = {"standard", "acceptance"}, 2 * self.pairs
+        self.tags, self.ranks = SELDOM, 2 * self.pairs
         self.case = {"rails": self.rails} | ({"pairs": self.pairs} if self.pairs > 1 else {})
 
     def family_gap(self) -> tuple[str, str] | None:

@@ -4,12 +4,14 @@
 from collections.abc import Iterator
 
 import reframe as rfm
+import reframe.utility.typecheck as typ
 from reframe.core.builtins import parameter, run_after, variable
 
 from fabricbench.core.launch import Expected
 from fabricbench.parsers import perftest, ucx_perftest
 
-from .base import SizedPairBenchmark
+from .base import PairBenchmark, SizedMixin, SizedPairBenchmark
+from .micro import CONNECTIONS
 
 WARMUP = 10
 """As in UCX's meeting in site/stacks.py: its processes agree on every doubling of the warm-up."""
@@ -40,8 +42,43 @@ class FiPingpong(SizedPairBenchmark):
 
     def expected(self) -> Iterator[Expected]:
         yield Expected(benchmark="pingpong", metric="latency", msg_sizes_bytes=self.sizes())
-        sizes = tuple(size for size in self.sizes() if size)
-        yield Expected(benchmark="pingpong", metric="bandwidth", msg_sizes_bytes=sizes)
+        yield Expected(benchmark="pingpong", metric="bandwidth", msg_sizes_bytes=self.full_sizes())
+
+
+@rfm.simple_test
+class LibfabricConnections(SizedMixin, PairBenchmark):
+    """What ``MicroConnections`` measures over communicators, by the same tool's name: one pair of processes for all."""
+
+    descr = "many connections at once, each a pair of libfabric's endpoints"
+    tool = "micro"
+    benchmark = "multiconn"
+    program_name = "fabricbench-endpoints"
+    largest_bytes = 2**17
+    step = 3
+    iterations = variable(int, value=50)
+    connections = variable(typ.List[int], value=list(CONNECTIONS))
+
+    def benchmark_gap(self) -> tuple[str, str] | None:
+        if super().benchmark_gap() is None:
+            return None
+        cure = "on Debian: apt-get install libfabric-dev, then: fabricbench setup --again libfabric"
+        return f"{self.program_name} was not built, libfabric's headers were missing", cure
+
+    def _both(self) -> list[str]:
+        sizes, numbers = (",".join(map(str, found)) for found in (self.sizes(), self.connections))
+        return ["--sizes", sizes, "--iterations", str(self.iterations), "--connections", numbers]
+
+    def server_arguments(self) -> list[str]:
+        return ["listen", self.address, "{port}", *self._both()]
+
+    def client_arguments(self) -> list[str]:
+        return ["connect", self.address, "{port}", *self._both()]
+
+    def expected(self) -> Iterator[Expected]:
+        for case in (f"connections={count}" for count in self.connections):
+            for metric in ("normalised_latency", "message_rate", "bandwidth"):
+                sizes = self.full_sizes() if metric == "bandwidth" else self.sizes()
+                yield Expected(benchmark=self.benchmark, case=case, metric=metric, msg_sizes_bytes=sizes)
 
 
 class Ucx(SizedPairBenchmark):
@@ -74,13 +111,10 @@ class UcxPerftest(Ucx):
     descr = "UCX: send and receive, put, get"
     test = parameter([name for name, test in ucx_perftest.TESTS.items() if not test.atomic], loggable=True)
 
-    @property
-    def speaks_for_lane(self) -> bool:
-        return bool(self.test == "tag_lat")
-
-    def sizes(self) -> tuple[int, ...]:
+    @run_after("init")
+    def tell_send_from_put(self) -> None:
         # An empty put or get moves nothing.
-        return tuple(size for size in super().sizes() if size or self.test == "tag_lat")
+        self.speaks_for_lane = self.empty = self.test == "tag_lat"
 
 
 @rfm.simple_test
@@ -124,14 +158,12 @@ class IbPair(SizedPairBenchmark):
 @rfm.simple_test
 class Perftest(IbPair):
     descr = "verbs: send and receive, RDMA write and read"
+    empty = False
     test = parameter([name for name, test in perftest.TESTS.items() if not test.atomic], loggable=True)
 
     @property
     def speaks_for_lane(self) -> bool:
         return bool(self.test == "send_lat")
-
-    def sizes(self) -> tuple[int, ...]:
-        return tuple(size for size in super().sizes() if size)
 
 
 @rfm.simple_test

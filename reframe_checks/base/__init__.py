@@ -3,6 +3,8 @@
 
 from .benchmark import Benchmark as Benchmark
 from .cores import processors as processors
+from .launch import SELDOM as SELDOM
 from .pair import PairBenchmark as PairBenchmark
 from .pair import SizedPairBenchmark as SizedPairBenchmark
 from .sized import SizedBenchmark as SizedBenchmark
+from .sized import SizedMixin as SizedMixin

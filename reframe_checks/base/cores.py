@@ -2,10 +2,14 @@
 """Cores of a node, and launches that need one for each of their threads."""
 
 import os
+from collections.abc import Callable
 
 import reframe as rfm
 from reframe.core.builtins import variable
+from reframe.core.exceptions import ReframeError
 from reframe.core.runtime import runtime
+
+from fabricbench.core.errors import BadInput
 
 
 def processors(partition: object) -> int:
@@ -17,6 +21,18 @@ def processors(partition: object) -> int:
 def most_processors() -> int:
     """Cores of the largest partition's node."""
     return max(processors(partition) for partition in runtime().system.partitions)
+
+
+def rank_counts(variable: str, expected: str, allowed: Callable[[int], bool]) -> list[int]:
+    """Strong scaling: powers of two from 1 to the cores of the largest partition's node, or what ``variable`` names,
+    numbers that are ``allowed``; ReframeError, saying what is ``expected``, where one is not."""
+    asked = os.environ.get(variable)
+    if not asked:
+        return [2**k for k in range(most_processors().bit_length())]
+    counts = sorted({int(word) if word.isascii() and word.isdecimal() else 0 for word in asked.split(",")})
+    if not all(map(allowed, counts)):
+        raise ReframeError(BadInput(f"'{asked}'", where=variable, expected=expected))
+    return counts
 
 
 class CoresMixin(rfm.RegressionTestPlugin):

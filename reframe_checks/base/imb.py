@@ -51,7 +51,7 @@ class Imb(SizedBenchmark):
             for table in self.tables[name]:
                 case = canonical_case(self.case | {"mode": table.mode}) if table.mode else None
                 for metric in table.metrics:
-                    sizes = tuple(size for size in self.sizes() if size or "bandwidth" not in metric)
+                    sizes = self.full_sizes() if "bandwidth" in metric else self.sizes()
                     yield Expected(
                         benchmark=name, case=case, metric=metric, msg_sizes_bytes=sizes if table.sized else None
                     )

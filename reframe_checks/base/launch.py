@@ -13,7 +13,7 @@ from typing import Any
 
 import reframe as rfm
 import reframe.utility.sanity as sn
-from reframe.core.builtins import run_after, run_before, sanity_function, variable
+from reframe.core.builtins import required, run_after, run_before, sanity_function, variable
 
 from fabricbench.core.campaign import finished_launches, open_single, write_json
 from fabricbench.core.launch import Expected, Gap, Launch, WireUp, canonical_case, inherited_variables, lane_name
@@ -24,6 +24,8 @@ from fabricbench.parsers.collect import collect
 from .lane import LaneMixin
 from .metrics import MetricsMixin
 
+SELDOM = {"standard", "acceptance"}
+"""The tiers of what ``make run`` has no time for."""
 _positions = itertools.count()
 
 
@@ -48,6 +50,7 @@ class LaunchTest(LaneMixin, MetricsMixin, rfm.RunOnlyRegressionTest):
     mode = variable(str, value="timed", loggable=True)
     ranks = variable(int, value=2, loggable=True)
     limit_seconds = variable(float, value=120.0)
+    env_vars = required  # with a default, ReFrame walks the stack for its deprecated alias at every instance: 8 ms
     case: dict[str, Any] = {}
     family = ""
     """Where no check of a family can run on a lane, their gaps are the same, and count as one: the family's."""
@@ -108,6 +111,11 @@ class LaunchTest(LaneMixin, MetricsMixin, rfm.RunOnlyRegressionTest):
             f"np={self.ranks}",
         ]
         return f"b{session['block']:03d} {lane} " + " ".join(part for part in parts if part)
+
+    @run_after("init")
+    def start_without_variables(self) -> None:
+        """The lane adds its own."""
+        self.env_vars = {}
 
     @run_after("setup")
     def prepare(self) -> None:

@@ -4,6 +4,7 @@
 from reframe.core.builtins import run_after
 
 from .benchmark import Benchmark
+from .launch import SELDOM
 from .sized import SizedMixin
 
 
@@ -14,7 +15,7 @@ class PairBenchmark(Benchmark):
     ``speaks_for_lane`` asks for every fabric, so that a lane that cannot be is one named gap and not many.
     """
 
-    tags = {"standard", "acceptance"}
+    tags = SELDOM
     valid_prog_environs: list[str] = []
     program_name = ""
     transports: tuple[str, ...] = ("shm", "tcp", "verbs")

@@ -53,23 +53,30 @@ ALIKE = {
 
 @pytest.mark.parametrize(("benchmark", "metric"), ALIKE)
 def test_own_and_intels_benchmarks_agree(tmp_path: Path, benchmark: str, metric: str) -> None:
-    """Within a factor of four on one lane, however busy the machine: they measure the same thing in the same unit."""
-    installed = stack("mpich")
-    if installed.imb is None:
+    """Within a factor of four on one lane: they measure the same thing in the same unit. Of three launches each the
+    fastest, so that a busy machine does not matter: it only ever slows."""
+    if stack("mpich").imb is None:
         pytest.skip("no IMB-MPI1 runs on this mpich")
     theirs, their_metric, case = ALIKE[benchmark, metric]
     options = ("--sizes", "64KiB", "--iterations", "200", *(("--window", "64") if case else ()))
-    mine = measured(tmp_path, "mpich", "tcp", benchmark, *options)[metric, case, 65536]
-    bounds = ("-msglog", "16:16", "-iter", "100", "-iter_policy", "off", "-window_size", "64", "-npmin", "2")
-    done = launch("mpich", "tcp", theirs, *bounds, program=installed.imb)
-    assert done.returncode == 0, done.stdout[-2000:] + done.stderr
-    (tmp_path / "stdout").write_text(done.stdout)
-    facts = {"id": "x", "block": 0, "position": 0, "system": "s", "fabric": "tcp", "transport": "tcp", "stack": "mpich"}
-    facts |= {"tool": "imb", "benchmark": theirs.lower(), "ranks": 2, "nodes": 1, "limit_seconds": 1, "argv": bounds}
-    facts |= {"case": {"window": 64} if case else {}}
-    rows = imb.parse(tmp_path, Launch.model_validate(facts)).rows
-    (other,) = [row.value for row in rows if (row.metric, row.msg_size_bytes) == (their_metric, 65536)]
+    fastest = max if "bandwidth" in metric else min
+    mine = fastest(measured(tmp_path, "mpich", "tcp", benchmark, *options)[metric, case, 65536] for _ in range(3))
+    other = fastest(imbs(tmp_path, theirs, their_metric, case) for _ in range(3))
     assert 0.25 < mine / other < 4
+
+
+def imbs(directory: Path, name: str, metric: str, case: str) -> float:
+    """What a launch of IMB-MPI1 says of 64 KiB on mpich@tcp."""
+    bounds = ("-msglog", "16:16", "-iter", "100", "-iter_policy", "off", "-window_size", "64", "-npmin", "2")
+    done = launch("mpich", "tcp", name, *bounds, program=str(stack("mpich").imb))
+    assert done.returncode == 0, done.stdout[-2000:] + done.stderr
+    (directory / "stdout").write_text(done.stdout)
+    facts = {"id": "x", "block": 0, "position": 0, "system": "s", "fabric": "tcp", "transport": "tcp", "stack": "mpich"}
+    facts |= {"tool": "imb", "benchmark": name.lower(), "ranks": 2, "nodes": 1, "limit_seconds": 1, "argv": bounds}
+    facts |= {"case": {"window": 64} if case else {}}
+    rows = imb.parse(directory, Launch.model_validate(facts)).rows
+    (value,) = [row.value for row in rows if (row.metric, row.msg_size_bytes) == (metric, 65536)]
+    return value
 
 
 @pytest.mark.parametrize("name", ["mpich", "openmpi"])

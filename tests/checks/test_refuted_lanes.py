@@ -56,11 +56,12 @@ def replace(file: Path, old: str, new: str) -> None:
 def reframe(environment: dict[str, str], *arguments: str) -> subprocess.CompletedProcess[str]:
     """``reframe`` as users of the sourced environment type it, on the two stacks.
 
-    The quick tier has no launch of one rank, which sends nothing that could be refuted.
+    The quick tier has no launch of one rank, which sends nothing that could be refuted. GROMACS is left out: where one
+    of these stacks has it, its input need not be there.
     """
     checks = str(REPOSITORY / "reframe_checks")
     command = [sys.executable, "-m", "fabricbench.drive.reframe", "-c", checks, "-p", "impi|mpich", "-t", "quick"]
-    command += [*SHORT, *arguments]
+    command += ["-x", "^Gromacs", *SHORT, *arguments]
     return subprocess.run(command, env=environment, cwd=REPOSITORY, capture_output=True, text=True, check=False)
 
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Libraries below MPI as lanes: which checks they get, and that a lane's label is proven on real launches."""
 
+import json
 import shutil
 import subprocess
 import sys
@@ -10,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from fabricbench.core.record import Record
+from fabricbench.core.stacks import STACK_FILE, read_installed
 from fabricbench.drive.reframe import cases
 from fabricbench.parsers.campaign import read_campaign
 from support.fake_site import REPOSITORY
@@ -43,14 +45,15 @@ def listed(site: Path) -> dict[str, Counter[str]]:
     return found
 
 
+LIBFABRIC = {"FiPingpong": 2, "LibfabricConnections": 2}
 UCX = {"UcxPerftest": 10, "UcxAtomic": 2}
 FABRIC_OF_SHM = '        fabric("shm", '
 
 
 def test_a_lane_gets_the_checks_of_its_programs_and_one_that_cannot_be_a_gap_for_each_tool() -> None:
     assert listed(REPOSITORY / "site") == {
-        "libfabric@shm": {"FiPingpong": 2},
-        "libfabric@tcp": {"FiPingpong": 2},
+        "libfabric@shm": LIBFABRIC,
+        "libfabric@tcp": LIBFABRIC,
         "ucx@shm": UCX,
         "ucx@tcp": UCX,
         "sockets@tcp": {"QperfTcp": 4, "TcpStreams": 4, "TcpTogether": 2},
@@ -108,3 +111,69 @@ def test_ucx_on_the_other_transport_is_refuted(tmp_path: Path) -> None:
     stacks.write_text(lying.replace(f'"shm": {memory}', '"shm": {"UCX_TLS": "tcp,self"}'))
     found = atomics(tmp_path, tmp_path / "site")
     assert {record.state for record in found.values()} == {"refuted"}
+
+
+ENDPOINTS = "fabricbench-endpoints"
+CONNECTIONS = (1, 2, 16)
+
+
+def connections(tmp_path: Path, site: Path) -> dict[str, Record]:
+    """Connections over libfabric, small messages, on both fabrics."""
+    installed = read_installed(REPOSITORY / "build/stacks/libfabric" / STACK_FILE)
+    if installed is None or ENDPOINTS not in installed.programs:
+        pytest.skip("libfabric and its headers are not set up: run `make setup`")
+    campaign = tmp_path / "campaign"
+    small = ("-n", "^LibfabricConnections.*%messages=small", "-p", "^libfabric$")
+    fewer = ("-S", "iterations=20", "-S", f"LibfabricConnections.connections={','.join(map(str, CONNECTIONS))}")
+    reframe(site, *small, "-r", *fewer, FABRICBENCH_CAMPAIGN=str(campaign))
+    records = [record for record in read_campaign(campaign).records if record.launch and record.launch.mode == "timed"]
+    return {record.launch.fabric: record for record in records if record.launch}
+
+
+def test_connections_over_libfabric_are_attested_on_both_fabrics(tmp_path: Path) -> None:
+    found = connections(tmp_path, REPOSITORY / "site")
+    assert set(found) == {"shm", "tcp"}
+    for fabric, record in found.items():
+        assert (record.state, record.reason, record.gaps) == ("ok", "", ())
+        assert record.launch is not None
+        assert (record.launch.tool, record.launch.benchmark) == ("micro", "multiconn")
+        assert Counter(row.metric for row in record.rows) == {
+            "normalised_latency": 3 * 6,
+            "message_rate": 3 * 6,
+            "bandwidth": 3 * 5,
+            "bandwidth_mean": 3 * 5,
+        }
+        (client,) = (tmp_path / "campaign/launches" / record.directory).glob("witness.*.1.json")
+        sockets = json.loads(client.read_text())["sockets"]
+        # Each connection is a TCP connection of its own, and there is one beside them.
+        assert len([one for one in sockets if one["tx_segs"]]) == 1 + sum(CONNECTIONS) * (fabric == "tcp")
+
+
+def test_connections_on_the_other_transport_are_refuted(tmp_path: Path) -> None:
+    shutil.copytree(REPOSITORY / "site", tmp_path / "site")
+    stacks = tmp_path / "site/stacks.py"
+    text = stacks.read_text()
+    for name in ("shm", "tcp"):
+        assert text.count(f'{{"FI_PROVIDER": "{name}"}}') == 1
+    swapped = text.replace('{"FI_PROVIDER": "shm"}', "TCP").replace('{"FI_PROVIDER": "tcp"}', '{"FI_PROVIDER": "shm"}')
+    stacks.write_text(swapped.replace("TCP", '{"FI_PROVIDER": "tcp"}'))
+    found = connections(tmp_path, tmp_path / "site")
+    assert {fabric: record.state for fabric, record in found.items()} == {"shm": "refuted", "tcp": "refuted"}
+
+
+def test_without_the_headers_at_set_up_connections_are_a_gap(tmp_path: Path) -> None:
+    home = REPOSITORY / "build/stacks/libfabric"
+    installed = read_installed(home / STACK_FILE)
+    if installed is None:
+        pytest.skip("libfabric is not set up: run `make setup`")
+    programs = {name: path for name, path in installed.programs.items() if name != ENDPOINTS}
+    (tmp_path / "build/stacks/libfabric").mkdir(parents=True)
+    without = installed.model_copy(update={"programs": programs})
+    (tmp_path / "build/stacks/libfabric" / STACK_FILE).write_text(without.model_dump_json())
+    extra = {"FABRICBENCH_CAMPAIGN": str(tmp_path / "campaign"), "FABRICBENCH_BUILD": str(tmp_path / "build")}
+    done = reframe(REPOSITORY / "site", "-n", "^LibfabricConnections", "-p", "^libfabric$", "-r", **extra)
+    gaps = read_campaign(tmp_path / "campaign").gaps
+    assert [(gap.benchmark, gap.reason) for gap in gaps] == [
+        ("multiconn", f"{ENDPOINTS} was not built, libfabric's headers were missing")
+    ] * 4, done.stdout
+    assert all("apt-get install libfabric-dev" in gap.cure for gap in gaps)
