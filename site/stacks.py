@@ -129,8 +129,13 @@ STACKS = {
         Stack(
             name="libfabric",
             level="user",
-            debian=Debian(packages=("libfabric-bin",), commands={}),
+            debian=Debian(
+                packages=("libfabric-bin", "libfabric-dev"),
+                commands={},
+                files=("/usr/include/rdma/fi_endpoint.h",),
+            ),
             programs={"fi_pingpong": ("fi_info", "--version")},
+            own={"fabricbench-endpoints": "FABRICBENCH_ENDPOINTS"},
             meeting=Meeting(
                 server=("fi_pingpong", "-e", "rdm", "-I", "1", "-S", "8", "-B", "{port}"),
                 client=("fi_pingpong", "-e", "rdm", "-I", "1", "-S", "8", "-P", "{port}", "{address}"),

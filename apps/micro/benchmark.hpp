@@ -115,6 +115,10 @@ struct Quantity {
 enum class Ranks { pairs, two_or_more, any };      ///< how many ranks a benchmark runs on
 enum class Reporters { half, all_but_last, all };  ///< ranks 0 … n-1 report values
 
+/// How most benchmarks synchronise, as named in the header of the output.
+inline constexpr std::string_view barrier_before_size =
+    "MPI_Barrier before each size; warm-up and timed iterations follow it without another";
+
 /// A benchmark as a record. One without quantities sends nothing: MPI_Init, header, MPI_Finalize.
 struct Benchmark {
   std::string_view name;
@@ -125,7 +129,7 @@ struct Benchmark {
   std::span<const Quantity> quantities = {};
   /// Sizes are added where the first quantity bends; else the sizes asked for are all.
   bool adaptive = false;
-  std::string_view synchronisation = timing::synchronisation;
+  std::string_view synchronisation = barrier_before_size;
 
   [[nodiscard]] bool sends_messages() const { return !quantities.empty(); }
   /// Ranks that report values.

@@ -13,6 +13,7 @@
 #include "micro/operations.hpp"
 #include "micro/refine.hpp"
 #include "timing/loop.hpp"
+#include "timing/median.hpp"
 
 namespace fabricbench::micro {
 namespace {
@@ -70,13 +71,6 @@ void check_memory(const Benchmark& benchmark, std::int64_t largest_size, int ran
                      std::to_string(largest_size) + " bytes, for " + std::to_string(ranks) +
                      " ranks on a node, exceed three quarters of its memory; give smaller sizes");
   }
-}
-
-/// Reorders `values`.
-double median(std::span<std::int64_t> values) {
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return static_cast<double>(*middle);
 }
 
 }  // namespace
@@ -186,8 +180,7 @@ Runner::Count Runner::measure_part(Part& part, const Quantity& quantity, const P
 template <class Op>
 Runner::Count Runner::measure_with(Op& operation, const Quantity& quantity, const Point& point) {
   const auto scaled = [&](std::int64_t asked, std::int64_t least) {
-    const std::int64_t fewer = std::max(std::min(asked, least), asked / quantity.fewer_iterations);
-    return timing::scaled_count(fewer, point.msg_size, least);
+    return timing::scaled_count(asked, point.msg_size, least, quantity.fewer_iterations);
   };
   std::int64_t iterations = scaled(options_.iterations, timing::least_iterations);
   std::int64_t warmup = scaled(options_.warmup, timing::least_warmup);
@@ -199,7 +192,7 @@ Runner::Count Runner::measure_with(Op& operation, const Quantity& quantity, cons
     warmup = std::min(warmup, iterations);
   }
   count.plan = timing::make_plan(iterations, warmup);
-  timing::measure(world_.comm, operation, count.plan, count.pilot,
+  timing::measure([&] { MPI_Barrier(world_.comm); }, operation, count.plan, count.pilot,
                   std::span(samples_ns_).first(static_cast<std::size_t>(count.plan.samples)));
   return count;
 }
@@ -272,7 +265,7 @@ void Runner::report_part(const Part& part, const Quantity& quantity, const Point
     const std::span<std::int64_t> values = std::span(samples_ns_).first(samples);
     report_.rows(series, rank, values);
     if (rank == 0 && &quantity == &benchmark_.quantities.front())
-      first_quantity_ns_[point.msg_size] = median(values);
+      first_quantity_ns_[point.msg_size] = static_cast<double>(timing::median(values));
   }
 }
 

@@ -16,6 +16,10 @@ void test_scaling() {
   CHECK(scaled_count(3, 64 << 20, 10) == 3);
   CHECK(scaled_count(0, 64 << 20, 2) == 0);
   CHECK(scaled_count(1'000'000'000, 2147483647, 10) == 30517);
+  CHECK(scaled_count(1000, 0, 10, 4) == 250);
+  CHECK(scaled_count(20, 0, 10, 4) == 10);
+  CHECK(scaled_count(3, 0, 10, 4) == 3);
+  CHECK(scaled_count(1000, 131072, 10, 4) == 125);
 }
 
 void test_stride() {

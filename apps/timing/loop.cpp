@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "timing/loop.hpp"
 
-#include <algorithm>
 #include <array>
+
+#include "timing/median.hpp"
 
 namespace fabricbench::timing {
 namespace {
@@ -20,9 +21,7 @@ double overhead_ns() {
   Nothing nothing;
   repeat(nothing, 0, max_samples);
   sample(nothing, 0, 1, samples);
-  const auto middle = samples.begin() + samples.size() / 2;
-  std::nth_element(samples.begin(), middle, samples.end());
-  return static_cast<double>(*middle);
+  return static_cast<double>(median(samples));
 }
 
 }  // namespace fabricbench::timing

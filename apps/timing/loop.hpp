@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <mpi.h>
-
 #include <concepts>
 #include <cstdint>
 #include <span>
-#include <string_view>
 
 #include "timing/clock.hpp"
 #include "timing/plan.hpp"
@@ -22,10 +19,6 @@ concept Operation = requires(T operation, std::int64_t iteration) {
   { operation.run() } -> std::same_as<void>;
   { operation.after(iteration) } -> std::same_as<void>;
 };
-
-/// How the loop synchronises, as named in the header of the output.
-inline constexpr std::string_view synchronisation =
-    "MPI_Barrier before each size; warm-up and timed iterations follow it without another";
 
 /// Runs `count` iterations that nobody times (pilot, warm-up, verification), the first numbered
 /// `first`.
@@ -56,12 +49,12 @@ void sample(Op& operation, std::int64_t first, std::int64_t stride,
   }
 }
 
-/// The timing loop. All ranks of `comm` call it together with the same plan: synchronises, runs the
+/// The timing loop. All processes call it together with the same plan: synchronises, runs the
 /// warm-up, then the timed iterations. samples_ns: shape (plan.samples).
-template <Operation Op>
-void measure(MPI_Comm comm, Op& operation, const Plan& plan, std::int64_t first,
+template <std::invocable Synchronise, Operation Op>
+void measure(Synchronise synchronise, Op& operation, const Plan& plan, std::int64_t first,
              std::span<std::int64_t> samples_ns) {
-  MPI_Barrier(comm);
+  synchronise();
   repeat(operation, first, plan.warmup);
   sample(operation, first + plan.warmup, plan.stride, samples_ns);
 }

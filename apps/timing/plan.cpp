@@ -5,7 +5,9 @@
 
 namespace fabricbench::timing {
 
-std::int64_t scaled_count(std::int64_t count, std::int64_t msg_size, std::int64_t least) {
+std::int64_t scaled_count(std::int64_t count, std::int64_t msg_size, std::int64_t least,
+                          std::int64_t fewer) {
+  count = std::max(std::min(least, count), count / fewer);
   if (msg_size <= full_count_limit_bytes) return count;
   return std::max(std::min(least, count), count * full_count_limit_bytes / msg_size);
 }

@@ -27,10 +27,11 @@ struct Plan {
 };
 
 /// Count for messages of `msg_size` bytes when `count` were asked for: `count` up to 64 KiB, then
-/// max(min(least, count), count * 64 KiB / msg_size), which bounds the moved volume.
-/// Range: 0 <= count <= 10^9, msg_size >= 0.
+/// max(min(least, count), count * 64 KiB / msg_size), which bounds the moved volume. Where one
+/// iteration stands for many messages a `fewer`th of `count` is scaled, at least min(least, count).
+/// Range: 0 <= count <= 10^9, msg_size >= 0, fewer >= 1.
 [[nodiscard]] std::int64_t scaled_count(std::int64_t count, std::int64_t msg_size,
-                                        std::int64_t least);
+                                        std::int64_t least, std::int64_t fewer = 1);
 
 /// Plan of `iterations` (>= 1) timed iterations. The stride is the smallest one that keeps at most
 /// `max_samples` samples; the iterations are rounded down to a multiple of it.

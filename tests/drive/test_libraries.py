@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Programs of user-level libraries, found on PATH: shell scripts stand for them."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -72,6 +73,24 @@ def test_what_may_be_installed_is(folder: Path, monkeypatch: pytest.MonkeyPatch)
     assert asked == [("lib-tools",)]
     find(folder)
     assert len(asked) == 1
+
+
+def test_a_package_without_a_program_is_known_by_its_files(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = []
+    header = folder / "lib.h"
+    debian = Debian(packages=("lib-tools", "lib-dev"), commands={}, files=(str(header),))
+
+    def install(packages: tuple[str, ...], log: Path) -> None:
+        asked.append(packages)
+        header.touch()
+
+    monkeypatch.setattr(libraries, "is_root_on_debian", lambda: True)
+    monkeypatch.setattr(libraries, "apt_install", install)
+    for name in ("ping", "pong"):
+        program(folder, name, "echo 1.0")
+    for _ in range(2):
+        find_programs(replace(STACK, debian=debian), folder / "log", lambda line: None)
+    assert asked == [("lib-tools", "lib-dev")]
 
 
 def test_a_program_that_hangs_has_no_version(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -46,6 +46,8 @@ WITNESSED = {
     "mpich-tcp-imb-mt-pt2pt-small": (979920, 5793, 8),
     "mpich-tcp-imb-p2p-pairs-small": (686148, 4201, 8),
     "mpich-tcp-imb-pairs-small": (943129, 6117, 8),
+    "libfabric-shm-multiconn-small": (486, 16, 1),
+    "libfabric-tcp-multiconn-small": (1357874, 10284, 6),
     "libfabric-shm-pingpong-small": (300, 40, 4),
     "libfabric-tcp-pingpong-large": (1317461, 117, 2),
     "sockets-tcp-iperf3-streams-4": (1251739245, 21333, 5),

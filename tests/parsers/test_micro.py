@@ -105,6 +105,63 @@ def test_the_captures_hold_what_the_launch_expects(name: str) -> None:
     assert set(values(parse(LAUNCHES / name, launch_of(name)))) == wanted
 
 
+# ---- connections over libfabric: the client's output between the lines of fabricbench-pair
+
+ENDPOINTS = ("libfabric-shm-multiconn-small", "libfabric-tcp-multiconn-small")
+
+
+@pytest.mark.parametrize("name", ENDPOINTS)
+def test_every_number_of_connections_over_libfabric(name: str) -> None:
+    samples: dict[tuple[str, str, str], list[float]] = {}
+    for line in text_of(name).splitlines():
+        if line.startswith("multiconn,"):
+            _, case, bytes_, _, _, value, metric = line.split(",")
+            samples.setdefault((metric, case, bytes_), []).append(float(value))
+    wanted: dict[tuple[str, str, int | None], object] = {}
+    for (metric, case, number), each in samples.items():
+        size = int(number)
+        assert len(each) == 10
+        median, messages = statistics.median(each), 16 * int(case.removeprefix("connections="))
+        if metric == "normalised_latency_us":
+            wanted["normalised_latency", case, size] = pytest.approx(median, abs=5e-7)
+        else:
+            wanted["message_rate", case, size] = pytest.approx(messages / median * 1e6, abs=5e-7)
+            if size:
+                wanted["bandwidth", case, size] = pytest.approx(messages * size / median, abs=5e-7)
+                wanted["bandwidth_mean", case, size] = pytest.approx(messages * size / statistics.fmean(each), abs=5e-7)
+    parsed = parse(LAUNCHES / name, launch_of(name))
+    assert {(row.metric, row.case, row.msg_size_bytes): row.value for row in parsed.rows} == wanted
+    assert len(samples) == 2 * 2 * 5
+    # 36 rounds of 2 messages and 21 windows of 16, on 1 and on 4 connections, of 0, 1, 8, 64 and 512 bytes; of what
+    # follows each other on a connection one message counts.
+    assert parsed.payload is not None
+    assert (parsed.payload.bytes, parsed.payload.messages) == ((36 * 2 + 21 * 16) * 5 * 585, (36 + 21) * 2 * 5 * 5)
+
+
+@pytest.mark.parametrize("kept", [0.1, 0.5, 0.9])
+def test_an_output_of_connections_that_is_cut(tmp_path: Path, kept: float) -> None:
+    lines = text_of(ENDPOINTS[0]).splitlines()
+    with pytest.raises(Unreadable, match="cut off"):
+        parse_text(tmp_path, "\n".join(lines[: int(len(lines) * kept)]), launch_of(ENDPOINTS[0]))
+
+
+def test_a_sample_of_connections_that_is_lost(tmp_path: Path) -> None:
+    lines = [line for line in text_of(ENDPOINTS[0]).splitlines() if "connections=4,8,1,9," not in line]
+    with pytest.raises(Unreadable, match="10 samples at 8 bytes, not 9"):
+        parse_text(tmp_path, "\n".join(lines), launch_of(ENDPOINTS[0]))
+
+
+def test_a_number_of_connections_that_was_refused_is_a_gap(tmp_path: Path) -> None:
+    lines = [line for line in text_of(ENDPOINTS[0]).splitlines() if "connections:4" not in line]
+    lines = [line for line in lines if not line.startswith("multiconn,connections=4")]
+    lines.insert(-3, "#@gap.connections:4.8=fi_endpoint: Too many open files")
+    parsed = parse_text(tmp_path, "\n".join(lines), launch_of(ENDPOINTS[0]))
+    (gap,) = parsed.gaps
+    assert (gap.benchmark, gap.case, gap.msg_size_bytes) == ("multiconn", "connections=4", 8)
+    assert gap.reason == "fi_endpoint: Too many open files"
+    assert {row.case for row in parsed.rows} == {"connections=1"}
+
+
 def test_no_payload_where_none_is_told(tmp_path: Path) -> None:
     assert parse_text(tmp_path, synthetic([(8, 0, 1)])).payload is None
     told = parse_text(tmp_path, synthetic([(8, 0, 1)], facts="#@payload_bytes=16\n#@payload_messages=2")).payload

@@ -58,6 +58,18 @@ def test_a_queue_is_drawn_over_its_length() -> None:
     assert [cells[0].estimate for _, cells in over_length.numbers.rows] == ["1.000", "1.160", "11.24"]
 
 
+def test_connections_over_libfabric_are_drawn_beside_those_over_mpi() -> None:
+    numbers = (1, 4, 256)
+    table = table_of(
+        *[rows(lane, "multiconn", "normalised_latency", 10.0 + k, 512, f"connections={k}")
+          for lane in ("mpich@tcp", "libfabric@tcp") for k in numbers],
+    )  # fmt: skip
+    (view,) = families(panels(table, 0.95), looks(lanes(table)))
+    (figure,) = view.group.figures
+    assert (figure.numbers.axis, [label for label, _ in figure.numbers.rows]) == ("connections", ["1", "4", "256"])
+    assert [len(cells) for _, cells in figure.numbers.rows] == [2, 2, 2]
+
+
 def test_a_share_below_nothing_is_drawn() -> None:
     table = table_of(*[rows("a@tcp", "overlap", "overlap", v, s, "side=sender") for s, v in ((8, -0.5), (64, 0.9))])
     (view,) = families(panels(table, 0.95), looks(lanes(table)))

@@ -20,8 +20,9 @@ def find_programs(stack: Stack, log: Path, say: Callable[[str], None]) -> tuple[
 
     Where one is missing and may be installed, it is. Programs that stay missing become named gaps.
     """
-    packages = stack.debian.packages if stack.debian else ()
-    if packages and not all(map(shutil.which, stack.programs)) and is_root_on_debian():
+    packages, files = (stack.debian.packages, stack.debian.files) if stack.debian else ((), ())
+    there = all(map(shutil.which, stack.programs)) and all(Path(file).exists() for file in files)
+    if packages and not there and is_root_on_debian():
         say(f"installing Debian's {' '.join(packages)}")
         apt_install(packages, log)
     found = {name: path for name in stack.programs if (path := shutil.which(name))}

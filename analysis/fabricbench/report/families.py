@@ -98,7 +98,8 @@ FAMILIES = (
     Family(
         "multiconn", "Many connections",
         "A pair of ranks over many connections at once (Rashti 2007, figure 2): half round trip of all together over "
-        "their number, and both-way throughput.",
+        "their number, and both-way throughput. A connection is a communicator on MPI stacks, a pair of endpoints on "
+        "libfabric.",
         (
             Picture("multiconn", "normalised_latency", over="connections", sizes=(1, 512, 32768)),
             Picture("multiconn", "bandwidth", over="connections", sizes=(1, 512, 32768)),

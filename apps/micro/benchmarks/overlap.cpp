@@ -14,12 +14,12 @@
 // the time. From 50 us on computation is the processor time of the thread, so that what MPI takes
 // from it in the background prolongs it.
 #include <algorithm>
-#include <array>
 #include <limits>
 
 #include "micro/benchmarks/all.hpp"
 #include "micro/benchmarks/pair.hpp"
 #include "timing/clock.hpp"
+#include "timing/median.hpp"
 
 namespace fabricbench::micro {
 namespace {
@@ -46,9 +46,11 @@ class Transfer final : public PairPart {
     PairPart::enter(point);
     target_ns_ = work_ns_ = 0;
     if constexpr (factor > 0) {
-      const std::int64_t mine = factor * median_ns([this] { run(); }) * (initiates_ ? 1 : 0);
+      const std::int64_t mine = factor *
+                                timing::median_duration_ns<pilot_transfers>([this] { run(); }) *
+                                (initiates_ ? 1 : 0);
       MPI_Allreduce(&mine, &target_ns_, 1, MPI_INT64_T, MPI_MAX, setting_.world.comm);
-      if (initiates_) work_ns_ = median_ns([this] { work(); });
+      if (initiates_) work_ns_ = timing::median_duration_ns<pilot_transfers>([this] { work(); });
     }
     return MPI_SUCCESS;
   }
@@ -81,18 +83,6 @@ class Transfer final : public PairPart {
   std::int64_t work_ns() const override { return work_ns_; }
 
  private:
-  template <class Action>
-  [[nodiscard]] static std::int64_t median_ns(Action action) {
-    std::array<std::int64_t, pilot_transfers> durations{};
-    for (std::int64_t& duration : durations) {
-      const std::int64_t start = timing::now_ns();
-      action();
-      duration = timing::now_ns() - start;
-    }
-    const auto middle = durations.begin() + pilot_transfers / 2;
-    std::nth_element(durations.begin(), middle, durations.end());
-    return *middle;
-  }
   void serve() {
     if (point_.choice == sender) {
       receive(point_.msg_size);

@@ -13,12 +13,10 @@
 // g(m) = (flood - round trip) / (n - 1).
 //
 // L = RTT(0) / 2 - g(0) and LogGP's L, o, g, G follow from these.
-#include <algorithm>
-#include <array>
-
 #include "micro/benchmarks/all.hpp"
 #include "micro/benchmarks/pair.hpp"
 #include "timing/clock.hpp"
+#include "timing/median.hpp"
 
 namespace fabricbench::micro {
 namespace {
@@ -73,17 +71,12 @@ class ReceiveOverhead final : public PairPart {
   /// Finds out how long a round trip takes: the median of a few.
   int enter(const Point& point) override {
     PairPart::enter(point);
-    std::array<std::int64_t, pilot_round_trips> durations{};
     wait_ns_ = 0;
-    for (std::int64_t& duration : durations) {
-      const std::int64_t start = timing::now_ns();
+    const std::int64_t round_trip_ns = timing::median_duration_ns<pilot_round_trips>([this] {
       before();
       run();
-      duration = timing::now_ns() - start;
-    }
-    const auto middle = durations.begin() + pilot_round_trips / 2;
-    std::nth_element(durations.begin(), middle, durations.end());
-    wait_ns_ = static_cast<std::int64_t>(wait_factor * static_cast<double>(*middle));
+    });
+    wait_ns_ = static_cast<std::int64_t>(wait_factor * static_cast<double>(round_trip_ns));
     return MPI_SUCCESS;
   }
   void before() override {

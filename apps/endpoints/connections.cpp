@@ -1,0 +1,361 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "endpoints/connections.hpp"
+
+#include <rdma/fi_errno.h>
+#include <sched.h>
+#include <sys/statvfs.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cstdlib>
+#include <functional>
+#include <new>
+#include <span>
+#include <utility>
+
+#include "common/usage_error.hpp"
+#include "micro/fault.hpp"
+#include "timing/clock.hpp"
+
+namespace fabricbench::endpoints {
+namespace {
+
+constexpr std::uint32_t interface_version = FI_VERSION(FI_MAJOR_VERSION, FI_MINOR_VERSION);
+/// So often in a row nothing completes before another process may have the processor.
+constexpr std::uint32_t patience = 128;
+/// What libfabric 1.17 took at most.
+constexpr std::uint64_t shm_bytes_of_endpoint = 8 << 20;
+constexpr std::int64_t longest_silence_ns = 10'000'000'000;
+/// How a message begins that says why a step was not possible.
+constexpr char refusal = '-';
+
+void check(const char* call, ssize_t result) {
+  if (result < 0) throw Refused(std::string(call) + ": " + fi_strerror(static_cast<int>(-result)));
+}
+
+/// What `open` writes through its argument.
+template <class T, class Open>
+Handle<T> opened(const char* call, Open open) {
+  T* handle = nullptr;
+  check(call, open(&handle));
+  return Handle<T>(handle);
+}
+
+Info find_provider(const std::string& address) {
+  const Info hints(fi_allocinfo(), fi_freeinfo);
+  if (!hints) throw std::bad_alloc();
+  hints->caps = FI_MSG;
+  hints->mode = FI_CONTEXT | FI_CONTEXT2;
+  hints->tx_attr->size = messages_per_connection;
+  hints->rx_attr->size = messages_per_connection;
+  hints->domain_attr->threading = FI_THREAD_DOMAIN;
+  hints->domain_attr->control_progress = FI_PROGRESS_MANUAL;
+  hints->domain_attr->data_progress = FI_PROGRESS_MANUAL;
+  hints->domain_attr->resource_mgmt = FI_RM_ENABLED;
+  int error = 0;
+  const auto find = [&](const char* node, std::uint64_t flags) {
+    fi_info* found = nullptr;
+    error = fi_getinfo(interface_version, node, nullptr, flags, hints.get(), &found);
+    return Info(found, fi_freeinfo);
+  };
+  for (const fi_ep_type type : {FI_EP_MSG, FI_EP_RDM}) {
+    hints->ep_attr->type = type;
+    Info found = find(nullptr, 0);
+    // Other providers make names up, the same ones in both processes if they are told the node.
+    if (found && found->addr_format >= FI_SOCKADDR && found->addr_format <= FI_SOCKADDR_IN6)
+      found = find(address.c_str(), FI_SOURCE);
+    if (found) return found;
+  }
+  const char* const provider = std::getenv("FI_PROVIDER");
+  throw UsageError("FI_PROVIDER=" + std::string(provider == nullptr ? "" : provider) +
+                   ": no provider of connections or reliable datagrams at " + address + ": " +
+                   fi_strerror(-error) + "; name one that fi_info lists");
+}
+
+/// Shared memory that is not there kills who touches it, and the provider shm does not look.
+void check_room(const Network& network, std::size_t count) {
+  struct statvfs room{};
+  if (network.provider() != "shm" || statvfs("/dev/shm", &room) != 0) return;
+  const std::uint64_t needed = 2 * count * shm_bytes_of_endpoint;
+  if (needed > static_cast<std::uint64_t>(room.f_bavail) * room.f_bsize)
+    throw Refused("/dev/shm has no room for the " + std::to_string(needed) +
+                  " bytes of both sides");
+}
+
+/// A name as it is sent: behind its length.
+std::string name_of(fid& object) {
+  std::array<char, 256> name{};
+  std::size_t length = name.size();
+  check("fi_getname", fi_getname(&object, name.data(), &length));
+  return std::to_string(length).append(":").append(name.data(), length);
+}
+
+/// Takes the first of what name_of() has made.
+std::string_view next_name(std::string_view& names) {
+  std::size_t length = 0;
+  const auto [colon, error] = std::from_chars(names.data(), names.data() + names.size(), length);
+  names.remove_prefix(std::min(names.size(), static_cast<std::size_t>(colon - names.data()) + 1));
+  if (error != std::errc{} || length > names.size()) throw Refused("a name is missing");
+  const std::string_view name = names.substr(0, length);
+  names.remove_prefix(length);
+  return name;
+}
+
+/// Does `step` here while the other side does its own; returns what that yields there. Throws
+/// Refused on both sides if one of them throws it.
+std::string in_step(Peer& peer, const std::function<std::string()>& step) {
+  std::string mine;
+  try {
+    mine = std::string("+").append(step());
+  } catch (const Refused& refused) {
+    mine = std::string(1, refusal).append(refused.what());
+  }
+  const std::string theirs = peer.swap(mine, [] {});
+  if (mine.starts_with('+') && theirs.starts_with('+')) return theirs.substr(1);
+  // Who gave up because the other did has no reason of its own.
+  throw Refused(mine.starts_with('+') || mine.size() == 1 ? theirs.substr(1) : mine.substr(1));
+}
+
+}  // namespace
+
+Network::Network(const std::string& address) : info_(find_provider(address)) {
+  fabric_ = opened<fid_fabric>(
+      "fi_fabric", [&](auto out) { return fi_fabric(info_->fabric_attr, out, nullptr); });
+  domain_ = opened<fid_domain>(
+      "fi_domain", [&](auto out) { return fi_domain(fabric_.get(), info_.get(), out, nullptr); });
+}
+
+Connections::Connections(const Network& network, Peer& peer, bool initiates, std::size_t count,
+                         const Buffers& buffers)
+    : network_(network),
+      peer_(peer),
+      initiates_(initiates),
+      buffers_(buffers),
+      transfers_(2 * messages_per_connection * count) {
+  const std::string names = in_step(peer_, [&] { return open(count); });
+  in_step(peer_, [&] {
+    join(names, count);
+    return std::string();
+  });
+}
+
+/// Opens what can be without the peer; returns the names of what it connects to, each behind its
+/// length.
+std::string Connections::open(std::size_t count) {
+  fi_cq_attr queue{};
+  queue.size = transfers_.size();
+  queue.format = FI_CQ_FORMAT_CONTEXT;
+  completions_ = opened<fid_cq>(
+      "fi_cq_open", [&](auto out) { return fi_cq_open(network_.domain(), &queue, out, nullptr); });
+  std::string names;
+  if (!network_.connected()) {
+    check_room(network_, count);
+    for (std::size_t i = 0; i < count; ++i) {
+      add_end(&network_.info());
+      names += name_of(ends_.back().endpoint->fid);
+    }
+    return names;
+  }
+  fi_eq_attr events{};
+  events.wait_obj = FI_WAIT_NONE;
+  events_ = opened<fid_eq>(
+      "fi_eq_open", [&](auto out) { return fi_eq_open(network_.fabric(), &events, out, nullptr); });
+  if (initiates_) return names;
+  listening_ = opened<fid_pep>("fi_passive_ep", [&](auto out) {
+    return fi_passive_ep(network_.fabric(), &network_.info(), out, nullptr);
+  });
+  check("fi_pep_bind", fi_pep_bind(listening_.get(), &events_->fid, 0));
+  check("fi_listen", fi_listen(listening_.get()));
+  return name_of(listening_->fid);
+}
+
+/// Makes the connections, one after the other, to what the peer has opened.
+void Connections::join(std::string_view names, std::size_t count) {
+  for (std::size_t i = 0; i < count; ++i) {
+    if (!network_.connected()) {
+      End& end = ends_[i];
+      const std::string name(next_name(names));
+      const int inserted = fi_av_insert(end.addresses.get(), name.data(), 1, &end.peer, 0, nullptr);
+      check("fi_av_insert", inserted == 1 ? 0 : -FI_EADDRNOTAVAIL);
+    } else if (initiates_) {
+      std::string_view rest = names;
+      connect(next_name(rest));
+    } else {
+      accept();
+    }
+  }
+}
+
+void Connections::add_end(fi_info* info) {
+  End end;
+  end.endpoint = opened<fid_ep>(
+      "fi_endpoint", [&](auto out) { return fi_endpoint(network_.domain(), info, out, nullptr); });
+  fid_ep* const endpoint = end.endpoint.get();
+  if (network_.connected()) {
+    check("fi_ep_bind", fi_ep_bind(endpoint, &events_->fid, 0));
+  } else {
+    fi_av_attr table{};
+    table.count = 1;
+    end.addresses = opened<fid_av>("fi_av_open", [&](auto out) {
+      return fi_av_open(network_.domain(), &table, out, nullptr);
+    });
+    check("fi_ep_bind", fi_ep_bind(endpoint, &end.addresses->fid, 0));
+  }
+  check("fi_ep_bind", fi_ep_bind(endpoint, &completions_->fid, FI_TRANSMIT | FI_RECV));
+  check("fi_enable", fi_enable(endpoint));
+  ends_.push_back(std::move(end));
+}
+
+void Connections::connect(std::string_view name) {
+  const Info info(fi_dupinfo(&network_.info()), fi_freeinfo);
+  if (!info || (info->dest_addr = std::malloc(name.size())) == nullptr) throw std::bad_alloc();
+  info->dest_addrlen = name.copy(static_cast<char*>(info->dest_addr), name.size());
+  add_end(info.get());
+  check("fi_connect", fi_connect(ends_.back().endpoint.get(), info->dest_addr, nullptr, 0));
+  static_cast<void>(await(FI_CONNECTED));
+}
+
+void Connections::accept() {
+  const Info info = await(FI_CONNREQ);
+  add_end(info.get());
+  check("fi_accept", fi_accept(ends_.back().endpoint.get(), nullptr, 0));
+  static_cast<void>(await(FI_CONNECTED));
+}
+
+/// Waits for an event of a connection in the making. A side without a file to spare says nothing.
+Info Connections::await(std::uint32_t wanted) {
+  const std::int64_t deadline = timing::now_ns() + longest_silence_ns;
+  for (;;) {
+    std::uint32_t event = 0;
+    fi_eq_cm_entry entry{};
+    const ssize_t size = fi_eq_read(events_.get(), &event, &entry, sizeof entry, 0);
+    if (size == -FI_EAVAIL) {
+      fi_eq_err_entry wrong{};
+      fi_eq_readerr(events_.get(), &wrong, 0);
+      check("the connection", -wrong.err);
+    }
+    if (size == -FI_EAGAIN) {
+      if (peer_.says(refusal)) throw Refused("");
+      if (timing::now_ns() > deadline) throw Refused("no connection within 10 s");
+      sched_yield();
+      continue;
+    }
+    check("fi_eq_read", size);
+    Info info(entry.info, fi_freeinfo);
+    if (event == wanted) return info;
+  }
+}
+
+void Connections::round() {
+  for (std::size_t i = 0; i < ends_.size(); ++i) start_receive(i);
+  for (std::size_t i = 0; i < ends_.size(); ++i) {
+    if (!initiates_) wait(transfers_[i]);
+    start_send(ends_[i]);
+  }
+  wait_all();
+}
+
+void Connections::window() {
+  for (int i = 0; i < messages_per_connection; ++i) {
+    for (std::size_t connection = 0; connection < ends_.size(); ++connection)
+      start_receive(connection);
+  }
+  for (int i = 0; i < messages_per_connection; ++i) {
+    for (const End& end : ends_) start_send(end);
+  }
+  wait_all();
+}
+
+void Connections::synchronise() {
+  const std::size_t size = std::exchange(size_, 0);
+  start_receive(0);
+  start_send(ends_.front());
+  wait_all();
+  size_ = size;
+}
+
+bool Connections::agree(bool right) {
+  return peer_.swap(right ? "right" : "wrong", [this] { progress(); }) == "right" && right;
+}
+
+void Connections::fill(std::int64_t iteration, bool flip) {
+  const std::span<std::uint8_t> payload = buffers_.send.first(size_);
+  micro::fill_pattern(payload, message(true, iteration));
+  if (flip) micro::flip_byte(payload);
+}
+
+std::optional<micro::Mismatch> Connections::verify(std::int64_t iteration) const {
+  std::optional<micro::Mismatch> wrong;
+  for (std::size_t i = 0; i < ends_.size() && !wrong; ++i)
+    wrong = micro::find_mismatch({incoming(i), size_}, message(false, iteration));
+  return wrong;
+}
+
+void Connections::start_send(const End& end) {
+  start("fi_send", [&](void* context) {
+    return fi_send(end.endpoint.get(), buffers_.send.data(), size_, nullptr, end.peer, context);
+  });
+}
+
+void Connections::start_receive(std::size_t connection) {
+  start("fi_recv", [&](void* context) {
+    return fi_recv(ends_[connection].endpoint.get(), incoming(connection), size_, nullptr,
+                   FI_ADDR_UNSPEC, context);
+  });
+}
+
+/// Posts the next transfer, again while the provider has no room for it.
+void Connections::start(const char* call, auto post) {
+  Transfer& transfer = transfers_[started_++];
+  transfer.done = false;
+  ssize_t result = post(&transfer.context);
+  for (; result == -FI_EAGAIN; result = post(&transfer.context)) progress();
+  check(call, result);
+}
+
+void Connections::wait(const Transfer& transfer) {
+  while (!transfer.done) progress();
+}
+
+void Connections::wait_all() {
+  while (completed_ < started_) progress();
+  started_ = completed_ = 0;
+}
+
+/// Takes what has completed; this also drives providers that do nothing by themselves.
+void Connections::progress() {
+  std::array<fi_cq_entry, 64> entries;
+  const ssize_t count = fi_cq_read(completions_.get(), entries.data(), entries.size());
+  if (count == -FI_EAGAIN) {
+    if (++idle_ % patience == 0) sched_yield();
+    if (idle_ % (64 * patience) == 0) static_cast<void>(peer_.says(refusal));
+    return;
+  }
+  idle_ = 0;
+  if (count < 0) fail();
+  for (const fi_cq_entry& entry : std::span(entries).first(static_cast<std::size_t>(count)))
+    static_cast<Transfer*>(entry.op_context)->done = true;
+  completed_ += static_cast<std::size_t>(count);
+}
+
+/// Says what a transfer failed of.
+void Connections::fail() const {
+  fi_cq_err_entry entry{};
+  const ssize_t count = fi_cq_readerr(completions_.get(), &entry, 0);
+  throw Refused(count == 1 ? std::string("a transfer failed: ") + fi_strerror(entry.err)
+                           : "fi_cq_read: " + std::string(fi_strerror(static_cast<int>(-count))));
+}
+
+std::uint8_t* Connections::incoming(std::size_t connection) const {
+  return buffers_.receive.data() + (buffers_.checked ? connection * buffers_.largest_size : 0);
+}
+
+/// Rank 0 is the server, rank 1 the client, which initiates.
+micro::MessageId Connections::message(bool own, std::int64_t iteration) const {
+  return {.sender = own == initiates_ ? 1 : 0,
+          .msg_size_bytes = static_cast<std::int64_t>(size_),
+          .iteration = iteration};
+}
+
+}  // namespace fabricbench::endpoints
