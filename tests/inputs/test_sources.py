@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A file out of a package: fetched by the real pip from a folder, nothing of it executed, broken ones refused."""
+
+import hashlib
+import io
+import tarfile
+from pathlib import Path
+
+import pytest
+
+from fabricbench.core.errors import BadInput
+from fabricbench.drive import sources
+from fabricbench.drive.sources import provide
+from fabricbench.inputs.recipes import Source
+
+CONTENT = b"a structure\n"
+
+
+def package(folder: Path, content: bytes = CONTENT) -> Path:
+    """A source package whose set-up leaves a mark where it is executed."""
+    files = {
+        "PKG-INFO": b"Metadata-Version: 2.1\nName: Structures\nVersion: 1.0\n",
+        "setup.py": f"open({str(folder / 'executed')!r}, 'w')\nfrom setuptools import setup\nsetup()\n".encode(),
+        "pyproject.toml": b'[build-system]\nrequires = ["setuptools"]\nbuild-backend = "setuptools.build_meta"\n',
+        "data/one.gro": content,
+    }
+    archive = folder / "structures-1.0.tar.gz"
+    with tarfile.open(archive, "w:gz") as tar:
+        for name, text in files.items():
+            entry = tarfile.TarInfo(f"structures-1.0/{name}")
+            entry.size = len(text)
+            tar.addfile(entry, io.BytesIO(text))
+    return archive
+
+
+def source(archive: Path, member: str = "data/one.gro") -> Source:
+    digest = hashlib.sha256(archive.read_bytes()).hexdigest()
+    return Source("Structures==1.0", digest, member, hashlib.sha256(CONTENT).hexdigest())
+
+
+@pytest.fixture
+def index(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder that stands for PyPI."""
+    folder = tmp_path / "index"
+    folder.mkdir()
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+    monkeypatch.setenv("PIP_FIND_LINKS", str(folder))
+    return folder
+
+
+def fetch(wanted: Source, tmp_path: Path, said: list[str] | None = None) -> dict[str, Path]:
+    say = said.append if said is not None else lambda text: None
+    return provide([wanted], [wanted], tmp_path / "sources", tmp_path / "log", say)
+
+
+def test_it_is_fetched_once_and_never_executed(index: Path, tmp_path: Path) -> None:
+    wanted = source(package(index))
+    said: list[str] = []
+    assert fetch(wanted, tmp_path, said)["one.gro"].read_bytes() == CONTENT
+    assert not (index / "executed").exists()
+    fetch(wanted, tmp_path, said)
+    assert said == ["fetching Structures==1.0 from PyPI for one.gro"]
+    assert [path.name for path in (tmp_path / "sources").iterdir()] == ["one.gro"]
+    (tmp_path / "sources/one.gro").write_bytes(b"changed")
+    assert fetch(wanted, tmp_path, said)["one.gro"].read_bytes() == CONTENT
+
+
+def test_another_archive_is_refused(index: Path, tmp_path: Path) -> None:
+    wanted = source(package(index))
+    package(index, b"another structure\n")
+    with pytest.raises(BadInput, match=r"log: downloading Structures==1.0 failed: .*sha256"):
+        fetch(wanted, tmp_path)
+    assert not list((tmp_path / "sources").iterdir())
+
+
+def test_no_network_says_what_it_wanted(index: Path, tmp_path: Path) -> None:
+    archive = package(index)
+    wanted = source(archive)
+    archive.unlink()
+    with pytest.raises(BadInput, match=r"downloading Structures==1.0 failed: .*No matching distribution"):
+        fetch(wanted, tmp_path)
+
+
+@pytest.mark.parametrize("keep", [0, 100, -150])
+def test_a_broken_archive(keep: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    archive = package(tmp_path)
+    wanted = source(archive)
+    archive.write_bytes(archive.read_bytes()[:keep])
+    monkeypatch.setattr(sources, "_download", lambda source, place, log: archive)
+    with pytest.raises(BadInput, match=r"structures-1.0.tar.gz: broken, or without data/one.gro"):
+        fetch(wanted, tmp_path)
+
+
+def test_a_file_that_is_another_or_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    archive = package(tmp_path, b"another structure\n")
+    monkeypatch.setattr(sources, "_download", lambda source, place, log: archive)
+    with pytest.raises(BadInput, match=r"data/one.gro: SHA-256 [0-9a-f]{12}…; expected [0-9a-f]{12}…"):
+        fetch(source(archive), tmp_path)
+    with pytest.raises(BadInput, match=r"broken, or without data/two.gro"):
+        fetch(source(archive, "data/two.gro"), tmp_path)
