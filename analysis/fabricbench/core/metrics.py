@@ -68,8 +68,16 @@ _ALL = (
     Metric("time_overlapped", "us", "lower", "as time, with computation meanwhile, which is inside", "IMB t_ovrl"),
     Metric("time_computing", "us", "lower", "what of time_overlapped the computation took", "IMB t_CPU"),
     Metric("mops", "Mop/s", "higher", "10^6 operations of NASA's count a second, all ranks together", "NPB", main=True),
+    Metric(
+        "ns_per_day", "ns/day", "higher", "simulated time over wall time, of the counted part", "GROMACS", main=True
+    ),
     Metric("run_time", "s", "lower", "the timed region of an application, slowest rank", "NPB"),
     Metric("communication_time", "s", "lower", "what of it was spent in MPI: mean over ranks", "NPB timers"),
+    Metric("activity_time", "s", "lower", "what of it the case's activity took, on the ranks that do it", "GROMACS"),
+    Metric("energy_deviation", "ratio", "lower", "difference from double precision over the potential", "GROMACS"),
+    Metric("load_imbalance", "share", "lower", "force load of the most loaded rank over the mean, less 1", "GROMACS"),
+    Metric("imbalance_wait", "share", "lower", "of the run time: spent waiting due to load imbalance", "GROMACS"),
+    Metric("pme_force_load", "ratio", "lower", "load of separate PME ranks over the others', 1 is even", "GROMACS"),
     Metric(
         "stream_bandwidth", "MB/s", "higher", "bytes that arrived over the time, messages back to back", "iperf3", True
     ),

@@ -24,11 +24,13 @@ class Debian:
     """How Debian packs a stack: its packages, and the commands that stand for mpirun, mpicc, mpicxx, mpif90.
 
     ``abi_library`` is the library that stands for ``libmpi.so.12`` where the stack keeps MPICH's common ABI.
+    ``files`` are there where those packages are that bring no command.
     """
 
     packages: tuple[str, ...]
     commands: Mapping[str, str]
     abi_library: str | None = None
+    files: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,8 +67,9 @@ class Stack:
     ``runs_imb``: the public IMB binaries run on it (MPICH's common ABI). ``links``: symbolic links within the
     prefix, from name to target, that its wheels lack.
 
-    At level user: ``programs`` are its benchmarks, each with the command that prints its version; ``meeting`` is its
-    wire-up; ``unable`` says why it cannot use a transport.
+    At level user: ``programs`` are its benchmarks, each with the command that prints its version; ``own`` are those of
+    this project, each with the option of ``apps/CMakeLists.txt`` that builds it where the library's headers are;
+    ``meeting`` is its wire-up; ``unable`` says why it cannot use a transport.
     """
 
     name: str
@@ -81,19 +84,33 @@ class Stack:
     links: Mapping[str, str] = field(default_factory=dict)
     level: Level = "mpi"
     programs: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    own: Mapping[str, str] = field(default_factory=dict)
     meeting: Meeting | None = None
     unable: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def features(self) -> list[str]:
         """What a check may ask of it."""
-        return ["mpi"] if self.level == "mpi" else ["userlevel", *self.programs]
+        return ["mpi"] if self.level == "mpi" else ["userlevel", *self.programs, *self.own]
 
     def without(self, transport: str) -> tuple[str, str]:
         """Why it cannot use a transport that it has no settings for, and the cure."""
         if transport in self.unable:
             return f"{self.name} cannot use {transport}: {self.unable[transport]}", ""
         return f"no settings for {self.name} on {transport}", f"add them to {self.name} in site/stacks.py"
+
+
+class GromacsBuild(BaseModel):
+    """A stack's GROMACS as set-up found it: ``simd`` and ``precision`` in GROMACS's words, ``problem`` says why it
+    cannot serve the stack, empty where it can."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+    program: str
+    version: str = ""
+    simd: str = ""
+    precision: str = ""
+    mpi_library: str = ""
+    problem: str = ""
 
 
 class Installed(BaseModel):
@@ -112,6 +129,7 @@ class Installed(BaseModel):
     library_path: tuple[str, ...] = ()
     imb: str | None = None
     imb_mt_problem: str = ""
+    gromacs: GromacsBuild | None = None
     programs: dict[str, str] = {}
 
     @property

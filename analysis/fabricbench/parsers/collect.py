@@ -13,8 +13,8 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 import fabricbench.parsers as parsers
 from fabricbench.core.attest import attest
-from fabricbench.core.launch import Begin, End, Launch
-from fabricbench.core.record import Attestation, Payload, Record, Row, State
+from fabricbench.core.launch import Begin, End, Launch, canonical_case
+from fabricbench.core.record import Attestation, Payload, Record, Row, RowGap, State
 from fabricbench.core.witness import read_reports, traffic
 from fabricbench.parsers.output import LARGEST_OUTPUT_BYTES, Parsed, Unreadable, read_fact
 
@@ -63,6 +63,8 @@ def collect(directory: Path, name: str | None = None) -> Record:
 
 def _finished(directory: Path, record: Record, launch: Launch, end: End) -> Record:
     if end.timed_out or end.status != 0:
+        if not end.timed_out and (refusal := _refusal(directory, launch)):
+            return record.model_copy(update={"state": "ok", "reason": refusal, "gaps": _all_gaps(launch, refusal)})
         return record.model_copy(update={"state": "failed", "reason": _why_failed(directory, launch, end)})
     try:
         parsed = _parse(directory, launch)
@@ -129,8 +131,34 @@ def _why_failed(directory: Path, launch: Launch, end: End) -> str:
         why = f"killed by signal {end.signal}"
     else:
         why = f"exit status {end.status}"
-    tail = last_lines(directory / "stderr") or last_lines(directory / "stdout")
+    tail = _own_reason(directory, launch) or last_lines(directory / "stderr") or last_lines(directory / "stdout")
     return f"{why}: {tail}" if tail else why
+
+
+def _own_reason(directory: Path, launch: Launch) -> str:
+    """The tool's own reason in one line, where its parser has a ``why_failed`` that finds one; else empty."""
+    find = getattr(_parser(launch.tool), "why_failed", None) if launch.tool in TOOLS else None
+    return find(directory) if find else ""
+
+
+def _refusal(directory: Path, launch: Launch) -> str | None:
+    """Why the tool would not run what was asked, as its parser's ``why_refused`` finds it: a gap and no failure."""
+    find = getattr(_parser(launch.tool), "why_refused", None) if launch.tool in TOOLS else None
+    return find(directory) if find else None
+
+
+def _all_gaps(launch: Launch, reason: str) -> tuple[RowGap, ...]:
+    """All that was expected, each size of each case once."""
+    own = canonical_case(launch.case)
+    places = {
+        (item.benchmark, own if item.case is None else item.case, size)
+        for item in launch.expected
+        for size in item.msg_sizes_bytes or (None,)
+    }
+    return tuple(
+        RowGap(benchmark=benchmark, case=case, msg_size_bytes=size, reason=reason)
+        for benchmark, case, size in sorted(places, key=str)
+    )
 
 
 def last_lines(path: Path) -> str:
@@ -178,7 +206,7 @@ def _hosts(directory: Path) -> tuple[tuple[str, ...], float | None]:
 def digest(directory: Path) -> str:
     """A hash over the names and contents of the facts in a launch directory, and over the code that reads them."""
     total = hashlib.sha256(_code_digest())
-    names = ("launch.json", "begin", "end", "stdout", "stderr")
+    names = ("launch.json", "begin", "end", "stdout", "stderr", "md.log", "reference.json")
     paths = [directory / name for name in names] + sorted(directory.glob("witness.*.json"))
     for path in [*paths, *sorted(directory.glob("host.*"))]:
         try:

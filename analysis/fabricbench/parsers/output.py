@@ -69,7 +69,7 @@ def number(text: str, file: str, line: int) -> float:
     return value
 
 
-def whole(text: str, file: str, line: int) -> int:
+def whole(text: str, file: str, line: int | None) -> int:
     """A whole number that is not negative; Unreadable otherwise."""
     if not (text.isascii() and text.isdigit() and len(text) < 19):
         raise Unreadable(file, line, f"a whole number, not '{text[:40]}'")
