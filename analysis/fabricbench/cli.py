@@ -19,10 +19,14 @@ from fabricbench.core.stacks import site_stacks
 from fabricbench.core.table import table as long_table
 from fabricbench.drive.doctor import examine, examine_site
 from fabricbench.drive.hosts import host_facts
+from fabricbench.drive.inputs import build as build_inputs
 from fabricbench.drive.run import Plan, is_complete
 from fabricbench.drive.run import run as run_campaign
-from fabricbench.drive.setup import set_up
+from fabricbench.drive.setup import set_up, set_up_input
 from fabricbench.drive.system import choose, lanes, settings_file, site_root
+from fabricbench.inputs.cache import cache_root
+from fabricbench.inputs.recipes import SYSTEMS, checked_copies
+from fabricbench.inputs.recipes import system as gromacs_system
 from fabricbench.parsers.campaign import known_names, read_campaign, read_facts
 from fabricbench.report import lane_curves_svg
 from fabricbench.report import report as page
@@ -69,7 +73,25 @@ def setup(
         print(f"fabricbench: not set up: {problem}", file=sys.stderr)
     if len(problems) == len(stack or known):
         raise BadInput("no stack could be set up")
+    if not stack and not for_tests and (problem := set_up_input(_say)):
+        print(f"fabricbench: not set up: {problem}", file=sys.stderr)
     _say(f"set up; for reframe and fabricbench as typed: source {build_root()}/env.sh")
+
+
+@app.command()
+def inputs(
+    name: Annotated[list[str] | None, typer.Argument(help="villin, lzm, dppc; none is all three")] = None,
+    copies: Annotated[int, typer.Option(help="1 to 8 copies of each, side by side, for bigger machines")] = 1,
+    directory: Annotated[Path | None, typer.Option(help="else build/inputs/gromacs")] = None,
+) -> None:
+    """Make the GROMACS inputs, and check that each is what it should be; what is there is not made again."""
+    wanted = [gromacs_system(item) for item in dict.fromkeys(name or SYSTEMS)]
+    root = directory.resolve() if directory else cache_root()
+    try:
+        build_inputs(wanted, checked_copies(copies), root, _say)
+    except KeyboardInterrupt:
+        print("fabricbench: interrupted; the same command goes on from here", file=sys.stderr)
+        raise typer.Exit(INTERRUPTED) from None
 
 
 @app.command()
@@ -328,7 +350,10 @@ def _finish(found: Campaign) -> None:
         raise BadInput(f"nothing was measured, there are only gaps: {reasons}")
     wrong = [record for record in last.values() if record.state != "ok"]
     lanes_seen = sorted({r.launch.lane for r in last.values() if r.launch and r.state == "ok"})
-    _say(f"{len(last) - len(wrong)} of {len(last)} launches came back and were attested, on {' '.join(lanes_seen)}")
+    refused = sum(record.state == "ok" and record.attestation is None for record in last.values())
+    gaps = f"; {refused} more are gaps, refused by their tool" if refused else ""
+    came = len(last) - len(wrong) - refused
+    _say(f"{came} of {len(last)} launches came back and were attested, on {' '.join(lanes_seen)}{gaps}")
     for record in wrong[:20]:
         _say(f"{record.state}: {record.directory}: {record.reason}")
     if wrong:

@@ -5,7 +5,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from fabricbench.core.site import build_root
-from fabricbench.core.stacks import Installed
+from fabricbench.core.stacks import GromacsBuild, Installed
+from fabricbench.drive.gromacs_builds import better_simd, processor_flags
 from fabricbench.drive.probe import probe
 from fabricbench.drive.system import Lane, check_requirements, lanes, settings_file
 
@@ -32,16 +33,25 @@ def examine(wanted: Iterable[Lane]) -> Iterator[Finding]:
             cure = f"see {log}; settings: site/stacks.py; set up anew: fabricbench setup --again {lane.stack}"
             yield Finding(lane.name, False, found.problem, cure)
         else:
-            yield Finding(lane.name, True, f"{found.library} ({lane.installed.source}){_without(lane.installed)}", "")
+            yield Finding(lane.name, True, f"{found.library} ({lane.installed.source}){_beside(lane.installed)}", "")
 
 
-def _without(installed: Installed) -> str:
-    """What of IMB will be a named gap."""
+def _beside(installed: Installed) -> str:
+    """What of IMB will be a named gap, and the stack's GROMACS."""
     if installed.programs:
         return ""
-    if not installed.imb:
-        return "; no IMB (named gap)"
-    return "; no IMB-MT (named gap)" if installed.imb_mt_problem else ""
+    imb = "; no IMB (named gap)" if not installed.imb else "; no IMB-MT (named gap)" if installed.imb_mt_problem else ""
+    return imb + _gromacs(installed.gromacs)
+
+
+def _gromacs(build: GromacsBuild | None) -> str:
+    if build is None:
+        return "; no GROMACS (named gap)"
+    if build.problem:
+        return f"; GROMACS (named gap): {build.problem}"
+    better = better_simd(build.simd, processor_flags())
+    slow = f", built for less than this processor's {better}" if better else ""
+    return f"; GROMACS {build.version}, {build.precision} precision, SIMD {build.simd}{slow}"
 
 
 def examine_site(system: str) -> list[str]:

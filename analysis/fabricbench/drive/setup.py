@@ -21,9 +21,13 @@ from fabricbench.core.errors import BadInput
 from fabricbench.core.site import REPOSITORY, build_root
 from fabricbench.core.stacks import STACK_FILE, Debian, Installed, Stack, read_installed
 from fabricbench.drive.commands import apt_install, is_root_on_debian, run_logged
+from fabricbench.drive.gromacs_builds import GROMACS, gromacs_of
+from fabricbench.drive.inputs import build
 from fabricbench.drive.libraries import find_programs
 from fabricbench.drive.probe import probe, probe_imb_mt
 from fabricbench.drive.system import settings_file, systems
+from fabricbench.inputs.cache import cache_root
+from fabricbench.inputs.recipes import QUICK, SYSTEMS
 
 Say = Callable[[str], None]
 _TOOLCHAIN = ("g++", "gfortran", "make", "cmake")
@@ -35,6 +39,7 @@ def set_up(stacks: Sequence[Stack], say: Say, *, again: bool = False, for_tests:
     root = build_root()
     (root / "stacks").mkdir(parents=True, exist_ok=True)
     _toolchain(root / "setup.log", say)
+    _applications(root / "setup.log", say)
     if for_tests:
         _for_tests(root / "setup.log", say)
     problems = []
@@ -47,6 +52,19 @@ def set_up(stacks: Sequence[Stack], say: Say, *, again: bool = False, for_tests:
             problems.append(f"{stack.name}: {error}")
     write_environment(root)
     return problems
+
+
+def set_up_input(say: Say) -> str:
+    """The GROMACS input of the quick tier, where a stack has a GROMACS to run it; what stood in the way, else empty."""
+    files = (build_root() / "stacks").glob(f"*/{STACK_FILE}")
+    builds = [installed.gromacs for file in files if (installed := read_installed(file))]
+    if not any(build and not build.problem for build in builds):
+        return ""
+    try:
+        build([SYSTEMS[QUICK]], 1, cache_root(), say)
+    except BadInput as error:
+        return f"{QUICK}: {error}"
+    return ""
 
 
 def write_environment(root: Path) -> Path:
@@ -85,6 +103,13 @@ def _toolchain(log: Path, say: Say) -> None:
         run_logged([sys.executable, "-m", "pip", "install", "-q", "cmake>=3.22"], log, what="installing cmake")
 
 
+def _applications(log: Path, say: Say) -> None:
+    """GROMACS. Without it its launches are named gaps."""
+    if shutil.which("gmx") is None and shutil.which("gmx_mpi") is None and is_root_on_debian():
+        say("installing Debian's gromacs")
+        apt_install(["gromacs"], log)
+
+
 def _for_tests(log: Path, say: Say) -> None:
     """A browser that opens the report, a simulator of networks. Without them their tests skip and say so."""
     packages = {"chromium": "chromium", "smpicxx": "libsimgrid-dev"}
@@ -117,14 +142,21 @@ def _make_library(stack: Stack, home: Path, say: Say) -> Installed:
     """A user-level library: its programs as they are found, and beside them launch wrapper and witness, without MPI."""
     programs, version = find_programs(stack, home / "setup.log", say)
     say(f"building launch wrapper and witness for {stack.name}")
-    _build(home, {"FABRICBENCH_MPI": "OFF"})
+    own = {name: home / "apps/bin" / name for name in stack.own}
+    for path in own.values():
+        path.unlink(missing_ok=True)
+    _build(home, {"FABRICBENCH_MPI": "OFF", **dict.fromkeys(stack.own.values(), "ON")})
+    built = {name: str(path) for name, path in own.items() if path.exists()}
+    for name in own:
+        if name not in built:
+            say(f"no headers of {stack.name}: {name} will be a named gap")
     return Installed(
         stack=stack.name,
         source="found",
         version=version,
         prefix=str(home / "prefix"),
         apps=str(home / "apps"),
-        programs=programs,
+        programs=programs | built,
     )
 
 
@@ -148,7 +180,8 @@ def _make_stack(stack: Stack, home: Path, say: Say) -> Installed:
     if found.problem:
         raise BadInput(f"two ranks do not run: {found.problem}", where=str(home))
     problem = probe_imb_mt(installed, variables) if installed.imb else ""
-    return installed.model_copy(update={"version": found.library, "imb_mt_problem": problem})
+    gromacs = gromacs_of(installed, variables)
+    return installed.model_copy(update={"version": found.library, "imb_mt_problem": problem, "gromacs": gromacs})
 
 
 def _provide(stack: Stack, home: Path, say: Say) -> tuple[str, dict[str, str]]:
@@ -265,8 +298,11 @@ def link_openmp_of_imb(stack: Stack, root: Path, home: Path) -> None:
 
 
 def _sources_digest(stack: Stack) -> str:
-    """What a set-up stack depends on: the sources in ``apps`` and ``inputs`` and where the stack comes from."""
-    facts = [stack.name, stack.pypi, str(stack.debian), dict(stack.links), stack.runs_imb, *stack.programs]
+    """What a set-up stack depends on: the sources in ``apps`` and ``inputs``, where the stack and its GROMACS come
+    from."""
+    programs = [*stack.programs, *stack.own]
+    facts = [stack.name, stack.pypi, str(stack.debian), dict(stack.links), stack.runs_imb, *programs]
+    facts += [os.environ.get(GROMACS), shutil.which("gmx_mpi")]
     total = hashlib.sha256(json.dumps(facts).encode())
     for path in sorted(path for part in ("apps", "inputs/npb") for path in (REPOSITORY / part).rglob("*")):
         if path.is_file():

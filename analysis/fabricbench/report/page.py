@@ -14,10 +14,10 @@ from markupsafe import Markup
 
 from fabricbench.core.record import Campaign
 from fabricbench.report import groups, outcomes, series
+from fabricbench.report.applications import applications
 from fabricbench.report.attestation import attestation, lanes_attested
 from fabricbench.report.comparisons import estimators, ratios
 from fabricbench.report.families import families
-from fabricbench.report.kernels import kernels
 from fabricbench.report.links import Launches
 from fabricbench.report.loggp import loggp_views
 from fabricbench.report.provenance import provenance
@@ -87,7 +87,7 @@ def _figures(table: pl.DataFrame, alpha: float) -> dict[str, Any]:
         ],
         "families": families(found, appearance),
         "loggp": loggp_views(table, 1 - alpha),
-        "kernels": kernels(found, appearance),
+        "applications": applications(found, appearance),
         "ratios": ratios(table, found, appearance, alpha),
         "estimators": estimators(table, appearance, alpha),
         "user_level": user_level(table, appearance, alpha),

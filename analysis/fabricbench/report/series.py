@@ -22,8 +22,11 @@ PINGPONG = "pingpong"
 MESSAGE_SIZE = "message size"
 """What a horizontal axis shows unless something else is said."""
 
-RATE = "mops"
-"""The metric of a kernel; ``report.kernels`` shows those."""
+RATES = ("mops", "ns_per_day")
+"""The metrics of an application; ``report.applications`` shows those."""
+
+ACTIVITY = "activity_time"
+"""The metric that says where an application's time went; ``report.activities`` shows that."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -126,10 +129,10 @@ def others(found: list[Panel]) -> list[Panel]:
 
 def unsized(found: list[Panel]) -> list[Panel]:
     """Panels of benchmarks without message size or rate: a number per lane, of each facet its main metrics."""
-    rated = {panel.facet for panel in found if panel.metric == RATE}
+    rated = {panel.facet for panel in found if panel.metric in RATES}
     by_facet: dict[Facet, dict[str, Panel]] = defaultdict(dict)
     for panel in found:
-        if not _sized(panel) and panel.facet not in rated:
+        if not _sized(panel) and panel.facet not in rated and panel.metric != ACTIVITY:
             by_facet[panel.facet][panel.metric] = panel
     return [panel for _, metrics in sorted(by_facet.items()) for panel in _mains(metrics)]
 

@@ -1,0 +1,142 @@
+# SPDX-License-Identifier: Apache-2.0
+"""GROMACS: villin, lzm and dppc, the application of Spurgeon et al. 2005, on every stack that has it with MPI."""
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import reframe as rfm
+from reframe.core.builtins import parameter, run_after, run_before, variable
+
+from fabricbench.core.launch import Expected
+from fabricbench.inputs.cache import Found, Missing, find_input, given_names
+from fabricbench.inputs.recipes import CHECKED_STEPS, QUICK, SYSTEMS
+from fabricbench.parsers.gromacs import REFERENCE, read_reference
+
+from .base import SELDOM, Benchmark
+from .base.cores import CoresMixin, rank_counts
+
+RANKS = "FABRICBENCH_GROMACS_RANKS"
+"""Numbers of ranks in place of powers of two up to the node's cores."""
+RANK_COUNTS = rank_counts(RANKS, "numbers of at least 1, as in 1,2,6,12", lambda count: count >= 1)
+STEPS = {"villin": 500, "lzm": 600, "dppc": 100}
+"""Short forms: some seconds on two cores."""
+
+
+class Mdrun(CoresMixin, Benchmark):
+    """``gmx_mpi mdrun`` of one system for a fixed number of steps."""
+
+    tool = "gromacs"
+    family = "gromacs"
+    md_system = parameter(sorted({*SYSTEMS, *given_names()}), loggable=True)
+    np = parameter(RANK_COUNTS, loggable=True)
+    threads = variable(int, value=1, loggable=True)
+    copies = variable(int, value=1, loggable=True)
+    limit_seconds = 600.0
+
+    @run_after("init")
+    def choose(self) -> None:
+        self.benchmark, self.ranks = self.md_system, self.np
+        varied = {"threads": self.threads, "copies": self.copies}
+        self.case = {name: count for name, count in varied.items() if count != 1}
+
+    @property
+    def workers(self) -> int:
+        return int(self.ranks * self.threads)
+
+    def tool_versions(self) -> dict[str, str]:
+        build = self.installed.gromacs
+        return {"gromacs": f"{build.version} {build.precision} {build.simd}" if build else ""}
+
+    def family_gap(self) -> tuple[str, str] | None:
+        stack, build = self.stack_facts["stack"], self.installed.gromacs
+        cure = f"spack install gromacs+mpi ^{stack}; then FABRICBENCH_GROMACS=DIRECTORY fabricbench setup"
+        if build is None:
+            return f"no GROMACS with MPI on {stack}", cure
+        return (f"GROMACS on {stack}: {build.problem}", cure) if build.problem else None
+
+    def benchmark_gap(self) -> tuple[str, str] | None:
+        if self.threads < 1:
+            return f"{self.threads} threads", "choose at least 1"
+        found = self.input
+        return super().benchmark_gap() if isinstance(found, Found) else (found.reason, found.cure)
+
+    @property
+    def input(self) -> Found | Missing:
+        """The system's ``.tpr``, or why there is none."""
+        return find_input(self.md_system, self.copies)
+
+    def program(self) -> str:
+        return str(self.installed.gromacs.program)
+
+    def arguments(self) -> list[str]:
+        files = ["-s", str(self.input.tpr), "-g", "md.log", "-noconfout", "-cpt", "-1"]
+        placed = ["-ntomp", str(self.threads), "-pin", "on"]
+        return ["mdrun", *files, *placed, "-nsteps", str(self.how_many()), *self.manner()]
+
+    def how_many(self) -> int:
+        """Steps."""
+        raise NotImplementedError
+
+    def manner(self) -> list[str]:
+        """How they are run."""
+        raise NotImplementedError
+
+
+@rfm.simple_test
+class Gromacs(Mdrun):
+    """Half of the steps balance the load, then the counters are reset; tuning of PME would change what is run."""
+
+    descr = "GROMACS, simulated time a day"
+    steps = variable(int, value=0, loggable=True)  # the system's own, unless given
+
+    @run_after("init")
+    def choose_tier(self) -> None:
+        if self.md_system != QUICK or self.np < RANK_COUNTS[-1]:
+            self.tags = SELDOM
+
+    def how_many(self) -> int:
+        return int(self.steps or STEPS.get(self.md_system, STEPS["dppc"]))
+
+    def manner(self) -> list[str]:
+        return ["-resethway", "-notunepme", "-dlb", "auto"]
+
+    def expected(self) -> Iterator[Expected]:
+        for metric in ("ns_per_day", "run_time", "communication_time"):
+            yield Expected(benchmark=self.benchmark, metric=metric)
+
+
+@rfm.simple_test
+class GromacsEnergies(Mdrun):
+    """In GROMACS's reproducible mode, against the reference in double precision that was made with the input."""
+
+    descr = "GROMACS, energies at the first and the last of a few steps"
+    tags = SELDOM
+    mode = "checked"
+
+    def how_many(self) -> int:
+        return CHECKED_STEPS
+
+    def manner(self) -> list[str]:
+        return ["-reprod"]
+
+    def benchmark_gap(self) -> tuple[str, str] | None:
+        if gap := super().benchmark_gap():
+            return gap
+        file = self.input.reference
+        if not file.exists():
+            own = f"install gmx_d, then run: fabricbench inputs {self.md_system}"
+            cure = own if self.input.facts else f"put them into {file} (docs/gromacs.md)"
+            return f"no energies of {self.md_system} in double precision", cure
+        if read_reference(file).sha256 != self.input.sha256:
+            return f"{file} is of another input", f"delete it, and run: fabricbench inputs {self.md_system}"
+        return None
+
+    @run_before("run")
+    def copy_reference(self) -> None:
+        """The record is derived from the launch's own directory alone."""
+        shutil.copyfile(self.input.reference, Path(self.stagedir) / REFERENCE)
+
+    def expected(self) -> Iterator[Expected]:
+        for step in (0, CHECKED_STEPS):
+            yield Expected(benchmark=self.benchmark, case=f"step={step}", metric="energy_deviation")

@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How far energies in mixed precision are from those in double, by ranks and threads: what tolerances rest on.
+
+    PYTHONPATH=tests python -m benchmarks.energy_scatter [villin] [lzm] [dppc]
+
+Every run is made twice, on shm and on tcp: in GROMACS's reproducible mode both must print the same digits.
+"""
+
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from fabricbench.core.site import build_root
+from fabricbench.core.stacks import STACK_FILE, Installed, read_installed, site_stacks
+from fabricbench.drive.probe import lane_environment
+from fabricbench.drive.system import site_root
+from fabricbench.inputs.cache import Found, find_input
+from fabricbench.inputs.recipes import CHECKED_STEPS, SYSTEMS
+from fabricbench.parsers.gromacs import FILE, Reference, deviations, read_log, read_reference
+
+STACK = "openmpi"
+WAYS = [(ranks, threads) for ranks in (1, 2, 3, 4) for threads in (1, 2)]
+
+
+def main(names: list[str]) -> None:
+    """A line for every number of ranks and threads."""
+    installed = read_installed(build_root() / "stacks" / STACK / STACK_FILE)
+    if installed is None or installed.gromacs is None:
+        sys.exit(f"{STACK} has no GROMACS: run fabricbench setup")
+    print("| system | ranks | threads | step 0 | step 20 | shm and tcp alike |\n| --- | --- | --- | --- | --- | --- |")
+    for name in names or list(SYSTEMS):
+        found = find_input(name)
+        if not isinstance(found, Found):
+            sys.exit(f"{name}: {found.reason}; {found.cure}")
+        reference = read_reference(found.reference).model_copy(update={"tolerance": 0.99})
+        for ranks, threads in WAYS:
+            shm, tcp = (run(installed, found, transport, ranks, threads) for transport in ("shm", "tcp"))
+            print(f"| {name} | {ranks} | {threads} | {_words(shm, reference)} | {_alike(shm, tcp)} |", flush=True)
+
+
+def run(installed: Installed, found: Found, transport: str, ranks: int, threads: int) -> str:
+    """The log of a run of the input's first steps."""
+    stack = site_stacks(site_root())[STACK]
+    environment = lane_environment(installed, {**installed.variables(stack, transport), **stack.crowded})
+    assert installed.gromacs is not None
+    argv = [f"{installed.prefix}/bin/mpirun", "-np", str(ranks), installed.gromacs.program, "mdrun"]
+    argv += ["-s", str(found.tpr), "-g", FILE, "-noconfout", "-ntomp", str(threads), "-pin", "off"]
+    with tempfile.TemporaryDirectory() as place:
+        subprocess.run(
+            [*argv, "-reprod", "-nsteps", str(CHECKED_STEPS)],
+            cwd=place, env=environment | {"OMP_WAIT_POLICY": "passive"}, capture_output=True, check=True,
+        )  # fmt: skip
+        return (Path(place) / FILE).read_text()
+
+
+def _words(log: str, reference: Reference) -> str:
+    return " | ".join(f"{off:.1e}" for _, off in deviations(read_log(log), reference))
+
+
+def _alike(one: str, other: str) -> str:
+    left, right = read_log(one), read_log(other)
+    return "yes" if (left.first, left.last) == (right.first, right.last) else "no"
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,142 @@
+# SPDX-License-Identifier: Apache-2.0
+"""GROMACS on a box of water: real launches attested and verified, wrong systems refused, what cannot run a gap."""
+
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from fabricbench.core.record import Campaign
+from fabricbench.core.stacks import STACK_FILE, read_installed
+from fabricbench.inputs import recipes
+from fabricbench.inputs.cache import digest_of
+from fabricbench.parsers.campaign import read_campaign
+from support import toy_input
+from support.fake_site import REPOSITORY
+from support.processes import clean_environment
+
+
+@pytest.fixture(scope="module")
+def water(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A directory with ``water.tpr``, its reference, and what grompp needs to make another."""
+    installed = read_installed(REPOSITORY / "build/stacks/openmpi" / STACK_FILE)
+    if installed is None or installed.gromacs is None or installed.gromacs.problem:
+        pytest.skip("no GROMACS on openmpi: run `make setup` as root on Debian")
+    if not all(map(shutil.which, ("gmx", "gmx_d"))):
+        pytest.skip("no gmx and gmx_d: Debian's package gromacs has both")
+    root = tmp_path_factory.mktemp("water")
+    settings, systems = recipes.SETTINGS, dict(recipes.SYSTEMS)
+    found, _ = toy_input.build(root / "cache", toy_input.system(root / "settings"))
+    recipes.SETTINGS = settings
+    recipes.SYSTEMS.clear()
+    recipes.SYSTEMS.update(systems)
+    given = root / "given"
+    shutil.copytree(found.tpr.parent, given)
+    (given / "toy.tpr").rename(given / "water.tpr")
+    (given / "toy.reference.json").rename(given / "water.reference.json")
+    return given
+
+
+def reframe(campaign: Path, given: Path, *arguments: str, **extra: str) -> subprocess.CompletedProcess[str]:
+    environment = {
+        **clean_environment(),
+        "RFM_CONFIG_FILES": str(REPOSITORY / "site/local/settings.py"),
+        "RFM_SYSTEM": "local",
+        "FABRICBENCH_GROMACS_INPUTS": str(given),
+        "FABRICBENCH_CAMPAIGN": str(campaign),
+        **extra,
+    }
+    command = [sys.executable, "-m", "fabricbench.drive.reframe", "-c", "reframe_checks/gromacs.py", *arguments, "-r"]
+    return subprocess.run(command, env=environment, cwd=REPOSITORY, capture_output=True, text=True, check=False)
+
+
+def water_again(water: Path, directory: Path, atom_moved_nm: float = 0.0, **settings: str) -> Path:
+    """The box with an atom elsewhere or another setting, under the reference of the one that it should be."""
+    shutil.copytree(water, directory)
+    lines = (directory / "conf.gro").read_text().splitlines(keepends=True)
+    x = float(lines[2][20:28]) + atom_moved_nm
+    lines[2] = f"{lines[2][:20]}{x:8.3f}{lines[2][28:]}"
+    (directory / "conf.gro").write_text("".join(lines))
+    text = (directory / "production.mdp").read_text()
+    text += "continuation = yes\n"
+    for name, value in settings.items():
+        text = "".join(f"{line}\n" for line in text.splitlines() if not line.startswith(name)) + f"{name} = {value}\n"
+    (directory / "production.mdp").write_text(text)
+    words = ["gmx", "-quiet", "-nobackup", "grompp", "-f", "production.mdp", "-c", "conf.gro", "-p", "topol.top"]
+    done = subprocess.run(
+        [*words, "-o", "water.tpr", "-maxwarn", "5"], cwd=directory, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+    reference = json.loads((directory / "water.reference.json").read_text())
+    reference["sha256"] = digest_of(directory / "water.tpr")
+    (directory / "water.reference.json").write_text(json.dumps(reference))
+    return directory
+
+
+def reasons(campaign: Campaign) -> set[str]:
+    return {record.reason for record in campaign.records if record.launch and record.launch.mode != "wireup"}
+
+
+ENERGIES = ("-n", "^GromacsEnergies%md_system=water%np=1", "-p", "^openmpi$", "--system", "local:shm")
+
+
+def test_timed_and_checked_runs_are_attested_on_every_lane_that_has_it(water: Path, tmp_path: Path) -> None:
+    done = reframe(tmp_path / "c", water, "-n", "^Gromacs.*md_system=water", "-S", "Gromacs.steps=200")
+    assert done.returncode == 0, done.stdout[-3000:] + done.stderr
+    found = read_campaign(tmp_path / "c")
+    launches = [record for record in found.records if record.launch and record.launch.mode != "wireup"]
+    assert {record.state for record in launches} == {"ok"}
+    seen = {(r.launch.lane, r.launch.mode, r.launch.ranks) for r in launches if r.launch}
+    lanes = {"openmpi@shm", "openmpi@tcp"}
+    assert seen >= {(lane, mode, ranks) for lane in lanes for mode in ("timed", "checked") for ranks in (1, 2)}
+    for record in launches:
+        metrics = {row.metric for row in record.rows}
+        assert {"ns_per_day", "run_time", "communication_time", "activity_time"} <= metrics
+        assert ("energy_deviation" in metrics) == (record.launch is not None and record.launch.mode == "checked")
+    # Where there is none, one gap a lane.
+    without = [(gap.lane, gap.benchmark) for gap in found.gaps]
+    assert sorted(set(without)) == sorted(without)
+    assert all(benchmark == "gromacs" for _, benchmark in without)
+
+
+@pytest.mark.parametrize(("moved_nm", "settings"), [(0.02, {}), (0.0, {"rcoulomb": "0.7", "rvdw": "0.7"})])
+def test_a_wrong_system_is_refused(water: Path, tmp_path: Path, moved_nm: float, settings: dict[str, str]) -> None:
+    wrong = water_again(water, tmp_path / "given", moved_nm, **settings)
+    assert reframe(tmp_path / "c", wrong, *ENERGIES).returncode == 1
+    (reason,) = reasons(read_campaign(tmp_path / "c"))
+    assert reason.endswith("the energies are wrong")
+
+
+def test_a_reference_of_another_input_is_a_gap(water: Path, tmp_path: Path) -> None:
+    given = shutil.copytree(water, tmp_path / "given")
+    reference = json.loads((given / "water.reference.json").read_text())
+    (given / "water.reference.json").write_text(json.dumps(reference | {"sha256": "0" * 64}))
+    reframe(tmp_path / "c", given, *ENERGIES)
+    (gap,) = read_campaign(tmp_path / "c").gaps
+    assert "is of another input" in gap.reason
+    (given / "water.reference.json").unlink()
+    reframe(tmp_path / "d", given, *ENERGIES)
+    (gap,) = read_campaign(tmp_path / "d").gaps
+    assert gap.reason == "no energies of water in double precision"
+
+
+def test_ranks_that_its_domains_do_not_allow_are_a_gap_in_gromacs_words(water: Path, tmp_path: Path) -> None:
+    chosen = ("-n", "^Gromacs%md_system=water", "-p", "^openmpi$", "--system", "local:shm", "-S", "Gromacs.crowd=1")
+    done = reframe(tmp_path / "c", water, *chosen, FABRICBENCH_GROMACS_RANKS="17")
+    assert done.returncode == 0, done.stdout[-3000:]
+    (gap,) = read_campaign(tmp_path / "c").gaps
+    assert gap.reason.endswith("(17) contains a large prime factor 17")
+    done = reframe(tmp_path / "d", water, *chosen, FABRICBENCH_GROMACS_RANKS="two")
+    assert done.returncode == 2
+    assert "FABRICBENCH_GROMACS_RANKS" in done.stdout + done.stderr
+
+
+def test_an_input_that_is_not_made_says_how(tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    chosen = ("-n", "^Gromacs%md_system=dppc%np=1", "-p", "^openmpi$", "--system", "local:shm")
+    reframe(tmp_path / "c", tmp_path / "empty", *chosen, "-S", "Gromacs.copies=8")
+    found = {(gap.reason, gap.cure) for gap in read_campaign(tmp_path / "c").gaps}
+    assert found == {("the input dppc (copies: 8) is not made yet", "run: fabricbench inputs dppc --copies 8")}
