@@ -7,11 +7,14 @@ from pathlib import Path
 
 import reframe as rfm
 from reframe.core.builtins import parameter, run_after, run_before, variable
+from reframe.core.exceptions import ReframeError
 
+from fabricbench.core.errors import BadInput
 from fabricbench.core.launch import Expected
 from fabricbench.inputs.cache import Found, Missing, find_input, given_names
 from fabricbench.inputs.recipes import CHECKED_STEPS, QUICK, SYSTEMS
 from fabricbench.parsers.gromacs import REFERENCE, read_reference
+from fabricbench.parsers.output import Unreadable
 
 from .base import SELDOM, Benchmark
 from .base.cores import CoresMixin, rank_counts
@@ -23,12 +26,20 @@ STEPS = {"villin": 500, "lzm": 600, "dppc": 100}
 """Short forms: some seconds on two cores."""
 
 
+def md_systems() -> list[str]:
+    """The systems that can be made here, and those that the user has given; ReframeError where that place is wrong."""
+    try:
+        return sorted({*SYSTEMS, *given_names()})
+    except BadInput as error:
+        raise ReframeError(error) from None
+
+
 class Mdrun(CoresMixin, Benchmark):
     """``gmx_mpi mdrun`` of one system for a fixed number of steps."""
 
     tool = "gromacs"
     family = "gromacs"
-    md_system = parameter(sorted({*SYSTEMS, *given_names()}), loggable=True)
+    md_system = parameter(md_systems(), loggable=True)
     np = parameter(RANK_COUNTS, loggable=True)
     threads = variable(int, value=1, loggable=True)
     copies = variable(int, value=1, loggable=True)
@@ -64,7 +75,10 @@ class Mdrun(CoresMixin, Benchmark):
     @property
     def input(self) -> Found | Missing:
         """The system's ``.tpr``, or why there is none."""
-        return find_input(self.md_system, self.copies)
+        try:
+            return find_input(self.md_system, self.copies)
+        except BadInput as error:
+            return Missing(str(error), "")
 
     def program(self) -> str:
         return str(self.installed.gromacs.program)
@@ -128,9 +142,12 @@ class GromacsEnergies(Mdrun):
             own = f"install gmx_d, then run: fabricbench inputs {self.md_system}"
             cure = own if self.input.facts else f"put them into {file} (docs/gromacs.md)"
             return f"no energies of {self.md_system} in double precision", cure
-        if read_reference(file).sha256 != self.input.sha256:
-            return f"{file} is of another input", f"delete it, and run: fabricbench inputs {self.md_system}"
-        return None
+        again = f"delete it, and run: fabricbench inputs {self.md_system}"
+        try:
+            known = read_reference(file).sha256
+        except Unreadable as error:
+            return f"{file} is no reference: {error}", again
+        return None if known == self.input.sha256 else (f"{file} is of another input", again)
 
     @run_before("run")
     def copy_reference(self) -> None:

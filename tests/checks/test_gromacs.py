@@ -117,6 +117,10 @@ def test_a_reference_of_another_input_is_a_gap(water: Path, tmp_path: Path) -> N
     reframe(tmp_path / "c", given, *ENERGIES)
     (gap,) = read_campaign(tmp_path / "c").gaps
     assert "is of another input" in gap.reason
+    (given / "water.reference.json").write_text("{")
+    reframe(tmp_path / "e", given, *ENERGIES)
+    (gap,) = read_campaign(tmp_path / "e").gaps
+    assert "is no reference" in gap.reason
     (given / "water.reference.json").unlink()
     reframe(tmp_path / "d", given, *ENERGIES)
     (gap,) = read_campaign(tmp_path / "d").gaps
@@ -140,3 +144,9 @@ def test_an_input_that_is_not_made_says_how(tmp_path: Path) -> None:
     reframe(tmp_path / "c", tmp_path / "empty", *chosen, "-S", "Gromacs.copies=8")
     found = {(gap.reason, gap.cure) for gap in read_campaign(tmp_path / "c").gaps}
     assert found == {("the input dppc (copies: 8) is not made yet", "run: fabricbench inputs dppc --copies 8")}
+    reframe(tmp_path / "d", tmp_path / "empty", *chosen, "-S", "Gromacs.copies=99")
+    (gap,) = read_campaign(tmp_path / "d").gaps
+    assert gap.reason.endswith("99 copies; expected 1 to 8")
+    done = reframe(tmp_path / "e", tmp_path / "nowhere", *chosen)
+    assert done.returncode == 2
+    assert "FABRICBENCH_GROMACS_INPUTS" in done.stdout + done.stderr
