@@ -10,7 +10,7 @@ from reframe.core.builtins import parameter, run_after, run_before, variable
 from reframe.core.exceptions import ReframeError
 
 from fabricbench.core.errors import BadInput
-from fabricbench.core.launch import Expected
+from fabricbench.core.launch import Expected, joined_case
 from fabricbench.inputs.cache import Found, Missing, find_input, given_names
 from fabricbench.inputs.recipes import CHECKED_STEPS, QUICK, SYSTEMS
 from fabricbench.parsers.gromacs import REFERENCE, read_reference
@@ -22,6 +22,8 @@ from .base.cores import CoresMixin, rank_counts
 RANKS = "FABRICBENCH_GROMACS_RANKS"
 """Numbers of ranks in place of powers of two up to the node's cores."""
 RANK_COUNTS = rank_counts(RANKS, "numbers of at least 1, as in 1,2,6,12", lambda count: count >= 1)
+QUICK_RANKS = max((count for count in RANK_COUNTS if count <= 8), default=RANK_COUNTS[0])
+"""A system as small as villin has domains for no more."""
 STEPS = {"villin": 500, "lzm": 600, "dppc": 100}
 """Short forms: some seconds on two cores."""
 
@@ -57,14 +59,27 @@ class Mdrun(CoresMixin, Benchmark):
 
     def tool_versions(self) -> dict[str, str]:
         build = self.installed.gromacs
-        return {"gromacs": f"{build.version} {build.precision} {build.simd}" if build else ""}
+        versions = {"gromacs": f"{build.version} {build.precision} {build.simd}" if build else ""}
+        if isinstance(found := self.input, Found):
+            versions["input"] = found.sha256
+            if found.facts:
+                versions["atoms"] = str(found.facts.atoms)
+        return versions
+
+    def lane_variables(self) -> dict[str, str]:
+        """A number of threads that the shell asks for must not contradict the check's."""
+        return super().lane_variables() | {"OMP_NUM_THREADS": str(self.threads)}
 
     def family_gap(self) -> tuple[str, str] | None:
         stack, build = self.stack_facts["stack"], self.installed.gromacs
         cure = f"spack install gromacs+mpi ^{stack}; then FABRICBENCH_GROMACS=DIRECTORY fabricbench setup"
         if build is None:
             return f"no GROMACS with MPI on {stack}", cure
-        return (f"GROMACS on {stack}: {build.problem}", cure) if build.problem else None
+        if build.problem:
+            return f"GROMACS on {stack}: {build.problem}", cure
+        if not Path(build.program).exists():
+            return f"{build.program} is no longer there", f"install it, then: fabricbench setup --again {stack}"
+        return None
 
     def benchmark_gap(self) -> tuple[str, str] | None:
         if self.threads < 1:
@@ -106,8 +121,10 @@ class Gromacs(Mdrun):
 
     @run_after("init")
     def choose_tier(self) -> None:
-        if self.md_system != QUICK or self.np < RANK_COUNTS[-1]:
+        if self.md_system != QUICK or self.np != QUICK_RANKS:
             self.tags = SELDOM
+        if self.steps:
+            self.case = {**self.case, "steps": self.steps}
 
     def how_many(self) -> int:
         return int(self.steps or STEPS.get(self.md_system, STEPS["dppc"]))
@@ -134,6 +151,11 @@ class GromacsEnergies(Mdrun):
     def manner(self) -> list[str]:
         return ["-reprod"]
 
+    @property
+    def launch_id(self) -> str:
+        """Not that of the timed run of the same system and ranks."""
+        return f"{super().launch_id} energies"
+
     def benchmark_gap(self) -> tuple[str, str] | None:
         if gap := super().benchmark_gap():
             return gap
@@ -156,4 +178,5 @@ class GromacsEnergies(Mdrun):
 
     def expected(self) -> Iterator[Expected]:
         for step in (0, CHECKED_STEPS):
-            yield Expected(benchmark=self.benchmark, case=f"step={step}", metric="energy_deviation")
+            case = joined_case(self.case, f"step={step}")
+            yield Expected(benchmark=self.benchmark, case=case, metric="energy_deviation")

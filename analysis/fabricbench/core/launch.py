@@ -12,12 +12,14 @@ from fabricbench.core.metrics import METRICS
 SCHEMA: Literal[1] = 1
 MPI_VARIABLES = (
     "FI_",
+    "GMX_",
     "I_MPI_",
     "LD_LIBRARY_PATH",
     "MPICH_",
     "MPIR_",
     "MV2_",
     "OMPI_",
+    "OMP_",
     "PMIX_",
     "PRTE_",
     "PSM",

@@ -73,7 +73,7 @@ _ALL = (
     ),
     Metric("run_time", "s", "lower", "the timed region of an application, slowest rank", "NPB"),
     Metric("communication_time", "s", "lower", "what of it was spent in MPI: mean over ranks", "NPB timers"),
-    Metric("activity_time", "s", "lower", "what of it the case's activity took, on the ranks that do it", "GROMACS"),
+    Metric("activity_time", "s", "lower", "what of it the case's activity took, by its share of cycles", "GROMACS"),
     Metric("energy_deviation", "ratio", "lower", "difference from double precision over the potential", "GROMACS"),
     Metric("load_imbalance", "share", "lower", "force load of the most loaded rank over the mean, less 1", "GROMACS"),
     Metric("imbalance_wait", "share", "lower", "of the run time: spent waiting due to load imbalance", "GROMACS"),

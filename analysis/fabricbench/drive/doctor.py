@@ -51,7 +51,7 @@ def _gromacs(build: GromacsBuild | None) -> str:
         return f"; GROMACS (named gap): {build.problem}"
     better = better_simd(build.simd, processor_flags())
     slow = f", built for less than this processor's {better}" if better else ""
-    return f"; GROMACS {build.version}, {build.precision} precision, SIMD {build.simd}{slow}"
+    return f"; GROMACS {build.version}, {build.precision} precision, SIMD {build.simd}{slow}, {build.mpi_library}"
 
 
 def examine_site(system: str) -> list[str]:

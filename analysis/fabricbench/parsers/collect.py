@@ -63,7 +63,7 @@ def collect(directory: Path, name: str | None = None) -> Record:
 
 def _finished(directory: Path, record: Record, launch: Launch, end: End) -> Record:
     if end.timed_out or end.status != 0:
-        if not end.timed_out and (refusal := _refusal(directory, launch)):
+        if not end.timed_out and end.signal is None and (refusal := _refusal(directory, launch)):
             return record.model_copy(update={"state": "ok", "reason": refusal, "gaps": _all_gaps(launch, refusal)})
         return record.model_copy(update={"state": "failed", "reason": _why_failed(directory, launch, end)})
     try:

@@ -10,7 +10,7 @@ from fabricbench.parsers.gromacs.cycles import COMMUNICATION, Activity, Cycles
 from fabricbench.parsers.gromacs.energies import FILE, Block
 from fabricbench.parsers.gromacs.log import Log, read_log
 from fabricbench.parsers.gromacs.payload import payload
-from fabricbench.parsers.gromacs.reasons import domain_reason, why_failed
+from fabricbench.parsers.gromacs.reasons import domain_reason, has_started, why_failed
 from fabricbench.parsers.gromacs.verification import REFERENCE, TERMS, Reference, deviations, read_reference
 from fabricbench.parsers.output import Parsed, Unreadable, read_text, whole
 
@@ -51,8 +51,8 @@ def parse(directory: Path, launch: Launch) -> Parsed:
     cycle table, as a share of all cycles, times ``run_time``: with separate PME ranks the mean over all ranks by their
     threads, without them the sum of the rows' wall times; 0 for one rank. ``load_imbalance``, ``imbalance_wait`` and
     ``pme_force_load`` where GROMACS reports them: several domains, separate PME ranks, and enough steps.
-    ``activity_time``: every row of the cycle table and of the PME breakdown, case ``activity=…``: wall time of the
-    ranks that do it.
+    ``activity_time``: every row of the cycle table and of the PME breakdown, case ``activity=…``, likewise by its
+    cycles: the rows of the table sum to ``run_time``, with separate PME ranks too.
 
     ``energy_deviation`` where it is expected, case ``step=…``: energies against ``reference.json`` of the launch
     directory; one that is too large is Unreadable.
@@ -77,7 +77,8 @@ def parse(directory: Path, launch: Launch) -> Parsed:
     rows = [_row(launch, metric, value) for metric, value in values.items()]
     times: dict[str, float] = {}
     for activity in (*cycles.activities, cycles.total):
-        times[activity.slug] = times.get(activity.slug, 0.0) + activity.wall_time_s
+        seconds = values["run_time"] * activity.cycles / cycles.total.cycles
+        times[activity.slug] = times.get(activity.slug, 0.0) + seconds
     rows += [_row(launch, "activity_time", value, f"activity={slug}") for slug, value in times.items()]
     if any(item.metric == "energy_deviation" for item in launch.expected):
         reference = read_reference(directory / REFERENCE)
@@ -86,8 +87,8 @@ def parse(directory: Path, launch: Launch) -> Parsed:
 
 
 def why_refused(directory: Path) -> str | None:
-    """GROMACS's reason not to run the system on so many ranks; None where it failed for another."""
-    return domain_reason(why_failed(directory))
+    """GROMACS's reason not to run the system on so many ranks; None where it failed for another, or after its start."""
+    return None if has_started(directory) else domain_reason(why_failed(directory))
 
 
 def _row(launch: Launch, metric: str, value: float, case: str = "") -> Row:
@@ -128,20 +129,20 @@ def _as_launched(log: Log, launch: Launch) -> None:
         raise Unreadable(FILE, log.lines.get("mpi"), "a GROMACS that was built with MPI, not with its thread-MPI")
     wanted = {
         "ranks": (launch.ranks, log.ranks),
-        "threads": (launch.case.get("threads"), log.threads),
+        "threads": (_asked(launch.argv, "-ntomp"), log.threads),
         "atoms": (_number(launch.versions.get("atoms", launch.case.get("atoms"))), log.atoms),
-        "planned_steps": (_steps_asked(launch.argv), log.planned_steps),
+        "planned_steps": (_asked(launch.argv, "-nsteps"), log.planned_steps),
     }
     for name, (asked, found) in wanted.items():
         if asked is not None and asked != found:
             raise Unreadable(FILE, log.lines.get(name), f"{asked} {name.removeprefix('planned_')}, not {found}")
 
 
-def _steps_asked(argv: tuple[str, ...]) -> int | None:
-    """The value of the last ``-nsteps``; None where there is none, or one that stands for the input's own steps."""
+def _asked(argv: tuple[str, ...], name: str) -> int | None:
+    """The value of the last option ``name``; None where there is none, or one that leaves it to GROMACS."""
     asked = None
     for option, value in pairwise(argv):
-        if option == "-nsteps" and value not in ("-1", "-2"):
+        if option == name and value not in ("-1", "-2"):
             asked = whole(value, "launch.json", None)
     return asked
 

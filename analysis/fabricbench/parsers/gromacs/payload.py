@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """The least that the ranks of a GROMACS run sent each other, from what its log says of domains, grids and steps."""
 
-from math import prod
+from math import isfinite, prod
 
 from fabricbench.core.record import Payload
+from fabricbench.parsers.gromacs.energies import FILE
 from fabricbench.parsers.gromacs.log import Log
+from fabricbench.parsers.output import Unreadable
 
 
 def payload(log: Log) -> Payload:
@@ -23,6 +25,8 @@ def payload(log: Log) -> Payload:
     tuned = len(log.fourier_grids) > 1
     halo, others = _halo(log), (_grid(log), _separate(log))
     moved = halo[0] * ((log.steps or 0) if tuned else steps) + steps * sum(part[0] for part in others)
+    if not isfinite(moved) or (log.halo_atoms or 0) > log.atoms * log.ranks:
+        raise Unreadable(FILE, log.lines.get("halo_atoms"), "no more atoms communicated than there are")
     return Payload(bytes=int(moved), messages=steps * (halo[1] + sum(part[1] for part in others)))
 
 

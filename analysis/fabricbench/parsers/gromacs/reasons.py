@@ -55,6 +55,11 @@ def why_failed(directory: Path) -> str:
     return ""
 
 
+def has_started(directory: Path) -> bool:
+    """Whether the log says that the steps began: domains that break then are no matter of how many there are."""
+    return "\nStarted mdrun on rank" in _ends(directory / "md.log")
+
+
 def error_of(text: str) -> str:
     """The first error block in ``text``, in one line; empty where there is none.
 
