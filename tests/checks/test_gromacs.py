@@ -92,14 +92,27 @@ def test_timed_and_checked_runs_are_attested_on_every_lane_that_has_it(water: Pa
     seen = {(r.launch.lane, r.launch.mode, r.launch.ranks) for r in launches if r.launch}
     lanes = {"openmpi@shm", "openmpi@tcp"}
     assert seen >= {(lane, mode, ranks) for lane in lanes for mode in ("timed", "checked") for ranks in (1, 2)}
+    assert len({record.launch.id for record in launches if record.launch}) == len(launches)
     for record in launches:
+        assert record.launch is not None
+        assert record.launch.versions["input"] == digest_of(water / "water.tpr")
         metrics = {row.metric for row in record.rows}
         assert {"ns_per_day", "run_time", "communication_time", "activity_time"} <= metrics
-        assert ("energy_deviation" in metrics) == (record.launch is not None and record.launch.mode == "checked")
+        assert ("energy_deviation" in metrics) == (record.launch.mode == "checked")
     # Where there is none, one gap a lane.
     without = [(gap.lane, gap.benchmark) for gap in found.gaps]
     assert sorted(set(without)) == sorted(without)
     assert all(benchmark == "gromacs" for _, benchmark in without)
+
+
+def test_threads_are_a_case_and_their_energies_verified(water: Path, tmp_path: Path) -> None:
+    done = reframe(tmp_path / "c", water, *ENERGIES, "-S", "threads=2", OMP_NUM_THREADS="1")
+    assert done.returncode == 0, done.stdout[-3000:]
+    (record,) = [r for r in read_campaign(tmp_path / "c").records if r.launch and r.launch.mode != "wireup"]
+    assert {row.case for row in record.rows if row.metric == "energy_deviation"} == {
+        "step=0 threads=2",
+        "step=20 threads=2",
+    }
 
 
 @pytest.mark.parametrize(("moved_nm", "settings"), [(0.02, {}), (0.0, {"rcoulomb": "0.7", "rvdw": "0.7"})])
