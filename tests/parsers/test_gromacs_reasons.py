@@ -9,7 +9,7 @@ import pytest
 
 from fabricbench.core.table import table
 from fabricbench.parsers.collect import collect, digest
-from fabricbench.parsers.gromacs import domain_reason, why_failed
+from fabricbench.parsers.gromacs import domain_reason, why_failed, why_refused
 
 DATA = Path(__file__).resolve().parents[1] / "data"
 CAPTURES = DATA / "gromacs"
@@ -100,6 +100,14 @@ def test_a_refused_number_of_ranks_is_a_gap_and_no_failure(tmp_path: Path) -> No
     assert (gap.benchmark, gap.case, gap.msg_size_bytes) == ("lzm", "threads=2", None)
     assert gap.reason == DOMAINS["2022-domains"]
     assert table((record,)).is_empty()
+
+
+def test_domains_that_break_after_the_start_are_a_failure(tmp_path: Path) -> None:
+    shutil.copy(CAPTURES / "2022-domains/stderr", tmp_path)
+    assert why_refused(tmp_path) == DOMAINS["2022-domains"]
+    shutil.copy(CAPTURES / "2022-killed/md.log", tmp_path)
+    assert "Started mdrun on rank 0" in (tmp_path / "md.log").read_text()
+    assert why_refused(tmp_path) is None
 
 
 def test_a_changed_log_is_a_changed_launch(tmp_path: Path) -> None:

@@ -21,7 +21,7 @@ from fabricbench.core.errors import BadInput
 from fabricbench.core.site import REPOSITORY, build_root
 from fabricbench.core.stacks import STACK_FILE, Debian, Installed, Stack, read_installed
 from fabricbench.drive.commands import apt_install, is_root_on_debian, run_logged
-from fabricbench.drive.gromacs_builds import GROMACS, gromacs_of
+from fabricbench.drive.gromacs_builds import gromacs_of
 from fabricbench.drive.inputs import build
 from fabricbench.drive.libraries import find_programs
 from fabricbench.drive.probe import probe, probe_imb_mt
@@ -127,6 +127,7 @@ def _set_up_one(stack: Stack, root: Path, say: Say) -> None:
     except BadInput:  # of another version, or broken: it is made anew
         installed = None
     if installed is not None and _read(home / "stamp") == stamp and not installed.missing_file:
+        _look_for_gromacs_again(stack, installed, home)
         return
     home.mkdir(parents=True, exist_ok=True)
     for name in (STACK_FILE, "stamp"):
@@ -136,6 +137,15 @@ def _set_up_one(stack: Stack, root: Path, say: Say) -> None:
     write_json(home / STACK_FILE, installed.model_dump(mode="json"))
     (home / "stamp").write_text(stamp)
     say(f"{stack.name} is ready: {installed.version}")
+
+
+def _look_for_gromacs_again(stack: Stack, installed: Installed, home: Path) -> None:
+    """One that came, went or was replaced since then, without building anything anew."""
+    if stack.level != "mpi":
+        return
+    found = gromacs_of(installed, installed.variables(stack, next(iter(stack.transports))))
+    if found != installed.gromacs:
+        write_json(home / STACK_FILE, installed.model_copy(update={"gromacs": found}).model_dump(mode="json"))
 
 
 def _make_library(stack: Stack, home: Path, say: Say) -> Installed:
@@ -298,11 +308,9 @@ def link_openmp_of_imb(stack: Stack, root: Path, home: Path) -> None:
 
 
 def _sources_digest(stack: Stack) -> str:
-    """What a set-up stack depends on: the sources in ``apps`` and ``inputs``, where the stack and its GROMACS come
-    from."""
+    """What a set-up stack depends on: the sources in ``apps`` and ``inputs`` and where the stack comes from."""
     programs = [*stack.programs, *stack.own]
     facts = [stack.name, stack.pypi, str(stack.debian), dict(stack.links), stack.runs_imb, *programs]
-    facts += [os.environ.get(GROMACS), shutil.which("gmx_mpi")]
     total = hashlib.sha256(json.dumps(facts).encode())
     for path in sorted(path for part in ("apps", "inputs/npb") for path in (REPOSITORY / part).rglob("*")):
         if path.is_file():
