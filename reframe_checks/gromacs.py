@@ -3,6 +3,7 @@
 
 import shutil
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import reframe as rfm
@@ -34,6 +35,15 @@ def md_systems() -> list[str]:
         return sorted({*SYSTEMS, *given_names()})
     except BadInput as error:
         raise ReframeError(error) from None
+
+
+@cache
+def known_input(name: str, copies: int) -> Found | Missing:
+    """The ``.tpr``, or why there is none; looked for and hashed once, however many launches use it."""
+    try:
+        return find_input(name, copies)
+    except BadInput as error:
+        return Missing(str(error), "")
 
 
 class Mdrun(CoresMixin, Benchmark):
@@ -90,10 +100,7 @@ class Mdrun(CoresMixin, Benchmark):
     @property
     def input(self) -> Found | Missing:
         """The system's ``.tpr``, or why there is none."""
-        try:
-            return find_input(self.md_system, self.copies)
-        except BadInput as error:
-            return Missing(str(error), "")
+        return known_input(self.md_system, self.copies)
 
     def program(self) -> str:
         return str(self.installed.gromacs.program)
