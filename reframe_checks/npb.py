@@ -56,7 +56,7 @@ class NasKernel(Benchmark):
             return f"NPB has no class '{self.problem_class}'", f"choose one of {', '.join(CLASSES)}"
         if self.crowded and not os.environ.get(RANKS):
             cores = processors(self.current_partition)
-            return f"{self.ranks} ranks on a node of {cores} cores", f"choose fewer ranks, or name them in {RANKS}"
+            return f"{self.ranks} ranks on {cores} cores", f"choose fewer ranks, or name them in {RANKS}"
         problem = PROBLEMS[self.kernel, self.problem_class]
         if not problem.least_ranks <= self.ranks <= problem.most_ranks:
             return (

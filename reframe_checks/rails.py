@@ -41,7 +41,7 @@ class Rails(rfm.RegressionTestPlugin):
         if not facts["ports"] and any("{port" in value for value in settings.values()):
             return f"{stack} wants the ports' names", "name them: fabric(…, ports=[…]) in the site's settings.py"
         if self.ranks > (cores := processors(self.current_partition)):
-            return f"{self.ranks} ranks on a node of {cores} cores", "run it on nodes with two cores for every port"
+            return f"{self.ranks} ranks on {cores} cores", "run it on nodes with two cores for every port"
         return None
 
     def lane_variables(self) -> dict[str, str]:

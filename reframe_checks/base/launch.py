@@ -21,11 +21,12 @@ from fabricbench.core.record import Record
 from fabricbench.parsers.campaign import write_cache
 from fabricbench.parsers.collect import collect
 
-from .lane import LaneMixin
+from .lane import LaneMixin, per_node
 from .metrics import MetricsMixin
 
 SELDOM = {"standard", "acceptance"}
 """The tiers of what ``make run`` has no time for."""
+WAIT_FOR_LOCK_SECONDS, STARTING_SECONDS = 3600, 60
 _positions = itertools.count()
 
 
@@ -135,7 +136,8 @@ class LaunchTest(LaneMixin, MetricsMixin, rfm.RunOnlyRegressionTest):
         if self.launch_id in done:
             self.adopt(done[self.launch_id])
             return
-        self.num_tasks = self.ranks
+        self.num_tasks, self.num_tasks_per_node = self.ranks, per_node(self.ranks, self.nodes)
+        self.exclusive_access = True
         self.enter_lane()
 
     def meet_lane(self) -> None:
@@ -157,11 +159,11 @@ class LaunchTest(LaneMixin, MetricsMixin, rfm.RunOnlyRegressionTest):
         self.job.launcher.modifier = shlex.quote(f"{self.installed.apps}/bin/fabricbench-launch")
         self.job.launcher.modifier_options = [
             *("--dir", shlex.quote(self.stagedir), "--limit", f"{self.limit_seconds:g}"),
-            *("--lock", shlex.quote(self.fabric_facts["lock"])),
+            *(("--lock", shlex.quote(self.fabric_facts["lock"])) if self.fabric_facts["scheduler"] == "local" else ()),
             *(("--watch", str(os.getpid())) if local else ()),
             "--",
         ]
-        self.time_limit = f"{int(self.limit_seconds) + 3600}s"
+        self.time_limit = f"{int(self.limit_seconds) + (WAIT_FOR_LOCK_SECONDS if local else STARTING_SECONDS)}s"
         self.executable, *self.executable_opts = [shlex.quote(word) for word in self.command()]
         if not self.is_dry_run():
             write_json(Path(self.stagedir) / "launch.json", self._facts().model_dump(mode="json"))
@@ -219,7 +221,7 @@ class LaunchTest(LaneMixin, MetricsMixin, rfm.RunOnlyRegressionTest):
             messages=self.message_class,
             case=self.case,
             ranks=self.ranks,
-            nodes=1,
+            nodes=self.nodes,
             runs=self.runs(),
             mode=self.mode,
             argv=(self.program(), *self.arguments()),

@@ -5,7 +5,7 @@ import os
 import random
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cache
 from pathlib import Path
@@ -23,6 +23,10 @@ BLOCK = "FABRICBENCH_BLOCK"
 SESSION = "FABRICBENCH_SESSION"
 SEED = "FABRICBENCH_SEED"
 LANES = "FABRICBENCH_LANES"
+ALLOCATION = "FABRICBENCH_ALLOCATION"
+"""Set where ReFrame runs inside an allocation, which takes the place of its scheduler."""
+
+LAUNCHERS = ("mpirun", "srun")
 
 
 def build_root() -> Path:
@@ -80,15 +84,29 @@ def fabric(
     site: Path,
     attestation: str = "required",
     scheduler: str = "local",
+    launcher: str = "mpirun",
+    access: Sequence[str] = (),
+    nodes: int = 1,
+    cores: int | None = None,
+    pmi: Mapping[str, str] | None = None,
     env_vars: dict[str, str] | None = None,
+    stack_variables: Mapping[str, Mapping[str, str]] | None = None,
     max_jobs: int = 1,
     rails: int = 1,
     ports: Sequence[str] = (),
     addresses: Sequence[str] = ("127.0.0.1",),
 ) -> dict[str, Any]:
-    """A ReFrame partition for the fabric ``name``. ``env_vars`` of the site win over those of a stack.
+    """A ReFrame partition for the fabric ``name``. ``env_vars`` of the site win over those of a stack, and of them
+    those in ``stack_variables``, by stack, over those for all.
 
-    ``rails`` is how many ports a node has on this fabric; ``ports`` their names, for stacks that want them.
+    ``scheduler`` is a ReFrame scheduler, ``access`` its options for this fabric's nodes (a partition, an account);
+    inside an allocation, which ``fabricbench run`` takes for each block, the scheduler is local. ``launcher`` mpirun
+    is each stack's own; with srun a stack's PMI (``site/stacks.py``) gives way to that in ``pmi``, by stack.
+    ``nodes`` is over how many nodes a launch spreads its ranks, as far as they go, ``cores`` how many one has; None
+    where they have as many as this machine.
+
+    ``rails`` is how many ports a node has on this fabric; ``ports`` their names, for stacks that want them, and for
+    the nodes' own counters: an interface as ``eth0``, an adapter's port as ``mlx5_0:1``.
     ``addresses`` are where the server of a user-level benchmark listens: the first for a single flow, the first two,
     of two networks, for two at once.
     """
@@ -96,22 +114,40 @@ def fabric(
         raise BadInput(f"fabric {name}: unknown transport '{transport}'", expected=nearest(transport, TRANSPORTS))
     if attestation not in ("required", "optional"):
         raise BadInput(f"fabric {name}: attestation is '{attestation}'", expected="required or optional")
+    if nodes < 1 or (cores is not None and cores < 1):
+        raise BadInput(f"fabric {name}: {nodes} nodes, {cores} cores", expected="1 or more")
+    if launcher not in LAUNCHERS:
+        raise BadInput(f"fabric {name}: unknown launcher '{launcher}'", expected=nearest(launcher, LAUNCHERS))
+    for kind, named in (("pmi", pmi or {}), ("stack_variables", stack_variables or {})):
+        for stack_name in named:
+            if stack_name not in environs:
+                raise BadInput(
+                    f"fabric {name}: {kind} for the stack '{stack_name}'", expected=nearest(stack_name, environs)
+                )
     if rails < 1 or len(ports) not in (0, rails):
         raise BadInput(f"fabric {name}: {rails} rails, {len(ports)} ports", expected="1 or more rails, as many ports")
     return {
         "name": name,
         "descr": f"the fabric {name}",
-        "scheduler": scheduler,
-        "launcher": "mpirun",
+        "scheduler": "local" if os.environ.get(ALLOCATION) else scheduler,
+        "access": list(access),
+        "launcher": launcher,
         "environs": environs,
         "max_jobs": max_jobs,
         "features": ["fabric", transport],
+        **({"processor": {"num_cpus": cores, "num_cpus_per_core": 1}} if cores else {}),
         "extras": {
             "fabric": name,
             "transport": transport,
             "attestation": attestation,
             "addresses": list(addresses),
+            "launcher": launcher,
+            "scheduler": scheduler,
+            "access": list(access),
+            "nodes": nodes,
+            "pmi": dict(pmi or {}),
             "site_variables": dict(env_vars or {}),
+            "stack_variables": {stack_name: dict(named) for stack_name, named in (stack_variables or {}).items()},
             "rails": rails,
             "ports": list(ports),
             "site": str(site),
@@ -141,6 +177,8 @@ def stack(name: str, *, site: Path, system: str) -> dict[str, Any]:
             "meeting": declared.meeting.arguments(installed.programs) if declared.meeting and installed else None,
             "without": {t: declared.without(t) for t in TRANSPORTS if t not in declared.transports},
             "launcher": declared.launcher if declared.level == "mpi" else "local",
+            "pmi": declared.pmi,
+            "under": {name: dict(variables) for name, variables in declared.under.items()},
             "installed": installed.model_dump(mode="json") if installed else None,
             "variables": {t: installed.variables(declared, t) for t in declared.transports} if installed else {},
             "crowded": dict(declared.crowded),

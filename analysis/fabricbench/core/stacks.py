@@ -63,7 +63,8 @@ class Stack:
     each transport; ``{prefix}`` in a value is the stack's own prefix. ``crowded``: variables that make ranks which
     wait yield, for launches of more ranks than cores. ``rails``: variables for each way to use several ports
     (``RAILS``); in them ``{rails}`` is the number of ports, ``{ports}`` their names, ``{port}`` the first one's.
-    ``launcher`` is a ReFrame launcher's name.
+    ``launcher`` is a ReFrame launcher's name; ``pmi`` is what ``srun --mpi`` takes in its place, ``under`` variables
+    for launchers that are not the stack's own, by their name.
     ``runs_imb``: the public IMB binaries run on it (MPICH's common ABI). ``links``: symbolic links within the
     prefix, from name to target, that its wheels lack.
 
@@ -76,6 +77,8 @@ class Stack:
     pypi: tuple[str, ...] = ()
     debian: Debian | None = None
     launcher: str = "mpirun"
+    pmi: str = ""
+    under: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     environment: Mapping[str, str] = field(default_factory=dict)
     transports: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     crowded: Mapping[str, str] = field(default_factory=dict)
