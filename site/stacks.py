@@ -72,7 +72,12 @@ STACKS = {
             ),
             transports={
                 "shm": {"UCX_TLS": "shm,self", "MPIR_CVAR_NOLOCAL": "0"},
-                "tcp": {"UCX_TLS": "tcp,self", "MPIR_CVAR_NOLOCAL": "1"},
+                "tcp": {
+                    "UCX_TLS": "tcp,self",
+                    "MPIR_CVAR_NOLOCAL": "1",
+                    # MPICH 4.0 hangs in MPI_Finalize without it (apps/patches/ucx_close.c).
+                    "LD_PRELOAD": "{apps}/lib/libfabricbench_ucx_close.so",
+                },
             },
             rails=UCX_RAILS,
             runs_imb=True,

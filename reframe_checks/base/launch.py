@@ -196,8 +196,9 @@ class LaunchTest(LaneMixin, MetricsMixin, rfm.RunOnlyRegressionTest):
     def command(self) -> list[str]:
         """What the launcher starts: the program behind the witness, or a pair of programs, each behind its own."""
         witness = f"{self.installed.apps}/lib/libfabricbench_witness.so"
+        libraries = ":".join([witness, *self.lane_variables().get("LD_PRELOAD", "").split(":")]).rstrip(":")
         expect = f"FABRICBENCH_EXPECT_RANKS={self.ranks}"
-        preload = ["env", f"LD_PRELOAD={witness}", f"FABRICBENCH_WITNESS_DIR={self.stagedir}", expect]
+        preload = ["env", f"LD_PRELOAD={libraries}", f"FABRICBENCH_WITNESS_DIR={self.stagedir}", expect]
         if self.stack_facts["level"] == "mpi":
             return [*preload, self.program(), *self.arguments()]
         words: list[str] = [self.program()]

@@ -60,7 +60,7 @@ class Stack:
     """One MPI implementation, or at ``level`` user one library below MPI.
 
     ``pypi``: requirements that hold it; ``environment``: variables on every fabric; ``transports``: variables for
-    each transport; ``{prefix}`` in a value is the stack's own prefix. ``crowded``: variables that make ranks which
+    each transport; ``{prefix}`` in a value is the stack's own prefix, ``{apps}`` that of what was built on it. ``crowded``: variables that make ranks which
     wait yield, for launches of more ranks than cores. ``rails``: variables for each way to use several ports
     (``RAILS``); in them ``{rails}`` is the number of ports, ``{ports}`` their names, ``{port}`` the first one's.
     ``launcher`` is a ReFrame launcher's name; ``pmi`` is what ``srun --mpi`` takes in its place, ``under`` variables
@@ -143,9 +143,11 @@ class Installed(BaseModel):
         return next((file for file in files if not Path(file).exists()), "")
 
     def variables(self, stack: Stack, transport: str) -> dict[str, str]:
-        """The variables of a lane, with this machine's prefix filled in."""
+        """The variables of a lane, with this machine's directories filled in."""
         values = {**stack.environment, **stack.transports.get(transport, {})}
-        return {key: value.replace("{prefix}", self.prefix) for key, value in values.items()}
+        return {
+            key: value.replace("{prefix}", self.prefix).replace("{apps}", self.apps) for key, value in values.items()
+        }
 
 
 def read_installed(file: Path) -> Installed | None:

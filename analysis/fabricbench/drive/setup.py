@@ -25,7 +25,7 @@ from fabricbench.drive.gromacs_builds import gromacs_of
 from fabricbench.drive.inputs import build
 from fabricbench.drive.libraries import find_programs
 from fabricbench.drive.probe import probe, probe_imb_mt
-from fabricbench.drive.system import settings_file, systems
+from fabricbench.drive.system import site_root
 from fabricbench.inputs.cache import cache_root
 from fabricbench.inputs.recipes import QUICK, SYSTEMS
 
@@ -74,13 +74,14 @@ def write_environment(root: Path) -> Path:
     guard = programs / "reframe"
     guard.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -m fabricbench.drive.reframe "$@"\n')
     guard.chmod(0o755)
-    files = ":".join(str(settings_file(name)) for name in systems())
+    settings = f"{shlex.quote(str(site_root()))}/[!_]*/settings.py"
     path = f"{programs}:{Path(sys.executable).parent}"
     file = root / "env.sh"
     file.write_text(
         "# Written by set-up: source it.\n"
         f'export PATH={shlex.quote(path)}:"$PATH"\n'
-        f"export RFM_CONFIG_FILES={shlex.quote(files)}\n"
+        f'RFM_CONFIG_FILES=$(printf "%s:" {settings})\n'  # of every system, also of one that comes later
+        'export RFM_CONFIG_FILES="${RFM_CONFIG_FILES%:}"\n'
         'export RFM_SYSTEM="${RFM_SYSTEM:-local}"\n'
     )
     return file

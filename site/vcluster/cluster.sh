@@ -1,0 +1,245 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# A real Slurm on this one machine, as root: nodes n1, n2, … in namespaces of their own (network, processes, shared
+# memory, mounts, host name), joined by a bridge through links of chosen rate and delay.
+#
+#   cluster.sh up             NODES=2 CPUS=… RATE=1000 (Mbit/s) DELAY_US=0 ISOLATION=all
+#   cluster.sh down           whatever is left of it, also of an `up` that was killed
+#   cluster.sh status         exit status 0: it is up
+#   cluster.sh rate NODE MBIT the rate of one node's link, both ways
+#   cluster.sh kill NODE      a node dies; `revive NODE` starts it again
+#
+# ISOLATION=network leaves shared memory and processes in common: MPI stacks then copy "between nodes" through memory.
+set -euo pipefail
+
+run=/run/fabricbench-vcluster
+net=10.77.0
+bridge=fbvc0
+here=$(cd "$(dirname "$0")" && pwd)
+export FABRICBENCH_VCLUSTER=1 # what the cluster's own processes are known by
+export SLURM_CONF=$run/slurm.conf
+
+fail() {
+  echo "vcluster: $*" >&2
+  exit 2
+}
+
+whole() { # NAME VALUE LEAST MOST
+  [[ $2 =~ ^[0-9]{1,7}$ ]] && (($2 >= $3 && $2 <= $4)) || fail "$1 is '$2'; expected a whole number from $3 to $4"
+}
+
+need() {
+  [ "$(id -u)" = 0 ] || fail "namespaces need root; run it as root"
+  local missing=()
+  for program in slurmctld slurmd munged ip tc nsenter unshare; do
+    command -v "$program" >/dev/null || missing+=("$program")
+  done
+  ((${#missing[@]} == 0)) && return
+  command -v apt-get >/dev/null || fail "not found: ${missing[*]}; install Slurm, munge and iproute2"
+  echo "installing Debian's slurm-wlm, munge and iproute2"
+  DEBIAN_FRONTEND=noninteractive apt-get -qq update
+  DEBIAN_FRONTEND=noninteractive apt-get -qq -y install --no-install-recommends slurm-wlm munge libpmi2-0 iproute2 \
+    >/dev/null
+}
+
+shape() { # NODE MBIT: both directions, for the node's end may not be asked for what it receives
+  local burst=$((64 + $2 / 8)) # KiB, of half a millisecond and more
+  tc qdisc replace dev "fbvc-$1" root tbf rate "$2mbit" burst "${burst}kb" latency 50ms
+  ip netns exec "fbvc-$1" tc qdisc replace dev eth0 root tbf rate "$2mbit" burst "${burst}kb" latency 50ms
+}
+
+delayed_by_kernel() { # NODE MICROSECONDS: each way
+  tc qdisc add dev lo handle 77: root netem delay 1us 2>/dev/null || return 1
+  tc qdisc del dev lo root
+  ip netns exec "fbvc-$1" tc qdisc add dev eth0 parent 8001: netem delay "$2us" 2>/dev/null
+}
+
+connect() { # NUMBER
+  local node=n$1 address=$net.$1
+  ip netns add "fbvc-$node"
+  if ((DELAY_US)); then
+    # Kernels without netem have TAP devices: a program carries each frame, DELAY_US later.
+    "$run/delay_link" "$DELAY_US" "fbvc-$node" "/run/netns/fbvc-$node" eth0 </dev/null >"$run/log/link.$node" 2>&1 &
+    for _ in $(seq 100); do ip link show "fbvc-$node" >/dev/null 2>&1 && break || sleep 0.05; done
+    for _ in $(seq 100); do ip -n "fbvc-$node" link show eth0 >/dev/null 2>&1 && break || sleep 0.05; done
+  else
+    ip link add "fbvc-$node" type veth peer name eth0 netns "fbvc-$node"
+  fi
+  ip link set "fbvc-$node" master $bridge up
+  ip -n "fbvc-$node" addr add "$address/24" dev eth0
+  ip -n "fbvc-$node" link set eth0 up
+  ip -n "fbvc-$node" link set lo up
+  shape "$node" "$RATE"
+}
+
+start_node() { # NODE
+  local cpus isolate=(--uts --mount)
+  [ "$ISOLATION" = all ] && isolate+=(--ipc --pid --mount-proc)
+  cpus=$(((${1#n} - 1) * CPUS % $(nproc)))
+  cpus=$cpus-$(((cpus + CPUS - 1) < $(nproc) ? cpus + CPUS - 1 : $(nproc) - 1))
+  # nsenter, as `ip netns exec` mounts another /sys, in which slurmd finds no control groups.
+  nsenter --net="/run/netns/fbvc-$1" setsid unshare "${isolate[@]}" --fork --kill-child \
+    sh -c 'hostname "$1"; mount --bind "$2/hosts" /etc/hosts
+      [ "$4" != all ] || mount -t tmpfs tmpfs /dev/shm
+      exec taskset -c "$3" slurmd -D -N "$1"' sh "$1" "$run" "$cpus" "$ISOLATION" </dev/null >"$run/log/$1.out" 2>&1 &
+}
+
+configure() {
+  local i last=n[1-$NODES]
+  cat >"$run/slurm.conf" <<CONF
+ClusterName=vcluster
+SlurmctldHost=$(hostname -s)($net.254)
+SlurmctldPort=16817
+SlurmdPort=16818
+SlurmUser=root
+SlurmdUser=root
+AuthType=auth/munge
+AuthInfo=socket=$run/munge/socket
+MpiDefault=none
+ProctrackType=proctrack/linuxproc
+TaskPlugin=task/none
+SwitchType=switch/none
+ReturnToService=2
+SlurmdTimeout=10
+KillWait=5
+JobRequeue=0
+CompleteWait=0
+SchedulerParameters=batch_sched_delay=0,sched_interval=2
+StateSaveLocation=$run/state
+SlurmdSpoolDir=$run/spool.%n
+TmpFS=$run/tmp.%n
+SlurmctldPidFile=$run/slurmctld.pid
+SlurmdPidFile=$run/slurmd.%n.pid
+SlurmctldLogFile=$run/log/slurmctld
+SlurmdLogFile=$run/log/slurmd.%n
+SelectType=select/cons_tres
+SelectTypeParameters=CR_Core
+JobAcctGatherType=jobacct_gather/none
+AccountingStorageType=accounting_storage/none
+CONF
+  for i in $(seq "$NODES"); do
+    echo "NodeName=n$i NodeHostname=n$i NodeAddr=$net.$i CPUs=$CPUS RealMemory=1000 State=UNKNOWN" >>"$run/slurm.conf"
+    echo "$net.$i n$i" >>"$run/hosts"
+    mkdir -p "$run/tmp.n$i"
+  done
+  echo "PartitionName=gige Nodes=$last Default=YES MaxTime=120 OverSubscribe=NO State=UP" >>"$run/slurm.conf"
+  echo "127.0.0.1 localhost" >>"$run/hosts"
+  echo "$net.254 $(hostname -s)" >>"$run/hosts"
+  printf 'NODES=%s\nCPUS=%s\nRATE=%s\nDELAY_US=%s\nISOLATION=%s\n' \
+    "$NODES" "$CPUS" "$RATE" "$DELAY_US" "$ISOLATION" >"$run/vcluster.env"
+}
+
+start_munge() {
+  mkdir -p "$run/munge"
+  head -c 128 /dev/urandom >"$run/munge/key"
+  chmod 400 "$run/munge/key"
+  chown -R munge:munge "$run/munge"
+  su munge -s /bin/sh -c "umask 022; exec munged --socket=$run/munge/socket --pid-file=$run/munge/pid \
+    --log-file=$run/munge/log --seed-file=$run/munge/seed --key-file=$run/munge/key"
+}
+
+idle() { [ "$(sinfo -h -t idle -o %D 2>/dev/null || true)" = "$NODES" ]; }
+
+up() {
+  NODES=${NODES:-2} RATE=${RATE:-1000} DELAY_US=${DELAY_US:-0} ISOLATION=${ISOLATION:-all}
+  whole NODES "$NODES" 1 64
+  CPUS=${CPUS:-$(($(nproc) > NODES ? $(nproc) / NODES : 1))}
+  whole CPUS "$CPUS" 1 1024
+  whole RATE "$RATE" 1 100000
+  whole DELAY_US "$DELAY_US" 0 1000000
+  [[ $ISOLATION =~ ^(all|network)$ ]] || fail "ISOLATION is '$ISOLATION'; expected all or network"
+  need
+  clean # what is left of another
+  trap 'status=$?; clean; exit $status' EXIT
+  trap 'exit 130' INT TERM
+  mkdir -p "$run"/{log,state}
+  chmod 755 "$run"
+  ip link add $bridge type bridge
+  ip addr add $net.254/24 dev $bridge
+  ip link set $bridge up
+  if ((DELAY_US)); then
+    cc -O2 -Wall -Wextra -o "$run/delay_link" "$here/delay_link.c" || fail "the link with a delay needs a C compiler"
+  fi
+  configure
+  local i
+  for i in $(seq "$NODES"); do connect "$i"; done
+  start_munge
+  slurmctld
+  for i in $(seq "$NODES"); do start_node "n$i"; done
+  for _ in $(seq 120); do idle && break || sleep 0.25; done
+  idle || fail "the nodes do not come up: $(sinfo -h -N -o '%N %T' | xargs); see $run/log before it is gone: \
+$(tail -qn2 "$run"/log/slurmd.* 2>/dev/null | xargs -0 || true)"
+  trap - EXIT INT TERM
+  echo "vcluster: $NODES nodes of $CPUS CPUs, $RATE Mbit/s, $DELAY_US us each way; export SLURM_CONF=$SLURM_CONF"
+}
+
+cluster_processes() { # of the host's own numbers; without this script and what started it
+  local file pid
+  for file in /proc/[0-9]*/environ; do
+    pid=${file#/proc/}
+    pid=${pid%/environ}
+    [ "$pid" != $$ ] && [ "$pid" != "$PPID" ] && [ "$pid" != "$BASHPID" ] || continue
+    if grep -qzx "FABRICBENCH_VCLUSTER=1" "$file" 2>/dev/null; then echo "$pid"; fi
+  done
+}
+
+clean() {
+  local pid name
+  for _ in $(seq 40); do
+    local left=()
+    # A node's first process takes all others of its namespace along; so does `unshare`, by --kill-child.
+    for pid in $(cluster_processes) $(ip netns list 2>/dev/null | sed -n 's/^\(fbvc-n[0-9]*\).*/\1/p' |
+      xargs -r -n1 ip netns pids); do
+      # Another cluster.sh is a user's, who may be working.
+      case $(tr '\0' ' ' <"/proc/$pid/cmdline" 2>/dev/null) in *cluster.sh*) continue ;; esac
+      left+=("$pid")
+    done
+    ((${#left[@]})) || break
+    kill -KILL "${left[@]}" 2>/dev/null || true
+    sleep 0.1
+  done
+  for name in $(ip netns list 2>/dev/null | sed -n 's/^\(fbvc-n[0-9]*\).*/\1/p'); do ip netns del "$name"; done
+  for name in $(ip -o link show 2>/dev/null | sed -n 's/^[0-9]*: \(fbvc[-0-9n]*\)[:@].*/\1/p'); do
+    ip link del "$name" 2>/dev/null || true # of a pair the first takes the second along
+  done
+  rm -rf "$run"
+}
+
+known() {
+  [ -f "$run/vcluster.env" ] || fail "it is not up; make vcluster-up"
+  # shellcheck disable=SC1091
+  . "$run/vcluster.env"
+  [ -z "${1-}" ] || [[ $1 =~ ^n[0-9]+$ && -e /run/netns/fbvc-$1 ]] ||
+    fail "no node is called '$1'; expected n1 to n$NODES"
+}
+
+case ${1-} in
+  up) up ;;
+  down)
+    [ "$(id -u)" = 0 ] || fail "namespaces need root; run it as root"
+    clean
+    ;;
+  status)
+    known
+    sinfo -N -o '%N %T %c CPUs %E'
+    idle
+    ;;
+  rate)
+    whole MBIT "${3-}" 1 100000
+    known "${2-none}"
+    shape "$2" "$3"
+    ;;
+  kill)
+    known "${2-none}"
+    for pid in $(ip netns pids "fbvc-$2"); do
+      case $(cat "/proc/$pid/comm" 2>/dev/null) in delay_link) ;; *) kill -KILL "$pid" 2>/dev/null || true ;; esac
+    done
+    ;;
+  revive)
+    known "${2-none}"
+    start_node "$2"
+    for _ in $(seq 80); do [ "$(sinfo -h -n "$2" -o %T)" = idle ] && exit 0 || sleep 0.25; done
+    fail "$2 does not come back: $(sinfo -h -n "$2" -o '%T %E')"
+    ;;
+  *) fail "expected up, down, status, rate NODE MBIT, kill NODE or revive NODE; not '${1-}'" ;;
+esac
