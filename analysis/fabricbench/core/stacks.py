@@ -96,6 +96,11 @@ class Stack:
         """What a check may ask of it."""
         return ["mpi"] if self.level == "mpi" else ["userlevel", *self.programs, *self.own]
 
+    @property
+    def only_spack(self) -> bool:
+        """Whether neither PyPI nor Debian has it, so that set-up alone cannot bring it."""
+        return not self.pypi and self.debian is None
+
     def without(self, transport: str) -> tuple[str, str]:
         """Why it cannot use a transport that it has no settings for, and the cure."""
         if transport in self.unable:
