@@ -7,6 +7,8 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from fabricbench.core.record import Ports
+
 LARGEST_HOST_FILE = 2**20
 SATURATED_BYTES = 4 * (2**32 - 1)
 """Where an adapter's old counter of 32 bits, in words of 4 bytes, stops: such a port counts no more."""
@@ -15,9 +17,6 @@ Reading = Annotated[int, Field(strict=True, ge=0, lt=2**64)]
 Readings = tuple[Reading | None, Reading | None]
 """Before and after; None where it could not be read, the second also where the node never came to the end."""
 
-Moved = dict[str, int]
-"""By counter (``tx_bytes``, ``rx_packets``, …), how far it moved during the launch."""
-
 
 class _Host(BaseModel):
     model_config = ConfigDict(extra="ignore", frozen=True)
@@ -25,13 +24,13 @@ class _Host(BaseModel):
     counters: dict[str, dict[str, Readings | None] | None] | None = None
 
 
-def port_counters(directory: Path) -> dict[str, dict[str, Moved]]:
+def port_counters(directory: Path) -> Ports:
     """What moved on each port, by node and port: an interface as ``eth0``, an adapter's port as ``mlx5_0:1``.
 
     A counter that was not read before and after, fell (the adapter was reset), or stands at its limit is left out. A
     node that counts nothing has no ports. ValueError names the first file that is not a node's facts.
     """
-    found: dict[str, dict[str, Moved]] = {}
+    found: Ports = {}
     for path in sorted(directory.glob("host.*")):
         if path.suffix == ".tmp":
             continue
@@ -56,7 +55,7 @@ def read_counters(directory: Path) -> dict[str, dict[str, tuple[int, int]]]:
     }
 
 
-def _moved(readings: dict[str, Readings | None]) -> Moved:
+def _moved(readings: dict[str, Readings | None]) -> dict[str, int]:
     found = {}
     for counter, pair in readings.items():
         before, after = pair or (None, None)
