@@ -17,7 +17,7 @@ UCX_RAILS = {
     "striped": {"UCX_MAX_EAGER_RAILS": "1", "UCX_MAX_RNDV_RAILS": "{rails}"},
 }
 
-# For an entry of MVAPICH2 2.x whose rails are the ports of one adapter; MV2_NUM_HCAS where each has its own.
+# For MVAPICH2 2.x whose rails are the ports of one adapter; MV2_NUM_HCAS where each has its own.
 # Striped from 8 KiB, as in the paper that compared the two (Liu, Mamidala, Vishnu, Panda 2004).
 MVAPICH2_RAILS = {
     "1": {"MV2_NUM_PORTS": "1", "MV2_NUM_HCAS": "1"},
@@ -27,6 +27,46 @@ MVAPICH2_RAILS = {
         "MV2_RAIL_SHARING_POLICY": "FIXED_MAPPING",
         "MV2_RAIL_SHARING_LARGE_MSG_THRESHOLD": "2147483647",
     },
+}
+
+MPICH_UCX = {
+    "shm": {"UCX_TLS": "shm,self", "MPIR_CVAR_NOLOCAL": "0"},
+    "tcp": {
+        "UCX_TLS": "tcp,self",
+        "MPIR_CVAR_NOLOCAL": "1",
+        "LD_PRELOAD": "{apps}/lib/libfabricbench_ucx_close.so",  # MPICH 4.0 hangs in MPI_Finalize without it
+    },
+    "verbs": {"UCX_TLS": "rc,self", "MPIR_CVAR_NOLOCAL": "1"},
+}
+MPICH_OFI = {
+    "tcp": {"FI_PROVIDER": "tcp", "MPIR_CVAR_NOLOCAL": "1"},
+    "verbs": {"FI_PROVIDER": "verbs;ofi_rxm", "MPIR_CVAR_NOLOCAL": "1"},
+    "psm": {"FI_PROVIDER": "psm3", "MPIR_CVAR_NOLOCAL": "1"},
+    "cxi": {"FI_PROVIDER": "cxi", "MPIR_CVAR_NOLOCAL": "1"},
+}
+
+OPENMPI_OB1 = {
+    # UCX would choose a transport of its own for one-sided communication.
+    "shm": {"OMPI_MCA_pml": "ob1", "OMPI_MCA_btl": "vader,self", "OMPI_MCA_osc": "^ucx"},
+    "tcp": {
+        "OMPI_MCA_pml": "ob1",
+        "OMPI_MCA_btl": "tcp,self",
+        "OMPI_MCA_btl_tcp_if_include": "lo",
+        # Windows in shared memory would not use the network; Debian switches pt2pt off.
+        "OMPI_MCA_osc": "^sm,ucx",
+    },
+}
+# With btl tcp every large message goes over all interfaces that it may use.
+OPENMPI_RAILS = {
+    "1": {"OMPI_MCA_btl_tcp_if_include": "{port}"},
+    "striped": {"OMPI_MCA_btl_tcp_if_include": "{ports}"},
+}
+OPENMPI_CROWDED = {
+    "OMPI_MCA_mpi_yield_when_idle": "1",
+    "OMPI_MCA_rmaps_base_oversubscribe": "1",
+    "OMPI_MCA_hwloc_base_binding_policy": "none",
+    "PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe",
+    "PRTE_MCA_hwloc_default_binding_policy": "none",
 }
 
 PERFTEST = tuple(f"ib_{what}_{kind}" for what in ("send", "write", "read", "atomic") for kind in ("lat", "bw"))
@@ -70,15 +110,7 @@ STACKS = {
                 },
                 abi_library="libmpich.so.12",
             ),
-            transports={
-                "shm": {"UCX_TLS": "shm,self", "MPIR_CVAR_NOLOCAL": "0"},
-                "tcp": {
-                    "UCX_TLS": "tcp,self",
-                    "MPIR_CVAR_NOLOCAL": "1",
-                    # MPICH 4.0 hangs in MPI_Finalize without it (apps/patches/ucx_close.c).
-                    "LD_PRELOAD": "{apps}/lib/libfabricbench_ucx_close.so",
-                },
-            },
+            transports=MPICH_UCX,
             rails=UCX_RAILS,
             runs_imb=True,
         ),
@@ -97,28 +129,43 @@ STACKS = {
             ),
             environment=OPENMPI_AS_ROOT,
             transports={
-                # UCX would choose a transport of its own for one-sided communication.
-                "shm": {"OMPI_MCA_pml": "ob1", "OMPI_MCA_btl": "vader,self", "OMPI_MCA_osc": "^ucx"},
-                "tcp": {
-                    "OMPI_MCA_pml": "ob1",
-                    "OMPI_MCA_btl": "tcp,self",
-                    "OMPI_MCA_btl_tcp_if_include": "lo",
-                    # Windows in shared memory would not use the network; Debian switches pt2pt off.
-                    "OMPI_MCA_osc": "^sm,ucx",
-                },
+                **OPENMPI_OB1,
+                "verbs": {"OMPI_MCA_pml": "ucx", "OMPI_MCA_osc": "ucx", "UCX_TLS": "rc,self"},
             },
-            # With btl tcp every large message goes over all interfaces that it may use.
-            rails={
-                "1": {"OMPI_MCA_btl_tcp_if_include": "{port}"},
-                "striped": {"OMPI_MCA_btl_tcp_if_include": "{ports}"},
-            },
-            crowded={
-                "OMPI_MCA_mpi_yield_when_idle": "1",
-                "OMPI_MCA_rmaps_base_oversubscribe": "1",
-                "OMPI_MCA_hwloc_base_binding_policy": "none",
-                "PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe",
-                "PRTE_MCA_hwloc_default_binding_policy": "none",
-            },
+            rails=OPENMPI_RAILS,
+            crowded=OPENMPI_CROWDED,
+        ),
+        # From here on the stacks that only Spack builds (spack.yaml): docs/stacks.md.
+        Stack(
+            name="openmpi-tcp",
+            pmi="pmix",
+            environment=OPENMPI_AS_ROOT,
+            transports=OPENMPI_OB1,
+            rails=OPENMPI_RAILS,
+            crowded=OPENMPI_CROWDED,
+            unable={"verbs": "it is built without UCX and libfabric"},
+        ),
+        Stack(name="mpich-ofi", pmi="pmi2", transports=MPICH_OFI),
+        Stack(
+            name="mpich-tcp",
+            pmi="pmi2",
+            transports={"tcp": {}},
+            unable=dict.fromkeys(("shm", "verbs", "mx"), "its device ch3:sock has sockets only"),
+        ),
+        Stack(name="mvapich-ofi", pmi="pmi2", transports=MPICH_OFI),
+        Stack(name="mvapich-ucx", pmi="pmi2", transports=MPICH_UCX, rails=UCX_RAILS),
+        Stack(
+            name="mvapich2",
+            pmi="pmi2",
+            transports={"verbs": {"MV2_USE_SHARED_MEM": "0"}},
+            rails=MVAPICH2_RAILS,
+            unable={"tcp": "its device ch3:mrail has verbs only"},
+        ),
+        Stack(
+            name="mpich-mx",
+            pmi="pmi2",
+            transports={"mx": {"MPIR_CVAR_CH3_NOLOCAL": "1", "OMX_DISABLE_SHARED": "1"}},
+            unable=dict.fromkeys(("tcp", "verbs"), "its device ch3:nemesis:mx has Myrinet Express only"),
         ),
         Stack(
             name="sockets",

@@ -68,10 +68,11 @@ def setup(
     for name in stack or ():
         if name not in known:
             raise BadInput(f"unknown stack '{name}'", expected=nearest(name, known))
-    problems = set_up([known[name] for name in stack or known], _say, again=again, for_tests=for_tests)
+    chosen = stack or [name for name in known if not known[name].only_spack]
+    problems = set_up([known[name] for name in chosen], _say, again=again, for_tests=for_tests)
     for problem in problems:
         print(f"fabricbench: not set up: {problem}", file=sys.stderr)
-    if len(problems) == len(stack or known):
+    if len(problems) == len(chosen):
         raise BadInput("no stack could be set up")
     if not stack and not for_tests and (problem := set_up_input(_say)):
         print(f"fabricbench: not set up: {problem}", file=sys.stderr)

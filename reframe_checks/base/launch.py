@@ -137,7 +137,7 @@ class LaunchTest(LaneMixin, MetricsMixin, rfm.RunOnlyRegressionTest):
             self.adopt(done[self.launch_id])
             return
         self.num_tasks, self.num_tasks_per_node = self.ranks, per_node(self.ranks, self.nodes)
-        self.exclusive_access = True
+        self.exclusive_access = self.fabric_facts["exclusive"]
         self.enter_lane()
 
     def meet_lane(self) -> None:
@@ -223,6 +223,8 @@ class LaunchTest(LaneMixin, MetricsMixin, rfm.RunOnlyRegressionTest):
             case=self.case,
             ranks=self.ranks,
             nodes=self.nodes,
+            ports=tuple(self.fabric_facts["ports"]),
+            exclusive=self.fabric_facts["exclusive"],
             runs=self.runs(),
             mode=self.mode,
             argv=(self.program(), *self.arguments()),

@@ -127,13 +127,12 @@ def test_unknown_says_why(
     assert (found.state, found.reason) == ("unknown", reason)
 
 
-@pytest.mark.parametrize("transport", ["verbs", "mx", "psm", "cxi", "simulated"])
-def test_a_transport_without_a_rule_is_unknown(transport: str) -> None:
-    found = attest(launch(transport), carried(0, 0), PAYLOAD)
-    assert (found.state, found.reason) == ("unknown", f"no rule attests the transport '{transport}' yet")
+def test_a_transport_without_a_rule_is_unknown() -> None:
+    found = attest(launch("simulated"), carried(0, 0), PAYLOAD)
+    assert (found.state, found.reason) == ("unknown", "no rule attests the transport 'simulated' yet")
 
 
-@pytest.mark.parametrize("transport", ["tcp", "shm"])
+@pytest.mark.parametrize("transport", ["tcp", "shm", "verbs", "mx", "psm", "cxi"])
 def test_a_wireup_is_what_it_is(transport: str) -> None:
     wireup = launch(transport, mode="wireup", wireup=None)
     assert state(wireup, carried(10**6, 10**3), Payload(bytes=0, messages=0)) == "attested"

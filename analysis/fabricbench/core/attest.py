@@ -6,7 +6,8 @@ and a launch must show both the bytes and the segments that its benchmark cannot
 """
 
 from fabricbench.core.launch import Launch, WireUp
-from fabricbench.core.record import Attestation, AttestationState, Payload, Record, Traffic
+from fabricbench.core.ports import DEVICES, declared_ports, port_share, ports_finding
+from fabricbench.core.record import Attestation, AttestationState, Payload, Ports, Record, Traffic
 
 DECLARED_SHARE = 0.9
 """Least share of the payload that the declared transport must have carried."""
@@ -30,10 +31,15 @@ DEPENDENT_COLLECTIVES = (
 Finding = tuple[AttestationState, str]
 
 
-def attest(launch: Launch, traffic: Traffic | None, payload: Payload | None) -> Attestation:
-    """The attestation of one launch from what the witness saw and what its benchmark must have moved."""
-    share = _share(launch, traffic, payload)
-    state, reason = _finding(launch, traffic, payload, share)
+def attest(launch: Launch, traffic: Traffic | None, payload: Payload | None, moved: Ports | None = None) -> Attestation:
+    """The attestation of one launch from what the witness saw and what its benchmark must have moved.
+
+    ``moved`` is what the nodes' ports carried (``core.counters.port_counters``).
+    """
+    ports = declared_ports(launch, moved or {})
+    counted = launch.transport in DEVICES
+    share = port_share(launch, payload, ports) if counted else _share(launch, traffic, payload)
+    state, reason = _finding(launch, traffic, payload, share, ports)
     return Attestation(
         state=state,
         reason=reason,
@@ -42,13 +48,16 @@ def attest(launch: Launch, traffic: Traffic | None, payload: Payload | None) -> 
         wireup_bytes=_of_all_runs(launch, launch.wireup.bytes) if launch.wireup else None,
         wireup_segments=_of_all_runs(launch, launch.wireup.segments) if launch.wireup else None,
         share=share,
+        ports=ports,
     )
 
 
-def _finding(launch: Launch, traffic: Traffic | None, payload: Payload | None, share: float | None) -> Finding:
+def _finding(
+    launch: Launch, traffic: Traffic | None, payload: Payload | None, share: float | None, ports: Ports
+) -> Finding:
     if traffic is None:
         return "unknown", "no rank left a witness report"
-    if launch.transport not in ("tcp", "shm"):
+    if launch.transport not in ("tcp", "shm", *DEVICES):
         return "unknown", f"no rule attests the transport '{launch.transport}' yet"
     if traffic.dropped:
         return "unknown", f"the witness lost {traffic.dropped} sockets: more than its table holds"
@@ -62,7 +71,11 @@ def _finding(launch: Launch, traffic: Traffic | None, payload: Payload | None, s
         return "attested", "a single rank: nothing has to be carried"
     if launch.transport == "tcp":
         return _tcp(launch, traffic, payload, share)
-    return _shm(launch, traffic, payload)
+    if loud := _beyond_wireup(launch, launch.wireup, traffic, payload):
+        return loud
+    if launch.transport in DEVICES:
+        return ports_finding(launch, traffic, payload, ports)
+    return _shm(traffic)
 
 
 def _share(launch: Launch, traffic: Traffic | None, payload: Payload | None) -> float | None:
@@ -79,8 +92,7 @@ def _share(launch: Launch, traffic: Traffic | None, payload: Payload | None) -> 
 
 def _tcp(launch: Launch, traffic: Traffic, payload: Payload, share: float | None) -> Finding:
     evidence = (
-        f"sockets carried {traffic.bytes} bytes in {traffic.segments} segments, "
-        f"the benchmark moved at least {payload.bytes} bytes in {payload.messages} messages"
+        f"{_on_sockets(traffic)}, the benchmark moved at least {payload.bytes} bytes in {payload.messages} messages"
     )
     if share is None:
         return "unknown", "the benchmark moved nothing that could be attested"
@@ -89,22 +101,30 @@ def _tcp(launch: Launch, traffic: Traffic, payload: Payload, share: float | None
     return "attested", evidence
 
 
-def _shm(launch: Launch, traffic: Traffic, payload: Payload) -> Finding:
-    assert launch.wireup is not None
-    factor = WIREUP_FACTOR * max(1.0, _pairs(launch.ranks) / _pairs(launch.wireup.ranks))
-    wireup_bytes, wireup_segments = (_of_all_runs(launch, n) for n in (launch.wireup.bytes, launch.wireup.segments))
+def _beyond_wireup(launch: Launch, wireup: WireUp, traffic: Traffic, payload: Payload) -> Finding | None:
+    """What speaks against a lane whose payload passes no socket; None where the sockets carried wire-up alone."""
+    factor = WIREUP_FACTOR * max(1.0, _pairs(launch.ranks) / _pairs(wireup.ranks))
+    wireup_bytes, wireup_segments = (_of_all_runs(launch, n) for n in (wireup.bytes, wireup.segments))
     most_bytes = factor * wireup_bytes + FORBIDDEN_SHARE * payload.bytes
     most_segments = factor * wireup_segments + FORBIDDEN_SHARE * payload.messages
-    seen = f"sockets carried {traffic.bytes} bytes in {traffic.segments} segments"
     if traffic.bytes > most_bytes or traffic.segments > most_segments:
-        return "refuted", (f"{seen}, more than wire-up explains ({wireup_bytes} bytes in {wireup_segments} segments)")
+        explained = f"more than wire-up explains ({wireup_bytes} bytes in {wireup_segments} segments)"
+        return "refuted", f"{_on_sockets(traffic)}, {explained}"
     if traffic.reports < launch.ranks:
         return "unknown", f"only {traffic.reports} of {launch.ranks} ranks left a witness report"
+    if other := _uncounted(launch, wireup, traffic):
+        return "unknown", other
+    return None
+
+
+def _shm(traffic: Traffic) -> Finding:
     if traffic.devices:
         return "unknown", f"network devices were open: {', '.join(traffic.devices)}"
-    if other := _uncounted(launch, launch.wireup, traffic):
-        return "unknown", other
-    return "attested", f"by exclusion: {seen}, no more than wire-up, and no network device was open"
+    return "attested", f"by exclusion: {_on_sockets(traffic)}, no more than wire-up, and no network device was open"
+
+
+def _on_sockets(traffic: Traffic) -> str:
+    return f"sockets carried {traffic.bytes} bytes in {traffic.segments} segments"
 
 
 def _of_all_runs(launch: Launch, count: int) -> int:

@@ -18,8 +18,10 @@ MPI_VARIABLES = (
     "MPICH_",
     "MPIR_",
     "MV2_",
+    "MVP_",
     "OMPI_",
     "OMP_",
+    "OMX_",
     "PMIX_",
     "PRTE_",
     "PSM",
@@ -76,7 +78,10 @@ class WireUp(Facts):
 
 
 class Launch(Facts):
-    """``launch.json``: everything that was decided before the start. ``runs`` is how often its programs are started."""
+    """``launch.json``: everything that was decided before the start. ``runs`` is how often its programs are started.
+
+    ``ports`` are the fabric's on every node; ``exclusive`` says that the nodes were the launch's alone.
+    """
 
     schema_version: Literal[1] = SCHEMA
     id: str
@@ -93,6 +98,8 @@ class Launch(Facts):
     case: dict[str, Scalar] = {}
     ranks: int = Field(gt=0, lt=2**31)
     nodes: int = Field(gt=0, lt=2**31)
+    ports: tuple[str, ...] = ()
+    exclusive: bool = True
     runs: int = Field(default=1, gt=0, lt=2**31)
     mode: Mode = "timed"
     argv: tuple[str, ...]

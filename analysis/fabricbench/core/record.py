@@ -9,6 +9,8 @@ from fabricbench.core.launch import Gap, Launch
 
 State = Literal["ok", "failed", "refuted", "unknown", "unreadable", "unfinished"]
 AttestationState = Literal["attested", "refuted", "unknown"]
+Ports = dict[str, dict[str, dict[str, int]]]
+"""What moved on the ports of the nodes, by node, port and counter (``tx_bytes``, …): ``core.counters``."""
 
 
 class Derived(BaseModel):
@@ -65,7 +67,10 @@ class Traffic(Derived):
 
 
 class Attestation(Derived):
-    """Whether the lane's transport carried the bytes, with the evidence and each rule's outcome in words."""
+    """Whether the lane's transport carried the bytes, with the evidence and each rule's outcome in words.
+
+    ``share`` of the payload is that on sockets, or on the fabric's ``ports`` where their counters attest a transport.
+    """
 
     state: AttestationState
     reason: str
@@ -74,6 +79,7 @@ class Attestation(Derived):
     wireup_bytes: int | None = None
     wireup_segments: int | None = None
     share: float | None = None
+    ports: Ports = {}
 
 
 class Record(Derived):

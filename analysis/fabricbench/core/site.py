@@ -87,6 +87,7 @@ def fabric(
     launcher: str = "mpirun",
     access: Sequence[str] = (),
     nodes: int = 1,
+    exclusive: bool = True,
     cores: int | None = None,
     pmi: Mapping[str, str] | None = None,
     env_vars: dict[str, str] | None = None,
@@ -103,7 +104,8 @@ def fabric(
     inside an allocation, which ``fabricbench run`` takes for each block, the scheduler is local. ``launcher`` mpirun
     is each stack's own; with srun a stack's PMI (``site/stacks.py``) gives way to that in ``pmi``, by stack.
     ``nodes`` is over how many nodes a launch spreads its ranks, as far as they go, ``cores`` how many one has; None
-    where they have as many as this machine.
+    where they have as many as this machine. ``exclusive`` nodes are asked of the scheduler for each launch alone; where
+    a site only lends shared ones, the ports' counters also hold what others send.
 
     ``rails`` is how many ports a node has on this fabric; ``ports`` their names, for stacks that want them, and for
     the nodes' own counters: an interface as ``eth0``, an adapter's port as ``mlx5_0:1``.
@@ -145,6 +147,7 @@ def fabric(
             "scheduler": scheduler,
             "access": list(access),
             "nodes": nodes,
+            "exclusive": exclusive,
             "pmi": dict(pmi or {}),
             "site_variables": dict(env_vars or {}),
             "stack_variables": {stack_name: dict(named) for stack_name, named in (stack_variables or {}).items()},

@@ -60,8 +60,8 @@ class Stack:
     """One MPI implementation, or at ``level`` user one library below MPI.
 
     ``pypi``: requirements that hold it; ``environment``: variables on every fabric; ``transports``: variables for
-    each transport; ``{prefix}`` in a value is the stack's own prefix, ``{apps}`` that of what was built on it. ``crowded``: variables that make ranks which
-    wait yield, for launches of more ranks than cores. ``rails``: variables for each way to use several ports
+    each transport; ``{prefix}`` in a value is the stack's own prefix, ``{apps}`` that of what was built on it.
+    ``crowded``: variables that make ranks which wait yield, for launches of more ranks than cores. ``rails``: variables for each way to use several ports
     (``RAILS``); in them ``{rails}`` is the number of ports, ``{ports}`` their names, ``{port}`` the first one's.
     ``launcher`` is a ReFrame launcher's name; ``pmi`` is what ``srun --mpi`` takes in its place, ``under`` variables
     for launchers that are not the stack's own, by their name.
@@ -95,6 +95,11 @@ class Stack:
     def features(self) -> list[str]:
         """What a check may ask of it."""
         return ["mpi"] if self.level == "mpi" else ["userlevel", *self.programs, *self.own]
+
+    @property
+    def only_spack(self) -> bool:
+        """Whether neither PyPI nor Debian has it, so that set-up alone cannot bring it."""
+        return not self.pypi and self.debian is None
 
     def without(self, transport: str) -> tuple[str, str]:
         """Why it cannot use a transport that it has no settings for, and the cure."""

@@ -13,6 +13,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 import fabricbench.parsers as parsers
 from fabricbench.core.attest import attest
+from fabricbench.core.counters import port_counters
 from fabricbench.core.launch import Begin, End, Launch, canonical_case
 from fabricbench.core.record import Attestation, Payload, Record, Row, RowGap, State
 from fabricbench.core.witness import read_reports, traffic
@@ -70,9 +71,10 @@ def _finished(directory: Path, record: Record, launch: Launch, end: End) -> Reco
         parsed = _parse(directory, launch)
         _complete(launch, parsed)
         seen = traffic(read_reports(directory))
+        moved = port_counters(directory)
     except (Unreadable, ValueError) as error:
         return record.model_copy(update={"state": "unreadable", "reason": str(error)})
-    attestation = attest(launch, seen, parsed.payload)
+    attestation = attest(launch, seen, parsed.payload, moved)
     state, reason = _state(launch, attestation)
     update: dict[str, Any] = {
         "state": state,
