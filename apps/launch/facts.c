@@ -18,6 +18,11 @@ const char* host_name(void) {
   return uname(&machine) == 0 && machine.nodename[0] ? machine.nodename : "unknown";
 }
 
+void host_file_name(char* name, size_t size, const char* before, const char* after) {
+  snprintf(name, size, "%s%.200s%s", before, host_name(), after);
+  for (char* slash; (slash = strchr(name, '/'));) *slash = '_';
+}
+
 struct text_list {
   FILE* out;
   const char* folder;
@@ -139,8 +144,7 @@ bool write_host(const struct directory* directory, const struct observation* bef
   fputs("}\n", out);
   bool complete = fclose(out) == 0;
   char name[NAME_MAX + 1];
-  snprintf(name, sizeof name, "host.%.200s", host_name());
-  for (char* slash; (slash = strchr(name, '/'));) *slash = '_';
+  host_file_name(name, sizeof name, "host.", "");
   bool written = complete && write_atomically(directory, name, text);
   free(text);
   return written;

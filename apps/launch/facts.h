@@ -89,5 +89,6 @@ struct observation observe(void);
 bool write_host(const struct directory* directory, const struct observation* before,
                 const struct observation* after, double own_cpu_s);
 const char* host_name(void);
+void host_file_name(char* name, size_t size, const char* before, const char* after);
 
 #endif

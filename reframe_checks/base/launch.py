@@ -29,6 +29,8 @@ SELDOM = {"standard", "acceptance"}
 WAIT_FOR_LOCK_SECONDS, STARTING_SECONDS = 3600, 60
 LARGEST_REPORTED_BY_RANK = 64
 """Beyond so many ranks there is one witness file for each node, and not for each rank."""
+NODE_DIRECTORY = "/tmp"
+"""A directory that each node has for itself, where its ranks' reports meet."""
 _positions = itertools.count()
 
 
@@ -206,8 +208,9 @@ class LaunchTest(LaneMixin, MetricsMixin, rfm.RunOnlyRegressionTest):
         """What the launcher starts: the program behind the witness, or a pair of programs, each behind its own."""
         witness = f"{self.installed.apps}/lib/libfabricbench_witness.so"
         if self.by_node:
-            node = [f"{self.installed.apps}/bin/fabricbench-node", "--dir", self.stagedir]
-            return [*node, "--witness", witness, "--expect", str(self.ranks), "--", self.program(), *self.arguments()]
+            node = [f"{self.installed.apps}/bin/fabricbench-node", "--dir", self.stagedir, "--witness", witness]
+            gather = ["--gather", NODE_DIRECTORY] if self.ranks > LARGEST_REPORTED_BY_RANK else []
+            return [*node, "--expect", str(self.ranks), *gather, "--", self.program(), *self.arguments()]
         expect = f"FABRICBENCH_EXPECT_RANKS={self.ranks}"
         preload = ["env", f"LD_PRELOAD={witness}", f"FABRICBENCH_WITNESS_DIR={self.stagedir}", expect]
         if self.stack_facts["level"] == "mpi":

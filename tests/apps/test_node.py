@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from fabricbench.core.witness import read_reports
 from support.processes import wait_until
 from support.wrapped import Json, read
 
@@ -135,6 +136,78 @@ def test_signals_reach_the_program(node: Path, out: Path, tmp_path: Path, number
         wait_until(ready.exists, "the program")
         process.send_signal(number)
         assert process.wait(timeout=60) == number
+
+
+MANY = 70
+
+
+def start_ranks(node: Path, witness: Path, out: Path, base: Path, ranks: int, *program: str) -> list[int]:
+    """So many ranks of one node, with their reports gathered in ``base``; their exit statuses."""
+    command: list[str | Path] = [node, "--dir", out, "--witness", witness, "--expect", str(ranks)]
+    command += ["--gather", base, "--", *program]
+    started = [
+        subprocess.Popen(command, env=environment(PMI_RANK=str(rank), PMI_SIZE=str(ranks), MPI_LOCALRANKID=str(rank)))
+        for rank in range(ranks)
+    ]
+    return [process.wait(timeout=60) for process in started]
+
+
+def meeting(folder: Path, ranks: int) -> str:
+    """A shell program whose ranks wait for each other, as those of MPI do."""
+    return f': > "{folder}/$PMI_RANK"; while [ "$(ls {folder} | wc -l)" -lt {ranks} ]; do sleep 0.1; done'
+
+
+@pytest.fixture
+def base(tmp_path: Path) -> Path:
+    """A directory of the node's own, and one where ranks meet."""
+    (tmp_path / "met").mkdir()
+    (tmp_path / "node").mkdir()
+    return tmp_path / "node"
+
+
+def test_many_ranks_leave_one_file(node: Path, witness: Path, out: Path, base: Path, tmp_path: Path) -> None:
+    assert start_ranks(node, witness, out, base, MANY, "sh", "-c", meeting(tmp_path / "met", MANY)) == [0] * MANY
+    assert sorted(path.name for path in out.iterdir()) == [HOST, f"witness.{socket.gethostname()}.jsonl"]
+    reports = read_reports(out)
+    ranks = [report.rank for report in reports if report.exe == os.path.realpath("/bin/sh") and not report.forked]
+    assert sorted(set(ranks), key=str) == sorted(range(MANY), key=str)
+    assert list(base.iterdir()) == []
+
+
+def test_ranks_that_died_leave_the_others_reports(
+    node: Path, witness: Path, out: Path, base: Path, tmp_path: Path
+) -> None:
+    program = f'{meeting(tmp_path / "met", 3)}; [ "$PMI_RANK" != 1 ] || kill -KILL $$; sleep 0.3'
+    assert start_ranks(node, witness, out, base, 3, "sh", "-c", program) == [0, -signal.SIGKILL, 0]
+    reports = [report for report in read_reports(out) if report.exe == os.path.realpath("/bin/sh")]
+    assert {report.rank for report in reports} == {0, 2}
+    assert list(base.iterdir()) == []
+
+
+def test_a_failed_rank_does_not_wait_for_the_others(node: Path, witness: Path, out: Path, base: Path) -> None:
+    command: list[str | Path] = [node, "--dir", out, "--witness", witness, "--gather", base, "--", "sh", "-c"]
+    with subprocess.Popen([*command, "sleep 300"], env=environment(MPI_LOCALRANKID="1")) as other:
+        done = subprocess.run([*command, "exit 3"], env=environment(MPI_LOCALRANKID="0"), timeout=60)
+        assert (done.returncode, other.poll()) == (3, None)
+        other.kill()
+
+
+def test_without_a_safe_directory_each_rank_leaves_a_file(
+    node: Path, witness: Path, out: Path, base: Path, tmp_path: Path
+) -> None:
+    said = tmp_path / "said"
+    assert start_ranks(node, witness, out, base, 1, "sh", "-c", f'echo "$FABRICBENCH_WITNESS_DIR" > {said}') == [0]
+    open_to_all = Path(said.read_text().strip())
+    assert open_to_all.parent == base
+    open_to_all.mkdir()
+    open_to_all.chmod(0o777)
+    for where in (base, tmp_path / "missing"):
+        for path in out.iterdir():
+            path.unlink()
+        assert start_ranks(node, witness, out, where, 2, "true") == [0, 0]
+        names = [f"witness.{socket.gethostname()}.{rank}.json" for rank in range(2)]
+        assert sorted(path.name for path in out.iterdir()) == [HOST, *names]
+    assert list(open_to_all.iterdir()) == []
 
 
 def test_a_killed_node_has_left_its_facts_and_no_program(node: Path, out: Path, tmp_path: Path) -> None:
