@@ -5,7 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "launch.h"
+#include "facts.h"
 
 static bool write_all(int fd, const char* text) {
   for (size_t left = strlen(text); left > 0;) {

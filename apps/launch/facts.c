@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What is known about this node and its load. A fact that the system does not tell is null. Own CPU
-// time is that of this process's descendants: ranks that a daemon of the resource manager starts
-// (srun) are not among them and count as foreign.
-#include <dirent.h>
-#include <errno.h>
+// What is known about this node and its load. A fact that the system does not tell is null.
+#include "facts.h"
+
 #include <fcntl.h>
 #include <math.h>
 #include <stdlib.h>
@@ -12,98 +10,41 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-#include "launch.h"
-
 static const double unknown = (double)NAN;
-
-void read_line(const char* path, char* text, size_t size) {
-  text[0] = '\0';
-  FILE* file = fopen(path, "re");
-  if (!file) return;
-  if (!fgets(text, (int)size, file)) text[0] = '\0';
-  fclose(file);
-  text[strcspn(text, "\n")] = '\0';
-}
+static const char processors[] = "/sys/devices/system/cpu";
 
 const char* host_name(void) {
   static struct utsname machine;
   return uname(&machine) == 0 && machine.nodename[0] ? machine.nodename : "unknown";
 }
 
-// The text behind "key :" in a file of such lines, "" when there is none.
-static void read_key(const char* path, const char* key, char* text, size_t size) {
-  char line[1024];
-  text[0] = '\0';
-  FILE* file = fopen(path, "re");
-  if (!file) return;
-  while (fgets(line, sizeof line, file)) {
-    char* colon = strchr(line, ':');
-    if (strncmp(line, key, strlen(key)) != 0 || !colon) continue;
-    char* value = colon + 1 + strspn(colon + 1, " \t");
-    value[strcspn(value, "\n")] = '\0';
-    snprintf(text, size, "%s", value);
-    break;
-  }
-  fclose(file);
+void host_file_name(char* name, size_t size, const char* before, const char* after) {
+  snprintf(name, size, "%s%.200s%s", before, host_name(), after);
+  for (char* slash; (slash = strchr(name, '/'));) *slash = '_';
 }
 
-static void string_or_null(FILE* out, const char* name, const char* text) {
-  fprintf(out, ",\"%s\":", name);
-  if (*text)
-    json_string(out, text);
-  else
-    fputs("null", out);
-}
+struct text_list {
+  FILE* out;
+  const char* folder;
+  size_t count;
+};
 
-// Different physical packages of the processors that are online; 0 when unknown.
-static int count_sockets(void) {
-  enum { LIMIT = 1024 };
-  bool seen[LIMIT] = {false};
-  int count = 0;
-  DIR* directory = opendir("/sys/devices/system/cpu");
-  if (!directory) return 0;
-  for (const struct dirent* entry; (entry = readdir(directory));) {
-    char path[PATH_MAX], text[32];
-    snprintf(path, sizeof path, "/sys/devices/system/cpu/%s/topology/physical_package_id",
-             entry->d_name);
-    read_line(path, text, sizeof text);
-    long package = *text ? strtol(text, NULL, 10) : -1;
-    if (package < 0 || package >= LIMIT || seen[package]) continue;
-    seen[package] = true;
-    count++;
-  }
-  closedir(directory);
-  return count;
-}
-
-static int by_name(const struct dirent** a, const struct dirent** b) {
-  return strcmp((*a)->d_name, (*b)->d_name);
-}
-
-static int not_hidden(const struct dirent* entry) {
-  return entry->d_name[0] != '.';
+static void mitigation(const char* name, void* context) {
+  struct text_list* list = context;
+  char text[256];
+  read_in(list->folder, name, text, sizeof text);
+  text[strcspn(text, ";")] = '\0';
+  fputs(list->count++ ? "," : ",\"mitigations\":{", list->out);
+  json_string(list->out, name);
+  fputc(':', list->out);
+  json_string(list->out, text);
 }
 
 // {"spectre_v2":"Mitigation: Retpolines", ...}: of each text the part before the first ';'.
 static void mitigations(FILE* out) {
-  static const char folder[] = "/sys/devices/system/cpu/vulnerabilities";
-  struct dirent** entries;
-  int count = scandir(folder, &entries, not_hidden, by_name);
-  if (count < 0) return;
-  fputs(",\"mitigations\":{", out);
-  for (int i = 0; i < count; i++) {
-    char path[PATH_MAX], text[256];
-    snprintf(path, sizeof path, "%s/%s", folder, entries[i]->d_name);
-    read_line(path, text, sizeof text);
-    text[strcspn(text, ";")] = '\0';
-    fputs(i ? "," : "", out);
-    json_string(out, entries[i]->d_name);
-    fputc(':', out);
-    json_string(out, text);
-    free(entries[i]);
-  }
-  free(entries);
-  fputc('}', out);
+  struct text_list list = {.out = out, .folder = "/sys/devices/system/cpu/vulnerabilities"};
+  each_entry(list.folder, mitigation, &list);
+  if (list.count) fputc('}', out);
 }
 
 // Everything but idle and waiting for I/O; stolen time is somebody else's load as well.
@@ -117,46 +58,67 @@ static double busy_cpu_seconds(void) {
   return (double)(t[0] + t[1] + t[2] + t[5] + t[6] + t[7]) / (double)sysconf(_SC_CLK_TCK);
 }
 
-struct load read_load(void) {
-  struct load load = {.busy_cpu_s = busy_cpu_seconds(), .load_1min = unknown, .running = -1};
+struct observation observe(void) {
+  struct observation seen = {
+      .busy_cpu_s = busy_cpu_seconds(), .load_1min = unknown, .running = -1, .ports = read_ports()};
   char line[128];
   read_line("/proc/loadavg", line, sizeof line);
-  if (sscanf(line, "%lf %*s %*s %ld/", &load.load_1min, &load.running) != 2)
-    load.load_1min = unknown, load.running = -1;
-  load.time_s = monotonic_s();
-  return load;
+  if (sscanf(line, "%lf %*s %*s %ld/", &seen.load_1min, &seen.running) != 2)
+    seen.load_1min = unknown, seen.running = -1;
+  seen.time_s = monotonic_s();
+  return seen;
 }
 
-static void number_or_null(FILE* out, const char* name, double value) {
-  fprintf(out, ",\"%s\":", name);
-  if (isfinite(value))
-    fprintf(out, "%.6g", value);
-  else
-    fputs("null", out);
+// "always [madvise] never": the word in brackets.
+static void chosen_word(const char* path, char* text, size_t size) {
+  char line[256];
+  read_line(path, line, sizeof line);
+  const char* open = strchr(line, '[');
+  snprintf(text, size, "%.*s", open ? (int)strcspn(open + 1, "]") : 0, open ? open + 1 : "");
 }
 
-static void node_facts(FILE* out, long cores) {
-  struct utsname machine;
+// Whether the processor may exceed its nominal frequency.
+static void boost(FILE* out) {
+  double allowed = read_number(processors, "cpufreq/boost");
+  if (!isfinite(allowed)) allowed = 1 - read_number(processors, "intel_pstate/no_turbo");
+  fprintf(out, ",\"boost\":%s", !isfinite(allowed) ? "null" : allowed > 0 ? "true" : "false");
+}
+
+static void processor_facts(FILE* out, long cores) {
   char text[512];
-  fputs("{\"schema\":1,\"host\":", out);
-  json_string(out, host_name());
-  string_or_null(out, "kernel", uname(&machine) == 0 ? machine.release : "");
   read_key("/proc/cpuinfo", "model name", text, sizeof text);
   string_or_null(out, "cpu_model", text);
   fprintf(out, ",\"cores\":%ld", cores);
-  int sockets = count_sockets();
-  number_or_null(out, "sockets", sockets > 0 ? (double)sockets : unknown);
-  read_key("/proc/meminfo", "MemTotal", text, sizeof text);
-  fprintf(out, ",\"memory_bytes\":%llu", strtoull(text, NULL, 10) * 1024);
-  read_line("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor", text, sizeof text);
+  topology(out);
+  read_in(processors, "cpu0/cpufreq/scaling_governor", text, sizeof text);
   string_or_null(out, "governor", text);
-  read_line("/sys/devices/system/cpu/smt/control", text, sizeof text);
+  read_in(processors, "cpu0/cpufreq/scaling_driver", text, sizeof text);
+  string_or_null(out, "frequency_driver", text);
+  boost(out);
+  read_in(processors, "smt/control", text, sizeof text);
   string_or_null(out, "smt", text);
   mitigations(out);
 }
 
-bool write_host(const struct directory* directory, const struct load* before,
-                const struct load* after, double own_cpu_s) {
+static void node_facts(FILE* out, long cores) {
+  struct utsname machine;
+  char text[4096];
+  fputs("{\"schema\":1,\"host\":", out);
+  json_string(out, host_name());
+  read_line("/proc/sys/kernel/random/boot_id", text, sizeof text);
+  string_or_null(out, "boot_id", text);
+  string_or_null(out, "kernel", uname(&machine) == 0 ? machine.release : "");
+  read_line("/proc/cmdline", text, sizeof text);
+  string_or_null(out, "kernel_command_line", text);
+  processor_facts(out, cores);
+  read_key("/proc/meminfo", "MemTotal", text, sizeof text);
+  fprintf(out, ",\"memory_bytes\":%llu", strtoull(text, NULL, 10) * 1024);
+  chosen_word("/sys/kernel/mm/transparent_hugepage/enabled", text, sizeof text);
+  string_or_null(out, "transparent_hugepages", text);
+}
+
+bool write_host(const struct directory* directory, const struct observation* before,
+                const struct observation* after, double own_cpu_s) {
   char* text = NULL;
   size_t size;
   FILE* out = open_memstream(&text, &size);
@@ -166,21 +128,23 @@ bool write_host(const struct directory* directory, const struct load* before,
   }
   long cores = sysconf(_SC_NPROCESSORS_ONLN);
   node_facts(out, cores);
+  nics(out, &before->ports);
   double busy = after ? after->busy_cpu_s - before->busy_cpu_s : unknown;
   double elapsed = after ? after->time_s - before->time_s : unknown;
   number_or_null(out, "load_before", before->load_1min);
   number_or_null(out, "load_after", after ? after->load_1min : unknown);
   number_or_null(out, "running_before", before->running >= 0 ? (double)before->running : unknown);
+  number_or_null(out, "seconds", elapsed);
   number_or_null(out, "busy_cpu_seconds", busy);
   number_or_null(out, "own_cpu_seconds", after ? own_cpu_s : unknown);
-  // An unknown busy time makes it unknown: it is not smaller than anything.
+  // An unknown time makes it unknown: it is not smaller than anything.
   double foreign = busy < own_cpu_s ? 0 : (busy - own_cpu_s) / ((double)cores * elapsed);
   number_or_null(out, "foreign_cpu_share", foreign);
+  counters(out, &before->ports, after ? &after->ports : NULL);
   fputs("}\n", out);
   bool complete = fclose(out) == 0;
   char name[NAME_MAX + 1];
-  snprintf(name, sizeof name, "host.%.200s", host_name());
-  for (char* slash; (slash = strchr(name, '/'));) *slash = '_';
+  host_file_name(name, sizeof name, "host.", "");
   bool written = complete && write_atomically(directory, name, text);
   free(text);
   return written;

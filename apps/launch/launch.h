@@ -7,7 +7,7 @@
 //   stdout, stderr
 //   end          after it came back: exit status or signal, time limit, leftovers, CPU time. A
 //                launch that was killed from outside, or whose starter died, has no end.
-//   host.<name>  facts about this node, and its load before and during the launch
+//   host.<name>  facts about this node, and its load before and during the launch (facts.h)
 //
 // Nothing that the command started outlives the wrapper: it is the reaper of all its descendants,
 // also of those that left their session, and ends them after the command, at the time limit, on a
@@ -19,17 +19,11 @@
 #include <limits.h>
 #include <stdbool.h>
 #include <stdint.h>
-#include <stdio.h>
 #include <sys/types.h>
 
-enum {
-  EXIT_USE = 2,        // wrong use, unwritable directory, command not found
-  EXIT_NO_SPACE = 75,  // a file could not be written
-  EXIT_TIME_LIMIT = 124,
-  EXIT_WATCH_DIED = 125,
-  EXIT_NOT_EXECUTED = 126,
-  EXIT_SIGNAL_BASE = 128,
-};
+#include "facts.h"
+
+enum { EXIT_TIME_LIMIT = 124, EXIT_WATCH_DIED = 125 };
 
 // ---- options.c
 
@@ -38,22 +32,11 @@ struct options {
   double limit_s, grace_s;
   const char* lock;  // NULL: none
   pid_t watch;       // 0: none
+  bool host;         // writes host.<name>; else fabricbench-node does, beside the ranks
   char** command;    // argv, NULL at the end
 };
 
 struct options parse_options(int argc, char** argv);  // a complaint and exit(EXIT_USE) otherwise
-
-__attribute__((format(printf, 1, 2))) void complain(const char* format, ...);  // one line on stderr
-
-// ---- atomic_file.c
-
-struct directory {
-  const char* path;
-  int fd;
-};
-
-bool write_atomically(const struct directory* directory, const char* name, const char* text);
-void json_string(FILE* out, const char* string);  // with quotes; not UTF-8 becomes U+FFFD
 
 // ---- supervise.c
 
@@ -72,7 +55,6 @@ struct supervisor {
   bool childless;  // no descendant is left
 };
 
-double monotonic_s(void);
 void supervisor_open(struct supervisor* supervisor, pid_t watch_pid);
 // Waits until the command has ended, limit_s have passed since start_s, or something ends the
 // launch.
@@ -105,21 +87,5 @@ struct started {
 struct started start_command(const struct directory* directory, char** command);
 void let_go(struct started* started);
 int execution_error(const struct started* started);  // 0, or why the command was not executed
-
-// ---- facts.c
-
-struct load {
-  double time_s;  // monotonic
-  double busy_cpu_s;
-  double load_1min;
-  long running;
-};
-
-struct load read_load(void);
-// before.time_s to after->time_s is the time of the launch; after NULL: it has not ended.
-bool write_host(const struct directory* directory, const struct load* before,
-                const struct load* after, double own_cpu_s);
-void read_line(const char* path, char* text, size_t size);  // "" when it cannot be read
-const char* host_name(void);
 
 #endif

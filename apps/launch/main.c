@@ -95,22 +95,24 @@ static int exit_code(const struct supervisor* supervisor, bool timed_out) {
 
 static int launch(const struct options* options, const struct directory* directory,
                   struct supervisor* supervisor) {
-  struct load before = read_load();
+  struct observation before = observe();
   struct started started = start_command(directory, options->command);
   if (started.pid < 0) return errno == ENOSPC || errno == EDQUOT ? EXIT_NO_SPACE : EXIT_USE;
   supervisor->child = started.pid;
-  if (!write_host(directory, &before, NULL, 0) || !write_begin(directory, started.pid)) {
+  if ((options->host && !write_host(directory, &before, NULL, 0)) ||
+      !write_begin(directory, started.pid)) {
     end_descendants(supervisor, 0);
     return EXIT_NO_SPACE;
   }
-  before = read_load();
+  free(before.ports.items);
+  before = observe();
   let_go(&started);
   enum outcome outcome = supervise(supervisor, before.time_s, options->limit_s);
   bool timed_out = outcome == TIME_LIMIT;
   unsigned ended = end_descendants(supervisor, options->grace_s);
-  struct load after = read_load();
+  struct observation after = observe();
 
-  bool host_written = write_host(directory, &before, &after, own_cpu_seconds());
+  bool host_written = !options->host || write_host(directory, &before, &after, own_cpu_seconds());
   int code = interrupted(supervisor);
   if (code) return code;
   double seconds = (supervisor->reaped ? supervisor->ended_s : after.time_s) - before.time_s;

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <math.h>
-#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,16 +7,7 @@
 
 static const char usage[] =
     "usage: fabricbench-launch --dir DIR --limit SECONDS [--grace SECONDS] [--lock PATH] "
-    "[--watch PID] -- COMMAND [ARGUMENT...]";
-
-void complain(const char* format, ...) {
-  char line[PATH_MAX + 512];
-  va_list arguments;
-  va_start(arguments, format);
-  vsnprintf(line, sizeof line, format, arguments);
-  va_end(arguments);
-  fprintf(stderr, "fabricbench-launch: %s\n", line);
-}
+    "[--watch PID] [--host yes|no] -- COMMAND [ARGUMENT...]";
 
 static _Noreturn void refuse(const char* what, const char* which) {
   complain("%s '%s'; %s", what, which, usage);
@@ -41,8 +31,14 @@ static pid_t process_id(const char* text) {
   return (pid_t)value;
 }
 
+static bool yes_or_no(const char* text) {
+  bool yes = strcmp(text, "yes") == 0;
+  if (!yes && strcmp(text, "no") != 0) refuse("--host needs yes or no, not", text);
+  return yes;
+}
+
 struct options parse_options(int argc, char** argv) {
-  struct options options = {.limit_s = -1, .grace_s = 2};
+  struct options options = {.limit_s = -1, .grace_s = 2, .host = true};
   int i = 1;
   for (; i < argc && strcmp(argv[i], "--") != 0; i += 2) {
     const char* name = argv[i];
@@ -63,6 +59,8 @@ struct options parse_options(int argc, char** argv) {
       options.lock = value;
     else if (strcmp(name, "--watch") == 0)
       options.watch = process_id(value);
+    else if (strcmp(name, "--host") == 0)
+      options.host = yes_or_no(value);
     else
       refuse("unknown option", name);
   }

@@ -7,7 +7,6 @@
 #include <sys/signalfd.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "launch.h"
@@ -20,12 +19,6 @@ enum { KILL_ROUNDS = 200 };
 static const double kill_pause_s = 0.05;   // so unkillable processes hold the wrapper for 10 s
 static const double watch_period_s = 0.2;  // without pidfd_open
 static const double settle_s = 0.1;        // for a launcher's helpers that are just ending
-
-double monotonic_s(void) {
-  struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
-}
 
 void supervisor_open(struct supervisor* supervisor, pid_t watch_pid) {
   *supervisor = (struct supervisor){.watch = -1};

@@ -167,6 +167,7 @@ static void in_fork_child(void) {
   witness_process.pid = (int)getpid();
   sockets_forget();
   traces_forget();
+  cpus_remember();
   witness_report_forget();
 }
 
@@ -187,6 +188,7 @@ __attribute__((constructor)) static void begin(void) {
   if (read_directory()) {
     read_rank();
     witness_process.pid = (int)getpid();
+    cpus_remember();
     pthread_atfork(NULL, NULL, in_fork_child);
     at_quick_exit(at_quick_end);  // registered first, so it runs last
     witness_process.active = true;

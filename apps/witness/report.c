@@ -70,6 +70,7 @@ static void write_json(struct sink* out, const char* host, const char* ended) {
   sink_string(out, witness_process.forked ? ",\"forked\":true" : ",\"forked\":false");
   string_field(out, ",\"exe\":", exe);
   string_field(out, ",\"ended\":", ended);
+  cpus_fields(out);
 
   struct socket_entry entry;
   size_t cursor = 0;

@@ -4,8 +4,8 @@
 // at the process's end which transport carried how many bytes to which peers, as one JSON file in
 // the directory named by FABRICBENCH_WITNESS_DIR. Without that variable it does nothing. It knows
 // no MPI: it asks the kernel about each TCP socket (TCP_INFO) when the socket is shut down or
-// closed, or is still open at the end, and looks at device files, mapped libraries and shared
-// memory.
+// closed, or is still open at the end, and looks at device files, mapped libraries, shared memory,
+// CPU time, and the processors that the process may run on.
 //
 // What is seen
 // - TCP sockets, one entry per socket however often it was dup'ed, shut down and closed. Bytes are
@@ -95,6 +95,12 @@ void traces_device(int fd);  // of a character device: remembers it if it belong
 void traces_devices(struct name_list* list);
 void traces_maps(struct name_list* libraries, struct shared_maps* maps);
 void traces_forget(void);
+
+// ---- cpus.c: where the process may run, and what it used.
+
+void cpus_remember(void);  // where it may run now, at its start
+// ,"cpus":"0-3,8","cpus_at_end":null,"cpu_seconds":1.500000: those at the end where they differ.
+void cpus_fields(struct sink* out);
 
 // ---- interpose.c: the process, and what is interposed.
 

@@ -27,6 +27,10 @@ from .metrics import MetricsMixin
 SELDOM = {"standard", "acceptance"}
 """The tiers of what ``make run`` has no time for."""
 WAIT_FOR_LOCK_SECONDS, STARTING_SECONDS = 3600, 60
+LARGEST_REPORTED_BY_RANK = 64
+"""Beyond so many ranks there is one witness file for each node, and not for each rank."""
+NODE_DIRECTORY = "/tmp"
+"""A directory that each node has for itself, where its ranks' reports meet."""
 _positions = itertools.count()
 
 
@@ -113,6 +117,12 @@ class LaunchTest(LaneMixin, MetricsMixin, rfm.RunOnlyRegressionTest):
         ]
         return f"b{session['block']:03d} {lane} " + " ".join(part for part in parts if part)
 
+    @property
+    def by_node(self) -> bool:
+        """Whether each node tells of itself and its ranks: daemons start them, or they are many."""
+        foreign = self.fabric_facts["launcher"] == "srun" or self.ranks > LARGEST_REPORTED_BY_RANK
+        return self.stack_facts["level"] == "mpi" and foreign
+
     @run_after("init")
     def start_without_variables(self) -> None:
         """The lane adds its own."""
@@ -161,6 +171,7 @@ class LaunchTest(LaneMixin, MetricsMixin, rfm.RunOnlyRegressionTest):
             *("--dir", shlex.quote(self.stagedir), "--limit", f"{self.limit_seconds:g}"),
             *(("--lock", shlex.quote(self.fabric_facts["lock"])) if self.fabric_facts["scheduler"] == "local" else ()),
             *(("--watch", str(os.getpid())) if local else ()),
+            *(("--host", "no") if self.by_node else ()),
             "--",
         ]
         self.time_limit = f"{int(self.limit_seconds) + (WAIT_FOR_LOCK_SECONDS if local else STARTING_SECONDS)}s"
@@ -197,6 +208,10 @@ class LaunchTest(LaneMixin, MetricsMixin, rfm.RunOnlyRegressionTest):
         """What the launcher starts: the program behind the witness, or a pair of programs, each behind its own."""
         witness = f"{self.installed.apps}/lib/libfabricbench_witness.so"
         libraries = ":".join([witness, *self.lane_variables().get("LD_PRELOAD", "").split(":")]).rstrip(":")
+        if self.by_node:
+            node = [f"{self.installed.apps}/bin/fabricbench-node", "--dir", self.stagedir, "--witness", libraries]
+            gather = ["--gather", NODE_DIRECTORY] if self.ranks > LARGEST_REPORTED_BY_RANK else []
+            return [*node, "--expect", str(self.ranks), *gather, "--", self.program(), *self.arguments()]
         expect = f"FABRICBENCH_EXPECT_RANKS={self.ranks}"
         preload = ["env", f"LD_PRELOAD={libraries}", f"FABRICBENCH_WITNESS_DIR={self.stagedir}", expect]
         if self.stack_facts["level"] == "mpi":

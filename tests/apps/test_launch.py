@@ -70,9 +70,10 @@ def test_host_facts(start: Start, tmp_path: Path) -> None:
     host = read(tmp_path / f"launch/host.{socket.gethostname()}")
     assert host.pop("mitigations", {}) is not None
     assert list(host) == [
-        "schema", "host", "kernel", "cpu_model", "cores", "sockets", "memory_bytes", "governor", "smt",
-        "load_before", "load_after", "running_before", "busy_cpu_seconds", "own_cpu_seconds",
-        "foreign_cpu_share",
+        "schema", "host", "boot_id", "kernel", "kernel_command_line", "cpu_model", "cores", "topology", "sockets",
+        "numa", "governor", "frequency_driver", "boost", "smt", "memory_bytes", "transparent_hugepages", "nics",
+        "load_before", "load_after", "running_before", "seconds", "busy_cpu_seconds", "own_cpu_seconds",
+        "foreign_cpu_share", "counters",
     ]  # fmt: skip
     assert host["kernel"] == os.uname().release
     assert host["cores"] == os.sysconf("SC_NPROCESSORS_ONLN")
@@ -122,6 +123,7 @@ GOOD = {"--dir": "launch", "--limit": "5"}
         ({"--limit": "inf"}, ["true"], "inf"),
         ({"--grace": "-1"}, ["true"], "-1"),
         ({"--watch": "0"}, ["true"], "--watch"),
+        ({"--host": "maybe"}, ["true"], "maybe"),
         ({"--what": "1"}, ["true"], "--what"),
         ({"--dir": "missing"}, ["true"], "missing"),
         ({"--dir": "file"}, ["true"], "file"),

@@ -16,8 +16,8 @@ from support.witnessed import Run, environment, reports
 def test_report_is_complete(run: Run, victim: Path) -> None:
     (report,) = run("once")
     assert list(report) == [
-        "schema", "host", "rank", "world_size", "pid", "forked", "exe", "ended", "sockets", "dropped",
-        "udp_sockets", "unix_sockets", "devices", "libraries", "shared_maps",
+        "schema", "host", "rank", "world_size", "pid", "forked", "exe", "ended", "cpus", "cpus_at_end", "cpu_seconds",
+        "sockets", "dropped", "udp_sockets", "unix_sockets", "devices", "libraries", "shared_maps",
     ]  # fmt: skip
     assert (report["schema"], report["host"]) == (1, socket.gethostname())
     assert (report["rank"], report["world_size"]) == (None, None)
@@ -67,6 +67,25 @@ def test_directory_may_be_relative_and_survives_a_cleared_environment(
     (tmp_path / "out").mkdir()
     subprocess.run([victim, "unsetenv"], env=environment(witness, Path("out")), cwd=tmp_path, check=True)
     assert len(reports(tmp_path / "out")) == 1
+
+
+def listed(cpus: str) -> set[int]:
+    """``0-3,8`` as a set."""
+    ranges = [[int(number) for number in part.split("-")] for part in cpus.split(",")]
+    return {cpu for first, *last in ranges for cpu in range(first, (last or [first])[0] + 1)}
+
+
+def test_processors_at_start_and_end(witness: Path, tmp_path: Path) -> None:
+    allowed = os.sched_getaffinity(0)
+    program = (
+        "import os, time\nwhile time.process_time() < 0.2: pass\n"
+        "os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})"
+    )
+    subprocess.run([sys.executable, "-c", program], env=environment(witness, tmp_path), check=True, timeout=60)
+    (report,) = reports(tmp_path)
+    assert listed(report["cpus"]) == allowed
+    assert report["cpus_at_end"] == (None if len(allowed) == 1 else str(max(allowed)))
+    assert 0.2 <= report["cpu_seconds"] < 30
 
 
 @pytest.mark.parametrize("out", [None, "missing", "file", "long"])

@@ -166,6 +166,26 @@ def test_files_are_read_in_order_of_name_and_others_left_alone(tmp_path: Path) -
     assert read_reports(tmp_path / "nowhere") == ()
 
 
+def test_a_node_s_ranks_in_one_file(tmp_path: Path) -> None:
+    lines = [report(rank, end(A, B, (rank, 1), (0, 0)), host="a").model_dump_json() for rank in range(100)]
+    (tmp_path / "witness.a.jsonl").write_text("\n".join(lines) + "\n")
+    (tmp_path / "witness.b.100.json").write_text(report(100, host="b").model_dump_json())
+    found = read_reports(tmp_path)
+    assert [each.rank for each in found] == list(range(101))
+    assert seen(*found).reports == 101
+    (tmp_path / "witness.a.jsonl").write_text("\n".join([*lines[:2], lines[2][:-9]]))
+    with pytest.raises(ValueError, match=r"^witness\.a\.jsonl, line 3: not a witness report: "):
+        read_reports(tmp_path)
+
+
+@pytest.mark.parametrize("cpus", ["0-", "1,", "a", "12345", "0-1 ", "0" * 9000])
+def test_processors_that_are_no_list(tmp_path: Path, cpus: str) -> None:
+    text = json.dumps(json.loads(report(0).model_dump_json()) | {"cpus": cpus})
+    (tmp_path / "witness.a.0.json").write_text(text)
+    with pytest.raises(ValueError, match="cpus"):
+        read_reports(tmp_path)
+
+
 @pytest.mark.parametrize(
     "content",
     [b"", b"{", b"[]", b"\xff", b"[" * 100_000, b'{"host": "a"}', b'{"host": "\\ud800"}'],

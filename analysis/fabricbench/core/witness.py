@@ -2,7 +2,7 @@
 """From the witness files of a launch to what was carried between its ranks."""
 
 import stat
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated
@@ -12,6 +12,9 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from fabricbench.core.record import Traffic
 
 Count = Annotated[int, Field(ge=0, lt=2**64)]
+_RANGE = r"\d{1,4}(-\d{1,4})?"
+CpuList = Annotated[str, Field(pattern=rf"^({_RANGE}(,{_RANGE})*)?$", max_length=8192)]
+"""Processors as the kernel writes them: ``0-3,8``."""
 
 
 class Socket(BaseModel):
@@ -43,7 +46,8 @@ class SharedMaps(BaseModel):
 
 
 class Report(BaseModel):
-    """One witness file."""
+    """What one process said at its end. ``cpus`` are the processors that it might run on at its start, ``cpus_at_end``
+    those at its end where they differ, ``cpu_seconds`` what it used of them."""
 
     model_config = ConfigDict(extra="ignore", frozen=True)
     host: str
@@ -51,6 +55,9 @@ class Report(BaseModel):
     pid: int
     forked: bool
     exe: str
+    cpus: CpuList | None = None
+    cpus_at_end: CpuList | None = None
+    cpu_seconds: float | None = Field(default=None, ge=0, allow_inf_nan=False)
     sockets: tuple[Socket, ...]
     dropped: Dropped = Dropped()
     devices: tuple[str, ...] = ()
@@ -81,17 +88,29 @@ class _Connection:
         return bytes_, segments
 
 
+def report_files(directory: Path) -> list[Path]:
+    """The witness files of a launch, in order of name: ``….json`` of one process, ``….jsonl`` of a node's ranks."""
+    return sorted([*directory.glob("witness.*.json"), *directory.glob("witness.*.jsonl")])
+
+
 def read_reports(directory: Path) -> tuple[Report, ...]:
-    """All witness files of a launch, in order of name; ValueError names the first that cannot be read."""
-    reports = []
-    for path in sorted(directory.glob("witness.*.json")):
-        try:
-            if not stat.S_ISREG(path.lstat().st_mode):
-                raise OSError("no regular file")
-            reports.append(Report.model_validate_json(path.read_bytes()))
-        except (OSError, ValidationError) as error:
-            raise ValueError(f"{path.name}: not a witness report: {_first_line(error)}") from None
-    return tuple(reports)
+    """All reports of a launch, in order of file; ValueError names the first that cannot be read."""
+    return tuple(report for path in report_files(directory) for report in _read(path))
+
+
+def _read(path: Path) -> Iterator[Report]:
+    where = path.name
+    try:
+        if not stat.S_ISREG(path.lstat().st_mode):
+            raise OSError("no regular file")
+        if path.suffix == ".json":
+            yield Report.model_validate_json(path.read_bytes())
+            return
+        for number, line in enumerate(path.read_bytes().splitlines(), 1):
+            where = f"{path.name}, line {number}"
+            yield Report.model_validate_json(line)
+    except (OSError, ValidationError) as error:
+        raise ValueError(f"{where}: not a witness report: {_first_line(error)}") from None
 
 
 def traffic(reports: Iterable[Report]) -> Traffic | None:

@@ -5,18 +5,20 @@ import hashlib
 import importlib
 import pkgutil
 import stat
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ValidationError
 
 import fabricbench.parsers as parsers
 from fabricbench.core.attest import attest
 from fabricbench.core.counters import port_counters
+from fabricbench.core.host import Host, foreign_cpu_share
 from fabricbench.core.launch import Begin, End, Launch, canonical_case
 from fabricbench.core.record import Attestation, Payload, Record, Row, RowGap, State
-from fabricbench.core.witness import read_reports, traffic
+from fabricbench.core.witness import Report, read_reports, report_files, traffic
 from fabricbench.parsers.output import LARGEST_OUTPUT_BYTES, Parsed, Unreadable, read_fact
 
 Model = TypeVar("Model", bound=BaseModel)
@@ -25,6 +27,15 @@ LAST_LINES = 8
 _SHARED = ("output", "collect", "campaign", "imb_table", "pair")
 TOOLS = tuple(m.name for m in pkgutil.iter_modules(parsers.__path__) if m.name not in _SHARED)
 """Every tool that has a parser: the module of its name beside this one."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Seen:
+    """What nodes and ranks said; ``problem`` is why the ranks' reports cannot be read, empty where they can."""
+
+    hosts: tuple[Host, ...]
+    reports: tuple[Report, ...] = ()
+    problem: str = ""
 
 
 def benchmarks() -> set[str]:
@@ -46,7 +57,7 @@ def collect(directory: Path, name: str | None = None) -> Record:
     try:
         begin = _facts(directory / "begin", Begin) if (directory / "begin").exists() else None
         end = _facts(directory / "end", End) if (directory / "end").exists() else None
-        hosts, foreign = _hosts(directory)
+        seen = _seen(directory)
     except Unreadable as error:
         return Record(directory=name, launch=launch, state="unreadable", reason=str(error))
     record = Record(
@@ -56,13 +67,13 @@ def collect(directory: Path, name: str | None = None) -> Record:
         reason="it never came back" if begin else "it was never started",
         begin=begin.time if begin else None,
         seconds=end.seconds if end else None,
-        hosts=hosts,
-        foreign_cpu_share=foreign,
+        hosts=tuple(sorted({host.host for host in seen.hosts})),
+        foreign_cpu_share=foreign_cpu_share(seen.hosts, seen.reports, launch.ranks),
     )
-    return record if begin is None or end is None else _finished(directory, record, launch, end)
+    return record if begin is None or end is None else _finished(directory, record, launch, end, seen)
 
 
-def _finished(directory: Path, record: Record, launch: Launch, end: End) -> Record:
+def _finished(directory: Path, record: Record, launch: Launch, end: End, seen: _Seen) -> Record:
     if end.timed_out or end.status != 0:
         if not end.timed_out and end.signal is None and (refusal := _refusal(directory, launch)):
             return record.model_copy(update={"state": "ok", "reason": refusal, "gaps": _all_gaps(launch, refusal)})
@@ -70,11 +81,13 @@ def _finished(directory: Path, record: Record, launch: Launch, end: End) -> Reco
     try:
         parsed = _parse(directory, launch)
         _complete(launch, parsed)
-        seen = traffic(read_reports(directory))
+        if seen.problem:
+            raise ValueError(seen.problem)
+        carried = traffic(seen.reports)
         moved = port_counters(directory)
     except (Unreadable, ValueError) as error:
         return record.model_copy(update={"state": "unreadable", "reason": str(error)})
-    attestation = attest(launch, seen, parsed.payload, moved)
+    attestation = attest(launch, carried, parsed.payload, moved)
     state, reason = _state(launch, attestation)
     update: dict[str, Any] = {
         "state": state,
@@ -192,25 +205,20 @@ def _facts(path: Path, model: type[Model]) -> Model:
         raise Unreadable(path.name, None, f"{where}: {first['msg']}") from None
 
 
-class _Host(BaseModel):
-    model_config = ConfigDict(allow_inf_nan=False)
-    host: str
-    foreign_cpu_share: float | None = None
-
-
-def _hosts(directory: Path) -> tuple[tuple[str, ...], float | None]:
-    """Names of the nodes, and the largest share of their processors that others used meanwhile."""
-    facts = [_facts(path, _Host) for path in sorted(directory.glob("host.*")) if path.suffix != ".tmp"]
-    shares = [fact.foreign_cpu_share for fact in facts if fact.foreign_cpu_share is not None]
-    return tuple(sorted({fact.host for fact in facts})), max(shares, default=None)
+def _seen(directory: Path) -> _Seen:
+    hosts = tuple(_facts(path, Host) for path in sorted(directory.glob("host.*")) if path.suffix != ".tmp")
+    try:
+        return _Seen(hosts, read_reports(directory))
+    except ValueError as error:
+        return _Seen(hosts, problem=str(error))
 
 
 def digest(directory: Path) -> str:
     """A hash over the names and contents of the facts in a launch directory, and over the code that reads them."""
     total = hashlib.sha256(_code_digest())
     names = ("launch.json", "begin", "end", "stdout", "stderr", "md.log", "reference.json")
-    paths = [directory / name for name in names] + sorted(directory.glob("witness.*.json"))
-    for path in [*paths, *sorted(directory.glob("host.*"))]:
+    paths = [directory / name for name in names]
+    for path in [*paths, *report_files(directory), *sorted(directory.glob("host.*"))]:
         try:
             facts = path.lstat()
         except OSError:

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "node.h"
+
+static const struct timespec pause_between = {.tv_nsec = 2000000};
+static const char member[] = "member.", report[] = "witness.";
+
+static uint64_t hash(uint64_t seed, const char* text) {  // FNV-1a
+  for (; *text; text++) seed = (seed ^ (unsigned char)*text) * UINT64_C(0x100000001B3);
+  return seed;
+}
+
+static bool ours(const char* path) {
+  struct stat info;
+  return lstat(path, &info) == 0 && S_ISDIR(info.st_mode) && info.st_uid == geteuid() &&
+         (info.st_mode & 0077) == 0;
+}
+
+struct gathering gathering_open(const char* base, const char* launch_directory) {
+  struct gathering gathering = {.path = ""};
+  char real[PATH_MAX];
+  if (!realpath(launch_directory, real)) return gathering;
+  // Nodes of one machine, in namespaces, may share the base: the host's name is part of it.
+  uint64_t name = hash(hash(UINT64_C(0xCBF29CE484222325), real), host_name());
+  int length = snprintf(gathering.path, sizeof gathering.path, "%s/fabricbench.%ld.%016llx", base,
+                        (long)geteuid(), (unsigned long long)name);
+  bool fits = length > 0 && (size_t)length < sizeof gathering.path;
+  if (!fits || (mkdir(gathering.path, 0700) != 0 && errno != EEXIST) || !ours(gathering.path))
+    gathering.path[0] = '\0';
+  return gathering;
+}
+
+void gathering_join(const struct gathering* gathering) {
+  char path[PATH_MAX + 32];
+  if (!*gathering->path) return;
+  snprintf(path, sizeof path, "%s/%s%ld", gathering->path, member, (long)getpid());
+  int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+  if (fd >= 0) close(fd);
+}
+
+static bool begins(const char* name, const char* prefix) {
+  return strncmp(name, prefix, strlen(prefix)) == 0;
+}
+
+// A zombie has reported: its parent may reap it only after us.
+static void count_running(const char* name, void* context) {
+  unsigned* running = context;
+  char path[64], line[512];
+  if (!begins(name, member)) return;
+  snprintf(path, sizeof path, "/proc/%ld/stat", strtol(name + strlen(member), NULL, 10));
+  read_line(path, line, sizeof line);
+  const char* after_name = strrchr(line, ')');  // the name may hold blanks and brackets
+  if (after_name && strspn(after_name, ") ") == 2 && !strchr("ZX", after_name[2])) ++*running;
+}
+
+static void wait_for_members(const char* folder) {
+  sigset_t ending;
+  sigemptyset(&ending);
+  static const int numbers[] = {SIGTERM, SIGINT, SIGHUP, SIGQUIT};
+  for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) sigaddset(&ending, numbers[i]);
+  unsigned running;
+  do {
+    running = 0;
+    each_entry(folder, count_running, &running);
+  } while (running > 0 && sigtimedwait(&ending, NULL, &pause_between) < 0);
+}
+
+struct collection {
+  const char* folder;
+  FILE* out;
+  unsigned reports;
+};
+
+static void append_report(const char* name, void* context) {
+  struct collection* collection = context;
+  char path[PATH_MAX + NAME_MAX + 2], block[16384];
+  if (!begins(name, report)) return;
+  snprintf(path, sizeof path, "%s/%s", collection->folder, name);
+  FILE* file = fopen(path, "re");
+  if (!file) return;
+  size_t n;
+  while ((n = fread(block, 1, sizeof block, file)) > 0) fwrite(block, 1, n, collection->out);
+  fclose(file);
+  collection->reports++;
+}
+
+// Hidden files too: what a report that came too late had begun.
+static void remove_folder(const char* path) {
+  DIR* folder = opendir(path);
+  if (!folder) return;
+  for (const struct dirent* entry; (entry = readdir(folder));)
+    unlinkat(dirfd(folder), entry->d_name, 0);
+  closedir(folder);
+  rmdir(path);
+}
+
+void gathering_close(const struct gathering* gathering, const struct directory* directory,
+                     bool wait) {
+  if (!*gathering->path) return;
+  if (wait) wait_for_members(gathering->path);
+  char *text = NULL, name[NAME_MAX + 1];
+  size_t size;
+  struct collection collection = {.folder = gathering->path, .out = open_memstream(&text, &size)};
+  if (!collection.out) {
+    complain("out of memory");
+    return;
+  }
+  each_entry(gathering->path, append_report, &collection);
+  bool complete = fclose(collection.out) == 0;
+  host_file_name(name, sizeof name, report, ".jsonl");
+  if (complete && collection.reports) write_atomically(directory, name, text);
+  free(text);
+  remove_folder(gathering->path);
+}

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// fabricbench-node stands before every rank where a resource manager's daemons start the ranks,
+//
+//   srun ... fabricbench-node --dir DIR --witness LIBRARY --expect RANKS -- PROGRAM [ARGUMENT...]
+//
+// and gives the program what it needs to be witnessed. The first rank's of each node stays beside
+// its program and leaves host.<name> in DIR: before the program starts, so that a node that dies
+// has left its facts, and again with load and counters after. It passes signals on, and ends as the
+// program did. All others become the program.
+//
+// With --gather BASE, a directory on the node itself, the ranks leave their reports there, and the
+// first rank's fabricbench-node moves them to DIR in one file: so a shared file system sees one
+// file per node.
+#include "node.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { EXIT_NOT_FOUND = 127 };
+
+struct options {
+  const char *directory, *witness, *expect, *gather;  // NULL: none
+  char** command;
+};
+
+static _Noreturn void refuse(const char* what, const char* which) {
+  complain(
+      "%s '%s'; usage: fabricbench-node --dir DIR [--witness LIBRARY] [--expect RANKS] "
+      "[--gather BASE] -- PROGRAM [ARGUMENT...]",
+      what, which);
+  exit(EXIT_USE);
+}
+
+static struct options parse_options(int argc, char** argv) {
+  struct options options = {0};
+  int i = 1;
+  for (; i < argc && strcmp(argv[i], "--") != 0; i += 2) {
+    const char *name = argv[i], *value = i + 1 < argc ? argv[i + 1] : NULL;
+    if (strncmp(name, "--", 2) != 0) refuse("a -- must stand before the program", name);
+    if (!value || strcmp(value, "--") == 0 || !*value) refuse("a value is missing after", name);
+    if (strcmp(name, "--dir") == 0)
+      options.directory = value;
+    else if (strcmp(name, "--witness") == 0)
+      options.witness = value;
+    else if (strcmp(name, "--expect") == 0)
+      options.expect = value;
+    else if (strcmp(name, "--gather") == 0)
+      options.gather = value;
+    else
+      refuse("unknown option", name);
+  }
+  if (!options.directory) refuse("missing", "--dir DIR");
+  if (options.expect && strspn(options.expect, "0123456789") != strlen(options.expect))
+    refuse("--expect needs a number of ranks, not", options.expect);
+  if (i + 1 >= argc || !*argv[i + 1]) refuse("missing", "-- PROGRAM");
+  options.command = argv + i + 1;
+  return options;
+}
+
+enum place { FIRST, LATER, UNKNOWN };
+
+// Of this rank on its node, as the launcher says; a launcher's own word goes before Slurm's, whose
+// variables a launcher under Slurm inherits.
+static enum place place_on_node(void) {
+  static const char* const names[] = {
+      "MPI_LOCALRANKID", "OMPI_COMM_WORLD_LOCAL_RANK", "MV2_COMM_WORLD_LOCAL_RANK",
+      "PMI_LOCAL_RANK",  "PALS_LOCAL_RANKID",          "FLUX_TASK_LOCAL_ID",
+      "SLURM_LOCALID"};
+  for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+    const char* rank = getenv(names[i]);
+    if (rank && *rank) return strcmp(rank, "0") == 0 ? FIRST : LATER;
+  }
+  return UNKNOWN;
+}
+
+static void prepare(const struct options* options, const char* reports) {
+  bool set = setenv("FABRICBENCH_WITNESS_DIR", reports, 1) == 0;
+  if (options->witness) set = setenv("LD_PRELOAD", options->witness, 1) == 0 && set;
+  if (options->expect) set = setenv("FABRICBENCH_EXPECT_RANKS", options->expect, 1) == 0 && set;
+  if (set) return;
+  complain("cannot set the program's variables: %s", strerror(errno));
+  exit(EXIT_USE);
+}
+
+static _Noreturn void become(char** command, const struct gathering* gathering) {
+  gathering_join(gathering);
+  execvp(command[0], command);
+  int error = errno;
+  complain("cannot execute %s: %s", command[0], strerror(error));
+  _exit(error == ENOENT ? EXIT_NOT_FOUND : EXIT_NOT_EXECUTED);
+}
+
+// In a process group of its own: who signals the group reaches the program by us, and once.
+static pid_t start(char** command, const struct gathering* gathering, const sigset_t* signals) {
+  pid_t parent = getpid(), child = fork();
+  if (child != 0) return child;
+  setpgid(0, 0);
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (getppid() != parent) _exit(EXIT_USE);
+  sigprocmask(SIG_SETMASK, signals, NULL);
+  become(command, gathering);
+}
+
+// Passes every signal on until the program has ended; returns its wait status.
+static int wait_for(pid_t child, const sigset_t* all) {
+  for (;;) {
+    int number = sigwaitinfo(all, NULL), status;
+    if (number < 0) continue;
+    if (number != SIGCHLD)
+      kill(child, number);
+    else if (waitpid(child, &status, WNOHANG) == child)
+      return status;
+  }
+}
+
+static _Noreturn void end_as(int status, const sigset_t* signals) {
+  if (WIFSIGNALED(status)) {
+    setrlimit(RLIMIT_CORE, &(struct rlimit){0});  // the program has left its core
+    signal(WTERMSIG(status), SIG_DFL);
+    raise(WTERMSIG(status));  // blocked until the mask is as it was
+    sigprocmask(SIG_SETMASK, signals, NULL);
+    exit(EXIT_SIGNAL_BASE + WTERMSIG(status));
+  }
+  exit(WEXITSTATUS(status));
+}
+
+static _Noreturn void stay_beside(const struct options* options,
+                                  const struct gathering* gathering) {
+  struct directory directory = {.path = options->directory};
+  directory.fd = open(directory.path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (directory.fd < 0) {
+    complain("cannot write into --dir %s: %s", directory.path, strerror(errno));
+    exit(EXIT_USE);
+  }
+  struct observation before = observe();
+  if (!write_host(&directory, &before, NULL, (double)NAN)) exit(EXIT_NO_SPACE);
+  sigset_t all, signals;
+  sigfillset(&all);
+  signal(SIGCHLD, SIG_DFL);  // ignored, the kernel would reap the program unseen
+  sigprocmask(SIG_BLOCK, &all, &signals);
+  pid_t child = start(options->command, gathering, &signals);
+  if (child < 0) {
+    complain("cannot start a process: %s; check the limits (ulimit -u)", strerror(errno));
+    exit(EXIT_USE);
+  }
+  int status = wait_for(child, &all);
+  struct observation after = observe();
+  write_host(&directory, &before, &after, (double)NAN);
+  // Of a launch that failed nothing more is wanted, and the launcher is waiting for the failure.
+  gathering_close(gathering, &directory, WIFEXITED(status) && WEXITSTATUS(status) == 0);
+  end_as(status, &signals);
+}
+
+int main(int argc, char** argv) {
+  struct options options = parse_options(argc, argv);
+  enum place place = place_on_node();
+  struct gathering gathering = {.path = ""};
+  if (options.gather && place != UNKNOWN)
+    gathering = gathering_open(options.gather, options.directory);
+  prepare(&options, *gathering.path ? gathering.path : options.directory);
+  if (place != LATER) stay_beside(&options, &gathering);
+  become(options.command, &gathering);
+}

@@ -1,0 +1,315 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Interfaces come from /proc/net/dev and from the kernel by ioctl: in a network namespace
+// /sys/class/net may still show the host's. Adapters' ports come from /sys/class/infiniband and
+// /sys/class/cxi.
+#include <errno.h>
+#include <math.h>
+#include <net/if.h>
+#include <net/if_arp.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+// After the headers above, whose types it needs.
+#include <linux/ethtool.h>
+#include <linux/sockios.h>
+
+#include "facts.h"
+
+static const char rdma[] = "/sys/class/infiniband", cxi[] = "/sys/class/cxi",
+                  pci[] = "/sys/bus/pci/devices";
+enum { FOLDER = 512 };
+static const char* const counter_names[COUNTERS] = {"tx_bytes", "rx_bytes", "tx_packets",
+                                                    "rx_packets"};
+
+// ---- counters
+
+static struct port* add_port(struct port_list* list, const char* name) {
+  struct port* items = realloc(list->items, (list->count + 1) * sizeof *items);
+  if (!items) return NULL;
+  list->items = items;
+  struct port* port = &items[list->count++];
+  *port = (struct port){0};
+  snprintf(port->name, sizeof port->name, "%.63s", name);
+  return port;
+}
+
+// "  eth0: RX bytes packets errs drop fifo frame compressed multicast TX bytes packets ..."
+static void read_interfaces(struct port_list* list) {
+  char line[1024];
+  FILE* table = fopen("/proc/net/dev", "re");
+  while (table && fgets(line, sizeof line, table)) {
+    char name[sizeof((struct port*)NULL)->name];
+    unsigned long long rx_bytes, rx_packets, tx_bytes, tx_packets;
+    if (sscanf(line, " %63[^: ]: %llu %llu %*u %*u %*u %*u %*u %*u %llu %llu", name, &rx_bytes,
+               &rx_packets, &tx_bytes, &tx_packets) != 5)
+      continue;
+    struct port* port = add_port(list, name);
+    if (!port) break;
+    port->interface = true;
+    const uint64_t values[COUNTERS] = {tx_bytes, rx_bytes, tx_packets, rx_packets};
+    for (int i = 0; i < COUNTERS; i++) {
+      port->counters[i] = values[i];
+      port->known[i] = true;
+    }
+  }
+  if (table) fclose(table);
+}
+
+// The file's number times unit; a counter that is known already, or a file that is not there,
+// changes nothing.
+static void read_counter(struct port* port, int counter, const char* folder, const char* file,
+                         unsigned unit) {
+  char text[64], *end;
+  read_in(folder, file, text, sizeof text);
+  unsigned long long value = strtoull(text, &end, 10);
+  if (end == text || port->known[counter]) return;
+  port->counters[counter] = value * unit;
+  port->known[counter] = true;
+}
+
+struct adapter {
+  const char* name;
+  struct port_list* list;
+};
+
+static void read_rdma_port(const char* number, void* context) {
+  const struct adapter* adapter = context;
+  char name[FOLDER], folder[FOLDER];
+  snprintf(name, sizeof name, "%.200s:%.10s", adapter->name, number);
+  struct port* port = add_port(adapter->list, name);
+  if (!port) return;
+  // Data in words of four bytes (InfiniBand Architecture Specification, PortCounters).
+  snprintf(folder, sizeof folder, "%s/%.200s/ports/%.10s/counters", rdma, adapter->name, number);
+  read_counter(port, TX_BYTES, folder, "port_xmit_data", 4);
+  read_counter(port, RX_BYTES, folder, "port_rcv_data", 4);
+  read_counter(port, TX_PACKETS, folder, "port_xmit_packets", 1);
+  read_counter(port, RX_PACKETS, folder, "port_rcv_packets", 1);
+  // Soft-RoCE counts packets only.
+  snprintf(folder, sizeof folder, "%s/%.200s/ports/%.10s/hw_counters", rdma, adapter->name, number);
+  read_counter(port, TX_PACKETS, folder, "sent_pkts", 1);
+  read_counter(port, RX_PACKETS, folder, "rcvd_pkts", 1);
+}
+
+static void read_rdma_adapter(const char* name, void* context) {
+  struct adapter adapter = {.name = name, .list = context};
+  char folder[FOLDER];
+  snprintf(folder, sizeof folder, "%s/%.200s/ports", rdma, name);
+  each_entry(folder, read_rdma_port, &adapter);
+}
+
+// "12345@1700000000.5": the count and when it was taken.
+static void read_cxi_adapter(const char* name, void* context) {
+  char folder[FOLDER];
+  struct port* port = add_port(context, name);
+  if (!port) return;
+  snprintf(folder, sizeof folder, "%s/%.200s/device/telemetry", cxi, name);
+  read_counter(port, TX_BYTES, folder, "hni_sts_tx_ok_octets", 1);
+  read_counter(port, RX_BYTES, folder, "hni_sts_rx_ok_octets", 1);
+}
+
+struct port_list read_ports(void) {
+  struct port_list list = {0};
+  read_interfaces(&list);
+  each_entry(rdma, read_rdma_adapter, &list);
+  each_entry(cxi, read_cxi_adapter, &list);
+  return list;
+}
+
+static const struct port* find_port(const struct port_list* list, const char* name) {
+  for (size_t i = 0; list && i < list->count; i++)
+    if (strcmp(list->items[i].name, name) == 0) return &list->items[i];
+  return NULL;
+}
+
+static void count_or_null(FILE* out, const struct port* port, int counter) {
+  if (port && port->known[counter])
+    fprintf(out, "%llu", (unsigned long long)port->counters[counter]);
+  else
+    fputs("null", out);
+}
+
+void counters(FILE* out, const struct port_list* before, const struct port_list* after) {
+  fputs(",\"counters\":{", out);
+  for (size_t i = 0; i < before->count; i++) {
+    const struct port *first = &before->items[i], *then = find_port(after, first->name);
+    const char* separator = "";
+    fputs(i ? "," : "", out);
+    json_string(out, first->name);
+    fputs(":{", out);
+    for (int counter = 0; counter < COUNTERS; counter++) {
+      if (!first->known[counter]) continue;
+      fprintf(out, "%s\"%s\":[", separator, counter_names[counter]);
+      count_or_null(out, first, counter);
+      fputc(',', out);
+      count_or_null(out, then, counter);
+      fputc(']', out);
+      separator = ",";
+    }
+    fputc('}', out);
+  }
+  fputc('}', out);
+}
+
+// ---- what a port is
+
+struct nic {
+  const char* kind;
+  char driver[64], firmware[64], model[32], pcie_speed[64], link_layer[32], state[32];
+  char lid[16], sm_lid[16];
+  double speed_mbit, mtu, pcie_width, numa_node;
+};
+
+// "0x15b3" and "0x1017" become "15b3:1017".
+static void read_pci(const char* device, struct nic* nic) {
+  char vendor[16], model[16];
+  read_in(device, "vendor", vendor, sizeof vendor);
+  read_in(device, "device", model, sizeof model);
+  if (strncmp(vendor, "0x", 2) == 0 && strncmp(model, "0x", 2) == 0)
+    snprintf(nic->model, sizeof nic->model, "%s:%s", vendor + 2, model + 2);
+  read_in(device, "current_link_speed", nic->pcie_speed, sizeof nic->pcie_speed);
+  nic->pcie_width = read_number(device, "current_link_width");
+  nic->numa_node = read_number(device, "numa_node");
+  if (nic->numa_node < 0) nic->numa_node = (double)NAN;
+}
+
+// The kernel's answer about an interface, in *about; false when there is none.
+static bool ask(int asked, unsigned long request, const char* name, struct ifreq* about) {
+  snprintf(about->ifr_name, sizeof about->ifr_name, "%.*s", IFNAMSIZ - 1, name);
+  return asked >= 0 && ioctl(asked, request, about) == 0;
+}
+
+static bool ask_ethtool(int asked, const char* name, void* answer) {
+  struct ifreq about = {.ifr_data = answer};
+  return ask(asked, SIOCETHTOOL, name, &about);
+}
+
+static void copy_text(char* to, size_t size, const char* from, size_t length) {
+  snprintf(to, size, "%.*s", (int)strnlen(from, length), from);
+}
+
+static void read_driver(int asked, const char* name, struct nic* nic) {
+  struct ethtool_drvinfo driver = {.cmd = ETHTOOL_GDRVINFO};
+  if (!ask_ethtool(asked, name, &driver)) return;
+  copy_text(nic->driver, sizeof nic->driver, driver.driver, sizeof driver.driver);
+  copy_text(nic->firmware, sizeof nic->firmware, driver.fw_version, sizeof driver.fw_version);
+  if (strcmp(nic->firmware, "N/A") == 0) nic->firmware[0] = '\0';
+  char bus[ETHTOOL_BUSINFO_LEN + 1], device[FOLDER];
+  copy_text(bus, sizeof bus, driver.bus_info, sizeof driver.bus_info);
+  if (!*bus || strchr(bus, '/')) return;
+  snprintf(device, sizeof device, "%s/%s", pci, bus);
+  read_pci(device, nic);
+}
+
+static const char* hardware_kind(unsigned short type) {
+  switch (type) {
+    case ARPHRD_ETHER:
+      return "ethernet";
+    case ARPHRD_LOOPBACK:
+      return "loopback";
+    case ARPHRD_INFINIBAND:
+      return "ipoib";
+    default:
+      return "other";
+  }
+}
+
+static void read_interface(const char* name, struct nic* nic) {
+  int asked = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+  struct ifreq about = {0};
+  if (ask(asked, SIOCGIFHWADDR, name, &about))
+    nic->kind = hardware_kind(about.ifr_hwaddr.sa_family);
+  if (ask(asked, SIOCGIFMTU, name, &about)) nic->mtu = about.ifr_mtu;
+  if (ask(asked, SIOCGIFFLAGS, name, &about))
+    snprintf(nic->state, sizeof nic->state, "%s", about.ifr_flags & IFF_RUNNING ? "up" : "down");
+  struct ethtool_cmd settings = {.cmd = ETHTOOL_GSET};
+  if (ask_ethtool(asked, name, &settings) && ethtool_cmd_speed(&settings) != (__u32)SPEED_UNKNOWN)
+    nic->speed_mbit = ethtool_cmd_speed(&settings);
+  read_driver(asked, name, nic);
+  if (asked >= 0) close(asked);
+}
+
+static void read_driver_link(const char* device, struct nic* nic) {
+  char path[FOLDER + 16], target[PATH_MAX];
+  snprintf(path, sizeof path, "%.*s/driver", FOLDER, device);
+  ssize_t length = readlink(path, target, sizeof target - 1);
+  if (length <= 0) return;
+  target[length] = '\0';
+  const char* slash = strrchr(target, '/');
+  snprintf(nic->driver, sizeof nic->driver, "%.63s", slash ? slash + 1 : target);
+}
+
+// node_type: "1: CA" is a channel adapter, "4: RNIC" an iWARP one.
+static const char* rdma_kind(const struct nic* nic, const char* node_type) {
+  if (strcmp(nic->driver, "hfi1") == 0) return "opa";
+  if (*node_type == '4') return "iwarp";
+  if (*node_type != '1') return "other";
+  return strcmp(nic->link_layer, "Ethernet") == 0 ? "roce" : "infiniband";
+}
+
+static void read_rdma(const char* name, struct nic* nic) {
+  char adapter[FOLDER], device[FOLDER], port[FOLDER], text[64];
+  int length = (int)(strrchr(name, ':') - name);
+  snprintf(adapter, sizeof adapter, "%s/%.*s", rdma, length, name);
+  snprintf(device, sizeof device, "%s/%.*s/device", rdma, length, name);
+  snprintf(port, sizeof port, "%s/%.*s/ports/%s", rdma, length, name, name + length + 1);
+  read_pci(device, nic);
+  read_driver_link(device, nic);
+  read_in(adapter, "fw_ver", nic->firmware, sizeof nic->firmware);
+  read_in(port, "link_layer", nic->link_layer, sizeof nic->link_layer);
+  read_in(port, "state", text, sizeof text);  // "4: ACTIVE"
+  const char* state = strstr(text, ": ");
+  snprintf(nic->state, sizeof nic->state, "%.31s", state ? state + 2 : text);
+  read_in(port, "lid", nic->lid, sizeof nic->lid);
+  read_in(port, "sm_lid", nic->sm_lid, sizeof nic->sm_lid);
+  nic->speed_mbit = 1000 * read_number(port, "rate");  // "100 Gb/sec (4X EDR)"
+  read_in(adapter, "node_type", text, sizeof text);
+  nic->kind = rdma_kind(nic, text);
+}
+
+static void read_cxi(const char* name, struct nic* nic) {
+  char device[FOLDER];
+  snprintf(device, sizeof device, "%s/%s/device", cxi, name);
+  read_pci(device, nic);
+  read_driver_link(device, nic);
+  nic->kind = "cxi";
+}
+
+void nics(FILE* out, const struct port_list* ports) {
+  fputs(",\"nics\":[", out);
+  for (size_t i = 0; i < ports->count; i++) {
+    const struct port* port = &ports->items[i];
+    double unknown = (double)NAN;
+    struct nic nic = {.kind = "other",
+                      .speed_mbit = unknown,
+                      .mtu = unknown,
+                      .pcie_width = unknown,
+                      .numa_node = unknown};
+    if (port->interface)
+      read_interface(port->name, &nic);
+    else if (strchr(port->name, ':'))
+      read_rdma(port->name, &nic);
+    else
+      read_cxi(port->name, &nic);
+    fputs(i ? ",{\"name\":" : "{\"name\":", out);
+    json_string(out, port->name);
+    string_or_null(out, "kind", nic.kind);
+    string_or_null(out, "driver", nic.driver);
+    string_or_null(out, "firmware", nic.firmware);
+    string_or_null(out, "model", nic.model);
+    number_or_null(out, "speed_mbit", nic.speed_mbit);
+    number_or_null(out, "mtu", nic.mtu);
+    string_or_null(out, "pcie_speed", nic.pcie_speed);
+    number_or_null(out, "pcie_width", nic.pcie_width);
+    number_or_null(out, "numa_node", nic.numa_node);
+    string_or_null(out, "link_layer", nic.link_layer);
+    string_or_null(out, "state", nic.state);
+    string_or_null(out, "lid", nic.lid);
+    string_or_null(out, "sm_lid", nic.sm_lid);
+    fputc('}', out);
+  }
+  fputc(']', out);
+}
