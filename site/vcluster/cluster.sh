@@ -25,7 +25,19 @@ fail() {
 }
 
 whole() { # NAME VALUE LEAST MOST
-  [[ $2 =~ ^[0-9]{1,7}$ ]] && (($2 >= $3 && $2 <= $4)) || fail "$1 is '$2'; expected a whole number from $3 to $4"
+  if [[ ! $2 =~ ^[0-9]{1,7}$ ]] || ((10#$2 < $3 || 10#$2 > $4)); then
+    fail "$1 is '$2'; expected a whole number from $3 to $4"
+  fi
+}
+
+within() { # SECONDS COMMAND…: until it succeeds
+  local tries=$(($1 * 10))
+  shift
+  for ((; tries; tries--)); do
+    if "$@" >/dev/null 2>&1; then return 0; fi
+    sleep 0.1
+  done
+  return 1
 }
 
 need() {
@@ -48,20 +60,14 @@ shape() { # NODE MBIT: both directions, for the node's end may not be asked for 
   ip netns exec "fbvc-$1" tc qdisc replace dev eth0 root tbf rate "$2mbit" burst "${burst}kb" latency 50ms
 }
 
-delayed_by_kernel() { # NODE MICROSECONDS: each way
-  tc qdisc add dev lo handle 77: root netem delay 1us 2>/dev/null || return 1
-  tc qdisc del dev lo root
-  ip netns exec "fbvc-$1" tc qdisc add dev eth0 parent 8001: netem delay "$2us" 2>/dev/null
-}
-
 connect() { # NUMBER
   local node=n$1 address=$net.$1
   ip netns add "fbvc-$node"
   if ((DELAY_US)); then
-    # Kernels without netem have TAP devices: a program carries each frame, DELAY_US later.
-    "$run/delay_link" "$DELAY_US" "fbvc-$node" "/run/netns/fbvc-$node" eth0 </dev/null >"$run/log/link.$node" 2>&1 &
-    for _ in $(seq 100); do ip link show "fbvc-$node" >/dev/null 2>&1 && break || sleep 0.05; done
-    for _ in $(seq 100); do ip -n "fbvc-$node" link show eth0 >/dev/null 2>&1 && break || sleep 0.05; done
+    # Not netem, which many kernels lack: a program carries each frame from one TAP device to another. From node
+    # to node it goes through two cables.
+    "$run/delay_link" $((DELAY_US / 2)) "fbvc-$node" "/run/netns/fbvc-$node" eth0 </dev/null >"$run/log/link.$node" 2>&1 &
+    within 5 ip -n "fbvc-$node" link show eth0 || fail "no link with a delay: $(cat "$run/log/link.$node")"
   else
     ip link add "fbvc-$node" type veth peer name eth0 netns "fbvc-$node"
   fi
@@ -79,9 +85,7 @@ start_node() { # NODE
   cpus=$cpus-$(((cpus + CPUS - 1) < $(nproc) ? cpus + CPUS - 1 : $(nproc) - 1))
   # nsenter, as `ip netns exec` mounts another /sys, in which slurmd finds no control groups.
   nsenter --net="/run/netns/fbvc-$1" setsid unshare "${isolate[@]}" --fork --kill-child \
-    sh -c 'hostname "$1"; mount --bind "$2/hosts" /etc/hosts
-      [ "$4" != all ] || mount -t tmpfs tmpfs /dev/shm
-      exec taskset -c "$3" slurmd -D -N "$1"' sh "$1" "$run" "$cpus" "$ISOLATION" </dev/null >"$run/log/$1.out" 2>&1 &
+    "$here/node.sh" "$1" "$run" "$cpus" "$ISOLATION" </dev/null >"$run/log/$1.out" 2>&1 &
 }
 
 configure() {
@@ -140,6 +144,8 @@ start_munge() {
 
 idle() { [ "$(sinfo -h -t idle -o %D 2>/dev/null || true)" = "$NODES" ]; }
 
+idle_node() { [ "$(sinfo -h -n "$1" -o %T)" = idle ]; }
+
 up() {
   NODES=${NODES:-2} RATE=${RATE:-1000} DELAY_US=${DELAY_US:-0} ISOLATION=${ISOLATION:-all}
   whole NODES "$NODES" 1 64
@@ -150,7 +156,7 @@ up() {
   [[ $ISOLATION =~ ^(all|network)$ ]] || fail "ISOLATION is '$ISOLATION'; expected all or network"
   need
   clean # what is left of another
-  trap 'status=$?; clean; exit $status' EXIT
+  trap clean EXIT
   trap 'exit 130' INT TERM
   mkdir -p "$run"/{log,state}
   chmod 755 "$run"
@@ -166,11 +172,10 @@ up() {
   start_munge
   slurmctld
   for i in $(seq "$NODES"); do start_node "n$i"; done
-  for _ in $(seq 120); do idle && break || sleep 0.25; done
-  idle || fail "the nodes do not come up: $(sinfo -h -N -o '%N %T' | xargs); see $run/log before it is gone: \
+  within 30 idle || fail "the nodes do not come up: $(sinfo -h -N -o '%N %T' | xargs); see $run/log before it is gone: \
 $(tail -qn2 "$run"/log/slurmd.* 2>/dev/null | xargs -0 || true)"
   trap - EXIT INT TERM
-  echo "vcluster: $NODES nodes of $CPUS CPUs, $RATE Mbit/s, $DELAY_US us each way; export SLURM_CONF=$SLURM_CONF"
+  echo "vcluster: $NODES nodes of $CPUS CPUs, $RATE Mbit/s, $DELAY_US us one way; export SLURM_CONF=$SLURM_CONF"
 }
 
 cluster_processes() { # of the host's own numbers; without this script and what started it
@@ -238,8 +243,7 @@ case ${1-} in
   revive)
     known "${2-none}"
     start_node "$2"
-    for _ in $(seq 80); do [ "$(sinfo -h -n "$2" -o %T)" = idle ] && exit 0 || sleep 0.25; done
-    fail "$2 does not come back: $(sinfo -h -n "$2" -o '%T %E')"
+    within 20 idle_node "$2" || fail "$2 does not come back: $(sinfo -h -n "$2" -o '%T %E')"
     ;;
   *) fail "expected up, down, status, rate NODE MBIT, kill NODE or revive NODE; not '${1-}'" ;;
 esac

@@ -6,7 +6,7 @@ and a launch must show both the bytes and the segments that its benchmark cannot
 """
 
 from fabricbench.core.launch import Launch, WireUp
-from fabricbench.core.ports import DEVICES, declared_ports, port_share, ports_finding
+from fabricbench.core.ports import DEVICES, declared_ports, port_evidence, port_share, ports_finding, sockets_finding
 from fabricbench.core.record import Attestation, AttestationState, Payload, Ports, Record, Traffic
 
 DECLARED_SHARE = 0.9
@@ -70,7 +70,7 @@ def _finding(
     if launch.ranks == 1 and not payload.bytes and not payload.messages:
         return "attested", "a single rank: nothing has to be carried"
     if launch.transport == "tcp":
-        return _tcp(launch, traffic, payload, share)
+        return _tcp(launch, traffic, payload, share, ports)
     if loud := _beyond_wireup(launch, launch.wireup, traffic, payload):
         return loud
     if launch.transport in DEVICES:
@@ -90,7 +90,7 @@ def _share(launch: Launch, traffic: Traffic | None, payload: Payload | None) -> 
     return min(shares, default=None)
 
 
-def _tcp(launch: Launch, traffic: Traffic, payload: Payload, share: float | None) -> Finding:
+def _tcp(launch: Launch, traffic: Traffic, payload: Payload, share: float | None, ports: Ports) -> Finding:
     evidence = (
         f"{_on_sockets(traffic)}, the benchmark moved at least {payload.bytes} bytes in {payload.messages} messages"
     )
@@ -98,7 +98,9 @@ def _tcp(launch: Launch, traffic: Traffic, payload: Payload, share: float | None
         return "unknown", "the benchmark moved nothing that could be attested"
     if share < DECLARED_SHARE:
         return "refuted", f"only {share:.1%} of the payload was on TCP: {evidence}"
-    return "attested", evidence
+    if against := sockets_finding(launch, traffic, payload, ports):
+        return against
+    return "attested", evidence + port_evidence(launch, traffic, ports)
 
 
 def _beyond_wireup(launch: Launch, wireup: WireUp, traffic: Traffic, payload: Payload) -> Finding | None:

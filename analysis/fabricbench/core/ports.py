@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Do the counters of the fabric's ports show the payload? For transports that pass the kernel by, between nodes."""
+"""Do the counters of the fabric's ports show the payload, and the sockets' bytes? Between nodes."""
 
 from fabricbench.core.launch import Launch
 from fabricbench.core.record import AttestationState, Payload, Ports, Traffic
@@ -78,6 +78,41 @@ def ports_finding(launch: Launch, traffic: Traffic, payload: Payload, moved: Por
     if not any(device.startswith(DEVICES[launch.transport]) for device in traffic.devices):
         return "unknown", f"no rank opened a device of {launch.transport} ({DEVICES[launch.transport][0]}…): {evidence}"
     return "attested", f"{evidence}, and sockets no more than wire-up"
+
+
+def sockets_finding(
+    launch: Launch, traffic: Traffic, payload: Payload, moved: Ports
+) -> tuple[AttestationState, str] | None:
+    """What speaks against a launch whose payload was on sockets: it stayed inside the nodes, or left them by other
+    ports than the fabric's. None where nothing does."""
+    if launch.nodes < 2:
+        return None
+    between = traffic.bytes_between
+    least = least_share(launch) * payload.bytes
+    if between < PORT_SHARE * least:
+        return "refuted", f"only {between} bytes on sockets left their node, {least:.0f} must pass between the nodes"
+    if not launch.ports:
+        return None
+    if problem := _not_counted(launch, moved):
+        return "unknown", problem
+    for way in ("sent", "received"):
+        counted = _total(launch, moved, "tx_bytes" if way == "sent" else "rx_bytes")
+        if counted is not None and counted < PORT_SHARE * between:
+            ports = ", ".join(launch.ports)
+            return "refuted", (
+                f"sockets carried {between} bytes between the nodes, the ports of the fabric ({ports}) {way} {counted}"
+            )
+    return None
+
+
+def port_evidence(launch: Launch, traffic: Traffic, moved: Ports) -> str:
+    """What the counters say of a launch on sockets between nodes; empty on one node, and without ports."""
+    if launch.nodes < 2 or not launch.ports:
+        return ""
+    sent = _total(launch, moved, "tx_bytes")
+    return (
+        f"; {traffic.bytes_between} bytes left their node, {', '.join(launch.ports)} of {len(moved)} nodes sent {sent}"
+    )
 
 
 def _not_counted(launch: Launch, moved: Ports) -> str:

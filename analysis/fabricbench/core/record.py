@@ -48,7 +48,8 @@ class Payload(Derived):
 class Traffic(Derived):
     """What the witness saw on TCP between the ranks: for each connection the larger of its two ends.
 
-    ``bytes`` and ``segments`` count both directions; ``by_peer`` is bytes by the nodes' addresses;
+    ``bytes`` and ``segments`` count both directions, ``bytes_between`` those of ``bytes`` that left their node;
+    ``by_peer`` is bytes by the nodes' addresses;
     ``reports`` is how many ranks reported; ``udp_sockets`` and ``unix_sockets`` are how many they had open, what went
     through them is not counted.
     """
@@ -57,6 +58,7 @@ class Traffic(Derived):
     connections: int
     bytes: int
     segments: int
+    bytes_between: int = 0
     by_peer: dict[str, int]
     devices: tuple[str, ...]
     libraries: tuple[str, ...]

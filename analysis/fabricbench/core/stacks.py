@@ -61,8 +61,9 @@ class Stack:
 
     ``pypi``: requirements that hold it; ``environment``: variables on every fabric; ``transports``: variables for
     each transport; ``{prefix}`` in a value is the stack's own prefix, ``{apps}`` that of what was built on it.
-    ``crowded``: variables that make ranks which wait yield, for launches of more ranks than cores. ``rails``: variables for each way to use several ports
-    (``RAILS``); in them ``{rails}`` is the number of ports, ``{ports}`` their names, ``{port}`` the first one's.
+    ``crowded``: variables that make ranks which wait yield, for launches of more ranks than cores. ``rails``:
+    variables for each way to use several ports (``RAILS``); in them ``{rails}`` is the number of ports, ``{ports}``
+    their names, ``{port}`` the first one's.
     ``launcher`` is a ReFrame launcher's name; ``pmi`` is what ``srun --mpi`` takes in its place, ``under`` variables
     for launchers that are not the stack's own, by their name.
     ``runs_imb``: the public IMB binaries run on it (MPICH's common ABI). ``links``: symbolic links within the

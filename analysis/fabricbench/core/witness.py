@@ -141,11 +141,14 @@ def traffic(reports: Iterable[Report]) -> Traffic | None:
             connections.setdefault((where, first, second), _Connection()).add(end)
     if not ranks:
         return None
+    homes = {(_address(end.local), report.host) for report in reports for end in report.sockets}
     by_peer: dict[str, int] = {}
-    total = segments = 0
+    total = segments = between_nodes = 0
     for (where, first, second), connection in sorted(connections.items()):
         bytes_, segs = connection.carried()
         total, segments = total + bytes_, segments + segs
+        if not where and not _inside({_address(first), _address(second)}, homes):
+            between_nodes += bytes_
         between = f"{where} (loopback)" if where else " - ".join(sorted({_address(first), _address(second)}))
         by_peer[between] = by_peer.get(between, 0) + bytes_
     return Traffic(
@@ -153,6 +156,7 @@ def traffic(reports: Iterable[Report]) -> Traffic | None:
         connections=len(connections),
         bytes=total,
         segments=segments,
+        bytes_between=between_nodes,
         by_peer=by_peer,
         devices=tuple(sorted(devices)),
         libraries=tuple(sorted(libraries)),
@@ -161,6 +165,11 @@ def traffic(reports: Iterable[Report]) -> Traffic | None:
         udp_sockets=sum(report.udp_sockets for report in reports),
         unix_sockets=sum(report.unix_sockets for report in reports),
     )
+
+
+def _inside(addresses: set[str], homes: set[tuple[str, str]]) -> bool:
+    """Whether one node has all of these addresses."""
+    return any(all((address, host) in homes for address in addresses) for _, host in homes)
 
 
 def _larger(a: Socket, b: Socket) -> Socket:
