@@ -78,7 +78,11 @@ class WireUp(Facts):
 
 
 class Launch(Facts):
-    """``launch.json``: everything that was decided before the start. ``runs`` is how often its programs are started."""
+    """``launch.json``: everything that was decided before the start. ``runs`` is how often its programs are started.
+
+    ``spec_hash``: Spack's hashes of the stack and of the package that the program is from, by package; None where Spack
+    built neither.
+    """
 
     schema_version: Literal[1] = SCHEMA
     id: str
@@ -100,7 +104,7 @@ class Launch(Facts):
     argv: tuple[str, ...]
     environment: dict[str, str] = {}
     versions: dict[str, str] = {}
-    spec_hash: str | None = None
+    spec_hash: dict[str, str] | None = None
     limit_seconds: float
     attestation: Literal["required", "optional"] = "required"
     wireup: WireUp | None = None
