@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # make run    stacks, a campaign of six blocks, verdicts, a report
 # make test   every check that a change must pass
+# make spack-check   with SPACK_ROOT set: every stack of spack.yaml concretizes, two real installs run
 # make benchmarks   what the witness and the harness cost, on an otherwise idle machine
 # Both set up what they need, and set nothing up twice.
 
@@ -10,7 +11,7 @@ BIN := $(VENV)/bin
 # Tests that start MPI programs by themselves, which would take each other's cores
 MEASURING := tests/apps tests/checks
 .DEFAULT_GOAL := help
-.PHONY: help setup run test lint benchmarks clean
+.PHONY: help setup run test lint spack-check benchmarks clean
 
 help:
 	@sed -n 's/^# make/make/p' Makefile
@@ -32,6 +33,9 @@ test: lint
 	@$(BIN)/fabricbench setup --for-tests
 	@$(BIN)/python -m pytest -q $(MEASURING)
 	@$(BIN)/python -m pytest -q -n 2 --dist loadfile $(addprefix --ignore=,$(MEASURING))
+
+spack-check: $(VENV)/test
+	@$(BIN)/python tests/spack/check.py
 
 benchmarks: setup
 	@PYTHONPATH=tests $(BIN)/python -m benchmarks.launch_overhead

@@ -2,11 +2,13 @@
 """The NAS parallel benchmarks IS, CG and FT: the own kernels on every lane, NASA's programs where a stack has them."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 import reframe as rfm
 from reframe.core.builtins import parameter, run_after, variable
+from reframe.core.runtime import runtime
 
 from fabricbench.core.launch import Expected
 from fabricbench.parsers.npb import CLASSES, KERNELS, PROBLEMS
@@ -105,7 +107,15 @@ class NPB(NasKernel):
         yield Expected(benchmark=self.benchmark, metric="communication_time")
 
 
-if os.environ.get(NASA):
+def nasa_folder(stack: Mapping[str, Any]) -> Path | None:
+    """Where a stack's own programs of NASA's are: the directory that is named, or its Spack view."""
+    if named := os.environ.get(NASA):
+        return Path(named, stack["stack"]).resolve()
+    installed = stack["installed"]
+    return Path(installed["apps"], "bin") if installed and installed["source"] == "spack" else None
+
+
+if any(nasa_folder(stack.extras) for partition in runtime().system.partitions for stack in partition.environs):
 
     @rfm.simple_test
     class NPBNasa(NasKernel):
@@ -115,12 +125,17 @@ if os.environ.get(NASA):
         case = {"code": "nasa"}
 
         def program(self) -> str:
-            name = f"{self.kernel.lower()}.{self.problem_class}.x"
-            return str(Path(os.environ[NASA], self.stack_facts["stack"], name).resolve())
+            folder = nasa_folder(self.stack_facts)
+            return str((folder or Path()) / f"{self.kernel.lower()}.{self.problem_class}.x")
 
         def arguments(self) -> list[str]:
             return []
 
         def missing_program(self) -> tuple[str, str]:
             stack = self.stack_facts["stack"]
+            if nasa_folder(self.stack_facts) is None:
+                return (
+                    f"no programs of NASA's for {stack}",
+                    f"build NPB 3.4 on {stack} and name its directory in {NASA}",
+                )
             return f"no {self.program()}", f"build NPB 3.4 on {stack} and put it there"

@@ -84,10 +84,13 @@ class Osu(SizedBenchmark):
 
     @property
     def found(self) -> Mapping[str, Path]:
-        """The stack's programs: below the directory that is named, else in the stack's own prefix."""
+        """The stack's programs: below the directory that is named, else in its Spack view or the stack's own prefix."""
         if named := os.environ.get(OSU):
             return programs_below((Path(named) / self.stack_facts["stack"]).resolve())
-        return programs_below(Path(self.installed.prefix).resolve() / IN_PREFIX)
+        own, stack = (
+            programs_below(Path(at).resolve() / IN_PREFIX) for at in (self.installed.apps, self.installed.prefix)
+        )
+        return own or stack
 
     @property
     def version(self) -> str:

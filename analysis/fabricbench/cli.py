@@ -23,6 +23,7 @@ from fabricbench.drive.inputs import build as build_inputs
 from fabricbench.drive.run import Plan, is_complete
 from fabricbench.drive.run import run as run_campaign
 from fabricbench.drive.setup import set_up, set_up_input
+from fabricbench.drive.spack import examine_spack, set_up_views, views_in
 from fabricbench.drive.system import choose, lanes, settings_file, site_root
 from fabricbench.inputs.cache import cache_root
 from fabricbench.inputs.recipes import SYSTEMS, checked_copies
@@ -62,19 +63,26 @@ def setup(
     stack: Annotated[list[str] | None, typer.Argument(help="only these stacks")] = None,
     again: Annotated[bool, typer.Option("--again", help="even where it is set up already")] = False,
     for_tests: Annotated[bool, typer.Option("--for-tests", help="also what only the tests need")] = False,
+    spack: Annotated[
+        Path | None, typer.Option(help="take the stacks from Spack's views in this directory", show_default=False)
+    ] = None,
 ) -> None:
     """Find or install the stacks and build the benchmarks on each; repeat it as often as you like."""
     known = site_stacks(site_root())
     for name in stack or ():
         if name not in known:
             raise BadInput(f"unknown stack '{name}'", expected=nearest(name, known))
-    chosen = stack or [name for name in known if not known[name].only_spack]
-    problems = set_up([known[name] for name in chosen], _say, again=again, for_tests=for_tests)
+    if spack is not None:
+        chosen = stack or views_in(spack)
+        problems = set_up_views([known[name] for name in chosen], spack.absolute(), _say)
+    else:
+        chosen = stack or [name for name in known if not known[name].only_spack]
+        problems = set_up([known[name] for name in chosen], _say, again=again, for_tests=for_tests)
     for problem in problems:
         print(f"fabricbench: not set up: {problem}", file=sys.stderr)
     if len(problems) == len(chosen):
         raise BadInput("no stack could be set up")
-    if not stack and not for_tests and (problem := set_up_input(_say)):
+    if not (stack or spack or for_tests) and (problem := set_up_input(_say)):
         print(f"fabricbench: not set up: {problem}", file=sys.stderr)
     _say(f"set up; for reframe and fabricbench as typed: source {build_root()}/env.sh")
 
@@ -99,9 +107,15 @@ def inputs(
 def doctor(
     system: System = "local",
     site: Annotated[bool, typer.Option("--site", help="check the site's files instead of the lanes")] = False,
+    spack: Annotated[bool, typer.Option("--spack", help="look at what the site takes from Spack instead")] = False,
     lane: NamedLanes = None,
 ) -> None:
     """Which lanes can run here, and for each that cannot, why and the cure."""
+    if spack:
+        found = list(examine_spack(system))
+        for stack in found:
+            _say(f"{stack.name:16}{'ready' if stack.ready else 'NOT READY':11}{stack.detail}")
+        raise typer.Exit(not any(stack.ready for stack in found))
     if site:
         for line in examine_site(system):
             _say(line)

@@ -18,6 +18,7 @@ from reframe.core.builtins import required, run_after, run_before, sanity_functi
 from fabricbench.core.campaign import finished_launches, open_single, write_json
 from fabricbench.core.launch import Expected, Gap, Launch, WireUp, canonical_case, inherited_variables, lane_name
 from fabricbench.core.record import Record
+from fabricbench.core.spack import package_of
 from fabricbench.parsers.campaign import write_cache
 from fabricbench.parsers.collect import collect
 
@@ -88,6 +89,11 @@ class LaunchTest(LaneMixin, MetricsMixin, rfm.RunOnlyRegressionTest):
     def tool_versions(self) -> dict[str, str]:
         """Versions of what runs, beyond those of the stack and of this project."""
         return {}
+
+    def spec_hash(self) -> dict[str, str] | None:
+        """Spack's hashes of the stack and of the package that the program is from; None where it built neither."""
+        package = package_of(Path(self.program()))
+        return {**self.installed.spec_hash, **({package.name: package.hash} if package else {})} or None
 
     def wireup_facts(self) -> WireUp | None:
         """The lane's wire-up, which attestation subtracts."""
@@ -250,6 +256,7 @@ class LaunchTest(LaneMixin, MetricsMixin, rfm.RunOnlyRegressionTest):
                 "reframe": version("reframe-hpc"),
                 **self.tool_versions(),
             },
+            spec_hash=self.spec_hash(),
             limit_seconds=self.limit_seconds,
             attestation=self.fabric_facts["attestation"],
             wireup=self.wireup_facts(),

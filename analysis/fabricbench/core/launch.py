@@ -81,6 +81,8 @@ class Launch(Facts):
     """``launch.json``: everything that was decided before the start. ``runs`` is how often its programs are started.
 
     ``ports`` are the fabric's on every node; ``exclusive`` says that the nodes were the launch's alone.
+    ``spec_hash``: Spack's hashes of the stack and of the package that the program is from, by package; None where Spack
+    built neither.
     """
 
     schema_version: Literal[1] = SCHEMA
@@ -105,7 +107,7 @@ class Launch(Facts):
     argv: tuple[str, ...]
     environment: dict[str, str] = {}
     versions: dict[str, str] = {}
-    spec_hash: str | None = None
+    spec_hash: dict[str, str] | None = None
     limit_seconds: float
     attestation: Literal["required", "optional"] = "required"
     wireup: WireUp | None = None

@@ -123,10 +123,11 @@ class GromacsBuild(BaseModel):
 
 
 class Installed(BaseModel):
-    """``stack.json``: a stack that set-up found and built the benchmarks on.
+    """``stack.json``: a stack that set-up found, with the benchmarks on it.
 
     ``imb`` is IMB-MPI1's path, the suite's other programs stand beside it; ``imb_mt_problem`` says why IMB-MT does
-    not run, empty where it does.
+    not run, empty where it does. ``spec_hash`` is Spack's hash of the stack, by package; empty where it is not Spack's.
+    Of one that is, ``apps`` is its view, which holds the other benchmarks too.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -140,6 +141,7 @@ class Installed(BaseModel):
     imb_mt_problem: str = ""
     gromacs: GromacsBuild | None = None
     programs: dict[str, str] = {}
+    spec_hash: dict[str, str] = {}
 
     @property
     def missing_file(self) -> str:

@@ -30,7 +30,7 @@ _MPI_LIBRARY = re.compile(r"^\s*(?P<name>libmpi(?:ch)?\.so\S*) => (?P<path>\S+|n
 
 
 def gromacs_of(installed: Installed, variables: Mapping[str, str]) -> GromacsBuild | None:
-    """The stack's GROMACS: the one that is named, one in its own prefix, or for Debian's stack Debian's.
+    """The stack's GROMACS: the one that is named, one in its own prefix or view, or for Debian's stack Debian's.
 
     None where there is none. One that cannot serve this stack is returned with its ``problem``.
     """
@@ -88,9 +88,9 @@ def _program(installed: Installed) -> tuple[Path | None, bool]:
         found = Path(named) / installed.stack / "bin" / PROGRAM
         if found.exists():
             return found.resolve(), False
-    in_prefix = Path(installed.prefix) / "bin" / PROGRAM
-    if in_prefix.exists():
-        return in_prefix, False
+    for prefix in (installed.prefix, installed.apps):  # a stack from Spack has it in its view
+        if (program := Path(prefix) / "bin" / PROGRAM).exists():
+            return program, False
     on_path = shutil.which(PROGRAM) if installed.source == "debian" else None
     return (Path(on_path), True) if on_path else (None, False)
 

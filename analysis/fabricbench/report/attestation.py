@@ -94,7 +94,8 @@ def _measured(records: Sequence[Record]) -> list[Attested]:
 
 
 def _platform(launch: Launch) -> str:
-    return f"{launch.lane}: {launch.spec_hash or 'no hash was recorded'}"
+    hashes = (f"{name}/{digest}" for name, digest in (launch.spec_hash or {}).items())
+    return f"{launch.lane}: {', '.join(hashes) or 'no hash was recorded'}"
 
 
 def _group(lane: str, transport: str, messages: str, found: list[Attested]) -> AttestedGroup:
