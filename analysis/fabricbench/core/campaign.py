@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from fabricbench.core.errors import BadInput
+from fabricbench.core.lost import why_lost
 from fabricbench.core.record import CampaignFacts
 
 FACTS = "campaign.json"
@@ -85,10 +86,11 @@ def open_single(path: Path, site: Path, seed: int) -> None:
 
 
 def came_back(directory: Path) -> bool:
-    """Whether the launch in ``directory`` came back. One whose command could not even be started did not."""
+    """Whether the launch in ``directory`` came back. One whose command could not even be started did not, nor one
+    that was lost with its nodes."""
     try:
         end = json.loads((directory / "end").read_bytes())
-        return end["status"] not in CANNOT_START
+        return end["status"] not in CANNOT_START and (end["status"] == 0 or not why_lost(directory))
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return False
 

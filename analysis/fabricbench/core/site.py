@@ -87,6 +87,7 @@ def fabric(
     launcher: str = "mpirun",
     access: Sequence[str] = (),
     nodes: int = 1,
+    minutes: int = 120,
     exclusive: bool = True,
     cores: int | None = None,
     pmi: Mapping[str, str] | None = None,
@@ -103,9 +104,10 @@ def fabric(
     ``scheduler`` is a ReFrame scheduler, ``access`` its options for this fabric's nodes (a partition, an account);
     inside an allocation, which ``fabricbench run`` takes for each block, the scheduler is local. ``launcher`` mpirun
     is each stack's own; with srun a stack's PMI (``site/stacks.py``) gives way to that in ``pmi``, by stack.
-    ``nodes`` is over how many nodes a launch spreads its ranks, as far as they go, ``cores`` how many one has; None
-    where they have as many as this machine. ``exclusive`` nodes are asked of the scheduler for each launch alone; where
-    a site only lends shared ones, the ports' counters also hold what others send.
+    ``nodes`` is over how many nodes a launch spreads its ranks, as far as they go, ``minutes`` for how long at most an
+    allocation is asked; ``cores`` is how many a node has, None where they have as many as this machine. ``exclusive``
+    nodes are asked of the scheduler for each launch alone; where a site only lends shared ones, the ports' counters
+    also hold what others send.
 
     ``rails`` is how many ports a node has on this fabric; ``ports`` their names, for stacks that want them, and for
     the nodes' own counters: an interface as ``eth0``, an adapter's port as ``mlx5_0:1``.
@@ -116,8 +118,8 @@ def fabric(
         raise BadInput(f"fabric {name}: unknown transport '{transport}'", expected=nearest(transport, TRANSPORTS))
     if attestation not in ("required", "optional"):
         raise BadInput(f"fabric {name}: attestation is '{attestation}'", expected="required or optional")
-    if nodes < 1 or (cores is not None and cores < 1):
-        raise BadInput(f"fabric {name}: {nodes} nodes, {cores} cores", expected="1 or more")
+    if nodes < 1 or minutes < 1 or (cores is not None and cores < 1):
+        raise BadInput(f"fabric {name}: {nodes} nodes, {minutes} minutes, {cores} cores", expected="1 or more")
     if launcher not in LAUNCHERS:
         raise BadInput(f"fabric {name}: unknown launcher '{launcher}'", expected=nearest(launcher, LAUNCHERS))
     for kind, named in (("pmi", pmi or {}), ("stack_variables", stack_variables or {})):
@@ -147,6 +149,7 @@ def fabric(
             "scheduler": scheduler,
             "access": list(access),
             "nodes": nodes,
+            "minutes": minutes,
             "exclusive": exclusive,
             "pmi": dict(pmi or {}),
             "site_variables": dict(env_vars or {}),

@@ -47,4 +47,13 @@ def end_marked(run: str, patience_seconds: float = 10.0) -> int:
 
 def die_with_parent() -> None:
     """For a child, before it executes: be killed when the parent dies, however that comes about."""
-    ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    _at_parents_death(signal.SIGKILL)
+
+
+def ask_to_end_with_parent() -> None:
+    """The same for a child that has something to give back: it gets SIGTERM."""
+    _at_parents_death(signal.SIGTERM)
+
+
+def _at_parents_death(number: int) -> None:
+    ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, number)

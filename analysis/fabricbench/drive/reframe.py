@@ -13,8 +13,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from fabricbench.core.launch import lane_name
 from fabricbench.core.site import REPOSITORY
-from fabricbench.drive.processes import die_with_parent
+from fabricbench.drive.processes import ask_to_end_with_parent, die_with_parent
 
 NOTHING_RAN = 2
 _COLOUR = re.compile(r"\x1b\[[0-9;]*m")
@@ -41,6 +42,11 @@ class Case:
     fabric: str
     stack: str
 
+    @property
+    def lane(self) -> str:
+        """As users write it."""
+        return lane_name(self.stack, self.fabric)
+
 
 def command() -> list[str]:
     """How ReFrame itself is started."""
@@ -51,16 +57,20 @@ def run(
     arguments: Sequence[str],
     environment: Mapping[str, str] | None = None,
     show: Callable[[str], object] = lambda line: None,
+    within: Sequence[str] = (),
 ) -> Outcome:
-    """Run ReFrame; every line that it prints goes to ``show`` as it comes."""
+    """Run ReFrame; every line that it prints goes to ``show`` as it comes.
+
+    ``within`` is a command that stands before it and holds what it needs; it is asked to end when this process dies.
+    """
     process = subprocess.Popen(
-        [*command(), *arguments],
+        [*within, *command(), *arguments],
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
         errors="replace",
         env={**os.environ, **(environment or {})},
-        preexec_fn=die_with_parent,
+        preexec_fn=ask_to_end_with_parent if within else die_with_parent,
     )
     assert process.stdout is not None
     lines = []

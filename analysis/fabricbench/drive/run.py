@@ -4,7 +4,6 @@
 import fcntl
 import os
 import shutil
-import threading
 import uuid
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -15,16 +14,17 @@ from typing import IO
 from fabricbench.core.campaign import FACTS, LAUNCHES, came_back, create, write_json
 from fabricbench.core.errors import BadInput, nearest
 from fabricbench.core.record import CampaignFacts
-from fabricbench.core.site import BLOCK, CAMPAIGN, LANES, SEED, SESSION, no_blanks
+from fabricbench.core.site import no_blanks
 from fabricbench.drive import reframe
-from fabricbench.drive.processes import MARK, end_marked
+from fabricbench.drive.allocation import Request, cancel, require_slurm
+from fabricbench.drive.processes import end_marked
 from fabricbench.drive.progress import CampaignProgress
+from fabricbench.drive.session import Session, run_session
 from fabricbench.drive.system import Lane, check_requirements, lanes, settings_file
 from fabricbench.parsers.campaign import read_facts
 
 COMPLETE = "complete.json"
 LEAST_FREE_BYTES = 32 * 2**20
-POLL_SECONDS = 0.2
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,10 +47,12 @@ def run(plan: Plan) -> None:
     if not ready:
         raise BadInput("no lane can run here", cure="fabricbench doctor says why")
     check_requirements(plan.system)
+    if any(_by_nodes(plan)):
+        require_slurm()
     no_blanks(plan.path.resolve())
     cases = _cases(plan)
     with _held(plan.path) as lock:
-        _end_leftovers(plan.path, lock)
+        _end_leftovers(plan, lock)
         facts = _facts(plan)
         if is_complete(plan.path):
             return
@@ -65,7 +67,7 @@ def run(plan: Plan) -> None:
                 cure=f"what is finished is kept: fabricbench run {plan.path} goes on from there",
             ) from None
         finally:
-            end_marked(mark)
+            _give_back(plan.system, mark)
 
 
 def is_complete(path: Path) -> bool:
@@ -101,66 +103,73 @@ def _block(
     mark: str,
     progress: CampaignProgress,
 ) -> float:
-    """Run what is missing of a block; the seconds that it took."""
-    done = _done(plan, cases, block)
-    if len(done) == len(cases):
-        return 0.0
-    number = len(list((plan.path / LAUNCHES).glob(f"b{block:03d}.s*")))
-    outcome, seconds = _session(plan, facts, block, number, mark, progress)
-    missing = [case for case in cases if case not in _done(plan, cases, block)]
-    if outcome.problem or missing:
-        raise BadInput(
-            _why_missing(plan, outcome, missing),
-            where=str(plan.path),
-            cure=f"what is finished is kept: fabricbench run {plan.path} goes on from there",
+    """Run what is missing of a block, one kind of nodes after the other; the seconds that it took."""
+    return sum(
+        _on_nodes(plan, facts, [case for case in cases if case.lane in named], request, block, mark, progress)
+        for request, named in _by_nodes(plan).items()
+    )
+
+
+def _by_nodes(plan: Plan) -> dict[Request | None, set[str]]:
+    """The lanes that share an allocation, by what is asked for it."""
+    found: dict[Request | None, set[str]] = {}
+    for lane in lanes(plan.system):
+        if not plan.lanes or lane.name in plan.lanes:
+            found.setdefault(lane.request, set()).add(lane.name)
+    return found
+
+
+def _on_nodes(
+    plan: Plan,
+    facts: CampaignFacts,
+    cases: list[reframe.Case],
+    request: Request | None,
+    block: int,
+    mark: str,
+    progress: CampaignProgress,
+) -> float:
+    """Sessions until every case came back; a further one only where an allocation ended before its block."""
+    seconds = 0.0
+    missing = _missing(plan, cases, block)
+    while missing:
+        number = len(list((plan.path / LAUNCHES).glob(f"b{block:03d}.s*")))
+        ended = run_session(
+            Session(
+                path=plan.path,
+                system=plan.system,
+                arguments=(*_selection(plan), "-r", "--exec-order=random", "--exec-policy=serial"),
+                lanes=tuple(sorted({case.lane for case in cases})) if request or plan.lanes else (),
+                seed=facts.seed,
+                block=block,
+                number=number,
+                mark=mark,
+                request=request,
+            ),
+            progress,
         )
+        seconds += ended.seconds
+        before, missing = missing, _missing(plan, cases, block)
+        if missing and ended.lost and len(missing) < len(before):
+            progress.say(f"the allocation ended ({ended.lost}); {len(missing)} launches of this block are left")
+        elif missing or ended.outcome.problem:
+            lost = f"the allocation ended ({ended.lost}), " if ended.lost else ""
+            raise BadInput(
+                lost + _why_missing(plan, ended.outcome, missing),
+                where=str(plan.path),
+                cure=f"what is finished is kept: fabricbench run {plan.path} goes on from there",
+            )
     return seconds
 
 
-def _session(
-    plan: Plan, facts: CampaignFacts, block: int, number: int, mark: str, progress: CampaignProgress
-) -> tuple[reframe.Outcome, float]:
-    stage = plan.path.resolve() / LAUNCHES / f"b{block:03d}.s{number:02d}"
-    log = plan.path / "reframe" / f"session-{block:03d}.{number:02d}.log"
-    stage.mkdir(parents=True, exist_ok=True)
-    log.parent.mkdir(exist_ok=True)
-    environment = {
-        **reframe.settings_environment([settings_file(plan.system)], plan.system),
-        CAMPAIGN: str(plan.path.resolve()),
-        BLOCK: str(block),
-        SESSION: str(number),
-        SEED: str(facts.seed),
-        LANES: " ".join(plan.lanes),
-        MARK: mark,
-        "RFM_COLORIZE": "n",
-    }
-    result: list[reframe.Outcome] = []
-    with log.open("w") as stream:
-        arguments = [*_selection(plan), "-r", "--exec-order=random", "--exec-policy=serial"]
-        worker = threading.Thread(
-            target=lambda: result.append(reframe.run(arguments, environment, stream.write)), daemon=True
-        )
-        worker.start()
-        seconds = 0.0
-        while worker.is_alive():
-            worker.join(POLL_SECONDS)
-            seconds += POLL_SECONDS
-            progress.look(stage / plan.system, block)
-    progress.look(stage / plan.system, block)
-    if not result:
-        raise BadInput("ReFrame could not be started", where=str(log))
-    return result[0], seconds
-
-
 def _why_missing(plan: Plan, outcome: reframe.Outcome, missing: list[reframe.Case]) -> str:
-    _expect(plan, {f"{case.stack}@{case.fabric}" for case in missing} & {lane.name for lane in lanes(plan.system)})
+    _expect(plan, {case.lane for case in missing} & {lane.name for lane in lanes(plan.system)})
     free = shutil.disk_usage(plan.path).free
     if free < LEAST_FREE_BYTES:
         return f"the disk is full ({free // 2**20} MiB free), {len(missing)} launches of this block did not come back"
     if outcome.problem:
         return f"ReFrame: {outcome.problem}"
     reasons = [line.strip() for line in outcome.lines if "Reason:" in line or "ERROR" in line]
-    named = ", ".join(f"{case.stack}@{case.fabric} {case.name}" for case in missing[:3])
+    named = ", ".join(f"{case.lane} {case.name}" for case in missing[:3])
     why = f": {reasons[0]}" if reasons else ""
     return f"{len(missing)} launches of this block did not come back ({named}){why}"
 
@@ -194,9 +203,7 @@ def _cases(plan: Plan) -> list[reframe.Case]:
     if outcome.problem or outcome.status:
         lines = [line for line in outcome.lines if "ERROR" in line or "error" in line]
         raise BadInput(f"ReFrame: {outcome.problem or ' '.join(lines[:2]) or 'it failed'}")
-    found = [
-        case for case in reframe.cases(outcome.lines) if not plan.lanes or f"{case.stack}@{case.fabric}" in plan.lanes
-    ]
+    found = [case for case in reframe.cases(outcome.lines) if not plan.lanes or case.lane in plan.lanes]
     if not found:
         known = sorted({case.name.rpartition("_")[0] for case in reframe.cases(_all_lines(plan))})
         raise BadInput("no check matches", expected=nearest(" ".join(plan.checks), known))
@@ -211,6 +218,11 @@ def _all_lines(plan: Plan) -> tuple[str, ...]:
 def _selection(plan: Plan) -> list[str]:
     named = [word for check in plan.checks for word in ("-n", f"^{check}")]
     return ["-c", str(reframe.checks_directory()), "-t", f"^{plan.tier}$", *named]
+
+
+def _missing(plan: Plan, cases: list[reframe.Case], block: int) -> list[reframe.Case]:
+    done = _done(plan, cases, block)
+    return [case for case in cases if case not in done]
 
 
 def _done(plan: Plan, cases: list[reframe.Case], block: int) -> set[reframe.Case]:
@@ -266,15 +278,22 @@ def _held(path: Path) -> Iterator[IO[str]]:
         yield lock
 
 
-def _end_leftovers(path: Path, lock: IO[str]) -> None:
+def _end_leftovers(plan: Plan, lock: IO[str]) -> None:
     """End what is left of a run that was killed; no one else can be running, the lock is ours."""
     lock.seek(0)
     earlier = lock.read().strip()
     if earlier:
         try:
-            end_marked(earlier)
+            _give_back(plan.system, earlier)
         except TimeoutError as error:
-            raise BadInput(str(error), where=str(path)) from None
+            raise BadInput(str(error), where=str(plan.path)) from None
+
+
+def _give_back(system: str, mark: str) -> None:
+    """Nothing of a run stays, neither jobs nor processes."""
+    if any(lane.request for lane in lanes(system)):
+        cancel(mark)
+    end_marked(mark)
 
 
 def _write_mark(lock: IO[str], mark: str) -> None:

@@ -15,6 +15,7 @@ from fabricbench.core.launch import lane_name
 from fabricbench.core.requirements import load
 from fabricbench.core.site import REPOSITORY
 from fabricbench.core.stacks import Installed, meeting_at
+from fabricbench.drive.allocation import SLURM, Request
 from fabricbench.parsers.collect import TOOLS, benchmarks
 
 SITES = "FABRICBENCH_SITES"
@@ -33,6 +34,11 @@ class Lane:
     cure: str
     meeting: tuple[str, ...] = ()
     """Of a user-level library: what ``fabricbench-pair`` is to do for two processes that only meet."""
+    nodes: int = 1
+    pmi: str | None = None
+    """What ``srun --mpi`` is to take; None where the stack's own launcher starts the ranks."""
+    request: Request | None = None
+    """What a block must ask of Slurm; None where the lane needs no allocation."""
 
     @property
     def name(self) -> str:
@@ -126,13 +132,28 @@ def _lane(stack: dict[str, Any], fabric: dict[str, Any]) -> Lane:
     transport = fabric["transport"]
     installed = Installed.model_validate(stack["installed"]) if stack["installed"] else None
     missing, cure = stack["without"].get(transport) or (stack["missing"], stack["cure"])
+    by_srun = fabric["launcher"] == "srun" and stack["level"] == "mpi"
     return Lane(
         stack=stack["stack"],
         fabric=fabric["fabric"],
         transport=transport,
         installed=installed,
-        variables={**stack["variables"].get(transport, {}), **fabric["site_variables"]},
+        variables={
+            **stack["variables"].get(transport, {}),
+            **stack["under"].get(fabric["launcher"], {}),
+            **fabric["site_variables"],
+            **fabric["stack_variables"].get(stack["stack"], {}),
+        },
         missing=missing,
         cure=cure,
         meeting=tuple(meeting_at(stack["meeting"] or (), fabric["addresses"][0])),
+        nodes=fabric["nodes"],
+        pmi=fabric["pmi"].get(stack["stack"], stack["pmi"]) if by_srun else None,
+        request=_request(fabric),
     )
+
+
+def _request(fabric: dict[str, Any]) -> Request | None:
+    if fabric["scheduler"] not in SLURM:
+        return None
+    return Request(tuple(fabric["access"]), fabric["nodes"], fabric["minutes"], fabric["exclusive"])

@@ -17,6 +17,7 @@ from fabricbench.core.attest import attest
 from fabricbench.core.counters import port_counters
 from fabricbench.core.host import Host, foreign_cpu_share
 from fabricbench.core.launch import Begin, End, Launch, canonical_case
+from fabricbench.core.lost import why_lost
 from fabricbench.core.record import Attestation, Payload, Record, Row, RowGap, State
 from fabricbench.core.witness import Report, read_reports, report_files, traffic
 from fabricbench.parsers.output import LARGEST_OUTPUT_BYTES, Parsed, Unreadable, read_fact
@@ -74,6 +75,8 @@ def collect(directory: Path, name: str | None = None) -> Record:
 
 
 def _finished(directory: Path, record: Record, launch: Launch, end: End, seen: _Seen) -> Record:
+    if end.status != 0 and (lost := why_lost(directory)):
+        return record.model_copy(update={"state": "unfinished", "reason": f"lost with its nodes: {lost}"})
     if end.timed_out or end.status != 0:
         if not end.timed_out and end.signal is None and (refusal := _refusal(directory, launch)):
             return record.model_copy(update={"state": "ok", "reason": refusal, "gaps": _all_gaps(launch, refusal)})

@@ -1,0 +1,25 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A launch that was lost with its nodes says nothing of its lane: Slurm's words for it on its ``stderr``."""
+
+import re
+from pathlib import Path
+
+LAST_BYTES = 16384
+_WORDS = re.compile(
+    r"(?:srun|slurmstepd[^:]*|salloc): (?:error: )?[^\n]*?"
+    r"(?:Node failure|NODE FAILURE|DUE TO (?:TIME LIMIT|PREEMPTION|JOB REQUEUE)|has been revoked|"
+    r"Unable to (?:confirm|allocate|create step)|Invalid job id|Job/step already completing|Expired|"
+    r"Requested nodes? (?:is|are) (?:busy|not available)|Job step creation|Communication connection failure)[^\n]*"
+)
+
+
+def why_lost(directory: Path) -> str:
+    """What Slurm says became of the allocation under a launch that failed; empty where it says nothing."""
+    try:
+        with (directory / "stderr").open("rb") as stream:
+            stream.seek(max(0, (directory / "stderr").stat().st_size - LAST_BYTES))
+            text = stream.read().decode("utf-8", errors="replace")
+    except OSError:
+        return ""
+    found = _WORDS.search(text)
+    return " ".join(found.group().split())[:300] if found else ""

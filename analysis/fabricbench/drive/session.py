@@ -1,0 +1,134 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A session of ReFrame that fills a block of a campaign, or what is missing of it: here, or within an allocation."""
+
+import re
+import threading
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from fabricbench.core.campaign import LAUNCHES
+from fabricbench.core.errors import BadInput
+from fabricbench.core.site import ALLOCATION, BLOCK, CAMPAIGN, LANES, SEED, SESSION
+from fabricbench.drive import allocation, reframe
+from fabricbench.drive.processes import MARK
+from fabricbench.drive.progress import CampaignProgress
+from fabricbench.drive.system import settings_file
+
+POLL_SECONDS = 0.2
+ASK_QUEUE_SECONDS = 2.0
+PATIENCE_SECONDS = 10.0
+"""How long a reason to wait that never goes away may stand before the session gives up."""
+_UNHARMED = re.compile(r"COMPLETED|COMPLETING|CANCELLED|RUNNING|unknown")
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """``arguments`` are ReFrame's, ``lanes`` those chosen, all where empty; ``request`` is what the nodes are asked
+    by, None where the session needs no allocation."""
+
+    path: Path
+    system: str
+    arguments: tuple[str, ...]
+    lanes: tuple[str, ...]
+    seed: int
+    block: int
+    number: int
+    mark: str
+    request: allocation.Request | None
+
+    @property
+    def stage(self) -> Path:
+        """Where its launches are, by fabric, stack and check."""
+        return self.path.resolve() / LAUNCHES / f"b{self.block:03d}.s{self.number:02d}"
+
+    def environment(self) -> dict[str, str]:
+        """What makes ReFrame fill this block."""
+        return {
+            **reframe.settings_environment([settings_file(self.system)], self.system),
+            CAMPAIGN: str(self.path.resolve()),
+            BLOCK: str(self.block),
+            SESSION: str(self.number),
+            SEED: str(self.seed),
+            LANES: " ".join(self.lanes),
+            MARK: self.mark,
+            **({ALLOCATION: "1"} if self.request else {}),
+            "RFM_COLORIZE": "n",
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """How a session ended: ``seconds`` that it had its nodes, ``lost`` Slurm's word where it lost them."""
+
+    outcome: reframe.Outcome
+    seconds: float
+    lost: str
+
+
+def run_session(session: Session, progress: CampaignProgress) -> Ended:
+    """Run ReFrame to its end; BadInput where there will be no nodes for it."""
+    log = session.path / "reframe" / f"session-{session.block:03d}.{session.number:02d}.log"
+    session.stage.mkdir(parents=True, exist_ok=True)
+    log.parent.mkdir(exist_ok=True)
+    within = session.request.command(session.mark) if session.request else ()
+    result: list[reframe.Outcome] = []
+    lines: list[str] = []
+    with log.open("w") as stream:
+
+        def take(line: str) -> None:
+            stream.write(line)
+            lines.append(line)
+
+        worker = threading.Thread(
+            target=lambda: result.append(reframe.run(session.arguments, session.environment(), take, within)),
+            daemon=True,
+        )
+        worker.start()
+        waited = _wait_for_nodes(session, worker, lines, progress) if session.request else 0.0
+        began = time.monotonic() - min(waited, POLL_SECONDS)
+        while worker.is_alive():
+            worker.join(POLL_SECONDS)
+            progress.look(session.stage / session.system, session.block)
+    seconds = time.monotonic() - began
+    progress.look(session.stage / session.system, session.block)
+    if not result:
+        raise BadInput("ReFrame could not be started", where=str(log))
+    job = allocation.granted(lines)
+    if session.request and job is None:
+        refused = allocation.why_refused(lines) or f"salloc ended with {result[0].status}"
+        raise BadInput(
+            f"no allocation: {refused}",
+            where=f"access {' '.join(session.request.access)} of {settings_file(session.system)}",
+            expected=f"{session.request.nodes} nodes for {session.request.minutes} minutes",
+            cure=f"fabricbench doctor --site --system {session.system}",
+        )
+    how = allocation.how_it_ended(job) if job else ""
+    return Ended(result[0], seconds, "" if not how or _UNHARMED.match(how) else how)
+
+
+def _wait_for_nodes(session: Session, worker: threading.Thread, lines: list[str], progress: CampaignProgress) -> float:
+    """Until Slurm grants the nodes or refuses; the seconds of it. Says what is waited for whenever it changes."""
+    began = asked = time.monotonic()
+    said, hopeless_since = "", None
+    while worker.is_alive() and allocation.granted(lines) is None:
+        worker.join(POLL_SECONDS)
+        now = time.monotonic()
+        if now - asked < ASK_QUEUE_SECONDS:
+            continue
+        asked = now
+        for job in allocation.jobs(session.mark):
+            if job.state == "PENDING" and job.reason != said:
+                said = job.reason
+                progress.say(f"waiting for nodes: job {job.id}: {said}")
+            never = job.state == "PENDING" and allocation.NEVER.search(job.reason) is not None
+            hopeless_since = (hopeless_since or now) if never else None
+        if hopeless_since is not None and now - hopeless_since > PATIENCE_SECONDS:
+            allocation.cancel(session.mark)
+            down = allocation.nodes_down()
+            raise BadInput(
+                f"no nodes: {said}{f' ({down})' if down else ''}",
+                where=str(settings_file(session.system)),
+                cure=f"when they are back: fabricbench run {session.path} goes on from there",
+            )
+    return time.monotonic() - began
