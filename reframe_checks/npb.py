@@ -111,11 +111,14 @@ def nasa_folder(stack: Mapping[str, Any]) -> Path | None:
     """Where a stack's own programs of NASA's are: the directory that is named, or its Spack view."""
     if named := os.environ.get(NASA):
         return Path(named, stack["stack"]).resolve()
-    installed = stack["installed"]
-    return Path(installed["apps"], "bin") if installed and installed["source"] == "spack" else None
+    installed = stack.get("installed")
+    in_view = Path(installed["apps"], "bin") if installed else None
+    return in_view if in_view and any(in_view.glob("is.?.x")) else None
 
 
-if any(nasa_folder(stack.extras) for partition in runtime().system.partitions for stack in partition.environs):
+if os.environ.get(NASA) or any(
+    nasa_folder(stack.extras) for partition in runtime().system.partitions for stack in partition.environs
+):
 
     @rfm.simple_test
     class NPBNasa(NasKernel):

@@ -51,6 +51,7 @@ NamedLanes = Annotated[list[str] | None, typer.Option("--lane", help="only this 
 DEFAULT_TIER = "quick"
 FORMATS = ("text", "csv", "json", "parquet")
 NOT_ALL_ATTESTED = 1
+BAD_INPUT = 2
 INTERRUPTED = 130
 
 
@@ -117,8 +118,7 @@ def doctor(
             _say(f"{stack.name:16}{'ready' if stack.ready else 'NOT READY':11}{stack.detail}")
         raise typer.Exit(not any(stack.ready for stack in found))
     if site:
-        for line in examine_site(system):
-            _say(line)
+        _examine_site(system)
         return
     ready = 0
     for finding in examine(choose(lanes(system), lane or ())):
@@ -240,13 +240,27 @@ def report(
     _say(str(file))
 
 
+def _examine_site(system: str) -> None:
+    problems, summary = examine_site(system)
+    if summary:
+        _say(summary)
+    for problem in problems:
+        if problem.state != "broken":
+            _say(f"{problem.state}: {problem.text}")
+    broken = [problem.text for problem in problems if problem.state == "broken"]
+    for text in broken:
+        print(f"fabricbench: {text}", file=sys.stderr)
+    if broken:
+        raise typer.Exit(BAD_INPUT)
+
+
 def main() -> None:
     """Entry point: every error that a user can mend is one line and exit status 2."""
     try:
         app()
     except BadInput as error:
         print(f"fabricbench: {error}", file=sys.stderr)
-        sys.exit(2)
+        sys.exit(BAD_INPUT)
     except BrokenPipeError:
         sys.exit(0)
 

@@ -68,7 +68,10 @@ def installed(spack: Spack, stack: Stack) -> bool:
     }
     home = environment(HOME / f"install-{stack.name}", stack.name, changes)
     begin = time.monotonic()
-    commands = (("concretize", "--force"), ("install", "--fail-fast"), ("test", "run", "fabricbench"))
+    commands = (
+        *(("external", "find", "cmake", "gmake"), ("concretize", "--force")),
+        *(("install", "--fail-fast"), ("test", "run", "fabricbench")),
+    )
     done = all(run(spack, home, *command) for command in commands)
     detail = external["spec"]
     if done:

@@ -27,6 +27,9 @@ ALLOCATION = "FABRICBENCH_ALLOCATION"
 """Set where ReFrame runs inside an allocation, which takes the place of its scheduler."""
 
 LAUNCHERS = ("mpirun", "srun")
+SLURM = ("slurm", "squeue")
+"""ReFrame's schedulers that are Slurm, with and without its accounting."""
+SCHEDULERS = ("local", *SLURM, "pbs", "pbspro", "torque", "flux", "lsf", "sge", "oar")
 
 
 def build_root() -> Path:
@@ -86,6 +89,7 @@ def fabric(
     scheduler: str = "local",
     launcher: str = "mpirun",
     access: Sequence[str] = (),
+    modules: Sequence[str] = (),
     nodes: int = 1,
     minutes: int = 120,
     exclusive: bool = True,
@@ -101,7 +105,8 @@ def fabric(
     """A ReFrame partition for the fabric ``name``. ``env_vars`` of the site win over those of a stack, and of them
     those in ``stack_variables``, by stack, over those for all.
 
-    ``scheduler`` is a ReFrame scheduler, ``access`` its options for this fabric's nodes (a partition, an account);
+    ``scheduler`` is a ReFrame scheduler, ``access`` its options for this fabric's nodes (a partition, an account),
+    ``modules`` are loaded in each job (the configuration then names its ``modules_system``);
     inside an allocation, which ``fabricbench run`` takes for each block, the scheduler is local. ``launcher`` mpirun
     is each stack's own; with srun a stack's PMI (``site/stacks.py``) gives way to that in ``pmi``, by stack.
     ``nodes`` is over how many nodes a launch spreads its ranks, as far as they go, ``minutes`` for how long at most an
@@ -135,6 +140,7 @@ def fabric(
         "descr": f"the fabric {name}",
         "scheduler": "local" if os.environ.get(ALLOCATION) else scheduler,
         "access": list(access),
+        "modules": list(modules),
         "launcher": launcher,
         "environs": environs,
         "max_jobs": max_jobs,
@@ -203,12 +209,17 @@ def configuration(
     fabrics: list[dict[str, Any]],
     stacks: list[dict[str, Any]],
     session: Session,
+    modules_system: str = "nomod",
 ) -> dict[str, Any]:
-    """The ``site_configuration`` of a system: launches stay in the campaign, nothing is written elsewhere."""
+    """The ``site_configuration`` of a system: launches stay in the campaign, nothing is written elsewhere.
+
+    ``modules_system`` is ReFrame's name of the one that the fabrics' modules are of: lmod, tmod4, envmod, spack.
+    """
     reframe = f"{session.campaign}/reframe"
+    named = {"name": system, "descr": descr, "hostnames": hostnames, "modules_system": modules_system}
     where = {"prefix": reframe, "stagedir": session.stage, "outputdir": f"{reframe}/output"}
     return {
-        "systems": [{"name": system, "descr": descr, "hostnames": hostnames, "partitions": fabrics, **where}],
+        "systems": [{**named, "partitions": fabrics, **where}],
         "environments": stacks,
         "general": [
             {

@@ -4,10 +4,12 @@
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from fabricbench.core.errors import BadInput
 from fabricbench.core.site import build_root
 from fabricbench.core.stacks import GromacsBuild, Installed
 from fabricbench.drive.gromacs_builds import better_simd, processor_flags
 from fabricbench.drive.probe import probe
+from fabricbench.drive.site_check import Problem, site_problems
 from fabricbench.drive.system import Lane, check_requirements, lanes, settings_file
 
 
@@ -54,10 +56,13 @@ def _gromacs(build: GromacsBuild | None) -> str:
     return f"; GROMACS {build.version}, {build.precision} precision, SIMD {build.simd}{slow}, {build.mpi_library}"
 
 
-def examine_site(system: str) -> list[str]:
-    """Read every file of a site as a campaign would; what was found. BadInput at the first that is broken."""
-    found = lanes(system)
-    text = [f"{settings_file(system)}: {len(found)} lanes: {' '.join(lane.name for lane in found)}"]
-    number = check_requirements(system)
-    text.append("no requirements, so nothing is judged" if number is None else f"{number} requirements")
-    return text
+def examine_site(system: str) -> tuple[list[Problem], str]:
+    """All that is wrong with a site, and what it has in one line, where it can be read at all."""
+    problems = site_problems(system)
+    try:
+        found, number = lanes(system), check_requirements(system)
+    except BadInput:
+        return problems, ""
+    judged = "no requirements" if number is None else f"{number} requirements"
+    names = " ".join(lane.name for lane in found)
+    return problems, f"{settings_file(system)}: {judged}, {len(found)} lanes: {names}"

@@ -4,7 +4,7 @@
 import importlib.util
 import os
 import traceback
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -67,34 +67,42 @@ def settings_file(system: str) -> Path:
 
 def lanes(system: str) -> list[Lane]:
     """Every lane of ``system``, in the order of its settings."""
-    configuration = load_settings(settings_file(system))
+    file = settings_file(system)
+    return lanes_of(load_settings(file), file)
+
+
+def lanes_of(configuration: Mapping[str, Any], file: Path) -> list[Lane]:
+    """Every lane of the settings in ``file``."""
     environments = {env["name"]: env["extras"] for env in configuration["environments"]}
     found = []
     for partition in configuration["systems"][0]["partitions"]:
         for name in partition["environs"]:
             if name not in environments:
-                raise BadInput(
-                    f"fabric {partition['name']} names the stack '{name}'",
-                    where=str(settings_file(system)),
-                    expected=nearest(name, environments),
-                )
+                raise unknown_stack(file, partition["name"], name, environments)
             found.append(_lane(environments[name], partition["extras"]))
     return found
+
+
+def unknown_stack(file: Path, fabric: str, name: str, known: Iterable[str]) -> BadInput:
+    """A fabric names a stack that its settings do not declare."""
+    return BadInput(f"fabric {fabric} names the stack '{name}'", where=str(file), expected=nearest(name, known))
 
 
 def check_requirements(system: str) -> int | None:
     """How many requirements the site has, every name in them checked; None where there is no file."""
     file = settings_file(system).with_name(REQUIREMENTS)
-    if not file.exists():
-        return None
-    found = lanes(system)
-    known = {
+    return len(load(file, known_names(lanes(system))).items) if file.exists() else None
+
+
+def known_names(found: Iterable[Lane]) -> dict[str, set[str]]:
+    """What requirements may name, by kind: the stacks and fabrics of these lanes, every tool and benchmark."""
+    found = list(found)
+    return {
         "stack": {lane.stack for lane in found},
         "fabric": {lane.fabric for lane in found},
         "tool": set(TOOLS),
         "benchmark": benchmarks(),
     }
-    return len(load(file, known).items)
 
 
 def choose(available: Iterable[Lane], wanted: Iterable[str]) -> list[Lane]:
@@ -125,7 +133,22 @@ def load_settings(file: Path) -> dict[str, Any]:
         frames = [f for f in traceback.extract_tb(error.__traceback__) if f.filename == str(file)]
         line = f":{frames[-1].lineno}" if frames else ""
         raise BadInput(f"{type(error).__name__}: {error}", where=f"{file}{line}") from None
+    _demand_made(configuration, file)
     return configuration
+
+
+def _demand_made(configuration: Any, file: Path) -> None:
+    """The settings are what ``core.site`` makes, whose facts everything else reads."""
+    try:
+        (system,) = configuration["systems"]
+        made = [("fabric", part) for part in system["partitions"]]
+        made += [("stack", env) for env in configuration["environments"]]
+        wrong = [(kind, item["name"]) for kind, item in made if item.get("extras", {}).get(kind) != item["name"]]
+    except (TypeError, KeyError, ValueError, AttributeError):
+        expected = "what configuration() of fabricbench.core.site makes"
+        raise BadInput("site_configuration is wrong", where=str(file), expected=expected) from None
+    for kind, name in wrong:
+        raise BadInput(f"the {kind} '{name}' is not what {kind}() makes", where=str(file), cure=f"make it by {kind}()")
 
 
 def _lane(stack: dict[str, Any], fabric: dict[str, Any]) -> Lane:
