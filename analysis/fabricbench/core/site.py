@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, get_args
 
 from fabricbench.core.errors import BadInput, nearest
-from fabricbench.core.launch import TRANSPORTS, Transport
+from fabricbench.core.launch import BINDINGS, TRANSPORTS, Binding, Transport
 from fabricbench.core.stacks import STACK_FILE, read_installed, site_stacks
 
 REPOSITORY = Path(__file__).resolve().parents[3]
@@ -89,6 +89,7 @@ def fabric(
     nodes: int = 1,
     exclusive: bool = True,
     cores: int | None = None,
+    binding: Binding = "none",
     pmi: Mapping[str, str] | None = None,
     env_vars: dict[str, str] | None = None,
     stack_variables: Mapping[str, Mapping[str, str]] | None = None,
@@ -107,6 +108,9 @@ def fabric(
     where they have as many as this machine. ``exclusive`` nodes are asked of the scheduler for each launch alone; where
     a site only lends shared ones, the ports' counters also hold what others send.
 
+    ``binding`` is what every rank is bound to, unless a check asks for something else; none is whatever the launcher
+    does unasked.
+
     ``rails`` is how many ports a node has on this fabric; ``ports`` their names, for stacks that want them, and for
     the nodes' own counters: an interface as ``eth0``, an adapter's port as ``mlx5_0:1``.
     ``addresses`` are where the server of a user-level benchmark listens: the first for a single flow, the first two,
@@ -118,6 +122,8 @@ def fabric(
         raise BadInput(f"fabric {name}: attestation is '{attestation}'", expected="required or optional")
     if nodes < 1 or (cores is not None and cores < 1):
         raise BadInput(f"fabric {name}: {nodes} nodes, {cores} cores", expected="1 or more")
+    if binding not in BINDINGS:
+        raise BadInput(f"fabric {name}: unknown binding '{binding}'", expected=nearest(binding, BINDINGS))
     if launcher not in LAUNCHERS:
         raise BadInput(f"fabric {name}: unknown launcher '{launcher}'", expected=nearest(launcher, LAUNCHERS))
     for kind, named in (("pmi", pmi or {}), ("stack_variables", stack_variables or {})):
@@ -148,6 +154,7 @@ def fabric(
             "access": list(access),
             "nodes": nodes,
             "exclusive": exclusive,
+            "binding": binding,
             "pmi": dict(pmi or {}),
             "site_variables": dict(env_vars or {}),
             "stack_variables": {stack_name: dict(named) for stack_name, named in (stack_variables or {}).items()},
@@ -186,6 +193,7 @@ def stack(name: str, *, site: Path, system: str) -> dict[str, Any]:
             "variables": {t: installed.variables(declared, t) for t in declared.transports} if installed else {},
             "crowded": dict(declared.crowded),
             "rails": {way: dict(variables) for way, variables in declared.rails.items()},
+            "binding": {bound: list(options) for bound, options in declared.binding.items()},
             "missing": "" if installed else f"the stack {name} is not set up on this machine",
             "cure": "" if installed else f"run: fabricbench setup {name}",
         },
