@@ -51,6 +51,7 @@ class Mdrun(CoresMixin, Benchmark):
 
     tool = "gromacs"
     family = "gromacs"
+    threaded = True  # mdrun pins its threads
     md_system = parameter(md_systems(), loggable=True)
     np = parameter(RANK_COUNTS, loggable=True)
     threads = variable(int, value=1, loggable=True)

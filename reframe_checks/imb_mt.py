@@ -25,6 +25,7 @@ class ImbMt(CoresMixin, Imb):
     suite = "IMB-MT"
     tables = TABLES
     tags = SELDOM
+    threaded = True
     threads = variable(int, value=0, loggable=True)
     largest_bytes = 2**20
 

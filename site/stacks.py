@@ -69,6 +69,13 @@ OPENMPI_CROWDED = {
     "PRTE_MCA_hwloc_default_binding_policy": "none",
 }
 
+# What binds each rank, with the stack's own launcher.
+HYDRA_BINDING = {what: ("-bind-to", what) for what in ("core", "numa", "socket")}
+IMPI_BINDING = {what: ("-genv", "I_MPI_PIN_DOMAIN", what) for what in ("core", "numa", "socket")}
+# MVAPICH2 would bind its ranks again.
+MVAPICH2_BINDING = {what: ("-genv", "MV2_ENABLE_AFFINITY", "0", *bind) for what, bind in HYDRA_BINDING.items()}
+OPENMPI_BINDING = {what: ("--bind-to", what) for what in ("core", "numa", "socket")}
+
 PERFTEST = tuple(f"ib_{what}_{kind}" for what in ("send", "write", "read", "atomic") for kind in ("lat", "bw"))
 
 STACKS = {
@@ -93,6 +100,7 @@ STACKS = {
             crowded={"I_MPI_WAIT_MODE": "1"},
             # It distributes the ports among the ranks, and stripes no message.
             rails={"1": {"I_MPI_MULTIRAIL": "0"}, "bound": {"I_MPI_MULTIRAIL": "1"}},
+            binding=IMPI_BINDING,
             runs_imb=True,
             links={"include/gfortran": "mpi/gfortran"},  # where its mpif90 looks for modules
         ),
@@ -112,6 +120,7 @@ STACKS = {
             ),
             transports=MPICH_UCX,
             rails=UCX_RAILS,
+            binding=HYDRA_BINDING,
             runs_imb=True,
         ),
         Stack(
@@ -133,6 +142,7 @@ STACKS = {
                 "verbs": {"OMPI_MCA_pml": "ucx", "OMPI_MCA_osc": "ucx", "UCX_TLS": "rc,self"},
             },
             rails=OPENMPI_RAILS,
+            binding=OPENMPI_BINDING,
             crowded=OPENMPI_CROWDED,
         ),
         # From here on the stacks that only Spack builds (spack.yaml): docs/stacks.md.
@@ -142,29 +152,33 @@ STACKS = {
             environment=OPENMPI_AS_ROOT,
             transports=OPENMPI_OB1,
             rails=OPENMPI_RAILS,
+            binding=OPENMPI_BINDING,
             crowded=OPENMPI_CROWDED,
             unable={"verbs": "it is built without UCX and libfabric"},
         ),
-        Stack(name="mpich-ofi", pmi="pmi2", transports=MPICH_OFI),
+        Stack(name="mpich-ofi", pmi="pmi2", transports=MPICH_OFI, binding=HYDRA_BINDING),
         Stack(
             name="mpich-tcp",
             pmi="pmi2",
             transports={"tcp": {}},
+            binding=HYDRA_BINDING,
             unable=dict.fromkeys(("shm", "verbs", "mx"), "its device ch3:sock has sockets only"),
         ),
-        Stack(name="mvapich-ofi", pmi="pmi2", transports=MPICH_OFI),
-        Stack(name="mvapich-ucx", pmi="pmi2", transports=MPICH_UCX, rails=UCX_RAILS),
+        Stack(name="mvapich-ofi", pmi="pmi2", transports=MPICH_OFI, binding=HYDRA_BINDING),
+        Stack(name="mvapich-ucx", pmi="pmi2", transports=MPICH_UCX, rails=UCX_RAILS, binding=HYDRA_BINDING),
         Stack(
             name="mvapich2",
             pmi="pmi2",
             transports={"verbs": {"MV2_USE_SHARED_MEM": "0"}},
             rails=MVAPICH2_RAILS,
+            binding=MVAPICH2_BINDING,
             unable={"tcp": "its device ch3:mrail has verbs only"},
         ),
         Stack(
             name="mpich-mx",
             pmi="pmi2",
             transports={"mx": {"MPIR_CVAR_CH3_NOLOCAL": "1", "OMX_DISABLE_SHARED": "1"}},
+            binding=HYDRA_BINDING,
             unable=dict.fromkeys(("tcp", "verbs"), "its device ch3:nemesis:mx has Myrinet Express only"),
         ),
         Stack(

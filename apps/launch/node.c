@@ -2,7 +2,7 @@
 //
 // fabricbench-node stands before every rank where a resource manager's daemons start the ranks,
 //
-//   srun ... fabricbench-node --dir DIR --witness LIBRARY --expect RANKS -- PROGRAM [ARGUMENT...]
+//   srun ... fabricbench-node --dir DIR --witness LIBRARIES --expect RANKS -- PROGRAM [ARGUMENT...]
 //
 // and gives the program what it needs to be witnessed. The first rank's of each node stays beside
 // its program and leaves host.<name> in DIR: before the program starts, so that a node that dies
@@ -28,13 +28,13 @@
 enum { EXIT_NOT_FOUND = 127 };
 
 struct options {
-  const char *directory, *witness, *expect, *gather;  // NULL: none
+  const char *directory, *witness, *expect, *gather;  // NULL: none; witness as LD_PRELOAD
   char** command;
 };
 
 static _Noreturn void refuse(const char* what, const char* which) {
   complain(
-      "%s '%s'; usage: fabricbench-node --dir DIR [--witness LIBRARY] [--expect RANKS] "
+      "%s '%s'; usage: fabricbench-node --dir DIR [--witness LIBRARIES] [--expect RANKS] "
       "[--gather BASE] -- PROGRAM [ARGUMENT...]",
       what, which);
   exit(EXIT_USE);

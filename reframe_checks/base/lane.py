@@ -6,18 +6,23 @@ from typing import Any
 
 import reframe as rfm
 from reframe.core.backends import getlauncher
+from reframe.core.builtins import variable
 from reframe.core.launchers import JobLauncher
 from reframe.core.schedulers import Job
 
+from fabricbench.core.launch import BINDINGS
 from fabricbench.core.stacks import Installed
 
+SRUN_BINDING = {"core": "cores", "numa": "ldoms", "socket": "sockets"}
 
-def _srun(pmi: str, nodes: int, ranks: int) -> JobLauncher:
+
+def _srun(pmi: str, nodes: int, ranks: int, binding: str) -> JobLauncher:
     """Slurm's launcher: so many ranks on so many nodes, ended as a whole when one rank fails."""
     launcher = getlauncher("srun")()
     launcher.options = [
         *((f"--mpi={shlex.quote(pmi)}",) if pmi else ()),
         *(f"--nodes={nodes}", f"--ntasks={ranks}", f"--ntasks-per-node={per_node(ranks, nodes)}"),
+        *((f"--cpu-bind={SRUN_BINDING[binding]}",) if binding in SRUN_BINDING else ()),
         *("--kill-on-bad-exit=1", "--input=none"),
     ]
     return launcher
@@ -28,8 +33,9 @@ def per_node(ranks: int, nodes: int) -> int:
     return -(-ranks // nodes)
 
 
-def _own(launcher: JobLauncher, installed: Installed) -> JobLauncher:
+def _own(launcher: JobLauncher, installed: Installed, options: list[str]) -> JobLauncher:
     """The stack's own mpirun by its path: a stack that vanishes must not start through another's on PATH."""
+    launcher.options = [shlex.quote(option) for option in options]
     command = launcher.command
 
     def absolute(job: Job) -> list[str]:
@@ -42,6 +48,10 @@ def _own(launcher: JobLauncher, installed: Installed) -> JobLauncher:
 class LaneMixin(rfm.RegressionTestPlugin):
     """Sets a test case up on its lane. Needs partitions and environments as fabricbench.core.site makes them."""
 
+    binding = variable(str, value="", loggable=True)
+    """What each rank is bound to; empty: what the fabric says."""
+    threaded = False
+    """Ranks have threads, which would share what a rank is bound to: they are left to the program."""
     crowded = False
     """More ranks than cores: the stack is told to yield."""
 
@@ -67,7 +77,29 @@ class LaneMixin(rfm.RegressionTestPlugin):
             return reason, cure
         if self.stack_facts["missing"]:
             return self.stack_facts["missing"], self.stack_facts["cure"]
-        return None
+        return self._binding_gap()
+
+    def _binding_gap(self) -> tuple[str, str] | None:
+        asked, stack = self.asked_binding, self.stack_facts["stack"]
+        if asked == "none":
+            return None
+        if asked not in BINDINGS:
+            return f"ranks cannot be bound to '{asked[:40]}'", f"choose one of {', '.join(BINDINGS)}"
+        if self.crowded:
+            return f"more ranks than cores: none can have a {asked} of its own", "ask for no binding"
+        if self.fabric_facts["launcher"] == "srun" or asked in self.stack_facts["binding"]:
+            return None
+        return f"no options that bind {stack}'s ranks to a {asked}", f"add them to {stack} in site/stacks.py (binding)"
+
+    @property
+    def asked_binding(self) -> str:
+        """What each rank is bound to: the check's word, else the fabric's where each rank can have a core.
+
+        None below MPI, and where ranks have threads of their own.
+        """
+        if self.stack_facts["level"] != "mpi" or self.threaded or (self.crowded and not self.binding):
+            return "none"
+        return str(self.binding or self.fabric_facts["binding"])
 
     def lane_variables(self) -> dict[str, str]:
         """The variables of the lane: the stack's for transport and launcher, then the site's, which win."""
@@ -89,8 +121,9 @@ class LaneMixin(rfm.RegressionTestPlugin):
         """The fabric's launcher where it is the scheduler's, with the stack's PMI; else the stack's own."""
         if self.fabric_facts["launcher"] == "srun" and self.stack_facts["level"] == "mpi":
             pmi = self.fabric_facts["pmi"].get(self.stack_facts["stack"], self.stack_facts["pmi"])
-            return _srun(pmi, self.nodes, int(self.ranks))
-        return _own(getlauncher(self.stack_facts["launcher"])(), self.installed)
+            return _srun(pmi, self.nodes, int(self.ranks), self.asked_binding)
+        options = self.stack_facts["binding"].get(self.asked_binding, [])
+        return _own(getlauncher(self.stack_facts["launcher"])(), self.installed, options)
 
     def enter_lane(self) -> None:
         """Point launcher, paths and variables at the stack. Values never reach the shell unquoted."""

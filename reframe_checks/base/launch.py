@@ -140,6 +140,8 @@ class LaunchTest(LaneMixin, MetricsMixin, rfm.RunOnlyRegressionTest):
         session = self.fabric_facts["session"]
         lane = lane_name(self.stack_facts["stack"], self.fabric_facts["fabric"])
         self.skip_if(bool(session["lanes"]) and lane not in session["lanes"], "lane not chosen")
+        if self.binding and self.binding == self.asked_binding:
+            self.case = {**self.case, "binding": self.binding}
         self.meet_lane()
         gap = self.lane_gap() or self.family_gap()
         if gap is not None and self.family:
@@ -244,6 +246,7 @@ class LaunchTest(LaneMixin, MetricsMixin, rfm.RunOnlyRegressionTest):
             case=self.case,
             ranks=self.ranks,
             nodes=self.nodes,
+            binding=self.asked_binding,
             ports=tuple(self.fabric_facts["ports"]),
             exclusive=self.fabric_facts["exclusive"],
             runs=self.runs(),

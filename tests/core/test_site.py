@@ -119,6 +119,13 @@ def test_a_fabric_of_several_ports() -> None:
     assert make_fabric(rails=2)["extras"]["ports"] == []
 
 
+def test_a_fabric_that_binds_ranks() -> None:
+    assert make_fabric()["extras"]["binding"] == "none"
+    assert make_fabric(binding="core")["extras"]["binding"] == "core"
+    with pytest.raises(BadInput, match="fabric gige: unknown binding 'cores'; expected core"):
+        make_fabric(binding="cores")
+
+
 @pytest.mark.parametrize(("rails", "ports"), [(0, ()), (2, ("a",)), (1, ("a", "b"))])
 def test_a_fabric_whose_ports_do_not_fit_its_rails(rails: int, ports: tuple[str, ...]) -> None:
     with pytest.raises(BadInput, match=rf"fabric gige: {rails} rails, {len(ports)} ports; expected"):
@@ -181,6 +188,13 @@ def test_a_stack_that_uses_ports_in_a_way_that_nobody_knows(site: Path) -> None:
     file = site.parent / "stacks.py"
     file.write_text(file.read_text().replace("runs_imb=True", 'rails={"stripped": {}}'))
     with pytest.raises(BadInput, match=r"stacks\.py: mine: unknown rails 'stripped'; expected striped"):
+        site_stacks(site.parent)
+
+
+def test_a_stack_that_binds_ranks_to_what_nobody_knows(site: Path) -> None:
+    file = site.parent / "stacks.py"
+    file.write_text(file.read_text().replace("runs_imb=True", 'binding={"socks": ()}'))
+    with pytest.raises(BadInput, match=r"stacks\.py: mine: unknown binding 'socks'; expected socket"):
         site_stacks(site.parent)
 
 

@@ -3,7 +3,7 @@
 
 import os
 from collections.abc import Mapping
-from typing import Annotated, Literal
+from typing import Annotated, Literal, get_args
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
@@ -31,6 +31,9 @@ MPI_VARIABLES = (
 
 TRANSPORTS = ("shm", "tcp", "verbs", "mx", "psm", "cxi", "simulated")
 Transport = Literal["shm", "tcp", "verbs", "mx", "psm", "cxi", "simulated"]
+Binding = Literal["none", "core", "numa", "socket"]
+"""What each rank is bound to; none: whatever its launcher does unasked."""
+BINDINGS = get_args(Binding)
 Mode = Literal["timed", "profiled", "injected", "checked", "wireup"]
 Scalar = str | int | float | bool
 Block = Annotated[int, Field(ge=0, lt=2**30)]
@@ -100,6 +103,7 @@ class Launch(Facts):
     case: dict[str, Scalar] = {}
     ranks: int = Field(gt=0, lt=2**31)
     nodes: int = Field(gt=0, lt=2**31)
+    binding: Binding = "none"
     ports: tuple[str, ...] = ()
     exclusive: bool = True
     runs: int = Field(default=1, gt=0, lt=2**31)

@@ -5,7 +5,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
 
-from fabricbench.core.launch import Gap, Launch
+from fabricbench.core.launch import Binding, Gap, Launch
 
 State = Literal["ok", "failed", "refuted", "unknown", "unreadable", "unfinished"]
 AttestationState = Literal["attested", "refuted", "unknown"]
@@ -84,6 +84,26 @@ class Attestation(Derived):
     ports: Ports = {}
 
 
+class RankBinding(Derived):
+    """The processors that a rank could run on, ``0-3,8``, as it saw them."""
+
+    host: str
+    rank: int
+    cpus: str
+
+
+class Bound(Derived):
+    """What ranks were to be bound to, and where they could run; ``problem`` says how that differs from what was asked.
+
+    ``ports`` are the ports or adapters that the stack's variables named.
+    """
+
+    asked: Binding = "none"
+    problem: str = ""
+    ranks: tuple[RankBinding, ...] = ()
+    ports: tuple[str, ...] = ()
+
+
 class Record(Derived):
     """One launch, collected. ``directory`` is relative to the campaign; ``launch`` is None where unreadable."""
 
@@ -96,6 +116,7 @@ class Record(Derived):
     seconds: float | None = None
     hosts: tuple[str, ...] = ()
     foreign_cpu_share: float | None = None
+    binding: Bound = Bound()
     attestation: Attestation | None = None
     rows: tuple[Row, ...] = ()
     gaps: tuple[RowGap, ...] = ()

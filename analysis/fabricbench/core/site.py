@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, get_args
 
 from fabricbench.core.errors import BadInput, nearest
-from fabricbench.core.launch import TRANSPORTS, Transport
+from fabricbench.core.launch import BINDINGS, TRANSPORTS, Binding, Transport
 from fabricbench.core.stacks import STACK_FILE, read_installed, site_stacks
 
 REPOSITORY = Path(__file__).resolve().parents[3]
@@ -94,6 +94,7 @@ def fabric(
     minutes: int = 120,
     exclusive: bool = True,
     cores: int | None = None,
+    binding: Binding = "none",
     pmi: Mapping[str, str] | None = None,
     env_vars: dict[str, str] | None = None,
     stack_variables: Mapping[str, Mapping[str, str]] | None = None,
@@ -105,14 +106,16 @@ def fabric(
     """A ReFrame partition for the fabric ``name``. ``env_vars`` of the site win over those of a stack, and of them
     those in ``stack_variables``, by stack, over those for all.
 
-    ``scheduler`` is a ReFrame scheduler, ``access`` its options for this fabric's nodes (a partition, an account),
-    ``modules`` are loaded in each job (the configuration then names its ``modules_system``);
-    inside an allocation, which ``fabricbench run`` takes for each block, the scheduler is local. ``launcher`` mpirun
-    is each stack's own; with srun a stack's PMI (``site/stacks.py``) gives way to that in ``pmi``, by stack.
+    ``scheduler`` is a ReFrame scheduler, ``access`` its options for this fabric's nodes (a partition, an account);
+    inside an allocation, which ``fabricbench run`` takes for each block, the scheduler is local. ``modules`` are loaded
+    in each job (the configuration then names its ``modules_system``). ``launcher`` mpirun is each stack's own; with srun a stack's PMI (``site/stacks.py``) gives way to that in ``pmi``, by stack.
     ``nodes`` is over how many nodes a launch spreads its ranks, as far as they go, ``minutes`` for how long at most an
     allocation is asked; ``cores`` is how many a node has, None where they have as many as this machine. ``exclusive``
     nodes are asked of the scheduler for each launch alone; where a site only lends shared ones, the ports' counters
     also hold what others send.
+
+    ``binding`` is what every rank is bound to, unless a check asks for something else; none is whatever the launcher
+    does unasked.
 
     ``rails`` is how many ports a node has on this fabric; ``ports`` their names, for stacks that want them, and for
     the nodes' own counters: an interface as ``eth0``, an adapter's port as ``mlx5_0:1``.
@@ -125,6 +128,8 @@ def fabric(
         raise BadInput(f"fabric {name}: attestation is '{attestation}'", expected="required or optional")
     if nodes < 1 or minutes < 1 or (cores is not None and cores < 1):
         raise BadInput(f"fabric {name}: {nodes} nodes, {minutes} minutes, {cores} cores", expected="1 or more")
+    if binding not in BINDINGS:
+        raise BadInput(f"fabric {name}: unknown binding '{binding}'", expected=nearest(binding, BINDINGS))
     if launcher not in LAUNCHERS:
         raise BadInput(f"fabric {name}: unknown launcher '{launcher}'", expected=nearest(launcher, LAUNCHERS))
     for kind, named in (("pmi", pmi or {}), ("stack_variables", stack_variables or {})):
@@ -157,6 +162,7 @@ def fabric(
             "nodes": nodes,
             "minutes": minutes,
             "exclusive": exclusive,
+            "binding": binding,
             "pmi": dict(pmi or {}),
             "site_variables": dict(env_vars or {}),
             "stack_variables": {stack_name: dict(named) for stack_name, named in (stack_variables or {}).items()},
@@ -195,6 +201,7 @@ def stack(name: str, *, site: Path, system: str) -> dict[str, Any]:
             "variables": {t: installed.variables(declared, t) for t in declared.transports} if installed else {},
             "crowded": dict(declared.crowded),
             "rails": {way: dict(variables) for way, variables in declared.rails.items()},
+            "binding": {bound: list(options) for bound, options in declared.binding.items()},
             "missing": "" if installed else f"the stack {name} is not set up on this machine",
             "cure": "" if installed else f"run: fabricbench setup {name}",
         },

@@ -10,6 +10,7 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from fabricbench.core.errors import BadInput, nearest
+from fabricbench.core.launch import BINDINGS
 
 STACK_FILE = "stack.json"
 
@@ -61,9 +62,10 @@ class Stack:
 
     ``pypi``: requirements that hold it; ``environment``: variables on every fabric; ``transports``: variables for
     each transport; ``{prefix}`` in a value is the stack's own prefix, ``{apps}`` that of what was built on it.
-    ``crowded``: variables that make ranks which wait yield, for launches of more ranks than cores. ``rails``:
-    variables for each way to use several ports (``RAILS``); in them ``{rails}`` is the number of ports, ``{ports}``
-    their names, ``{port}`` the first one's.
+    ``crowded``: variables that make ranks which wait yield, for launches of more ranks than cores. ``rails``: variables
+    for each way to use several ports (``RAILS``); in them ``{rails}`` is the number of ports, ``{ports}`` their names,
+    ``{port}`` the first one's. ``binding``: options of its own launcher for each thing that a rank may be bound to
+    (``core.launch.BINDINGS``).
     ``launcher`` is a ReFrame launcher's name; ``pmi`` is what ``srun --mpi`` takes in its place, ``under`` variables
     for launchers that are not the stack's own, by their name.
     ``runs_imb``: the public IMB binaries run on it (MPICH's common ABI). ``links``: symbolic links within the
@@ -84,6 +86,7 @@ class Stack:
     transports: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     crowded: Mapping[str, str] = field(default_factory=dict)
     rails: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    binding: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     runs_imb: bool = False
     links: Mapping[str, str] = field(default_factory=dict)
     level: Level = "mpi"
@@ -192,6 +195,9 @@ def site_stacks(site: Path) -> dict[str, Stack]:
             raise BadInput(
                 f"the stack '{stack.name}' stands under '{name}'", where=str(file), expected=f"'{stack.name}'"
             )
+        for bound in stack.binding:
+            if bound not in BINDINGS:
+                raise BadInput(f"{name}: unknown binding '{bound}'", where=str(file), expected=nearest(bound, BINDINGS))
         for way in stack.rails:
             if way not in RAILS:
                 raise BadInput(f"{name}: unknown rails '{way}'", where=str(file), expected=nearest(way, RAILS))

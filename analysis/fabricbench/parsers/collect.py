@@ -14,6 +14,7 @@ from pydantic import BaseModel, ValidationError
 
 import fabricbench.parsers as parsers
 from fabricbench.core.attest import attest
+from fabricbench.core.binding import bound
 from fabricbench.core.counters import port_counters
 from fabricbench.core.host import Host, foreign_cpu_share
 from fabricbench.core.launch import Begin, End, Launch, canonical_case
@@ -91,10 +92,12 @@ def _finished(directory: Path, record: Record, launch: Launch, end: End, seen: _
     except (Unreadable, ValueError) as error:
         return record.model_copy(update={"state": "unreadable", "reason": str(error)})
     attestation = attest(launch, carried, parsed.payload, moved)
+    binding = bound(launch, seen.reports, seen.hosts)
     state, reason = _state(launch, attestation)
     update: dict[str, Any] = {
         "state": state,
-        "reason": reason,
+        "reason": "; ".join(part for part in (reason, binding.problem) if part),
+        "binding": binding,
         "attestation": attestation,
         "rows": parsed.rows,
         "gaps": parsed.gaps,

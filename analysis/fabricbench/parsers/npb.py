@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from fabricbench.core.launch import Launch
+from fabricbench.core.launch import Launch, canonical_case
 from fabricbench.core.record import Payload, Row
 from fabricbench.parsers.output import Parsed, Unreadable, number, read_text, whole
 
@@ -100,11 +100,10 @@ def parse(directory: Path, launch: Launch) -> Parsed:
     for timer in ("totcomm", "rcomm"):  # NASA's IS has no total
         if timer in report.timers:
             values.setdefault("communication_time", report.timers[timer])
-    case = str(launch.case.get("code", ""))
     rows = tuple(
         Row(
             benchmark=name,
-            case=f"code={case}" if case else "",
+            case=canonical_case(launch.case),
             metric=metric,
             msg_size_bytes=None,
             value=number(text, "stdout", at),

@@ -33,7 +33,7 @@ class GapView:
 
 @dataclass(frozen=True, slots=True)
 class Trouble:
-    """Launches that came to nothing, with one reason."""
+    """Launches that came to nothing, or not to what was asked, with one reason."""
 
     state: str
     symbol: str
@@ -84,10 +84,18 @@ def gaps(found: Sequence[Gap]) -> tuple[GapView, ...]:
 
 def troubles(records: Sequence[Record], launches: Launches) -> tuple[Trouble, ...]:
     """Launches that failed, could not be read or never ended, by what they were and why."""
+    return _grouped([(record, record.reason) for record in records if record.state in _TROUBLE], launches)
+
+
+def bound_otherwise(records: Sequence[Record], launches: Launches) -> tuple[Trouble, ...]:
+    """Launches whose ranks were not bound as was asked: their values stand, but not beside those of bound ranks."""
+    return _grouped([(record, record.binding.problem) for record in records if record.binding.problem], launches)
+
+
+def _grouped(reasons: Sequence[tuple[Record, str]], launches: Launches) -> tuple[Trouble, ...]:
     found: dict[tuple[str, str, str], list[Record]] = defaultdict(list)
-    for record in records:
-        if record.state in _TROUBLE:
-            found[record.state, _what(record), record.reason].append(record)
+    for record, reason in reasons:
+        found[record.state, _what(record), reason].append(record)
     return tuple(
         Trouble(
             state,

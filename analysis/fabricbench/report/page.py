@@ -57,6 +57,7 @@ def report(
         alpha=alpha,
         gaps=outcomes.gaps(campaign.gaps),
         troubles=outcomes.troubles(campaign.records, launches),
+        bound_otherwise=outcomes.bound_otherwise(campaign.records, launches),
         states=outcomes.states(campaign.records),
         launches=outcomes.rows(campaign.records, launches),
         foreign=outcomes.FOREIGN,

@@ -130,7 +130,8 @@ def _environments(started: list[Launch]) -> tuple[Pairs, tuple[LaneView, ...]]:
     """Settings that every lane has alike, and each lane's own."""
     found: dict[str, list[dict[str, str]]] = defaultdict(list)
     for launch in started:
-        found[launch.lane].append(launch.environment)
+        binding = {} if launch.binding == "none" else {"each rank is bound to a": launch.binding}
+        found[launch.lane].append(launch.environment | binding)
     merged = {lane: _merged(environments) for lane, environments in sorted(found.items())}
     counts = Counter(pair for pairs in merged.values() for pair in pairs)
     common = {pair for pair, count in counts.items() if count == len(merged)}

@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Binding that is asked for and looked at, and launches whose nodes tell of their ranks, on the fake site."""
+
+import json
+import os
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+
+from fabricbench.core.record import Record
+from fabricbench.core.witness import read_reports
+from fabricbench.parsers.collect import collect
+from support import fake_site
+from support.fake_site import REPOSITORY, FakeSite
+
+SMALL = ("-c", str(REPOSITORY / "reframe_checks"), "-n", "^MicroPingpong.*messages=small", "-p", "^one$", "-r")
+BINDING = """{
+    "core": ("sh", "-c", 'exec taskset -c $PMI_RANK "$@"', "sh"),
+    "numa": ("taskset", "-c", "0"),
+}"""
+
+
+@pytest.fixture
+def site(tmp_path: Path) -> FakeSite:
+    """Whose mpirun can bind: to a core each, and, asked for a NUMA node, all ranks to one core."""
+    made = fake_site.make(tmp_path)
+    if not {0, 1} <= os.sched_getaffinity(0) or not shutil.which("taskset"):
+        pytest.skip("needs the processors 0 and 1, and taskset")
+    stacks = made.root / "site/stacks.py"
+    stacks.write_text(stacks.read_text().replace("name=name,", f"name=name, binding={BINDING},"))
+    return made
+
+
+def run(site: FakeSite, *options: str) -> tuple[str, list[Path]]:
+    """What ReFrame said, and the launches' directories."""
+    done = site.reframe(*SMALL, *options, FABRICBENCH_CAMPAIGN=str(site.root / "campaign"))
+    found = sorted((site.root / "campaign/launches").glob("*/*/*/*/Micro*"))
+    return done.stdout, found
+
+
+def only(site: FakeSite, binding: str) -> tuple[str, Record]:
+    said, (directory,) = run(site, "-S", f"MicroPingpong.binding={binding}")
+    return said, collect(directory)
+
+
+def test_ranks_bound_as_asked(site: FakeSite) -> None:
+    said, record = only(site, "core")
+    assert (record.state, record.reason) == ("ok", ""), said
+    assert record.launch is not None
+    assert (record.launch.binding, record.launch.case) == ("core", {"binding": "core"})
+    assert record.launch.id.endswith("small binding=core np=2")
+    assert [bound.cpus for bound in record.binding.ranks] == ["0", "1"]
+    assert {row.case for row in record.rows} == {"binding=core"}
+
+
+def test_ranks_bound_otherwise_are_named(site: FakeSite) -> None:
+    said, record = only(site, "numa")
+    problem = "asked for a NUMA node for each rank, but ranks 0, 1 on .* shared 1 core"
+    assert record.state == "ok", said
+    assert re.fullmatch(problem, record.reason)
+    assert record.binding.problem == record.reason
+    done = site.fabricbench("report", str(site.root / "campaign"))
+    assert done.returncode == 0, done.stderr
+    html = (site.root / "campaign/report.html").read_text()
+    assert "Not bound as asked" in html
+    assert re.search(problem, html)
+
+
+@pytest.mark.parametrize(
+    ("binding", "reason"),
+    [
+        ("socket", "no options that bind one's ranks to a socket; add them to one in site/stacks.py"),
+        ("cores", "ranks cannot be bound to 'cores'; choose one of none, core, numa, socket"),
+    ],
+)
+def test_what_nobody_can_bind_is_a_gap(site: FakeSite, binding: str, reason: str) -> None:
+    _, (directory,) = run(site, "-S", f"MicroPingpong.binding={binding}")
+    gap = json.loads((directory / "gap.json").read_text())
+    assert f"{gap['reason']}; {gap['cure']}".startswith(reason)
+
+
+def test_above_64_ranks_a_node_leaves_two_files(site: FakeSite) -> None:
+    real = next((REPOSITORY / "build/stacks").glob("*/apps/bin/fabricbench-node"), None)
+    if real is None:
+        pytest.skip("set-up has not built fabricbench-node: run `make setup`")
+    shutil.copy(real, site.stack("one") / "apps/bin")
+    mpirun = site.stack("one") / "prefix/bin/mpirun"
+    mpirun.write_text(mpirun.read_text().replace("PMI_RANK=$i", "MPI_LOCALRANKID=$i PMI_RANK=$i"))
+    _, (directory,) = run(site, "-S", "MicroPingpong.ranks=65")
+    record = collect(directory)
+    (host,) = record.hosts
+    assert {path.name for path in directory.glob("[hw]*.*")} == {f"host.{host}", f"witness.{host}.jsonl"}
+    assert {report.rank for report in read_reports(directory)} == set(range(65))
+    # The wrapper does not write the node's facts; the ranks' own word of their time takes its place.
+    assert record.foreign_cpu_share is not None
