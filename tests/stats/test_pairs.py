@@ -41,6 +41,7 @@ def test_a_slow_node_is_the_nodes(nodes: int, directed: bool) -> None:
     expected[1::nodes] = HALF_RATE
     assert found.nodes.effect == pytest.approx(expected, abs=1e-9)
     assert found.pairs.effect == pytest.approx(0, abs=1e-9)
+    assert found.typical == pytest.approx(found.ordinary + HALF_RATE * ((found.first == 1) | (found.second == 1)))
     assert (found.nodes.seen[1::nodes] == 6).all()
     assert found.nodes.seen.sum() == 6 * (1 + directed)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A heat map by pair of nodes: how much slower each is than the median pair, in few classes."""
+"""A heat map by pair of nodes: how much slower each is than a pair of ordinary nodes, in few classes."""
 
 from bisect import bisect_right
 from collections.abc import Sequence
@@ -30,7 +30,7 @@ _INK, _NAMED = "#1f2937", "#8c1d2c"
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """A place of the map: ``row`` sends, ``column`` receives; ``ratio`` is its time over the median pair's."""
+    """A place of the map: ``row`` sends, ``column`` receives; ``ratio`` is its time over that of ordinary nodes."""
 
     row: int
     column: int
@@ -69,7 +69,7 @@ def heat_map_svg(matrix: Matrix, key: str, title: str) -> str:
 
 def _cells(matrix: Matrix) -> list[Cell]:
     found = matrix.split
-    ratios = np.exp(found.typical - np.median(found.typical))
+    ratios = np.exp(found.typical - found.ordinary)
     ways = [(found.first, found.second), *([] if matrix.pairs.directed else [(found.second, found.first)])]
     return sorted(
         (
@@ -130,4 +130,6 @@ def _describe(matrix: Matrix, cells: Sequence[Cell]) -> str:
     """The slowest pairs in words."""
     worst = sorted(cells, key=lambda cell: -cell.ratio)[:3]
     said = (f"{matrix.names[c.row]} to {matrix.names[c.column]} {number(c.ratio, 3)}" for c in worst)
-    return f"{len(cells)} pairs of {len(matrix.names)} nodes; slowest: {', '.join(said)} times the median pair's time"
+    return (
+        f"{len(cells)} pairs of {len(matrix.names)} nodes; slowest: {', '.join(said)} times the time of ordinary nodes"
+    )

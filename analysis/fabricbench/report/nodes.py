@@ -169,7 +169,8 @@ def _map(matrix: Matrix, key: str) -> MapView:
     order = np.argsort(-effects.max(axis=0), kind="stable")
     shown = order if len(order) <= MOST_ROWS else order[:MOST_ROWS]
     few = len(matrix.names) <= MOST_NODES
-    caption = f"{_what(matrix.key).capitalize()}: {plural(len(matrix.names), 'node')}, {plural(matrix.blocks, 'block')}"
+    what = _what(matrix.key)
+    caption = f"{what[0].upper()}{what[1:]}: {plural(len(matrix.names), 'node')}, {plural(matrix.blocks, 'block')}"
     tabled = len(matrix.names) > 2
     return MapView(
         key=key,

@@ -66,7 +66,8 @@ class Effects:
 class Split:
     """The effects of nodes, and of pairs beyond those of their nodes; ``first``, ``second``: the pairs, shape (pairs).
 
-    ``typical``: the pairs' slowness (pairs), median over blocks after each block's own level is taken off.
+    ``typical``: the pairs' slowness (pairs), median over blocks after each block's own level is taken off;
+    ``ordinary``: that of a pair without any effect.
     """
 
     nodes: Effects
@@ -74,6 +75,7 @@ class Split:
     first: Ints
     second: Ints
     typical: Floats
+    ordinary: float
 
 
 def split(measured: Pairs, margin: float) -> Split:
@@ -98,14 +100,15 @@ def split(measured: Pairs, margin: float) -> Split:
     blocks = np.unique(measured.block, return_inverse=True)[1].reshape(-1)
     level = _medians(measured.slowness, blocks)
     typical = _medians(measured.slowness - level[blocks], place)
-    nodes, own = _cheapest(typical, members, size)
+    ordinary, nodes, own = _cheapest(typical, members, size)
 
     explained = nodes[members[0]] + nodes[members[1]]
     level = _medians(measured.slowness - (explained + own)[place], blocks)
     rest = measured.slowness - level[blocks] - explained[place]
     of_pairs = _pair_effects(own, rest, place, margin)
     rest = rest - np.where(of_pairs.blocks >= KNOWN_BLOCKS, own, 0.0)[place]
-    return Split(_node_effects(nodes, own, rest, members[:, place], blocks, margin), of_pairs, first, second, typical)
+    of_nodes = _node_effects(nodes, own, rest, members[:, place], blocks, margin)
+    return Split(of_nodes, of_pairs, first, second, typical, ordinary)
 
 
 def direction(forth: Floats, back: Floats, margin: float) -> Effects:
@@ -121,8 +124,8 @@ def direction(forth: Floats, back: Floats, margin: float) -> Effects:
     return Effects(effect, np.atleast_1d(error), np.array([len(difference)]), np.atleast_1d(seen))
 
 
-def _cheapest(typical: Floats, members: Ints, size: int) -> tuple[Floats, Floats]:
-    """Nodes' effects (size) and the pairs' own (pairs): both from zero, which is what most are."""
+def _cheapest(typical: Floats, members: Ints, size: int) -> tuple[float, Floats, Floats]:
+    """The ordinary level, nodes' effects (size) and the pairs' own (pairs), zero of most."""
     count = len(typical)
     rows = np.tile(np.arange(count), 2)
     design = csr_matrix((np.ones(2 * count), (rows, members.reshape(-1))), shape=(count, size))
@@ -134,10 +137,11 @@ def _cheapest(typical: Floats, members: Ints, size: int) -> tuple[Floats, Floats
         b_eq=typical,
         bounds=[(None, None)] + [(0, None)] * (2 * size + 2 * count),
         method="highs",
-    ).x[1:]
+    ).x
+    ordinary, found = float(found[0]), found[1:]
     nodes = found[:size] - found[size : 2 * size]
     rest = found[2 * size :]
-    return nodes, rest[:count] - rest[count:]
+    return ordinary, nodes, rest[:count] - rest[count:]
 
 
 def _node_effects(nodes: Floats, own: Floats, rest: Floats, members: Ints, blocks: Ints, margin: float) -> Effects:
