@@ -34,6 +34,7 @@ from fabricbench.report import report as page
 from fabricbench.verdict.compare import compare as compare_lanes
 from fabricbench.verdict.explain import explain
 from fabricbench.verdict.judge import judge as judge_table
+from fabricbench.verdict.nodes import as_frame, matrices, notes
 from fabricbench.verdict.propose import propose as propose_requirements
 from fabricbench.verdict.result import EXIT_STATUS, Judgement
 
@@ -51,6 +52,7 @@ NamedLanes = Annotated[list[str] | None, typer.Option("--lane", help="only this 
 DEFAULT_TIER = "quick"
 FORMATS = ("text", "csv", "json", "parquet")
 NOT_ALL_ATTESTED = 1
+TO_LOOK_AT = 1
 BAD_INPUT = 2
 INTERRUPTED = 130
 
@@ -199,6 +201,33 @@ def compare(
     if format not in FORMATS:
         raise BadInput(f"unknown format '{format}'", expected=nearest(format, FORMATS))
     _write(compare_lanes(long_table(read_campaign(campaign).records), lane, other), format, output)
+
+
+@app.command()
+def nodes(
+    campaign: CampaignPath,
+    format: Annotated[str, typer.Option("--format", "-f", help="text, csv, json or parquet")] = "text",
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="a file instead of the output")] = None,
+) -> None:
+    """Nodes, and pairs of nodes, that are slower than the others. Exit 0 none is, 1 there is one to look at."""
+    if format not in FORMATS:
+        raise BadInput(f"unknown format '{format}'", expected=nearest(format, FORMATS))
+    found = matrices(long_table(read_campaign(campaign).records))
+    if not found:
+        raise BadInput(
+            "no pairs of nodes were measured",
+            where=str(campaign),
+            expected="attested launches of pair_latency or pair_bandwidth",
+            cure="fabricbench run --check PairLatency --check PairBandwidth, on a fabric of several nodes",
+        )
+    frame = as_frame(found)
+    if format != "text" or output is not None or not frame.is_empty():
+        _write(frame, format, output)
+    if format == "text":
+        nothing = ["no node and no pair is named"] if frame.is_empty() else []
+        for line in (*nothing, *notes(found)):
+            _say(line)
+    raise typer.Exit(TO_LOOK_AT if len(frame) else 0)
 
 
 @app.command()

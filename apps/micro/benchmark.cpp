@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "micro/benchmark.hpp"
 
-#include <map>
-
 #include "common/usage_error.hpp"
 
 namespace fabricbench::micro {
@@ -15,6 +13,8 @@ int Benchmark::reporting(int all_ranks) const {
       return all_ranks - 1;
     case Reporters::all:
       return all_ranks;
+    case Reporters::named:
+      return 1;
   }
   return all_ranks;
 }
@@ -32,12 +32,12 @@ void Benchmark::check_ranks(int all_ranks) const {
   }
 }
 
-std::string Benchmark::case_name(const Point& point, int all_ranks) const {
-  std::map<std::string_view, std::string> parts;
+std::string Benchmark::case_name(const Point& point, int all_ranks, const Words& more) const {
+  Words parts = more;
   if (ranks == Ranks::pairs && all_ranks > 2) parts["pairs"] = std::to_string(all_ranks / 2);
-  const auto& [choice, amount, sized, unit] = dimensions;
-  if (!choice.key.empty()) parts[choice.key] = choice.words[point.choice];
-  if (!amount.key.empty()) parts[amount.key] = std::to_string(point.amount);
+  const auto& [choice, amount, sized, unit, rounds] = dimensions;
+  if (!choice.key.empty()) parts[std::string(choice.key)] = choice.words[point.choice];
+  if (!amount.key.empty()) parts[std::string(amount.key)] = std::to_string(point.amount);
   std::string text;
   for (const auto& [key, value] : parts) {
     text.append(text.empty() ? "" : " ").append(key).append("=").append(value);

@@ -4,11 +4,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "common/world.hpp"
 #include "micro/dimension.hpp"
@@ -40,15 +42,27 @@ struct Setting {
   World world;
   std::int64_t largest_size;    ///< bytes
   std::int64_t largest_amount;  ///< of the benchmark's amount, 0 without one
-  bool checked;                 ///< every byte of every message is verified on arrival
+  std::int64_t rounds;          ///< as in Options
+  std::int64_t block;
+  bool checked;  ///< every byte of every message is verified on arrival
   Fault fault;
 };
+
+/// Key and value, in order of key: parts of a case, facts.
+using Words = std::map<std::string, std::string>;
 
 /// What is measured next: one size of one case.
 struct Point {
   int msg_size = 0;        ///< bytes
   std::size_t choice = 0;  ///< index into the words of the benchmark's choice
   std::int64_t amount = 0;
+  std::int64_t turn = 0;  ///< of Part::turns()
+};
+
+/// A rank that reports values in a case of its own.
+struct Reporter {
+  int rank;
+  Words words;  ///< what tells its case from others of the same point
 };
 
 /// What Part::enter() returns beside MPI's error codes: messages stand behind others that the stack
@@ -63,6 +77,13 @@ class Part {
   Part(const Part&) = delete;
   Part& operator=(const Part&) = delete;
   virtual ~Part() = default;
+
+  /// What the header says of the launch, beside what it says of all.
+  [[nodiscard]] virtual Words facts() const { return {}; }
+  /// A point is measured so many times, each time between other ranks.
+  [[nodiscard]] virtual std::int64_t turns(const Point& /*point*/) const { return 1; }
+  /// Who reports in this turn; none: the benchmark's reporters, in one case together.
+  [[nodiscard]] virtual std::vector<Reporter> reporters() const { return {}; }
 
   /// Makes ready for `point`. Returns an MPI error code if the stack cannot do it, which is a gap
   /// at this point and no error. Collective, as leave() is; neither is timed.
@@ -91,7 +112,8 @@ class Part {
   [[nodiscard]] virtual Traffic moved_around() const { return {}; }
   /// A reported value is the duration of run() divided by this.
   [[nodiscard]] virtual double values_per_run() const { return 1.0; }
-  /// What the reported bandwidth of one run() stands for, all ranks together; zero without one.
+  /// What the reported bandwidth of one run() stands for, all ranks of a case together; zero
+  /// without one.
   [[nodiscard]] virtual Traffic carried() const { return {}; }
   /// Computation within run(), in nanoseconds; zero without any.
   [[nodiscard]] virtual std::int64_t work_ns() const { return 0; }
@@ -112,8 +134,9 @@ struct Quantity {
   std::int64_t fewer_iterations = 1;
 };
 
-enum class Ranks { pairs, two_or_more, any };      ///< how many ranks a benchmark runs on
-enum class Reporters { half, all_but_last, all };  ///< ranks 0 … n-1 report values
+enum class Ranks { pairs, two_or_more, any };  ///< how many ranks a benchmark runs on
+/// Ranks 0 … n-1 report values; named: one in each case, which the part names.
+enum class Reporters { half, all_but_last, all, named };
 
 /// How most benchmarks synchronise, as named in the header of the output.
 inline constexpr std::string_view barrier_before_size =
@@ -132,12 +155,14 @@ struct Benchmark {
   std::string_view synchronisation = barrier_before_size;
 
   [[nodiscard]] bool sends_messages() const { return !quantities.empty(); }
-  /// Ranks that report values.
+  /// Ranks that report values of one case.
   [[nodiscard]] int reporting(int all_ranks) const;
   /// Throws UsageError if the benchmark cannot run on so many ranks.
   void check_ranks(int all_ranks) const;
-  /// `case` column: "k=v k=v" with keys in order, empty for the plain case.
-  [[nodiscard]] std::string case_name(const Point& point, int all_ranks) const;
+  /// `case` column: "k=v k=v" with keys in order, empty for the plain case; `more` are further
+  /// keys.
+  [[nodiscard]] std::string case_name(const Point& point, int all_ranks,
+                                      const Words& more = {}) const;
 };
 
 /// All benchmarks of this program, in order of name.

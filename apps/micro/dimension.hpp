@@ -29,6 +29,7 @@ struct Dimensions {
   Amount amount;
   bool sized = true;           ///< there is a message size
   std::int64_t size_unit = 1;  ///< sizes are multiples of this many bytes
+  bool rounds = false;         ///< ranks meet in rounds: --rounds, --block
 };
 
 }  // namespace fabricbench::micro

@@ -16,6 +16,7 @@ namespace {
 
 constexpr std::int64_t default_largest_size = 4 << 20;
 constexpr std::int64_t most_iterations = 1'000'000'000;
+constexpr std::int64_t most_rounds = 1'000'000;
 
 /// Options as given, by name, before ranges are combined.
 using Given = std::map<std::string, std::string_view, std::less<>>;
@@ -28,7 +29,8 @@ bool takes_value(std::string_view name, const Dimensions& dimensions) {
     return !key.empty() && name == "--" + std::string(key);
   };
   return std::find(common_names.begin(), common_names.end(), name) != common_names.end() ||
-         is_dimension(dimensions.choice.key) || is_dimension(dimensions.amount.key);
+         is_dimension(dimensions.choice.key) || is_dimension(dimensions.amount.key) ||
+         (dimensions.rounds && (name == "--rounds" || name == "--block"));
 }
 
 /// Splits the arguments into names and values.
@@ -201,6 +203,14 @@ Options parse_options(std::span<const char* const> arguments, const Dimensions& 
     options.time_limit_s = parse_number<double>("--time-limit", *time_limit, 1e-6, 1e6,
                                                 "a time from 1e-6 to 1e6 seconds");
   }
+  if (const auto rounds = find(given, "--rounds")) {
+    options.rounds =
+        parse_number<std::int64_t>("--rounds", *rounds, 1, most_rounds, "a number from 1 to 10^6");
+  }
+  if (const auto block = find(given, "--block")) {
+    options.block = parse_number<std::int64_t>("--block", *block, 0, most_iterations,
+                                               "a number from 0 to 10^9");
+  }
   options.check = find(given, "--check").has_value();
   return options;
 }
@@ -218,13 +228,16 @@ options of a benchmark that sends messages (--name value or --name=value):
   --check            checked mode: every byte of every message is verified on arrival; not for timing
 
 options of single benchmarks, each a list of values to try one after the other:
-  --window N         unidirectional, bidirectional, bothway: messages in flight (64)
+  --window N         unidirectional, bidirectional, bothway, pair_bandwidth: messages in flight (64; of pairs 4)
   --sync WORD        put, get: lock, fence, post-start (all)
   --reuse PERCENT    reuse: share of iterations that take the buffer of the one before (100,75,50,25,0)
   --queued K         unexpected, posted: length of the queue (0,1,4,16,64,256,1024,4096)
   --tags WORD        unexpected, posted: equal, different, wildcard (posted alone): tags of what is queued (all)
   --connections K    multiconn: connections of a pair (1,2,4 ... 256)
   --side WORD        overlap, progress: sender, receiver (both)
+  --concurrency WORD pair_bandwidth: alone, at-once (both): one pair after the other, or all of a round
+  --rounds N         pair_latency, pair_bandwidth: rounds of disjoint pairs (all: each rank meets each)
+  --block N          pair_latency, pair_bandwidth: which rounds; further blocks take further rounds (0)
 
 environment:
   FABRICBENCH_EXPECT_RANKS=N        exit 2 unless MPI_COMM_WORLD has N ranks (a wrong PMI gives N worlds of one)

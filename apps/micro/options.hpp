@@ -16,6 +16,8 @@ struct Options {
   std::vector<std::size_t> choices;   ///< words of the benchmark's choice, by index; {0} without
   std::vector<std::int64_t> amounts;  ///< of the benchmark's amount; {0} without
   std::vector<std::int64_t> sizes_bytes;  ///< in the order in which they are measured
+  std::int64_t rounds = 0;                ///< of a tournament of all ranks; 0: all
+  std::int64_t block = 0;                 ///< which of its rounds: where blocks of so many go on
   std::int64_t iterations = 1000;         ///< timed iterations for sizes up to 64 KiB
   std::int64_t warmup = 100;              ///< dropped iterations for sizes up to 64 KiB
   double time_limit_s = 0.0;              ///< per size; 0: none

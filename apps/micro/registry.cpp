@@ -13,12 +13,13 @@ const Benchmark wireup{
     .summary = "MPI_Init and MPI_Finalize, no message: what wire-up moves on a transport",
     .ranks = Ranks::any};
 
-constexpr std::array all{&allgather, &allreduce,     &alltoall,       &barrier,
-                         &bcast,     &bidirectional, &bothway,        &gather,
-                         &get,       &hotspot,       &multiconn,      &overlap,
-                         &pingpong,  &plogp,         &posted,         &progress,
-                         &put,       &reduce,        &reduce_scatter, &reuse,
-                         &scatter,   &unexpected,    &unidirectional, &wireup};
+constexpr std::array all{
+    &allgather,      &allreduce, &alltoall,       &barrier,      &bcast,
+    &bidirectional,  &bothway,   &gather,         &get,          &hotspot,
+    &multiconn,      &overlap,   &pair_bandwidth, &pair_latency, &pingpong,
+    &plogp,          &posted,    &progress,       &put,          &reduce,
+    &reduce_scatter, &reuse,     &scatter,        &unexpected,   &unidirectional,
+    &wireup};
 
 }  // namespace
 

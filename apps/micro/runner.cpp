@@ -7,6 +7,8 @@
 #include <array>
 #include <cstdio>
 #include <limits>
+#include <numeric>
+#include <utility>
 
 #include "common/usage_error.hpp"
 #include "micro/msg_sizes.hpp"
@@ -82,7 +84,8 @@ Runner::Runner(const Benchmark& benchmark, const Options& options, const Fault& 
       fault_(fault),
       world_(world),
       report_(report),
-      samples_ns_(timing::max_samples) {
+      samples_ns_(timing::max_samples),
+      received_ns_(timing::max_samples) {
   const std::int64_t largest =
       *std::max_element(options.sizes_bytes.begin(), options.sizes_bytes.end());
   check_memory(benchmark, largest, most_ranks_of_a_node(world));
@@ -90,6 +93,8 @@ Runner::Runner(const Benchmark& benchmark, const Options& options, const Fault& 
       .world = world,
       .largest_size = largest,
       .largest_amount = *std::max_element(options.amounts.begin(), options.amounts.end()),
+      .rounds = options.rounds,
+      .block = options.block,
       .checked = options.check,
       .fault = fault};
   for (const Quantity& quantity : benchmark.quantities) parts_.push_back(quantity.set_up(setting));
@@ -97,6 +102,7 @@ Runner::Runner(const Benchmark& benchmark, const Options& options, const Fault& 
 
 bool Runner::run() {
   report_.key("reporting_ranks", reporting());
+  for (const auto& [key, value] : parts_.front()->facts()) report_.key(key, value);
   report_.columns();
   bool verified = true;
   for (std::size_t i = 0; verified && i < options_.sizes_bytes.size(); ++i) {
@@ -129,21 +135,25 @@ void Runner::measure_point(const Point& point) {
   for (std::size_t i = 0; i < parts_.size(); ++i) {
     Part& part = *parts_[i];
     const Quantity& quantity = benchmark_.quantities[i];
-    if (enter(part, quantity, point)) {
-      const Count count = measure_part(part, quantity, point);
-      report_part(part, quantity, point, count);
-      part.leave();
-      if (!mismatch_) mismatch_ = part.verify_around();
-    }
+    Point turn = point;
+    for (; turn.turn < part.turns(point); ++turn.turn) measure_turn(part, quantity, turn);
     report_.flush();
     if (fault_.kind == Fault::Kind::hang && world_.rank == 0) hang();
   }
 }
 
+void Runner::measure_turn(Part& part, const Quantity& quantity, const Point& point) {
+  if (!enter(part, quantity, point)) return;
+  report_part(part, quantity, point, measure_part(part, quantity, point));
+  part.leave();
+  if (!mismatch_) mismatch_ = part.verify_around();
+}
+
 /// Whether the part is ready, on all ranks alike; a gap where it is not. What was refused once is
 /// not tried again, nor is more of it.
 bool Runner::enter(Part& part, const Quantity& quantity, const Point& point) {
-  const std::string gap = std::string("gap.").append(label(quantity, point));
+  const std::string gap =
+      std::string("gap.").append(label(quantity, point, benchmark_.case_name(point, world_.ranks)));
   const auto before = refused_.find(point.choice);
   if (before != refused_.end() && point.amount >= before->second) {
     report_.key(gap, "the stack has refused " + std::to_string(before->second));
@@ -164,8 +174,10 @@ Runner::Count Runner::measure_part(Part& part, const Quantity& quantity, const P
   if (options_.check) return measure_with(checked, quantity, point);
   Count count;
   if (fault_.kind == Fault::Kind::slow) {
-    const double spin_ns =
-        world_.rank < reporting() ? 1e3 * fault_.slow_us * part.values_per_run() : 0.0;
+    const std::vector<Told> all = told(part, point);
+    const bool reports =
+        std::any_of(all.begin(), all.end(), [&](const Told& one) { return one.by(world_.rank); });
+    const double spin_ns = reports ? 1e3 * fault_.slow_us * part.values_per_run() : 0.0;
     SlowedOperation slowed{part, static_cast<std::int64_t>(spin_ns)};
     count = measure_with(slowed, quantity, point);
   } else {
@@ -210,9 +222,27 @@ std::optional<std::int64_t> Runner::added_size() const {
   return size > 0 ? std::optional(size) : std::nullopt;
 }
 
+bool Runner::Told::by(int rank) const {
+  return std::find(ranks.begin(), ranks.end(), rank) != ranks.end();
+}
+
+/// What this turn's values are told as: by each reporter in a case of its own, or by the
+/// benchmark's reporters in one case.
+std::vector<Runner::Told> Runner::told(const Part& part, const Point& point) const {
+  std::vector<Told> all;
+  for (const auto& [rank, words] : part.reporters()) {
+    all.push_back({.case_name = benchmark_.case_name(point, world_.ranks, words), .ranks = {rank}});
+  }
+  if (!all.empty()) return all;
+  std::vector<int> ranks(static_cast<std::size_t>(reporting()));
+  std::iota(ranks.begin(), ranks.end(), 0);
+  return {{.case_name = benchmark_.case_name(point, world_.ranks), .ranks = std::move(ranks)}};
+}
+
 /// What follows the name of a fact that holds at one point: metric, case and size, as far as there
 /// are several.
-std::string Runner::label(const Quantity& quantity, const Point& point) const {
+std::string Runner::label(const Quantity& quantity, const Point& point,
+                          const std::string& case_name) const {
   std::string text;
   const auto add = [&](std::string_view part) {
     if (!text.empty() && !part.empty()) text.append(".");
@@ -220,10 +250,10 @@ std::string Runner::label(const Quantity& quantity, const Point& point) const {
   };
   if (benchmark_.quantities.size() > 1) add(quantity.metric);
   // An equals sign would end the key.
-  std::string case_name = benchmark_.case_name(point, world_.ranks);
-  std::replace(case_name.begin(), case_name.end(), '=', ':');
-  std::replace(case_name.begin(), case_name.end(), ' ', ',');
-  add(case_name);
+  std::string in_key = case_name;
+  std::replace(in_key.begin(), in_key.end(), '=', ':');
+  std::replace(in_key.begin(), in_key.end(), ' ', ',');
+  add(in_key);
   if (benchmark_.dimensions.sized) add(std::to_string(point.msg_size));
   return text.empty() ? "all" : text;
 }
@@ -231,7 +261,22 @@ std::string Runner::label(const Quantity& quantity, const Point& point) const {
 void Runner::report_part(const Part& part, const Quantity& quantity, const Point& point,
                          const Count& count) {
   payload_ += count.all() * part.moved() + part.moved_around();
-  const std::string suffix = std::string(1, '.').append(label(quantity, point));
+  for (const Told& one : told(part, point)) {
+    report_facts(part, std::string(1, '.').append(label(quantity, point, one.case_name)), count);
+    report_samples(
+        one,
+        {.benchmark = benchmark_.name,
+         .case_name = one.case_name,
+         .metric = quantity.metric,
+         .msg_size_bytes = benchmark_.dimensions.sized ? std::optional<std::int64_t>(point.msg_size)
+                                                       : std::nullopt,
+         .values_per_run = part.values_per_run()},
+        count, &quantity == &benchmark_.quantities.front());
+  }
+}
+
+/// Every rank's part says the same, but for the computation: that is rank 0's own.
+void Runner::report_facts(const Part& part, const std::string& suffix, const Count& count) {
   report_.key("iterations" + suffix, count.plan.iterations());
   report_.key("warmup" + suffix, count.pilot + count.plan.warmup);
   report_.key("verification" + suffix, count.verification);
@@ -240,32 +285,32 @@ void Runner::report_part(const Part& part, const Quantity& quantity, const Point
     report_.key("bytes_per_run" + suffix, carried.bytes);
     report_.key("messages_per_run" + suffix, carried.messages);
   }
-
-  // Every reporting rank has its own samples; rank 0 also its own computation.
-  const auto samples = static_cast<std::size_t>(count.plan.samples);
-  const std::string case_name = benchmark_.case_name(point, world_.ranks);
-  const Report::Series series{.benchmark = benchmark_.name,
-                              .case_name = case_name,
-                              .metric = quantity.metric,
-                              .msg_size_bytes = benchmark_.dimensions.sized
-                                                    ? std::optional<std::int64_t>(point.msg_size)
-                                                    : std::nullopt,
-                              .values_per_run = part.values_per_run()};
   if (part.work_ns() > 0)
     report_.key("work_us" + suffix, fixed(1e-3 * static_cast<double>(part.work_ns()), 3));
-  if (world_.rank > 0 && world_.rank < reporting()) {
-    MPI_Send(samples_ns_.data(), static_cast<int>(samples), MPI_INT64_T, 0, samples_tag,
-             world_.comm);
-  }
-  for (int rank = 0; world_.rank == 0 && rank < reporting(); ++rank) {
-    if (rank > 0) {
-      MPI_Recv(samples_ns_.data(), static_cast<int>(samples), MPI_INT64_T, rank, samples_tag,
-               world_.comm, MPI_STATUS_IGNORE);
+}
+
+/// Every reporting rank has its own samples, which rank 0 prints.
+void Runner::report_samples(const Told& told, const Report::Series& series, const Count& count,
+                            bool of_first_quantity) {
+  const auto samples = static_cast<std::size_t>(count.plan.samples);
+  if (world_.rank > 0) {
+    if (told.by(world_.rank)) {
+      MPI_Send(samples_ns_.data(), static_cast<int>(samples), MPI_INT64_T, 0, samples_tag,
+               world_.comm);
     }
-    const std::span<std::int64_t> values = std::span(samples_ns_).first(samples);
+    return;
+  }
+  for (const int rank : told.ranks) {
+    std::vector<std::int64_t>& own = rank == 0 ? samples_ns_ : received_ns_;
+    if (rank > 0) {
+      MPI_Recv(own.data(), static_cast<int>(samples), MPI_INT64_T, rank, samples_tag, world_.comm,
+               MPI_STATUS_IGNORE);
+    }
+    const std::span<std::int64_t> values = std::span(own).first(samples);
     report_.rows(series, rank, values);
-    if (rank == 0 && &quantity == &benchmark_.quantities.front())
-      first_quantity_ns_[point.msg_size] = static_cast<double>(timing::median(values));
+    if (rank == 0 && of_first_quantity)
+      first_quantity_ns_[series.msg_size_bytes.value_or(0)] =
+          static_cast<double>(timing::median(values));
   }
 }
 

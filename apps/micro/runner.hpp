@@ -39,15 +39,29 @@ class Runner {
     }
   };
 
+  /// Values that stand in one case, and the ranks that report them.
+  struct Told {
+    std::string case_name;
+    std::vector<int> ranks;
+
+    [[nodiscard]] bool by(int rank) const;
+  };
+
   bool measure_size(std::int64_t size);
   void measure_point(const Point& point);
+  void measure_turn(Part& part, const Quantity& quantity, const Point& point);
   Count measure_part(Part& part, const Quantity& quantity, const Point& point);
   template <class Op>
   Count measure_with(Op& operation, const Quantity& quantity, const Point& point);
   [[nodiscard]] bool enter(Part& part, const Quantity& quantity, const Point& point);
+  [[nodiscard]] std::vector<Told> told(const Part& part, const Point& point) const;
   void report_part(const Part& part, const Quantity& quantity, const Point& point,
                    const Count& count);
-  [[nodiscard]] std::string label(const Quantity& quantity, const Point& point) const;
+  void report_facts(const Part& part, const std::string& suffix, const Count& count);
+  void report_samples(const Told& told, const Report::Series& series, const Count& count,
+                      bool of_first_quantity);
+  [[nodiscard]] std::string label(const Quantity& quantity, const Point& point,
+                                  const std::string& case_name) const;
   [[nodiscard]] bool all_verified() const;
   [[nodiscard]] std::optional<std::int64_t> added_size() const;
   [[nodiscard]] int reporting() const { return benchmark_.reporting(world_.ranks); }
@@ -57,9 +71,9 @@ class Runner {
   const Fault& fault_;
   const World world_;
   Report& report_;
-  std::vector<std::unique_ptr<Part>> parts_;  ///< one for each quantity
-  std::vector<std::int64_t>
-      samples_ns_;  ///< shape (max_samples): this rank's, then on rank 0 each reporting rank's
+  std::vector<std::unique_ptr<Part>> parts_;          ///< one for each quantity
+  std::vector<std::int64_t> samples_ns_;              ///< shape (max_samples): this rank's
+  std::vector<std::int64_t> received_ns_;             ///< likewise: on rank 0 another's
   std::map<std::int64_t, double> first_quantity_ns_;  ///< on rank 0: its median by size
   std::map<std::size_t, std::int64_t> refused_;       ///< by choice: smallest amount with a gap
   std::optional<Mismatch> mismatch_;                  ///< this rank's first wrong byte

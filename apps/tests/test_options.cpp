@@ -21,6 +21,7 @@ constexpr Dimensions varied{
     .amount = {.key = "queued", .defaults = lengths, .least = 0, .most = 99},
     .sized = true,
     .size_unit = 4};
+constexpr Dimensions in_rounds{.choice = {}, .amount = {}, .rounds = true};
 constexpr Dimensions unsized{.choice = {}, .amount = {}, .sized = false};
 
 Options parse(const Arguments& arguments, const Dimensions& dimensions = plain) {
@@ -93,6 +94,15 @@ void test_dimensions() {
   CHECK(refuses({"--sizes", "8"}, "has no message size", unsized));
 }
 
+void test_rounds() {
+  CHECK(parse({}, in_rounds).rounds == 0 && parse({}, in_rounds).block == 0);
+  const Options given = parse({"--rounds=3", "--block", "7"}, in_rounds);
+  CHECK(given.rounds == 3 && given.block == 7);
+  CHECK(refuses({"--rounds", "3"}, "unknown argument \"--rounds\""));
+  CHECK(refuses({"--rounds", "0"}, "is not a number from 1", in_rounds));
+  CHECK(refuses({"--block", "-1"}, "is not a number from 0", in_rounds));
+}
+
 }  // namespace
 
 int main() {
@@ -100,5 +110,6 @@ int main() {
   test_defaults();
   test_given();
   test_refused();
+  test_rounds();
   return check::result();
 }

@@ -29,10 +29,14 @@ class MetricsMixin(rfm.RegressionTestPlugin):
         """What ReFrame prints and compares."""
         self.show()
 
+    def shown(self) -> tuple[Row, ...]:
+        """The rows that ReFrame is told of."""
+        return self.record().rows
+
     def show(self) -> None:
         """The first and the last size of every metric; the campaign's table has them all."""
         ends: dict[tuple[str, str, str], list[Row]] = {}
-        for row in self.record().rows:
+        for row in self.shown():
             ends.setdefault((row.benchmark, row.case, row.metric), []).append(row)
         for rows in ends.values():
             for row in {id(row): row for row in (rows[0], rows[-1])}.values():

@@ -185,6 +185,11 @@ def canonical_case(case: Mapping[str, Scalar]) -> str:
     return " ".join(f"{key}={_plain(case[key])}" for key in sorted(case))
 
 
+def case_parts(case: str) -> dict[str, str]:
+    """The keys and values of a case as the table writes it; what is no ``k=v`` is left out."""
+    return dict(part.split("=", 1) for part in case.split() if "=" in part)
+
+
 def joined_case(launch: Mapping[str, Scalar], program: str) -> str:
     """The case of a row: the launch's, which the check chose, and the program's own, ``k=v k=v``, together."""
     return " ".join(sorted({*canonical_case(launch).split(), *program.split()}))

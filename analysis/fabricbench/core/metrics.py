@@ -35,6 +35,7 @@ _ALL = (
         main=True,
     ),
     Metric("latency_mean", "us", "lower", "as latency: the mean", "IMB PingPong"),
+    Metric("latency_max", "us", "lower", "as latency, of the slowest pair of nodes", "own"),
     Metric(
         "bandwidth",
         "MB/s",
@@ -43,6 +44,16 @@ _ALL = (
         "IMB PingPong, OSU",
     ),
     Metric("bandwidth_mean", "MB/s", "higher", "as bandwidth, from the mean time of a window", "OSU osu_bw"),
+    Metric("bandwidth_min", "MB/s", "higher", "as bandwidth, of the slowest pair of nodes, either way", "own"),
+    Metric(
+        "bisection_bandwidth",
+        "MB/s",
+        "higher",
+        "sum over disjoint pairs of nodes that are all there are: mean over rounds and directions",
+        "Hoefler 2008",
+        main=True,
+    ),
+    Metric("bisection_bandwidth_min", "MB/s", "higher", "as bisection_bandwidth, of the least round", "own"),
     Metric("message_rate", "msg/s", "higher", "messages a second, of all ranks together", "OSU mbw_mr", main=True),
     Metric(
         "latency_ratio", "ratio", "lower", "latency over that of the plain case of the same launch", "Rashti 2007, 6.4"

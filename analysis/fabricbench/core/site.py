@@ -108,7 +108,8 @@ def fabric(
 
     ``scheduler`` is a ReFrame scheduler, ``access`` its options for this fabric's nodes (a partition, an account);
     inside an allocation, which ``fabricbench run`` takes for each block, the scheduler is local. ``modules`` are loaded
-    in each job (the configuration then names its ``modules_system``). ``launcher`` mpirun is each stack's own; with srun a stack's PMI (``site/stacks.py``) gives way to that in ``pmi``, by stack.
+    in each job (the configuration then names its ``modules_system``). ``launcher`` mpirun is each stack's own; with
+    srun a stack's PMI (``site/stacks.py``) gives way to that in ``pmi``, by stack.
     ``nodes`` is over how many nodes a launch spreads its ranks, as far as they go, ``minutes`` for how long at most an
     allocation is asked; ``cores`` is how many a node has, None where they have as many as this machine. ``exclusive``
     nodes are asked of the scheduler for each launch alone; where a site only lends shared ones, the ports' counters

@@ -5,14 +5,12 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from fabricbench.core.launch import canonical_case
+from fabricbench.core.launch import canonical_case, case_parts
 from fabricbench.core.metrics import METRICS
 from fabricbench.report.groups import Group, Naming, group, metric_caption
 from fabricbench.report.series import OWN, Line, Panel, describe
 from fabricbench.report.style import Lane, Look
 from fabricbench.report.words import size_label
-
-Case = dict[str, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,13 +150,9 @@ def _panels(picture: Picture, found: Sequence[Panel]) -> list[Panel]:
         panel
         for panel in found
         if (panel.facet.tool, panel.facet.benchmark, panel.metric) == (OWN, picture.benchmark, picture.metric)
-        and picture.case.items() <= _case(panel).items()
+        and picture.case.items() <= case_parts(panel.facet.case).items()
     ]
     return [one for size in picture.sizes for one in _over(picture.over, size, chosen)] if picture.over else chosen
-
-
-def _case(panel: Panel) -> Case:
-    return dict(part.split("=", 1) for part in panel.facet.case.split() if "=" in part)
 
 
 def _over(key: str, size: int, panels: Sequence[Panel]) -> list[Panel]:
@@ -166,7 +160,7 @@ def _over(key: str, size: int, panels: Sequence[Panel]) -> list[Panel]:
     lines: dict[tuple[str, int, int], dict[Lane, Line]] = defaultdict(dict)
     pattern: dict[tuple[str, int, int], Panel] = {}
     for panel in panels:
-        case = _case(panel)
+        case = case_parts(panel.facet.case)
         amount = case.pop(key, "")
         if not amount.isdecimal():
             continue

@@ -20,6 +20,7 @@ from fabricbench.report.comparisons import estimators, ratios
 from fabricbench.report.families import families
 from fabricbench.report.links import Launches
 from fabricbench.report.loggp import loggp_views
+from fabricbench.report.nodes import nodes, of_pairs
 from fabricbench.report.provenance import provenance
 from fabricbench.report.style import looks
 from fabricbench.report.user_level import user_level
@@ -67,7 +68,9 @@ def report(
 
 
 def _figures(table: pl.DataFrame, alpha: float) -> dict[str, Any]:
-    """The sections of drawings, by the names that the templates use."""
+    """The sections of drawings, by the names that the templates use; pairs of nodes have one of their own."""
+    pairs = nodes(table, 1 - alpha)
+    table = table.filter(~of_pairs())
     appearance = looks(series.lanes(table))
     found = series.panels(table, 1 - alpha)
     curves, tool = groups.curves(found, appearance)
@@ -92,6 +95,7 @@ def _figures(table: pl.DataFrame, alpha: float) -> dict[str, Any]:
         "ratios": ratios(table, found, appearance, alpha),
         "estimators": estimators(table, appearance, alpha),
         "user_level": user_level(table, appearance, alpha),
+        "nodes": pairs,
     }
 
 

@@ -13,5 +13,6 @@ extern const Benchmark pingpong, unidirectional, bidirectional, bothway;
 extern const Benchmark put, get;
 extern const Benchmark plogp, reuse, unexpected, posted, multiconn;
 extern const Benchmark overlap, progress, hotspot;
+extern const Benchmark pair_latency, pair_bandwidth;
 
 }  // namespace fabricbench::micro

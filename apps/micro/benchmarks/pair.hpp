@@ -39,7 +39,8 @@ class PairPart : public Part {
  protected:
   [[nodiscard]] std::span<std::uint8_t> incoming() const { return receive_.first(size()); }
   [[nodiscard]] std::size_t size() const { return static_cast<std::size_t>(point_.msg_size); }
-  [[nodiscard]] int pairs() const { return setting_.world.ranks / 2; }
+  /// Pairs that work at the same time.
+  [[nodiscard]] virtual int pairs() const { return setting_.world.ranks / 2; }
   [[nodiscard]] MessageId message(int sender, std::int64_t iteration) const {
     return {.sender = sender, .msg_size_bytes = point_.msg_size, .iteration = iteration};
   }

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from fabricbench.core.launch import Launch, joined_case
 from fabricbench.core.record import Payload, RowGap
+from fabricbench.parsers.micro import pairs
 from fabricbench.parsers.micro.estimates import SAMPLES, Cell, Series, rows
 from fabricbench.parsers.output import Parsed, Unreadable, number, read_lines, whole
 
@@ -15,6 +16,7 @@ BENCHMARKS = (
     *("pingpong", "unidirectional", "bidirectional", "bothway", "put", "get", "plogp", "reuse", "unexpected"),
     *("posted", "multiconn", "overlap", "progress", "hotspot", "allgather", "allreduce", "alltoall", "barrier"),
     *("bcast", "gather", "reduce", "reduce_scatter", "scatter"),
+    *pairs.BENCHMARKS,
 )
 
 Facts = dict[str, str]
@@ -49,7 +51,10 @@ def parse(directory: Path, launch: Launch) -> Parsed:
     found: dict[Cell, dict[str, Series]] = defaultdict(dict)
     for (cell, name), by_rank in samples.items():
         found[cell][name] = _series(cell, name, by_rank, facts, launch.ranks)
-    return Parsed(tuple(rows(found, launch.case)), _payload(facts), tuple(_gaps(facts, launch)))
+    values = tuple(rows(found, launch.case))
+    if launch.benchmark in pairs.BENCHMARKS:
+        values = tuple(pairs.rows(values, facts))
+    return Parsed(values, _payload(facts), tuple(_gaps(facts, launch)))
 
 
 def _sample(line: str, at: int) -> tuple[Cell, str, int, float]:

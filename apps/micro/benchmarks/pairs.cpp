@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Every pair of ranks, one rank on each node: a round robin whose rounds are disjoint pairs.
+//   pair_latency    ping-pong, one pair after the other
+//   pair_bandwidth  windows from one rank to the other, then back; alone: one pair after the other;
+//                   at-once: all pairs of a round, a barrier before every window (the effective
+//                   bisection bandwidth of Hoefler, Schneider, Lumsdaine 2008)
+// Reported by each sender, in a case that names the pair and its round.
+#include <algorithm>
+#include <set>
+#include <string_view>
+
+#include "micro/benchmarks/all.hpp"
+#include "micro/benchmarks/pingpong.hpp"
+#include "micro/benchmarks/windows.hpp"
+#include "micro/tournament.hpp"
+
+namespace fabricbench::micro {
+namespace {
+
+/// Names of all ranks' nodes, on every rank, as they can stand in a case; with the rank's number
+/// where a node has several.
+std::vector<std::string> rank_names(const World& world) {
+  std::string hosts = gather_hosts(world);
+  int length = static_cast<int>(hosts.size());
+  MPI_Bcast(&length, 1, MPI_INT, 0, world.comm);
+  hosts.resize(static_cast<std::size_t>(length));
+  MPI_Bcast(hosts.data(), length, MPI_CHAR, 0, world.comm);
+  const auto allowed = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+           std::string_view(",._-").find(c) != std::string_view::npos;
+  };
+  std::replace_if(hosts.begin(), hosts.end(), [&](char c) { return !allowed(c); }, '_');
+
+  std::vector<std::string> names;
+  std::multiset<std::string> counted;
+  for (std::size_t start = 0; names.size() < static_cast<std::size_t>(world.ranks);) {
+    const std::size_t comma = hosts.find(',', start);
+    names.push_back(hosts.substr(start, comma - start));
+    counted.insert(names.back());
+    start = comma + 1;
+  }
+  for (std::size_t rank = 0; rank < names.size(); ++rank) {
+    if (counted.count(names[rank]) > 1) names[rank].append(".").append(std::to_string(rank));
+  }
+  return names;
+}
+
+/// What two ranks do `Together`, done by pair after pair, or by all pairs of a round at once. Every
+/// pair has `directions` turns, in the second of which the higher rank initiates.
+template <class Together, int directions>
+class InTurns final : public Together {
+ public:
+  explicit InTurns(const Setting& setting)
+      : Together(setting),
+        tournament_(setting.world.ranks),
+        rounds_(tournament_.rounds_of_block(setting.rounds, setting.block)),
+        names_(rank_names(setting.world)) {}
+
+  Words facts() const override {
+    std::string rounds;
+    for (const int round : rounds_) {
+      rounds.append(rounds.empty() ? "" : ",").append(std::to_string(round));
+    }
+    return {{"pairs_per_round", std::to_string(tournament_.pairs())},
+            {"directions", std::to_string(directions)},
+            {"rounds", rounds}};
+  }
+  std::int64_t turns(const Point& point) const override {
+    const auto rounds = static_cast<std::int64_t>(rounds_.size());
+    return directions * rounds * (at_once(point) ? 1 : tournament_.pairs());
+  }
+  std::vector<Reporter> reporters() const override {
+    std::vector<Reporter> all;
+    for (const Ends& pair : playing_) {
+      all.push_back({.rank = pair.from,
+                     .words = {{"from", names_[static_cast<std::size_t>(pair.from)]},
+                               {"to", names_[static_cast<std::size_t>(pair.to)]},
+                               {"round", std::to_string(round_)}}});
+    }
+    return all;
+  }
+
+  int enter(const Point& point) override {
+    choose(point);
+    plays_ = false;
+    for (const Ends& pair : playing_) {
+      const int self = this->setting_.world.rank;
+      if (self != pair.from && self != pair.to) continue;
+      plays_ = true;
+      this->initiates_ = self == pair.from;
+      this->peer_ = this->initiates_ ? pair.to : pair.from;
+    }
+    return Together::enter(point);
+  }
+  void before() override {
+    if (at_once(this->point_)) MPI_Barrier(this->setting_.world.comm);
+  }
+  void run() override {
+    if (plays_) Together::run();
+  }
+  void fill(std::int64_t iteration) override {
+    if (plays_) Together::fill(iteration);
+  }
+  std::optional<Mismatch> verify(std::int64_t iteration) override {
+    return plays_ ? Together::verify(iteration) : std::nullopt;
+  }
+  std::span<std::uint8_t> outgoing() override {
+    return plays_ ? Together::outgoing() : std::span<std::uint8_t>{};
+  }
+  /// Of one pair, which is what a case has.
+  Traffic carried() const override {
+    const Traffic all = Together::carried();
+    return {.messages = all.messages / pairs(), .bytes = all.bytes / pairs()};
+  }
+
+ protected:
+  int pairs() const override { return static_cast<int>(playing_.size()); }
+
+ private:
+  struct Ends {
+    int from;
+    int to;
+  };
+
+  [[nodiscard]] static bool at_once(const Point& point) { return point.choice == 1; }
+
+  /// Who plays in the point's turn: of `turn` the direction runs fastest, then the pairs of a
+  /// round.
+  void choose(const Point& point) {
+    const auto turn = static_cast<std::size_t>(point.turn);
+    const bool forth = turn % directions == 0;
+    const std::size_t place = turn / directions;
+    const auto pairs = static_cast<std::size_t>(tournament_.pairs());
+    round_ = rounds_[at_once(point) ? place : place / pairs];
+    const std::vector<Tournament::Pair> all = tournament_.round(round_);
+    playing_.clear();
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      const auto& [lower, higher] = all[i];
+      if (at_once(point) || i == place % pairs)
+        playing_.push_back(forth ? Ends{lower, higher} : Ends{higher, lower});
+    }
+  }
+
+  Tournament tournament_;
+  std::vector<int> rounds_;
+  std::vector<std::string> names_;  ///< by rank
+  std::vector<Ends> playing_;
+  int round_ = 0;
+  bool plays_ = false;
+};
+
+constexpr std::string_view concurrency[]{"alone", "at-once"};
+constexpr std::int64_t window[]{4};
+constexpr Quantity one_pair_after_the_other[]{
+    {.metric = "latency_us", .set_up = make_part<InTurns<PingPong, 1>>}};
+constexpr Quantity one_way[]{{.metric = "window_us",
+                              .set_up = make_part<InTurns<Unidirectional, 2>>,
+                              .fewer_iterations = 10}};
+constexpr std::string_view synchronisation =
+    "MPI_Allreduce and MPI_Barrier before each pair; of pairs at once MPI_Barrier before each "
+    "window";
+
+}  // namespace
+
+const Benchmark pair_latency{.name = "pair_latency",
+                             .summary = "ping-pong of every pair of ranks, one after the other",
+                             .ranks = Ranks::two_or_more,
+                             .reporters = Reporters::named,
+                             .dimensions = {.choice = {}, .amount = {}, .rounds = true},
+                             .quantities = one_pair_after_the_other,
+                             .synchronisation = synchronisation};
+
+const Benchmark pair_bandwidth{
+    .name = "pair_bandwidth",
+    .summary = "windows in every pair of ranks, alone and with disjoint pairs at once; bisection",
+    .ranks = Ranks::two_or_more,
+    .reporters = Reporters::named,
+    .dimensions = {.choice = {.key = "concurrency", .words = concurrency},
+                   .amount = {.key = "window", .defaults = window, .least = 1, .most = 65536},
+                   .rounds = true},
+    .quantities = one_way,
+    .synchronisation = synchronisation};
+
+}  // namespace fabricbench::micro

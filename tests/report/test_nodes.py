@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The section of nodes and pairs: what is named, maps of few and of many nodes, the bisection."""
+
+import re
+
+import numpy as np
+import polars as pl
+import pytest
+
+from fabricbench.report import report
+from fabricbench.report.nodes import nodes
+from report.html_page import Page
+from report.synthetic import Shape, campaign
+from verdict.made_pairs import ALONE, AT_ONCE, rows, sums
+from verdict.made_table import table_of
+
+SMALL = campaign(Shape(blocks=1, collectives=(), tools=("micro",)))
+
+
+def table(count: int, *, blocks: int = 6, name: str = "n") -> pl.DataFrame:
+    """A slow node and a slow link, with the sums of two rounds."""
+    rng = np.random.default_rng(count)
+    slow, links = {3: 2.0}, {(4, 1): 3.0}
+    found = table_of(
+        rows(count, rng, slow=slow, links=links, blocks=blocks),
+        rows(count, rng, case=AT_ONCE, slow=slow, blocks=blocks),
+        rows(count, rng, metric="latency", blocks=blocks),
+        *(sums(value, f"{case} round={at}", blocks) for at in (0, 1) for value, case in ((200, ALONE), (150, AT_ONCE))),
+        *(sums(value, case, blocks) for value, case in ((200, ALONE), (150 + count, AT_ONCE))),
+    )
+    return found.with_columns(case=pl.col("case").str.replace_all("=n", f"={name}"))
+
+
+def test_what_is_named_comes_first() -> None:
+    view = nodes(table(6), 0.95)
+    assert [one.name for one in view.nodes] == ["n3"]
+    assert {(e.role, e.what) for e in view.nodes[0].evidence} == {
+        (role, "bandwidth of a pair alone, 1\u202fMiB".replace("of a pair alone", how))
+        for role in ("sending", "receiving")
+        for how in ("of a pair alone", "with all pairs at once")
+    }
+    assert [(one.name, one.evidence[0].seen) for one in view.pairs] == [("n4 → n1", "6 of 6 blocks")]
+
+
+def test_a_map_for_each_metric() -> None:
+    (lane,) = nodes(table(6), 0.95).lanes
+    assert [map_.caption.split(",")[0] for map_ in lane.maps] == [
+        "Bandwidth of a pair alone", "Bandwidth with all pairs at once", "Latency",
+    ]  # fmt: skip
+    first = lane.maps[0]
+    assert first.columns == ("sending", "receiving")
+    assert first.nodes[0][0] == "n3"
+    assert [float(factor) for factor in first.nodes[0][1]] == pytest.approx([2, 2], rel=0.15)
+    assert "30 pairs of 6 nodes; slowest: n4 to n1" in first.svg
+
+
+def test_the_bisection_is_a_share() -> None:
+    (lane,) = nodes(table(6), 0.95).lanes
+    assert [b.round for b in lane.bisection] == [
+        "all rounds, mean; window=4 1\u202fMiB", "round 0; window=4 1\u202fMiB", "round 1; window=4 1\u202fMiB",
+    ]  # fmt: skip
+    assert [b.share.estimate for b in lane.bisection] == ["0.7800", "0.7500", "0.7500"]
+    assert lane.bisection[0].share.n == 6
+
+
+@pytest.mark.parametrize("count", [2, 3, 13, 64])
+def test_the_page_holds_the_maps(count: int) -> None:
+    blocks = 6 if count < 64 else 1
+    html = report(SMALL, table(count, blocks=blocks), None)
+    page = Page(html)
+    assert len(page.ids) == len(set(page.ids))
+    assert "Nodes and pairs" in page.text
+    assert len(html) < 3e6
+    assert ("of two nodes only the direction" in page.text) is (count == 2)
+
+
+def test_more_nodes_than_a_map_shows_are_a_table() -> None:
+    (lane,) = nodes(table(66, blocks=1), 0.95).lanes
+    assert [bool(map_.svg) for map_ in lane.maps] == [False] * 3
+    assert [(len(map_.nodes), map_.left_out) for map_ in lane.maps] == [(16, 50)] * 3
+
+
+def test_hostile_names_are_text() -> None:
+    html = report(SMALL, table(4, name="<script>alert(1)</script>&$\\\\frac$"), None)
+    assert "<script>alert(1)" not in html
+    assert re.search(r"&lt;script&gt;alert\(1\)", html)
+    Page(html)
+
+
+def test_without_pairs_there_is_no_section() -> None:
+    html = report(SMALL, table_of(), None)
+    assert 'id="nodes"' not in html
+    assert "#nodes" not in html
