@@ -2,6 +2,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <libgen.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +13,12 @@
 #include "node.h"
 
 static const struct timespec pause_between = {.tv_nsec = 2000000};
+static const time_t old_s = 7 * 24 * 3600;
 static const char member[] = "member.", report[] = "witness.";
+
+static bool begins(const char* name, const char* prefix) {
+  return strncmp(name, prefix, strlen(prefix)) == 0;
+}
 
 static uint64_t hash(uint64_t seed, const char* text) {  // FNV-1a
   for (; *text; text++) seed = (seed ^ (unsigned char)*text) * UINT64_C(0x100000001B3);
@@ -23,6 +29,29 @@ static bool ours(const char* path) {
   struct stat info;
   return lstat(path, &info) == 0 && S_ISDIR(info.st_mode) && info.st_uid == geteuid() &&
          (info.st_mode & 0077) == 0;
+}
+
+// Hidden files too: what a report that came too late had begun.
+static void remove_folder(const char* path) {
+  DIR* folder = opendir(path);
+  if (!folder) return;
+  for (const struct dirent* entry; (entry = readdir(folder));)
+    unlinkat(dirfd(folder), entry->d_name, 0);
+  closedir(folder);
+  rmdir(path);
+}
+
+// What a node's ranks left that were all killed at once, together with fabricbench-node. No launch
+// lasts so long.
+static void remove_if_old(const char* name, void* context) {
+  const char* base = context;
+  char prefix[64], path[PATH_MAX];
+  struct stat info;
+  snprintf(prefix, sizeof prefix, "fabricbench.%ld.", (long)geteuid());
+  if (!begins(name, prefix)) return;
+  snprintf(path, sizeof path, "%s/%s", base, name);
+  if (ours(path) && stat(path, &info) == 0 && time(NULL) - info.st_mtime > old_s)
+    remove_folder(path);
 }
 
 struct gathering gathering_open(const char* base, const char* launch_directory) {
@@ -45,10 +74,6 @@ void gathering_join(const struct gathering* gathering) {
   snprintf(path, sizeof path, "%s/%s%ld", gathering->path, member, (long)getpid());
   int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
   if (fd >= 0) close(fd);
-}
-
-static bool begins(const char* name, const char* prefix) {
-  return strncmp(name, prefix, strlen(prefix)) == 0;
 }
 
 // A zombie has reported: its parent may reap it only after us.
@@ -93,16 +118,6 @@ static void append_report(const char* name, void* context) {
   collection->reports++;
 }
 
-// Hidden files too: what a report that came too late had begun.
-static void remove_folder(const char* path) {
-  DIR* folder = opendir(path);
-  if (!folder) return;
-  for (const struct dirent* entry; (entry = readdir(folder));)
-    unlinkat(dirfd(folder), entry->d_name, 0);
-  closedir(folder);
-  rmdir(path);
-}
-
 void gathering_close(const struct gathering* gathering, const struct directory* directory,
                      bool wait) {
   if (!*gathering->path) return;
@@ -120,4 +135,7 @@ void gathering_close(const struct gathering* gathering, const struct directory* 
   if (complete && collection.reports) write_atomically(directory, name, text);
   free(text);
   remove_folder(gathering->path);
+  char base[PATH_MAX];
+  snprintf(base, sizeof base, "%s", gathering->path);
+  each_entry(dirname(base), remove_if_old, base);
 }

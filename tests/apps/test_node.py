@@ -184,6 +184,17 @@ def test_ranks_that_died_leave_the_others_reports(
     assert list(base.iterdir()) == []
 
 
+def test_what_killed_nodes_left_long_ago_is_removed(node: Path, witness: Path, out: Path, base: Path) -> None:
+    old, new, other = (base / f"fabricbench.{user}.{n}" for n, user in enumerate([os.geteuid(), os.geteuid(), "x"]))
+    for folder in (old, new, other):
+        folder.mkdir(mode=0o700)
+        (folder / "member.1").touch()
+    for folder in (old, other):
+        os.utime(folder, (0, 0))
+    assert start_ranks(node, witness, out, base, 1, "true") == [0]
+    assert sorted(base.iterdir()) == [new, other]
+
+
 def test_a_failed_rank_does_not_wait_for_the_others(node: Path, witness: Path, out: Path, base: Path) -> None:
     command: list[str | Path] = [node, "--dir", out, "--witness", witness, "--gather", base, "--", "sh", "-c"]
     with subprocess.Popen([*command, "sleep 300"], env=environment(MPI_LOCALRANKID="1")) as other:
