@@ -236,7 +236,7 @@ def test_the_formats_of_srun(site: Site, tmp_path: Path, monkeypatch: pytest.Mon
             '"environs": ["one", "one"',
             "fabric gige names the stack 'one' twice; leave one of them",
         ),
-        ('"environs": ["one"', '"environs": ["oen"', "fabric gige names the stack 'oen'; expected one"),
+        ('"environs": ["one"', '"environs": ["ome"', "fabric gige names the stack 'ome'; expected one"),
         ('fabric("gige"', 'fabric("gi ge"', "the fabric 'gi ge'; expected letters, digits, '_' and '-' only"),
     ],
 )
