@@ -269,6 +269,7 @@ def _asked(site: _Site, part: Mapping[str, Any]) -> Asked:
         slurm=facts["scheduler"] in SLURM,
         options=tuple(facts["access"]),
         nodes=facts["nodes"],
+        minutes=facts["minutes"],
         exclusive=facts["exclusive"],
         pmi={
             name: facts["pmi"].get(name, stacks[name]["pmi"])
