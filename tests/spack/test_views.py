@@ -124,10 +124,10 @@ def test_a_stack_that_spack_did_not_build_has_no_hash(tmp_path: Path) -> None:
 
 def test_a_view_of_an_unknown_stack(tmp_path: Path) -> None:
     site = on_views(tmp_path)
-    (tmp_path / "views/one").rename(tmp_path / "views/oen")
+    (tmp_path / "views/one").rename(tmp_path / "views/onne")
     done = site.fabricbench("setup", "--spack", str(tmp_path / "views"))
     assert done.returncode == 2
-    assert "unknown stack 'oen'; expected one" in done.stderr
+    assert "unknown stack 'onne'; expected one" in done.stderr
 
 
 def on_views(root: Path) -> FakeSite:
