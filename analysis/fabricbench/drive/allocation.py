@@ -6,6 +6,7 @@ carries the run's mark in its name, so that nothing stays in the queue whatever 
 """
 
 import re
+import shlex
 import subprocess
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -28,10 +29,15 @@ class Request:
     minutes: int
     exclusive: bool
 
+    @property
+    def _options(self) -> list[str]:
+        """``access`` as words: an entry may hold an option and its value."""
+        return [word for entry in self.access for word in shlex.split(entry)]
+
     def command(self, mark: str) -> list[str]:
         """What stands before ReFrame's command; ReFrame dies with it, however that comes about."""
         return [
-            *("salloc", *self.access, f"--nodes={self.nodes}", *(["--exclusive"] if self.exclusive else [])),
+            *("salloc", *self._options, f"--nodes={self.nodes}", *(["--exclusive"] if self.exclusive else [])),
             *(f"--time={self.minutes}", f"--job-name={job_name(mark)}", "--kill-command=TERM"),
             *("setpriv", "--pdeathsig", "KILL"),
         ]
@@ -39,7 +45,7 @@ class Request:
     def two_ranks(self, pmi: str) -> list[str]:
         """What starts two ranks on such nodes at once, or says that none are free."""
         return [
-            *("srun", *self.access, f"--nodes={min(2, self.nodes)}", "--ntasks=2", f"--immediate={LIMIT_SECONDS}"),
+            *("srun", *self._options, f"--nodes={min(2, self.nodes)}", "--ntasks=2", f"--immediate={LIMIT_SECONDS}"),
             *([f"--mpi={pmi}"] if pmi else []),
             *("--time=1", "--kill-on-bad-exit=1", "--input=none", "--job-name=fabricbench-doctor"),
         ]
