@@ -76,15 +76,15 @@ def setup(
 ) -> None:
     """Find or install the stacks and build the benchmarks on each; repeat it as often as you like."""
     known = site_stacks(site_root())
-    for name in stack or ():
+    chosen = stack or (views_in(spack) if spack else [name for name in known if not known[name].only_spack])
+    for name in chosen:
         if name not in known:
             raise BadInput(f"unknown stack '{name}'", expected=nearest(name, known))
+    stacks = [known[name] for name in chosen]
     if spack is not None:
-        chosen = stack or views_in(spack)
-        problems = set_up_views([known[name] for name in chosen], spack.absolute(), _say)
+        problems = set_up_views(stacks, spack.absolute(), _say)
     else:
-        chosen = stack or [name for name in known if not known[name].only_spack]
-        problems = set_up([known[name] for name in chosen], _say, again=again, for_tests=for_tests)
+        problems = set_up(stacks, _say, again=again, for_tests=for_tests)
     for problem in problems:
         print(f"fabricbench: not set up: {problem}", file=sys.stderr)
     if len(problems) == len(chosen):

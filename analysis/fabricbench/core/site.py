@@ -186,6 +186,7 @@ def stack(name: str, *, site: Path, system: str) -> dict[str, Any]:
         raise BadInput(f"unknown stack '{name}'", where=str(site / "settings.py"), expected=nearest(name, stacks))
     declared = stacks[name]
     installed = read_installed(build_root() / "stacks" / name / STACK_FILE)
+    set_up = f"fabricbench setup --spack build/views {name}" if declared.only_spack else f"fabricbench setup {name}"
     return {
         "name": name,
         "features": declared.features,
@@ -204,7 +205,7 @@ def stack(name: str, *, site: Path, system: str) -> dict[str, Any]:
             "rails": {way: dict(variables) for way, variables in declared.rails.items()},
             "binding": {bound: list(options) for bound, options in declared.binding.items()},
             "missing": "" if installed else f"the stack {name} is not set up on this machine",
-            "cure": "" if installed else f"run: fabricbench setup {name}",
+            "cure": "" if installed else f"run: {set_up}",
         },
     }
 
