@@ -110,10 +110,10 @@ def test_lanes_differ_in_stack_variables_and_control_variables() -> None:
     theirs = launched(environment={"LD_LIBRARY_PATH": "/opt"}, versions={"mpich": "4.1"})
     here = seen(made=mine, mpich_tcp={"A": "1", "B": "2"})
     assert rows(differences(here, seen(made=theirs, mpich_tcp={"A": "1", "B": "3"}))) == [
-        ("version", "mpich@shm, mpich@tcp", "4.2", "4.1"),
+        ("stack version", "mpich@shm, mpich@tcp", "4.2", "4.1"),
         ("UCX_TLS", "mpich@shm, mpich@tcp", "rc", "not set"),
         ("B", "mpich@tcp", "2", "3"),
-        ("reframe", "mpich@shm, mpich@tcp", "4.10", "not set"),
+        ("version of reframe", "mpich@shm, mpich@tcp", "4.10", "not set"),
         ("LD_LIBRARY_PATH", "mpich@shm, mpich@tcp", "not set", "/opt"),
     ]
 

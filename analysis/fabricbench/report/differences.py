@@ -136,9 +136,9 @@ def _lane_facts(launches: Iterable[Launch]) -> Facts:
     for launch in launches:
         values[Fact("binding", "ranks bound to")].add(launch.binding)
         for name, value in launch.versions.items():
-            values[Fact("stack", "version") if name == launch.stack else Fact("tool", name)].add(value)
+            values[Fact("stack", "stack version") if name == launch.stack else Fact("tool", "version", name)].add(value)
         for name, value in (launch.spec_hash or {}).items():
-            values[Fact("Spack hash", name)].add(value)
+            values[Fact("Spack hash", "Spack hash", name)].add(value)
         for name, value in launch.environment.items():
             known = name.startswith(MPI_VARIABLES) and name not in _PATHS
             values[Fact("MPI variable" if known else "other variable", name)].add(value)

@@ -213,7 +213,7 @@ def _nodes(records: Sequence[Record], nodes: Mapping[str, Facts]) -> tuple[Nodes
             names=ranges(names),
             launches=sum(counts[name] for name in names),
             facts=_in_words(facts - usual if at else facts),
-            others=at > 0,
+            others=at > 0 and bool(facts),
         )
         for at, (facts, names) in enumerate(ordered)
     )
