@@ -17,8 +17,8 @@ VARIABLE = "#@cvar."
 MOST_VARIABLES, LONGEST_NAME, LONGEST_VALUE = 4000, 128, 200
 """What ``fabricbench-micro wireup`` prints at most: more comes from somewhere else."""
 _OF_THE_LAUNCH = {"seconds": None, "busy_cpu_seconds": None, "foreign_cpu_share": None, "boot_id": None}
-_OF_THE_RUN = re.compile(r".*(jobid|vpid|_uri|session_dir|nodename|hostname).*")
-"""Variables by which a launcher tells a process who it is: different in every launch."""
+_OF_THE_RUN = re.compile(r".*(jobid|vpid|_uri|session_dir|nodename|hostname|param_file_path).*")
+"""Variables by which a process knows who and where it is: different in every launch."""
 
 
 def read_provenance(path: Path, campaign: Campaign | None = None) -> Provenance:
