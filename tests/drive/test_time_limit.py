@@ -30,7 +30,7 @@ def test_what_an_allocation_had_no_time_for_is_done_in_the_next(tmp_path: Path, 
     site.change("nodes=made", "minutes=1, nodes=made")
     done = site.fabricbench("run", str(campaign), *CHOICE, FABRICBENCH_MICRO_FAULT="hang")
     assert done.returncode == 2, done.stdout + done.stderr
-    assert "the allocation ended (TIMEOUT)" in done.stderr
+    assert "exceeded its time limit" in done.stderr
     assert cluster.slurm("squeue", "-h") == ""
     (hung,) = [file.parent for file in campaign.rglob("launch.json") if "Wire" not in file.parent.name]
     assert not came_back(hung)

@@ -17,6 +17,7 @@ NEVER = re.compile(
 )
 """Reasons to wait that do not go away by waiting."""
 _GRANTED = re.compile(r"^salloc: Granted job allocation (\d+)")
+_LOST = re.compile(r"^salloc: (?:error: )?(.*(?:time limit|Node failure|revoked).*)")
 _ERROR = re.compile(r"^salloc: error: (.*)")
 
 
@@ -88,11 +89,11 @@ def why_refused(lines: Iterable[str]) -> str:
     return "; ".join(found.group(1) for line in lines if (found := _ERROR.match(line)))
 
 
-def how_it_ended(job: str) -> str:
-    """Slurm's word for an allocation that is over, as TIMEOUT or NODE_FAIL, and the nodes that are down."""
-    state = re.search(r"JobState=(\S+)", _output(["scontrol", "-o", "show", "job", job]))
-    down = nodes_down()
-    return (state.group(1) if state else "unknown") + (f"; {down}" if down else "")
+def why_lost(lines: Iterable[str]) -> str:
+    """What ``salloc`` says became of an allocation that ended before its command, and the nodes that are down; empty
+    where it says nothing."""
+    said = "; ".join(found.group(1) for line in lines if (found := _LOST.match(line)))
+    return "; ".join(part for part in (said, nodes_down()) if part) if said else ""
 
 
 def nodes_down() -> str:
