@@ -1,17 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 # make run    stacks, a campaign of six blocks, verdicts, a report
 # make test   every check that a change must pass
+# make vcluster-up, vcluster-down   a Slurm cluster of virtual nodes on this machine, as root; NODES=2 RATE=1000 (Mbit/s)
 # make spack-check   with SPACK_ROOT set: every stack of spack.yaml concretizes, two real installs run
 # make benchmarks   what the witness and the harness cost, on an otherwise idle machine
-# Both set up what they need, and set nothing up twice.
+# All set up what they need, and set nothing up twice.
 
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 # Tests that start MPI programs by themselves, which would take each other's cores
-MEASURING := tests/apps tests/checks
+MEASURING := tests/apps tests/checks tests/vcluster
 .DEFAULT_GOAL := help
-.PHONY: help setup run test lint spack-check benchmarks clean
+.PHONY: help setup run test lint vcluster-up vcluster-down spack-check benchmarks clean
 
 help:
 	@sed -n 's/^# make/make/p' Makefile
@@ -33,6 +34,13 @@ test: lint
 	@$(BIN)/fabricbench setup --for-tests
 	@$(BIN)/python -m pytest -q $(MEASURING)
 	@$(BIN)/python -m pytest -q -n 2 --dist loadfile $(addprefix --ignore=,$(MEASURING))
+
+vcluster-up: setup
+	@site/vcluster/cluster.sh up
+	@echo "then: source build/env.sh; reframe -c reframe_checks --system=vcluster -r"
+
+vcluster-down:
+	@site/vcluster/cluster.sh down
 
 spack-check: $(VENV)/test
 	@$(BIN)/python tests/spack/check.py

@@ -7,7 +7,7 @@ import reframe as rfm
 from reframe.core.builtins import parameter, run_after, variable
 from reframe.core.runtime import runtime
 
-from fabricbench.core.launch import Expected
+from fabricbench.core.launch import Expected, joined_case
 from fabricbench.core.record import Row
 
 from .base import SELDOM
@@ -58,15 +58,16 @@ class Pairs(Micro):
     def expected(self) -> Iterator[Expected]:
         for case, metrics in self.totals():
             for metric in metrics:
-                yield Expected(benchmark=self.benchmark, case=case, metric=metric, msg_sizes_bytes=self.sizes())
+                whole = joined_case(self.case, case)
+                yield Expected(benchmark=self.benchmark, case=whole, metric=metric, msg_sizes_bytes=self.sizes())
 
     def totals(self) -> Iterator[tuple[str, tuple[str, ...]]]:
-        """What the pairs come to: cases and their metrics."""
+        """What the pairs come to: the program's cases and their metrics."""
         raise NotImplementedError
 
     def shown(self) -> tuple[Row, ...]:
         """ReFrame's list has what the pairs come to; the pairs are in the campaign's table."""
-        cases = {case for case, _ in self.totals()}
+        cases = {joined_case(self.case, case) for case, _ in self.totals()}
         return tuple(row for row in self.record().rows if row.case in cases)
 
 

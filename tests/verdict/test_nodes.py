@@ -5,8 +5,10 @@ import numpy as np
 import polars as pl
 import pytest
 
+from fabricbench.verdict.compare import compare
 from fabricbench.verdict.nodes import as_frame, matrices, notes
-from verdict.made_pairs import ALONE, rows
+from fabricbench.verdict.propose import propose
+from verdict.made_pairs import ALONE, rows, sums
 from verdict.made_table import table_of
 
 
@@ -71,6 +73,15 @@ def test_many_slow_links_are_a_layout() -> None:
 def test_what_is_not_attested_counts_for_nothing() -> None:
     table = table_of(rows(4, np.random.default_rng(8), slow={1: 2.0})).with_columns(state=pl.lit("refuted"))
     assert matrices(table) == []
+
+
+def test_single_pairs_are_neither_compared_nor_proposed() -> None:
+    rng = np.random.default_rng(10)
+    both = [table_of(rows(4, rng), sums(200.0, ALONE)).with_columns(stack=pl.lit(name)) for name in ("a", "b")]
+    table = pl.concat(both)
+    assert set(compare(table, "a@gige", "b@gige")["metric"]) == {"bisection_bandwidth"}
+    assert "from=" not in propose(table)
+    assert propose(table).count("- id:") == 2
 
 
 def test_names_in_natural_order_and_pairs_of_latency_without_direction() -> None:

@@ -9,7 +9,8 @@ _WORDS = re.compile(
     r"(?:srun|slurmstepd[^:]*|salloc): (?:error: )?[^\n]*?"
     r"(?:Node failure|NODE FAILURE|DUE TO (?:TIME LIMIT|PREEMPTION|JOB REQUEUE)|has been revoked|"
     r"Unable to (?:confirm|allocate|create step)|Invalid job id|Job/step already completing|Expired|"
-    r"Requested nodes? (?:is|are) (?:busy|not available)|Job step creation|Communication connection failure)[^\n]*"
+    r"launch (?:for StepId=\S+ )?failed[^:\n]*: (?:Communication|Connection|Socket timed out|Zero Bytes)|"
+    r"Requested nodes? (?:is|are) (?:busy|not available)|Job step creation)[^\n]*"
 )
 
 

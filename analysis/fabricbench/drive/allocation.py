@@ -5,17 +5,12 @@
 carries the run's mark in its name, so that nothing stays in the queue whatever is killed.
 """
 
-import os
 import re
 import subprocess
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from fabricbench.core.errors import BadInput
-
 LIMIT_SECONDS = 20
-SLURM = ("slurm", "squeue")
-"""ReFrame's schedulers whose jobs are Slurm's."""
 NEVER = re.compile(
     r"DOWN|DRAINED|ReqNodeNotAvail|PartitionNodeLimit|PartitionTimeLimit|PartitionInactive|Invalid|BadConstraints"
 )
@@ -39,6 +34,14 @@ class Request:
             *("salloc", *self.access, f"--nodes={self.nodes}", *(["--exclusive"] if self.exclusive else [])),
             *(f"--time={self.minutes}", f"--job-name={job_name(mark)}", "--kill-command=TERM"),
             *("setpriv", "--pdeathsig", "KILL"),
+        ]
+
+    def two_ranks(self, pmi: str) -> list[str]:
+        """What starts two ranks on such nodes at once, or says that none are free."""
+        return [
+            *("srun", *self.access, f"--nodes={min(2, self.nodes)}", "--ntasks=2", f"--immediate={LIMIT_SECONDS}"),
+            *([f"--mpi={pmi}"] if pmi else []),
+            *("--time=1", "--kill-on-bad-exit=1", "--input=none", "--job-name=fabricbench-doctor"),
         ]
 
 
@@ -90,19 +93,6 @@ def nodes_down() -> str:
     """The nodes that cannot be used, each with Slurm's reason; empty where all can."""
     lines = _output(["sinfo", "-h", "-N", "-t", "down,drained,draining,fail,no_respond", "-o", "%N: %T, %E"])
     return "; ".join(sorted(set(lines.splitlines())))
-
-
-def require_slurm() -> None:
-    """BadInput where there is no Slurm to ask."""
-    try:
-        done = subprocess.run(
-            ["sinfo", "-h", "-o", "%P"], capture_output=True, text=True, timeout=LIMIT_SECONDS, check=False
-        )
-    except (OSError, subprocess.TimeoutExpired) as error:
-        raise BadInput(f"sinfo: {error}", expected="Slurm's commands", cure="log in where they are") from None
-    if done.returncode:
-        said = " ".join(done.stderr.split())[:300]
-        raise BadInput(f"Slurm does not answer: {said}", where=f"SLURM_CONF={os.environ.get('SLURM_CONF', '')}")
 
 
 def _output(words: Sequence[str]) -> str:

@@ -29,7 +29,8 @@ def examine(wanted: Iterable[Lane]) -> Iterator[Finding]:
         if lane.missing or lane.installed is None:
             yield Finding(lane.name, False, lane.missing, lane.cure)
             continue
-        found = probe(lane.installed, lane.variables, lane.meeting)
+        launcher = lane.request.two_ranks(lane.pmi) if lane.request and lane.pmi is not None else ()
+        found = probe(lane.installed, lane.variables, lane.meeting, launcher)
         if found.problem:
             log = build_root() / "stacks" / lane.stack / "setup.log"
             cure = f"see {log}; settings: site/stacks.py; set up anew: fabricbench setup --again {lane.stack}"

@@ -32,9 +32,15 @@ def lane_environment(installed: Installed, variables: Mapping[str, str]) -> dict
     return environment
 
 
-def probe(installed: Installed, variables: Mapping[str, str], meeting: Sequence[str] = ()) -> Probe:
-    """Start the wire-up of a lane, two ranks or the two processes of a ``meeting``, with the lane's settings."""
-    mpi = _on_two_ranks(installed, f"{installed.apps}/bin/fabricbench-micro", "wireup")
+def probe(
+    installed: Installed, variables: Mapping[str, str], meeting: Sequence[str] = (), launcher: Sequence[str] = ()
+) -> Probe:
+    """Start the wire-up of a lane, two ranks or the two processes of a ``meeting``, with the lane's settings.
+
+    ``launcher`` starts the ranks in place of the stack's own.
+    """
+    wireup = (f"{installed.apps}/bin/fabricbench-micro", "wireup")
+    mpi = [*launcher, *wireup] if launcher else _on_two_ranks(installed, *wireup)
     return _started(installed, variables, [f"{installed.apps}/bin/fabricbench-pair", *meeting] if meeting else mpi)
 
 

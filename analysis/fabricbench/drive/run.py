@@ -16,11 +16,12 @@ from fabricbench.core.errors import BadInput, nearest
 from fabricbench.core.record import CampaignFacts
 from fabricbench.core.site import no_blanks
 from fabricbench.drive import reframe
-from fabricbench.drive.allocation import Request, cancel, require_slurm
+from fabricbench.drive.allocation import Request, cancel
 from fabricbench.drive.processes import end_marked
 from fabricbench.drive.progress import CampaignProgress
 from fabricbench.drive.session import Session, run_session
-from fabricbench.drive.system import Lane, check_requirements, lanes, settings_file
+from fabricbench.drive.site_check import demand_sound
+from fabricbench.drive.system import Lane, lanes, settings_file
 from fabricbench.parsers.campaign import read_facts
 
 COMPLETE = "complete.json"
@@ -46,9 +47,7 @@ def run(plan: Plan) -> None:
     ready = {lane.name for lane in _ready(plan)}
     if not ready:
         raise BadInput("no lane can run here", cure="fabricbench doctor says why")
-    check_requirements(plan.system)
-    if any(_by_nodes(plan)):
-        require_slurm()
+    demand_sound(plan.system, plan.lanes)
     no_blanks(plan.path.resolve())
     cases = _cases(plan)
     with _held(plan.path) as lock:

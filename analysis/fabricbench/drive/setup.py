@@ -112,11 +112,17 @@ def _applications(log: Path, say: Say) -> None:
 
 
 def _for_tests(log: Path, say: Say) -> None:
-    """A browser that opens the report, a simulator of networks. Without them their tests skip and say so."""
-    packages = {"chromium": "chromium", "smpicxx": "libsimgrid-dev"}
-    missing = [package for command, package in packages.items() if shutil.which(command) is None]
+    """A browser that opens the report, a simulator of networks, Slurm and what its virtual nodes need. Without them
+    their tests skip and say so."""
+    packages = {
+        **{"chromium": "chromium", "smpicxx": "libsimgrid-dev", "munged": "munge", "slurmctld": "slurm-wlm"},
+        **{"ip": "iproute2", "unshare": "util-linux"},
+    }
+    paths = f"{os.environ['PATH']}:/usr/sbin:/sbin"
+    missing = [package for command, package in packages.items() if shutil.which(command, path=paths) is None]
+    missing += ["libpmi2-0"] if "slurm-wlm" in missing else []
     if missing and is_root_on_debian():
-        say(f"installing Debian's {' and '.join(missing)} for the tests")
+        say(f"installing Debian's {' '.join(missing)} for the tests")
         apt_install(missing, log)
 
 

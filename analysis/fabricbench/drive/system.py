@@ -13,9 +13,9 @@ from fabricbench.core.campaign import REQUIREMENTS
 from fabricbench.core.errors import BadInput, nearest
 from fabricbench.core.launch import lane_name
 from fabricbench.core.requirements import load
-from fabricbench.core.site import REPOSITORY
+from fabricbench.core.site import REPOSITORY, SLURM
 from fabricbench.core.stacks import Installed, meeting_at
-from fabricbench.drive.allocation import SLURM, Request
+from fabricbench.drive.allocation import Request
 from fabricbench.parsers.collect import TOOLS, benchmarks
 
 SITES = "FABRICBENCH_SITES"

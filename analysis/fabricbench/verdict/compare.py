@@ -114,10 +114,10 @@ def compare(
     sign test against a ratio of 1; ``q`` by Benjamini-Hochberg over the sizes of one curve that have blocks
     enough to decide; only main metrics (``core.metrics``) are tested.
     A lane below MPI has tools of its own: with ``across_levels`` its ping-pong is compared with ``MPI_MEAN``, like
-    estimator against like.
+    estimator against like. Of pairs of nodes only what they come to is compared.
     Assumptions: as ``stats.paired`` and ``stats.multiple``; one look, after the last block.
     """
-    series = all_series(table)
+    series = {key: found for key, found in all_series(table).items() if not key.of_one_pair}
     lanes = {key.lane: (key.stack, key.fabric, key.variant) for key in series}
     for lane in (lane_a, lane_b):
         if lane not in lanes:

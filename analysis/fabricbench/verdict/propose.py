@@ -30,7 +30,8 @@ def propose(table: pl.DataFrame, margin: float = 0.25, confidence: float = 0.95)
         raise BadInput(f"margin {margin:g}", expected="0 or more and below 1")
     entries: dict[str, str] = {}
     for key, series in all_series(table).items():
-        if key.metric in _SKIPPED or (key.msg_size_bytes is not None and key.msg_size_bytes not in SIZES):
+        wanted = key.msg_size_bytes is None or key.msg_size_bytes in SIZES
+        if not wanted or key.metric in _SKIPPED or key.of_one_pair:
             continue
         interval = median_interval(tuple(series.medians().values()), confidence)
         bound = _bound(interval, METRICS[key.metric], margin)

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from fabricbench.core.errors import BadInput
-from fabricbench.core.launch import lane_name
+from fabricbench.core.launch import case_parts, lane_name
 from fabricbench.core.table import CELL
 
 
@@ -33,6 +33,11 @@ class CellKey(NamedTuple):
     def lane(self) -> str:
         """``stack@fabric`` or ``stack@fabric:variant``."""
         return lane_name(self.stack, self.fabric, self.variant)
+
+    @property
+    def of_one_pair(self) -> bool:
+        """Whether it is of a pair of nodes or a round of pairs, which ``verdict.nodes`` looks at all together."""
+        return self.tool == "micro" and bool({"from", "round"} & case_parts(self.case).keys())
 
 
 def order(key: CellKey) -> tuple[tuple[bool, int, str], ...]:

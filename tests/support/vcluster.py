@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``site/vcluster/cluster.sh`` and the commands of users on it."""
+
+import os
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from fabricbench.core.record import Campaign
+from fabricbench.parsers.campaign import read_campaign
+from support.fake_site import REPOSITORY
+from support.processes import alive, clean_environment, marked
+
+SCRIPT = REPOSITORY / "site/vcluster/cluster.sh"
+RUN = Path("/run/fabricbench-vcluster")
+LIMIT_SECONDS = 300
+
+Done = subprocess.CompletedProcess[str]
+
+
+def impossible() -> str:
+    """Why there can be no cluster here; empty where there can."""
+    if os.geteuid() != 0:
+        return "needs root, for namespaces"
+    missing = [name for name in ("slurmctld", "slurmd", "munged", "ip", "tc", "unshare") if shutil.which(name) is None]
+    if missing:
+        return f"needs {', '.join(missing)}: fabricbench setup --for-tests, as root on Debian"
+    done = subprocess.run(
+        ["unshare", "--net", "--pid", "--fork", "--mount-proc", "true"], capture_output=True, timeout=30, check=False
+    )
+    return "" if done.returncode == 0 else "needs namespaces"
+
+
+class Cluster:
+    """The one cluster that a machine may have."""
+
+    def up(self, **how: str) -> None:
+        """With ``how`` as the script's variables; in place of what was up."""
+        done = self.script("up", **how)
+        assert done.returncode == 0, done.stdout + done.stderr
+
+    def down(self) -> None:
+        """And all that was on it."""
+        done = self.script("down")
+        assert done.returncode == 0, done.stdout + done.stderr
+
+    def script(self, *words: str, **variables: str) -> Done:
+        """The script, as ``make vcluster-up`` calls it."""
+        return _call([str(SCRIPT), *words], {**clean_environment(), **variables})
+
+    def slurm(self, *words: str) -> str:
+        """What a command of Slurm prints; it must succeed."""
+        done = _call(list(words), {**os.environ, "SLURM_CONF": str(RUN / "slurm.conf")})
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout
+
+    def left_over(self) -> list[str]:
+        """Processes, namespaces, interfaces and files of a cluster."""
+        processes = [f"process {pid}" for pid in marked("FABRICBENCH_VCLUSTER=1") if alive(pid)]
+        spaces = _call(["ip", "netns", "list"], dict(os.environ)).stdout.splitlines()
+        links = _call(["ip", "-o", "link"], dict(os.environ)).stdout.splitlines()
+        files = [str(RUN)] if RUN.exists() else []
+        return processes + [name for name in spaces + links if "fbvc" in name] + files
+
+
+@dataclass(frozen=True)
+class Site:
+    """A folder of sites, and what users type with it."""
+
+    root: Path
+
+    @property
+    def settings(self) -> Path:
+        return self.root / "site/vcluster/settings.py"
+
+    def change(self, old: str, new: str) -> None:
+        """In the settings; the text must be there."""
+        text = self.settings.read_text()
+        assert old in text
+        self.settings.write_text(text.replace(old, new))
+
+    def environment(self, campaign: Path | None = None) -> dict[str, str]:
+        return {
+            **clean_environment(),
+            "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
+            "RFM_CONFIG_FILES": str(self.settings),
+            "RFM_SYSTEM": "vcluster",
+            "FABRICBENCH_SITES": str(self.root / "site"),
+            **({"FABRICBENCH_CAMPAIGN": str(campaign)} if campaign else {}),
+        }
+
+    def reframe(self, campaign: Path, *arguments: str) -> Done:
+        """``reframe -c reframe_checks … -r``."""
+        command = [sys.executable, "-m", "fabricbench.drive.reframe", "-c", "reframe_checks", *arguments, "-r"]
+        return _call(command, self.environment(campaign))
+
+    def fabricbench(self, *arguments: str) -> Done:
+        return _call([sys.executable, "-m", "fabricbench.cli", *arguments], self.environment())
+
+    def start(self, *arguments: str) -> subprocess.Popen[str]:
+        """``fabricbench`` in the background."""
+        return subprocess.Popen(
+            [sys.executable, "-m", "fabricbench.cli", *arguments],
+            env=self.environment(), cwd=REPOSITORY, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+        )  # fmt: skip
+
+
+def campaign_of(path: Path) -> Campaign:
+    """As every command reads it."""
+    return read_campaign(path)
+
+
+def _call(argv: list[str], environment: dict[str, str]) -> Done:
+    return subprocess.run(
+        argv, env=environment, cwd=REPOSITORY, capture_output=True, text=True, errors="replace",
+        timeout=LIMIT_SECONDS, check=False,
+    )  # fmt: skip

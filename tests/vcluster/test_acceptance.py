@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: Apache-2.0
+"""docs/acceptance.md, every command of it as it stands there, in order."""
+
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from fabricbench.parsers.campaign import read_campaign
+from support.documents import document
+from support.fake_site import REPOSITORY
+from support.processes import clean_environment
+from support.vcluster import RUN, Cluster
+
+EXPECTED_STATUS = {"judge": (0, 3), "nodes": (1,)}
+"""Of the commands whose exit status is an answer; noise may leave a clause undecided, never failed."""
+_COMMAND = re.compile(r"^    ((?:NODES|site/|fabricbench ).*)$", re.MULTILINE)
+
+
+def test_the_walk_from_clause_to_verdict(tmp_path: Path, cluster: Cluster) -> None:
+    if not (REPOSITORY / "build/env.sh").exists():
+        pytest.skip("nothing is set up: run `make setup`")
+    page = document("acceptance.md").text
+    said: dict[str, str] = {}
+    for line in _COMMAND.findall(page):
+        command = line.partition("#")[0].strip().replace("campaigns/", f"{tmp_path}/")
+        done = subprocess.run(
+            ["bash", "-c", f". build/env.sh; {command}"], env=clean_environment(), cwd=REPOSITORY,
+            capture_output=True, text=True, timeout=900, check=False,
+        )  # fmt: skip
+        words = command.split()
+        answers = EXPECTED_STATUS.get(words[1], (0,)) if words[0] == "fabricbench" else (0,)
+        assert done.returncode in answers, f"{command}\n{done.stdout[-3000:]}{done.stderr}"
+        said[line.partition("#")[0].strip()] = done.stdout
+    assert not RUN.exists()
+    assert cluster.left_over() == []
+
+    accepted, slow = (read_campaign(tmp_path / name) for name in ("accepted", "slow"))
+    for campaign in (accepted, slow):
+        assert {record.state for record in campaign.records} == {"ok"}
+        assert {record.launch.block for record in campaign.records if record.launch} == set(range(6))
+        assert (tmp_path / campaign.name / "report.html").exists()
+    (judged,) = [text for line, text in said.items() if line == "fabricbench judge campaigns/accepted"]
+    assert len(re.findall(r"^(?:PASS|INCONCLUSIVE) +gige-", judged, re.MULTILINE)) == 3
+    (named,) = [text for line, text in said.items() if line.startswith("fabricbench nodes")]
+    assert "n3" in named
+    assert not re.search(r"\bn[124]\b(?! *-)", _nodes_to_look_at(named)), named
+
+
+def _nodes_to_look_at(text: str) -> str:
+    return "\n".join(line for line in text.splitlines() if re.match(r"\s*node\b", line))

@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is carried inside a node, what between nodes, and what only seems to be carried between them."""
+
+from pathlib import Path
+
+from support.vcluster import Cluster, Site, campaign_of
+
+SHORT = ("-n", "^MicroPingpong%messages=small", "-p", "^mpich$", "-S", "MicroPingpong.iterations=20")
+
+
+def test_bytes_inside_a_node_and_between_nodes_are_told_apart(site: Site, tmp_path: Path, cluster: Cluster) -> None:
+    """Four ranks on two nodes: the first and third are the pair, and the connections of wire-up stay inside too."""
+    cluster.up(CPUS="2")
+    done = site.reframe(tmp_path / "campaign", *SHORT, "-S", "MicroPingpong.ranks=4")
+    assert done.returncode == 0, done.stdout[-3000:]
+    for record in campaign_of(tmp_path / "campaign").records:
+        assert record.launch is not None
+        assert record.attestation is not None
+        assert record.attestation.traffic is not None
+        if record.launch.mode == "timed":
+            assert record.launch.ranks == 4
+            assert record.hosts == ("n1", "n2")
+            assert 0 < record.attestation.traffic.bytes_between < record.attestation.traffic.bytes
+
+
+def test_a_stack_that_copies_through_memory_between_nodes_is_refuted(
+    site: Site, tmp_path: Path, cluster: Cluster
+) -> None:
+    cluster.up(ISOLATION="network")
+    site.change('"UCX_NET_DEVICES": "eth0"', '"UCX_TLS": "all", "MPIR_CVAR_NOLOCAL": "0"')
+    done = site.reframe(tmp_path / "campaign", *SHORT)
+    assert done.returncode == 1, done.stdout[-3000:]
+    launches = [r for r in campaign_of(tmp_path / "campaign").records if r.launch and r.launch.mode == "timed"]
+    assert {record.hosts for record in launches} == {("n1", "n2")}
+    assert {record.state for record in launches} == {"refuted"}
+    assert all("of the payload was on TCP" in record.reason for record in launches)

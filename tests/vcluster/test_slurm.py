@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Two nodes under a real Slurm: launches between them, and what goes wrong on a cluster."""
+
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from fabricbench.core.campaign import came_back
+from support.processes import wait_until
+from support.running import left_over, wait_for_launch
+from support.vcluster import Cluster, Site, campaign_of
+
+CHOICE = ("--system", "vcluster", "--check", "MicroPingpong", "--lane", "mpich@gige", "--budget", "0")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def two_nodes(cluster: Cluster) -> None:
+    cluster.up()
+
+
+@pytest.fixture(autouse=True)
+def empty_queue(cluster: Cluster) -> Iterator[None]:
+    """No job is left in the queue, whatever a test did."""
+    yield
+    wait_until(lambda: not cluster.slurm("squeue", "-h", "-t", "all", "-o", "%T").replace("COMPLETED", "").strip()
+               or not cluster.slurm("squeue", "-h").strip(), "an empty queue")  # fmt: skip
+
+
+def test_reframe_launches_between_nodes_and_every_byte_is_accounted_for(site: Site, tmp_path: Path) -> None:
+    """As its users type it: a job each, PMI-2 and PMIx; sockets and the nodes' interfaces say the same."""
+    checks = ("-n", "^MicroPingpong", "-n", "^NPB%kernel=IS%np=2", "-n", "^ImbPointToPoint%messages=small")
+    short = ("-S", "repetitions=20", "-S", "MicroPingpong.iterations=20", "-p", "^(mpich|openmpi)$")
+    done = site.reframe(tmp_path / "campaign", *checks, *short)
+    assert done.returncode == 0, done.stdout[-3000:]
+    campaign = campaign_of(tmp_path / "campaign")
+    launches = [record for record in campaign.records if record.launch and record.launch.mode == "timed"]
+    assert {record.launch.stack for record in launches if record.launch} >= {"mpich", "openmpi"}
+    for record in launches:
+        assert record.state == "ok", record.reason
+        assert record.hosts == ("n1", "n2")
+        assert record.attestation is not None
+        assert record.attestation.traffic is not None
+        between = record.attestation.traffic.bytes_between
+        assert between > 0.9 * record.attestation.traffic.bytes
+        sent = sum(ports["eth0"]["tx_bytes"] for ports in record.attestation.ports.values())
+        assert sent >= between
+
+
+def test_a_campaign_waits_for_its_nodes(site: Site, tmp_path: Path, cluster: Cluster) -> None:
+    other = cluster.slurm("sbatch", "--parsable", "--exclusive", "--nodes=2", "--output=/dev/null", "--wrap=sleep 600")
+    run, log = site.start("run", str(tmp_path / "campaign"), *CHOICE), tmp_path / "campaign/run.log"
+    wait_until(lambda: log.exists() and "waiting for nodes: job" in log.read_text(), "word of the queue")
+    cluster.slurm("scancel", other.strip())
+    output, _ = run.communicate(timeout=300)
+    assert "3 of 3 launches came back and were attested, on mpich@gige" in output
+    (session,) = (tmp_path / "campaign/reframe").glob("session-*.log")
+    assert session.read_text().count("Granted job allocation") == 1
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "says"),
+    [
+        ("--partition=gige", "--partition=nosuch", "nosuch"),
+        ("scheduler=", 'pmi={"mpich": "pmi7"}, scheduler=', "pmi7"),
+        ("nodes=made", "nodes=3 + 0 * made", "3"),
+    ],
+)
+def test_what_the_cluster_cannot_give_is_said_before_a_job_is_sent(
+    site: Site, tmp_path: Path, old: str, new: str, says: str
+) -> None:
+    site.change(old, new)
+    done = site.fabricbench("run", str(tmp_path / "campaign"), *CHOICE)
+    assert done.returncode == 2, done.stdout + done.stderr
+    assert says in done.stderr
+    assert len(done.stderr.strip().splitlines()) == 1
+    assert not list(tmp_path.glob("campaign/launches/*/*"))
+
+
+def test_a_node_that_dies_is_named_and_nothing_of_it_counts(site: Site, tmp_path: Path, cluster: Cluster) -> None:
+    campaign = tmp_path / "campaign"
+    run = site.start("run", str(campaign), *CHOICE)
+    wait_for_launch(campaign)
+    assert cluster.script("kill", "n2").returncode == 0
+    output, _ = run.communicate(timeout=120)
+    assert run.returncode == 2, output
+    assert "n2" in output.splitlines()[-1], output
+    assert "Traceback" not in output
+    assert cluster.script("revive", "n2").returncode == 0
+    done = site.fabricbench("run", str(campaign), *CHOICE)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "3 of 3 launches came back and were attested" in done.stdout
+    assert {record.state for record in campaign_of(campaign).records} <= {"ok", "unfinished"}
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
+def test_a_run_that_is_ended_gives_its_nodes_back(
+    site: Site, tmp_path: Path, cluster: Cluster, number: signal.Signals
+) -> None:
+    campaign = tmp_path / "campaign"
+    run = site.start("run", str(campaign), *CHOICE)
+    wait_for_launch(campaign)
+    run.send_signal(number)
+    run.communicate(timeout=60)
+    wait_until(lambda: not cluster.slurm("squeue", "-h").strip(), "an empty queue")
+    wait_until(lambda: not left_over(campaign), "no process of the run")
+    begun = [file.parent for file in campaign.rglob("begin")]
+    assert not all(came_back(directory) for directory in begun)
+
+
+def test_doctor_starts_ranks_on_the_nodes(site: Site) -> None:
+    done = site.fabricbench("doctor", "--system", "vcluster")
+    assert "mpich@gige" in done.stdout
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "NOT READY" not in done.stdout

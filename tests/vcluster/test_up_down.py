@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The cluster comes up over whatever is left of another, and leaves nothing behind."""
+
+import os
+import random
+import signal
+import subprocess
+import time
+
+import pytest
+
+from support.processes import clean_environment
+from support.vcluster import SCRIPT, Cluster
+
+
+def test_a_crash_half_way_leaves_nothing_that_matters(cluster: Cluster) -> None:
+    for delay in (0.1, 0.3, random.Random(7).uniform(0.4, 1.5)):
+        starting = subprocess.Popen([str(SCRIPT), "up"], env=clean_environment(), start_new_session=True,
+                                    stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)  # fmt: skip
+        time.sleep(delay)
+        os.kill(starting.pid, signal.SIGKILL)
+        starting.wait()
+    cluster.up()
+    assert cluster.script("status").returncode == 0
+    cluster.up(NODES="3", DELAY_US="300")
+    assert cluster.slurm("sinfo", "-h", "-t", "idle", "-o", "%D").strip() == "3"
+    assert cluster.slurm("srun", "--nodes=3", "--ntasks=3", "hostname").split() != []
+    cluster.down()
+    assert cluster.left_over() == []
+    cluster.down()
+
+
+@pytest.mark.parametrize(
+    ("words", "variables", "says"),
+    [
+        (("up",), {"NODES": "0"}, "NODES is '0'; expected a whole number from 1 to 64"),
+        (("up",), {"RATE": "fast"}, "RATE is 'fast'; expected a whole number from 1 to 100000"),
+        (("up",), {"ISOLATION": "none"}, "ISOLATION is 'none'; expected all or network"),
+        (("rate", "n1", "500"), {}, "it is not up; make vcluster-up"),
+        (("sideways",), {}, "not 'sideways'"),
+    ],
+)
+def test_bad_input_is_one_line(cluster: Cluster, words: tuple[str, ...], variables: dict[str, str], says: str) -> None:
+    cluster.down()
+    done = cluster.script(*words, **variables)
+    assert done.returncode == 2
+    assert says in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+    assert cluster.left_over() == []
