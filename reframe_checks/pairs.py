@@ -36,7 +36,7 @@ class Pairs(Micro):
 
     def meet_lane(self) -> None:
         self.ranks = int(self.fabric_facts["nodes"])
-        self.limit_seconds = max(self.limit_seconds, SECONDS_PER_PAIR * self.rounds * (self.ranks // 2))
+        self.limit_seconds = max(self.limit_seconds, float(SECONDS_PER_PAIR * self.rounds * (self.ranks // 2)))
 
     def family_gap(self) -> tuple[str, str] | None:
         if self.fabric_facts["nodes"] < 2:

@@ -129,6 +129,11 @@ class LaunchTest(LaneMixin, MetricsMixin, rfm.RunOnlyRegressionTest):
         foreign = self.fabric_facts["launcher"] == "srun" or self.ranks > LARGEST_REPORTED_BY_RANK
         return self.stack_facts["level"] == "mpi" and foreign
 
+    @classmethod
+    def loggable_attrs(cls) -> list[tuple[str, str | None]]:
+        """ReFrame reads them for every line that it logs: not the deprecated alias of ``env_vars``, see there."""
+        return [found for found in type(cls).loggable_attrs(cls) if found[0] != "variables"]
+
     @run_after("init")
     def start_without_variables(self) -> None:
         """The lane adds its own."""
