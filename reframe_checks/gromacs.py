@@ -25,6 +25,8 @@ RANKS = "FABRICBENCH_GROMACS_RANKS"
 RANK_COUNTS = rank_counts(RANKS, "numbers of at least 1, as in 1,2,6,12", lambda count: count >= 1)
 QUICK_RANKS = max((count for count in RANK_COUNTS if count <= 8), default=RANK_COUNTS[0])
 """A system as small as villin has domains for no more."""
+ATOMS_PER_RANK = 100
+"""A domain is at least as wide as the cut-off, and a cubic nanometre holds so many atoms: with fewer there is none."""
 STEPS = {"villin": 500, "lzm": 600, "dppc": 100}
 """Short forms: some seconds on two cores."""
 
@@ -96,7 +98,11 @@ class Mdrun(CoresMixin, Benchmark):
         if self.threads < 1:
             return f"{self.threads} threads", "choose at least 1"
         found = self.input
-        return super().benchmark_gap() if isinstance(found, Found) else (found.reason, found.cure)
+        if isinstance(found, Missing):
+            return found.reason, found.cure
+        if found.facts and found.facts.atoms < ATOMS_PER_RANK * self.ranks:
+            return f"{self.md_system}'s {found.facts.atoms} atoms are too few for {self.ranks} ranks", "use more copies"
+        return super().benchmark_gap()
 
     @property
     def input(self) -> Found | Missing:

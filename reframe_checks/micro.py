@@ -9,8 +9,10 @@ from reframe.core.builtins import parameter, run_after, variable
 from fabricbench.core.launch import Expected, joined_case
 
 from .base import SELDOM, SizedBenchmark
-from .base.cores import most_processors
+from .base.cores import processors
 
+MOST_TO_ONE = 1024
+"""Ranks of a hot spot: more at once would take the one they send to minutes, and its memory."""
 CONNECTIONS = (1, 2, 4, 8, 16, 32, 64, 128, 256)
 
 
@@ -217,6 +219,5 @@ class MicroHotspot(Micro):
     metrics = ("latency", "message_rate")
     rates = ("bandwidth",)
 
-    @run_after("init")
-    def fill_the_node(self) -> None:
-        self.ranks = max(self.ranks, most_processors())
+    def meet_lane(self) -> None:
+        self.ranks = max(self.ranks, min(MOST_TO_ONE, processors(self.current_partition)))

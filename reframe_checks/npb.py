@@ -14,7 +14,7 @@ from fabricbench.core.launch import Expected
 from fabricbench.parsers.npb import CLASSES, KERNELS, PROBLEMS
 
 from .base import SELDOM, Benchmark
-from .base.cores import processors, rank_counts
+from .base.cores import node_memory_bytes, processors, rank_counts
 
 LIMIT_SECONDS = dict(zip(CLASSES, (60.0, 60.0, 120.0, 600.0, 3600.0, 28800.0), strict=True))
 SHARE_OF_MEMORY = 0.8
@@ -25,6 +25,12 @@ RANKS = "FABRICBENCH_NPB_RANKS"
 
 
 RANK_COUNTS = rank_counts(RANKS, "powers of two, as in 1,2,4", lambda count: count.bit_count() == 1)
+QUICK_CLASS = "A"
+QUICK_RANKS = max(
+    (count for count in RANK_COUNTS if all(count <= PROBLEMS[kernel, QUICK_CLASS].most_ranks for kernel in KERNELS)),
+    default=RANK_COUNTS[0],
+)
+"""The most that all kernels of the class run on."""
 
 
 class NasKernel(Benchmark):
@@ -33,7 +39,7 @@ class NasKernel(Benchmark):
     tool = "npb"
     kernel = parameter(KERNELS, loggable=True)
     np = parameter(RANK_COUNTS, loggable=True)
-    problem_class = variable(str, value="A", loggable=True)
+    problem_class = variable(str, value=QUICK_CLASS, loggable=True)
     limit_seconds = 0.0  # the class's own, unless given
 
     @property
@@ -49,7 +55,7 @@ class NasKernel(Benchmark):
     def choose(self) -> None:
         self.benchmark = f"{self.kernel.lower()}.{self.problem_class}"
         self.ranks = self.np
-        if self.np < RANK_COUNTS[-1]:
+        if self.np != QUICK_RANKS:
             self.tags = SELDOM
         self.limit_seconds = self.limit_seconds or LIMIT_SECONDS.get(self.problem_class, max(LIMIT_SECONDS.values()))
 
@@ -65,13 +71,10 @@ class NasKernel(Benchmark):
                 f"{self.benchmark} runs on {problem.least_ranks} to {problem.most_ranks} ranks, not on {self.ranks}",
                 "choose another class",
             )
-        needed = problem.bytes(self.kernel)
-        memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+        needed, memory = problem.bytes(self.kernel) / self.nodes, node_memory_bytes(self.current_partition)
         if needed > SHARE_OF_MEMORY * memory:
-            return (
-                f"{self.benchmark} needs {needed / 1e9:.1f} GB, the node has {memory / 1e9:.1f} GB",
-                "choose a smaller class",
-            )
+            on = "the node has" if self.nodes == 1 else f"on each of {self.nodes} nodes, which have"
+            return f"{self.benchmark} needs {needed / 1e9:.1f} GB, {on} {memory / 1e9:.1f} GB", "choose a smaller class"
         return None if Path(self.program()).exists() else self.missing_program()
 
     def missing_program(self) -> tuple[str, str]:

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The command line. Exit status 2 is wrong use or bad input, everywhere."""
 
+import json
 import os
 import sys
 import time
@@ -18,6 +19,7 @@ from fabricbench.core.site import REPOSITORY, build_root
 from fabricbench.core.stacks import site_stacks
 from fabricbench.core.table import table as long_table
 from fabricbench.drive.doctor import examine, examine_site
+from fabricbench.drive.forecast import Forecast, forecast
 from fabricbench.drive.inputs import build as build_inputs
 from fabricbench.drive.run import Plan, is_complete
 from fabricbench.drive.run import run as run_campaign
@@ -55,6 +57,7 @@ NamedLanes = Annotated[list[str] | None, typer.Option("--lane", help="only this 
 
 DEFAULT_TIER = "quick"
 FORMATS = ("text", "csv", "json", "parquet")
+FORECAST_FORMATS = ("text", "csv", "json")
 NOT_ALL_ATTESTED = 1
 TO_LOOK_AT = 1
 BAD_INPUT = 2
@@ -147,14 +150,29 @@ def run(
     seed: Annotated[int | None, typer.Option(min=0, help="of the order within blocks")] = None,
     budget: Annotated[float | None, typer.Option(min=0, help="minutes that this command may measure")] = None,
     report: Annotated[bool, typer.Option("--report", help="write the report when done")] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="start nothing: list launches, gaps, wall time, node-hours")
+    ] = False,
+    reference: Annotated[
+        Path | None,
+        typer.Option(help="of a dry run: an earlier campaign, whose times are expected", show_default=False),
+    ] = None,
+    format: Annotated[str, typer.Option("--format", "-f", help="of a dry run: text, csv or json")] = "text",
 ) -> None:
     """A campaign: blocks until every requirement is decided or the budget is spent; resumes after a kill."""
     if tier is not None and tier not in LOOKS:
         raise BadInput(f"unknown tier '{tier}'", expected=nearest(tier, LOOKS))
+    if not dry_run and (reference or format != "text"):
+        raise BadInput("--reference and --format belong to a dry run", expected="--dry-run")
+    if format not in FORECAST_FORMATS:
+        raise BadInput(f"unknown format '{format}'", expected=nearest(format, FORECAST_FORMATS))
     settings_file(system)
     chosen = tuple(item.name for item in choose(lanes(system), lane or ())) if lane else ()
     wanted = tier or DEFAULT_TIER
-    path = campaign or _unfinished(system, wanted, chosen, tuple(check or ())) or _new_campaign(wanted)
+    found = None if campaign else _unfinished(system, wanted, chosen, tuple(check or ()))
+    if found and format == "text":
+        _say(f"going on with {found}")
+    path = campaign or found or _new_campaign(wanted)
     made = read_facts(path) if (path / "campaign.json").exists() else None
     if made is not None and seed not in (None, made.seed):
         raise BadInput(f"this campaign's seed is {made.seed}", where=str(path), cure="leave --seed out")
@@ -168,17 +186,20 @@ def run(
         budget_seconds=None if budget is None else budget * 60,
         decided=_decided,
     )
+    if dry_run:
+        _print_forecast(forecast(plan, reference), format)
+        return
     try:
         run_campaign(plan)
     except KeyboardInterrupt:
         print(f"fabricbench: interrupted; the same command goes on from here: {path}", file=sys.stderr)
         raise typer.Exit(INTERRUPTED) from None
-    found = read_campaign(path)
-    _print_judgement(_judgement(found, path, None))
+    ended = read_campaign(path)
+    _print_judgement(_judgement(ended, path, None))
     if report:
-        _save(path / "report.html", _page(found, path))
+        _save(path / "report.html", _page(ended, path))
         _say(f"report: {path / 'report.html'}")
-    _finish(found)
+    _finish(ended)
 
 
 @app.command()
@@ -379,6 +400,27 @@ def _print_judgement(judgement: Judgement | None) -> None:
     _say(", ".join(f"{count} {verdict}" for verdict, count in counts.items()) + f"; {judgement.blocks} blocks")
 
 
+def _print_forecast(found: Forecast, format: str) -> None:
+    """As text all of it, as JSON too; as CSV the launches."""
+    tables = {
+        "launches": found.launches(),
+        "totals": found.totals(),
+        "allocations": found.allocations(),
+        "gaps": found.left_out(),
+    }
+    if format == "json":
+        print(json.dumps({name: frame.to_dicts() for name, frame in tables.items()}, indent=1))
+        return
+    if format == "csv":
+        print(_text(tables["launches"], format), end="")
+        return
+    for name, frame in tables.items():
+        if not frame.is_empty():
+            _say(f"{name}:\n{_text(frame, format)}")
+    if found.reference and found.unknown:
+        _say(f"{found.unknown} launches are unknown to the reference: they count with their limit")
+
+
 def _columns(rows: list[tuple[str, ...]]) -> list[str]:
     """Rows padded into columns, whatever the width of the terminal: the same text everywhere."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
@@ -428,7 +470,6 @@ def _unfinished(system: str, tier: str, chosen: tuple[str, ...], checks: tuple[s
                 print(f"fabricbench: left alone: {error}", file=sys.stderr)
                 continue
             if (facts.system, facts.tier, facts.lanes, facts.checks) == (system, tier, chosen, checks):
-                _say(f"going on with {path}")
                 return path
     return None
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Cores of the nodes that a launch spreads over, and launches that need one for each of their threads."""
+"""Cores and memory of the nodes that a launch spreads over; launches that need a core for each of their threads."""
 
 import os
 from collections.abc import Callable
@@ -17,6 +17,12 @@ def processors(partition: object) -> int:
     info = getattr(partition, "processor", None)
     extras = getattr(partition, "extras", None) or {}
     return (getattr(info, "num_cores", None) or len(os.sched_getaffinity(0))) * extras.get("nodes", 1)
+
+
+def node_memory_bytes(partition: object) -> int:
+    """Memory of one of a partition's nodes: as the site declares it, else of this machine."""
+    extras = getattr(partition, "extras", None) or {}
+    return int(extras.get("memory_bytes") or os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
 
 
 def most_processors() -> int:

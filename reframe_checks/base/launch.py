@@ -189,8 +189,7 @@ class LaunchTest(LaneMixin, MetricsMixin, rfm.RunOnlyRegressionTest):
         ]
         self.time_limit = f"{int(self.limit_seconds) + (WAIT_FOR_LOCK_SECONDS if local else STARTING_SECONDS)}s"
         self.executable, *self.executable_opts = [shlex.quote(word) for word in self.command()]
-        if not self.is_dry_run():
-            write_json(Path(self.stagedir) / "launch.json", self._facts().model_dump(mode="json"))
+        write_json(Path(self.stagedir) / "launch.json", self._facts().model_dump(mode="json"))
 
     @sanity_function
     def came_back_attested(self) -> Any:
@@ -273,20 +272,19 @@ class LaunchTest(LaneMixin, MetricsMixin, rfm.RunOnlyRegressionTest):
 
     def leave_gap(self, reason: str, cure: str) -> None:
         """Name what cannot be measured here, and skip it."""
-        if not self.is_dry_run():
-            session = self.fabric_facts["session"]
-            open_single(Path(self.campaign), Path(self.fabric_facts["site"]), session["seed"])
-            gap = Gap(
-                id=self.launch_id,
-                block=session["block"],
-                system=self.current_system.name,
-                fabric=self.fabric_facts["fabric"],
-                stack=self.stack_facts["stack"],
-                tool=self.tool,
-                benchmark=f"{self.benchmark} {self.named_case}".strip(),
-                messages=self.message_class,
-                reason=reason,
-                cure=cure,
-            )
-            write_json(Path(self.stagedir) / "gap.json", gap.model_dump(mode="json"))
+        session = self.fabric_facts["session"]
+        open_single(Path(self.campaign), Path(self.fabric_facts["site"]), session["seed"])
+        gap = Gap(
+            id=self.launch_id,
+            block=session["block"],
+            system=self.current_system.name,
+            fabric=self.fabric_facts["fabric"],
+            stack=self.stack_facts["stack"],
+            tool=self.tool,
+            benchmark=f"{self.benchmark} {self.named_case}".strip(),
+            messages=self.message_class,
+            reason=reason,
+            cure=cure,
+        )
+        write_json(Path(self.stagedir) / "gap.json", gap.model_dump(mode="json"))
         self.skip(f"{reason}; {cure}" if cure else reason)

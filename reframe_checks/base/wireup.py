@@ -74,7 +74,7 @@ class WireUpLaunch(LaunchTest):
 
     def measured(self) -> WireUp | None:
         """Bytes and segments of the wire-up; None where no rank reported any."""
-        if self.measured_in is None:
+        if self.measured_in is None or not self.came_back:
             return None
         directory = Path(self.measured_in)
         record = collect(directory)

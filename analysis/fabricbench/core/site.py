@@ -94,6 +94,7 @@ def fabric(
     minutes: int = 120,
     exclusive: bool = True,
     cores: int | None = None,
+    memory_bytes: int | None = None,
     binding: Binding = "none",
     pmi: Mapping[str, str] | None = None,
     env_vars: dict[str, str] | None = None,
@@ -111,9 +112,9 @@ def fabric(
     in each job (the configuration then names its ``modules_system``). ``launcher`` mpirun is each stack's own; with
     srun a stack's PMI (``site/stacks.py``) gives way to that in ``pmi``, by stack.
     ``nodes`` is over how many nodes a launch spreads its ranks, as far as they go, ``minutes`` for how long at most an
-    allocation is asked; ``cores`` is how many a node has, None where they have as many as this machine. ``exclusive``
-    nodes are asked of the scheduler for each launch alone; where a site only lends shared ones, the ports' counters
-    also hold what others send.
+    allocation is asked; ``cores`` and ``memory_bytes`` are what a node has, None where it is as much as this machine.
+    ``exclusive`` nodes are asked of the scheduler for each launch alone; where a site only lends shared ones, the
+    ports' counters also hold what others send.
 
     ``binding`` is what every rank is bound to, unless a check asks for something else; none is whatever the launcher
     does unasked.
@@ -129,6 +130,8 @@ def fabric(
         raise BadInput(f"fabric {name}: attestation is '{attestation}'", expected="required or optional")
     if nodes < 1 or minutes < 1 or (cores is not None and cores < 1):
         raise BadInput(f"fabric {name}: {nodes} nodes, {minutes} minutes, {cores} cores", expected="1 or more")
+    if memory_bytes is not None and memory_bytes < 1:
+        raise BadInput(f"fabric {name}: {memory_bytes} bytes of memory", expected="1 or more")
     if binding not in BINDINGS:
         raise BadInput(f"fabric {name}: unknown binding '{binding}'", expected=nearest(binding, BINDINGS))
     if launcher not in LAUNCHERS:
@@ -162,6 +165,7 @@ def fabric(
             "access": list(access),
             "nodes": nodes,
             "minutes": minutes,
+            "memory_bytes": memory_bytes,
             "exclusive": exclusive,
             "binding": binding,
             "pmi": dict(pmi or {}),

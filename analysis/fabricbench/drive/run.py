@@ -49,7 +49,7 @@ def run(plan: Plan) -> None:
         raise BadInput("no lane can run here", cure="fabricbench doctor says why")
     demand_sound(plan.system, plan.lanes)
     no_blanks(plan.path.resolve())
-    cases = _cases(plan)
+    cases = block_cases(plan)
     with _held(plan.path) as lock:
         _end_leftovers(plan, lock)
         facts = _facts(plan)
@@ -77,7 +77,7 @@ def is_complete(path: Path) -> bool:
 def _blocks(plan: Plan, facts: CampaignFacts, cases: list[reframe.Case], ready: set[str], mark: str) -> None:
     last = max(facts.looks)
     with CampaignProgress(plan.path / "run.log", last, len(cases)) as progress:
-        finished = sum(len(_done(plan, cases, block)) for block in range(last))
+        finished = sum(len(finished_cases(plan, cases, block)) for block in range(last))
         progress.start_from(finished)
         if finished:
             progress.say(f"resuming: {finished} launches are finished")
@@ -105,11 +105,11 @@ def _block(
     """Run what is missing of a block, one kind of nodes after the other; the seconds that it took."""
     return sum(
         _on_nodes(plan, facts, [case for case in cases if case.lane in named], request, block, mark, progress)
-        for request, named in _by_nodes(plan).items()
+        for request, named in by_nodes(plan).items()
     )
 
 
-def _by_nodes(plan: Plan) -> dict[Request | None, set[str]]:
+def by_nodes(plan: Plan) -> dict[Request | None, set[str]]:
     """The lanes that share an allocation, by what is asked for it."""
     found: dict[Request | None, set[str]] = {}
     for lane in lanes(plan.system):
@@ -136,7 +136,7 @@ def _on_nodes(
             Session(
                 path=plan.path,
                 system=plan.system,
-                arguments=(*_selection(plan), "-r", "--exec-order=random", "--exec-policy=serial"),
+                arguments=(*selection(plan), "-r", "--exec-order=random", "--exec-policy=serial"),
                 lanes=tuple(sorted({case.lane for case in cases})) if request or plan.lanes else (),
                 seed=facts.seed,
                 block=block,
@@ -195,10 +195,10 @@ def _ready(plan: Plan) -> list[Lane]:
     ]
 
 
-def _cases(plan: Plan) -> list[reframe.Case]:
+def block_cases(plan: Plan) -> list[reframe.Case]:
     """What a block consists of, as ReFrame itself lists it: nothing that it would skip in silence goes unnoticed."""
     environment = reframe.settings_environment([settings_file(plan.system)], plan.system)
-    outcome = reframe.run([*_selection(plan), "--list=C"], environment)
+    outcome = reframe.run([*selection(plan), "--list=C"], environment)
     if outcome.problem or outcome.status:
         lines = [line for line in outcome.lines if "ERROR" in line or "error" in line]
         raise BadInput(f"ReFrame: {outcome.problem or ' '.join(lines[:2]) or 'it failed'}")
@@ -214,17 +214,17 @@ def _all_lines(plan: Plan) -> tuple[str, ...]:
     return reframe.run(["-c", str(reframe.checks_directory()), "--list=C"], environment).lines
 
 
-def _selection(plan: Plan) -> list[str]:
+def selection(plan: Plan) -> list[str]:
     named = [word for check in plan.checks for word in ("-n", f"^{check}")]
     return ["-c", str(reframe.checks_directory()), "-t", f"^{plan.tier}$", *named]
 
 
 def _missing(plan: Plan, cases: list[reframe.Case], block: int) -> list[reframe.Case]:
-    done = _done(plan, cases, block)
+    done = finished_cases(plan, cases, block)
     return [case for case in cases if case not in done]
 
 
-def _done(plan: Plan, cases: list[reframe.Case], block: int) -> set[reframe.Case]:
+def finished_cases(plan: Plan, cases: list[reframe.Case], block: int) -> set[reframe.Case]:
     """The cases of a block that came back, or that are named gaps."""
     done = set()
     for case in cases:

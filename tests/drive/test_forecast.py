@@ -1,0 +1,140 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The dry run of a campaign: what it counts, on a site of a thousand nodes too, and that it leaves nothing."""
+
+import csv
+import io
+import json
+import math
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fabricbench.drive.forecast import read_reference
+from support import large_site
+from support.fake_site import REPOSITORY, FakeSite
+
+CHOICE = ("--system", "fake", "--check", "MicroPingpong")
+LARGE_SECONDS = 120
+
+
+def dry_run(site: FakeSite, campaign: Path, *options: str) -> dict[str, Any]:
+    """What the dry run says as JSON."""
+    done = site.fabricbench("run", str(campaign), *CHOICE, "--dry-run", "--format", "json", *options)
+    assert done.returncode == 0, done.stderr
+    found: dict[str, Any] = json.loads(done.stdout)
+    return found
+
+
+@pytest.fixture(scope="module")
+def large(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Any]:
+    """The dry run of everything on a thousand nodes of 64 cores."""
+    root = tmp_path_factory.mktemp("large")
+    site = large_site.make(root)
+    argv = [sys.executable, "-m", "fabricbench.cli", "run", str(root / "campaign"), "--system", "large"]
+    done = subprocess.run(
+        [*argv, "--tier", "acceptance", "--dry-run", "--format", "json"],
+        env=site.environment,
+        cwd=REPOSITORY,
+        capture_output=True,
+        text=True,
+        timeout=LARGE_SECONDS,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert not (root / "campaign").exists()
+    found: Mapping[str, Any] = json.loads(done.stdout)
+    return found
+
+
+def test_it_counts_blocks_and_leaves_nothing(site: FakeSite, tmp_path: Path, no_campaign_in_the_checkout: None) -> None:
+    (tmp_path / "temporary").mkdir()
+    before = sorted(tmp_path.rglob("*"))
+    done = site.fabricbench(
+        *("run", str(tmp_path / "campaign"), *CHOICE, "--dry-run"), TMPDIR=str(tmp_path / "temporary")
+    )
+    assert done.returncode == 0, done.stderr
+    assert "MicroPingpong" in done.stdout
+    assert [path for path in sorted(tmp_path.rglob("*")) if path not in before] == []
+
+
+def test_launches_of_the_looks(site: FakeSite, tmp_path: Path) -> None:
+    found = dry_run(site, tmp_path / "campaign", "--tier", "standard")
+    block = sum(row["launches"] for row in found["launches"] if not row["once"])
+    once = sum(row["launches"] for row in found["launches"] if row["once"])
+    assert (block, once) == (4, 2)
+    assert [(row["blocks"], row["launches"]) for row in found["totals"]] == [(n, 4 * n + 2) for n in (8, 15, 30)]
+    last = found["totals"][-1]
+    assert last["hours_at_most"] == pytest.approx((30 * 4 * 120 + 2 * 30) / 3600, abs=0.05)
+    assert last["node_hours_at_most"] == math.ceil((30 * 4 * 120 + 2 * 30) / 3600)
+    assert found["allocations"] == []
+
+
+def test_a_stack_that_is_not_set_up_is_a_gap(site: FakeSite, tmp_path: Path) -> None:
+    (site.stack("two") / "stack.json").unlink()
+    found = dry_run(site, tmp_path / "campaign")
+    assert {row["stack"] for row in found["launches"]} == {"one"}
+    (gap,) = found["gaps"]
+    assert (gap["lanes"], gap["cure"]) == ("two@shm", "run: fabricbench setup two")
+
+
+def test_what_was_run_is_counted_off_and_says_how_long_the_rest_takes(site: FakeSite, tmp_path: Path) -> None:
+    campaign = tmp_path / "campaign"
+    done = site.fabricbench("run", str(campaign), *CHOICE, "--budget", "0")
+    assert done.returncode == 0, done.stderr
+    (campaign / "complete.json").unlink()
+    found = dry_run(site, campaign, "--reference", str(campaign))
+    assert [row["launches"] for row in found["totals"]] == [4 * 5]
+    assert all(0 < row["seconds_expected"] < row["seconds_at_most"] for row in found["launches"])
+    reference = read_reference(campaign)
+    assert reference.between > 0
+    assert all(seconds > 0 for seconds in reference.seconds.values())
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--reference", "."), "--reference and --format belong to a dry run; expected --dry-run"),
+        (("--dry-run", "--format", "cvs"), "unknown format 'cvs'; expected csv"),
+        (("--dry-run", "--reference", "none"), "none: no campaign here"),
+        (("--dry-run", "--check", "MicroPingpnog"), "no check matches; expected MicroPingpong"),
+    ],
+)
+def test_wrong_use(site: FakeSite, tmp_path: Path, options: tuple[str, ...], message: str) -> None:
+    done = site.fabricbench("run", str(tmp_path / "campaign"), "--system", "fake", *options)
+    assert done.returncode == 2
+    assert message in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+def test_launches_as_csv(site: FakeSite, tmp_path: Path) -> None:
+    done = site.fabricbench("run", str(tmp_path / "campaign"), *CHOICE, "--dry-run", "-f", "csv")
+    rows = list(csv.DictReader(io.StringIO(done.stdout)))
+    assert {row["check"] for row in rows} == {"MicroPingpong", "WireUpLaunch"}
+
+
+def test_a_thousand_nodes(large: Mapping[str, Any]) -> None:
+    (allocation,) = large["allocations"]
+    assert (allocation["access"], allocation["nodes"]) == ("--partition=all", large_site.NODES)
+    assert [row["blocks"] for row in large["totals"]] == [8, 15, 30]
+    last = large["totals"][-1]
+    assert last["node_hours_at_most"] == pytest.approx(large_site.NODES * last["hours_at_most"], rel=1e-3)
+    assert {f"{row['stack']}@{row['fabric']}" for row in large["launches"] if row["once"]} == {
+        f"{stack}@{fabric}" for stack in large_site.STACKS for fabric in ("gige", "ib")
+    }
+    assert all(row["nodes"] == min(row["ranks"], large_site.NODES) for row in large["launches"])
+
+
+def test_launches_of_a_thousand_nodes_stay_within_reason(large: Mapping[str, Any]) -> None:
+    most = {row["check"]: 0 for row in large["launches"]}
+    for row in large["launches"]:
+        most[row["check"]] = max(most[row["check"]], row["ranks"])
+    assert most["PairLatency"] == large_site.NODES
+    assert most["NPB"] == 4096
+    assert most["MicroHotspot"] == 1024
+    reasons = {gap["reason"] for gap in large["gaps"]}
+    assert "is.A runs on 1 to 1024 ranks, not on 2048" in reasons
+    assert not any("ReFrame" in reason for reason in reasons)
