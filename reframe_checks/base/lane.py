@@ -16,15 +16,20 @@ from fabricbench.core.stacks import Installed
 SRUN_BINDING = {"core": "cores", "numa": "ldoms", "socket": "sockets"}
 
 
-def _srun(launcher: JobLauncher, pmi: str, nodes: int, ranks: int, binding: str) -> JobLauncher:
-    """Slurm's launcher: so many ranks on so many nodes, ended as a whole when one rank fails."""
-    launcher.options = [
-        *((f"--mpi={shlex.quote(pmi)}",) if pmi else ()),
-        *(f"--nodes={nodes}", f"--ntasks={ranks}", f"--ntasks-per-node={per_node(ranks, nodes)}"),
-        *((f"--cpu-bind={SRUN_BINDING[binding]}",) if binding in SRUN_BINDING else ()),
-        *("--kill-on-bad-exit=1", "--input=none"),
-    ]
-    return launcher
+class SlurmSteps(JobLauncher):
+    """Slurm's launcher: so many ranks on so many nodes, ended as a whole when one rank fails. ReFrame's own asks srun
+    for its version at every test, which takes a minute where no Slurm answers."""
+
+    def __init__(self, pmi: str, nodes: int, ranks: int, binding: str) -> None:
+        self.options = [
+            *((f"--mpi={shlex.quote(pmi)}",) if pmi else ()),
+            *(f"--nodes={nodes}", f"--ntasks={ranks}", f"--ntasks-per-node={per_node(ranks, nodes)}"),
+            *((f"--cpu-bind={SRUN_BINDING[binding]}",) if binding in SRUN_BINDING else ()),
+            *("--kill-on-bad-exit=1", "--input=none"),
+        ]
+
+    def command(self, job: Job) -> list[str]:
+        return ["srun"]
 
 
 def per_node(ranks: int, nodes: int) -> int:
@@ -120,7 +125,7 @@ class LaneMixin(rfm.RegressionTestPlugin):
         """The fabric's launcher where it is the scheduler's, with the stack's PMI; else the stack's own."""
         if self.fabric_facts["launcher"] == "srun" and self.stack_facts["level"] == "mpi":
             pmi = self.fabric_facts["pmi"].get(self.stack_facts["stack"], self.stack_facts["pmi"])
-            return _srun(self.job.launcher, pmi, self.nodes, int(self.ranks), self.asked_binding)
+            return SlurmSteps(pmi, self.nodes, int(self.ranks), self.asked_binding)
         options = self.stack_facts["binding"].get(self.asked_binding, [])
         return _own(getlauncher(self.stack_facts["launcher"])(), self.installed, options)
 
