@@ -133,7 +133,9 @@ class LaneMixin(rfm.RegressionTestPlugin):
         """Point launcher, paths and variables at the stack. Values never reach the shell unquoted."""
         installed = self.installed
         self.job.launcher = self.lane_launcher()
-        self.env_vars = {name: shlex.quote(value) for name, value in self.lane_variables().items()}
+        variables = self.lane_variables()
+        variables.pop("LD_PRELOAD", None)  # stands before the program, never on the launcher
+        self.env_vars = {name: shlex.quote(value) for name, value in variables.items()}
         if not installed.programs:
             self.env_vars["PATH"] = f"{shlex.quote(installed.prefix + '/bin')}:$PATH"
         if installed.library_path:

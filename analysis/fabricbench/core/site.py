@@ -165,6 +165,7 @@ def fabric(
             "access": list(access),
             "nodes": nodes,
             "minutes": minutes,
+            "cores": cores,
             "memory_bytes": memory_bytes,
             "exclusive": exclusive,
             "binding": binding,
