@@ -119,4 +119,4 @@ def test_the_pages_commands_are_five() -> None:
     page = PAGE.read_text()
     section = page[page.index("## 2. See it work") : page.index("### What the doctor says")]
     commands = re.findall(r"^    (\w+) ", section, re.MULTILINE)
-    assert commands == ["fabricbench", "fabricbench", "reframe", "fabricbench", "fabricbench"]
+    assert commands == ["make", "fabricbench", "reframe", "fabricbench", "fabricbench"]
