@@ -20,7 +20,6 @@ from fabricbench.core.stacks import site_stacks
 from fabricbench.core.table import table as long_table
 from fabricbench.drive.doctor import examine, examine_site
 from fabricbench.drive.forecast import Forecast, forecast
-from fabricbench.drive.hosts import host_facts
 from fabricbench.drive.inputs import build as build_inputs
 from fabricbench.drive.run import Plan, is_complete
 from fabricbench.drive.run import run as run_campaign
@@ -31,6 +30,8 @@ from fabricbench.inputs.cache import cache_root
 from fabricbench.inputs.recipes import SYSTEMS, checked_copies
 from fabricbench.inputs.recipes import system as gromacs_system
 from fabricbench.parsers.campaign import known_names, read_campaign, read_facts
+from fabricbench.parsers.provenance import read_provenance
+from fabricbench.report import differences as unlike
 from fabricbench.report import lane_curves_svg
 from fabricbench.report import report as page
 from fabricbench.verdict.compare import compare as compare_lanes
@@ -48,6 +49,9 @@ app = typer.Typer(
 )
 
 CampaignPath = Annotated[Path, typer.Argument(help="the campaign's directory", show_default=False)]
+Reference = Annotated[
+    Path | None, typer.Option(help="another campaign: how nodes, stacks and settings differ", show_default=False)
+]
 System = Annotated[str, typer.Option(help="a folder under site/")]
 NamedLanes = Annotated[list[str] | None, typer.Option("--lane", help="only this lane, stack@fabric; repeatable")]
 
@@ -75,15 +79,15 @@ def setup(
 ) -> None:
     """Find or install the stacks and build the benchmarks on each; repeat it as often as you like."""
     known = site_stacks(site_root())
-    for name in stack or ():
+    chosen = stack or (views_in(spack) if spack else [name for name in known if not known[name].only_spack])
+    for name in chosen:
         if name not in known:
             raise BadInput(f"unknown stack '{name}'", expected=nearest(name, known))
+    stacks = [known[name] for name in chosen]
     if spack is not None:
-        chosen = stack or views_in(spack)
-        problems = set_up_views([known[name] for name in chosen], spack.absolute(), _say)
+        problems = set_up_views(stacks, spack.absolute(), _say)
     else:
-        chosen = stack or [name for name in known if not known[name].only_spack]
-        problems = set_up([known[name] for name in chosen], _say, again=again, for_tests=for_tests)
+        problems = set_up(stacks, _say, again=again, for_tests=for_tests)
     for problem in problems:
         print(f"fabricbench: not set up: {problem}", file=sys.stderr)
     if len(problems) == len(chosen):
@@ -252,6 +256,30 @@ def nodes(
 
 
 @app.command()
+def provenance(
+    campaign: CampaignPath,
+    reference: Reference = None,
+    format: Annotated[str, typer.Option("--format", "-f", help="text, csv, json or parquet")] = "text",
+    output: Annotated[Path | None, typer.Option("--output", "-o", help="a file instead of the output")] = None,
+) -> None:
+    """What the nodes are; with --reference what differs between two campaigns, likeliest to matter first."""
+    if format not in FORMATS:
+        raise BadInput(f"unknown format '{format}'", expected=nearest(format, FORMATS))
+    seen = read_provenance(campaign)
+    if reference is None:
+        _write(unlike.told(seen.nodes), format, output)
+        return
+    other = read_provenance(reference)
+    frame = unlike.as_frame(unlike.differences(seen, other))
+    if format != "text" or output is not None or not frame.is_empty():
+        _write(frame, format, output)
+    elif format == "text":
+        _say("no difference is known")
+    if format == "text" and (missing := unlike.not_compared(seen, other)):
+        _say(f"told by the nodes of one campaign only, so not compared: {', '.join(missing)}")
+
+
+@app.command()
 def judge(
     campaign: CampaignPath,
     requirements: Annotated[Path | None, typer.Option(help="instead of the campaign's own")] = None,
@@ -279,6 +307,7 @@ def report(
     campaign: CampaignPath,
     output: Annotated[Path | None, typer.Option("--output", "-o", help="else report.html in the campaign")] = None,
     requirements: Annotated[Path | None, typer.Option(help="instead of the campaign's own")] = None,
+    reference: Reference = None,
     picture: Annotated[Path | None, typer.Option(help="also latency and bandwidth of all lanes, as SVG")] = None,
 ) -> None:
     """One self-contained HTML file."""
@@ -286,7 +315,7 @@ def report(
     if picture is not None:
         _save(picture, lane_curves_svg(long_table(found.records)))
     file = output or campaign / "report.html"
-    _save(file, _page(found, campaign, requirements, file.parent))
+    _save(file, _page(found, campaign, requirements, file.parent, reference))
     _say(str(file))
 
 
@@ -337,10 +366,18 @@ def _judgement(found: Campaign, path: Path, given: Path | None) -> Judgement | N
     return None if requirements is None else judge_table(long_table(found.records), requirements, found.facts)
 
 
-def _page(found: Campaign, path: Path, given: Path | None = None, place: Path | None = None) -> str:
+def _page(
+    found: Campaign,
+    path: Path,
+    given: Path | None = None,
+    place: Path | None = None,
+    reference: Path | None = None,
+) -> str:
+    other = None if reference is None else read_provenance(reference)
     judgement = _judgement(found, path, given)
     base = "" if place is None or place.resolve() == path.resolve() else os.path.relpath(path, place)
-    return page(found, long_table(found.records), judgement, hosts=host_facts(path), base=base)
+    seen = read_provenance(path, found)
+    return page(found, long_table(found.records), judgement, seen=seen, reference=other, base=base)
 
 
 def _decided(path: Path) -> bool:

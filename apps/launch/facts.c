@@ -115,6 +115,11 @@ static void node_facts(FILE* out, long cores) {
   fprintf(out, ",\"memory_bytes\":%llu", strtoull(text, NULL, 10) * 1024);
   chosen_word("/sys/kernel/mm/transparent_hugepage/enabled", text, sizeof text);
   string_or_null(out, "transparent_hugepages", text);
+  read_key("/proc/meminfo", "HugePages_Total", text, sizeof text);
+  number_or_null(out, "hugepages", *text ? strtod(text, NULL) : unknown);
+  // Slurm's topology plugin: the switches from the top to this node, "core.leaf3.n17".
+  const char* address = getenv("SLURM_TOPOLOGY_ADDR");
+  string_or_null(out, "topology_address", address ? address : "");
 }
 
 bool write_host(const struct directory* directory, const struct observation* before,

@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 
+#include "common/control_variables.hpp"
 #include "common/program.hpp"
 #include "common/usage_error.hpp"
 #include "micro/benchmark.hpp"
@@ -102,6 +103,12 @@ void print_header(Report& report, const Request& request, const World& world) {
   report.key("time_limit_s", fixed(request.options.time_limit_s, 6));
 }
 
+void print_control_variables(Report& report) {
+  for (const ControlVariable& variable : control_variables()) {
+    report.key("cvar." + variable.name, variable.value);
+  }
+}
+
 int run(const Request& request, const World& world) {
   const Benchmark& benchmark = *request.benchmark;
   benchmark.check_ranks(world.ranks);
@@ -111,6 +118,7 @@ int run(const Request& request, const World& world) {
   if (benchmark.sends_messages()) {
     verified = Runner(benchmark, request.options, request.fault, world, report).run();
   } else {
+    if (world.rank == 0) print_control_variables(report);
     report.key("payload_bytes", 0);
     report.key("payload_messages", 0);
   }

@@ -71,9 +71,9 @@ def test_host_facts(start: Start, tmp_path: Path) -> None:
     assert host.pop("mitigations", {}) is not None
     assert list(host) == [
         "schema", "host", "boot_id", "kernel", "kernel_command_line", "cpu_model", "cores", "topology", "sockets",
-        "numa", "governor", "frequency_driver", "boost", "smt", "memory_bytes", "transparent_hugepages", "nics",
-        "load_before", "load_after", "running_before", "seconds", "busy_cpu_seconds", "own_cpu_seconds",
-        "foreign_cpu_share", "counters",
+        "numa", "governor", "frequency_driver", "boost", "smt", "memory_bytes", "transparent_hugepages",
+        "hugepages", "topology_address", "nics", "load_before", "load_after", "running_before", "seconds",
+        "busy_cpu_seconds", "own_cpu_seconds", "foreign_cpu_share", "counters",
     ]  # fmt: skip
     assert host["kernel"] == os.uname().release
     assert host["cores"] == os.sysconf("SC_NPROCESSORS_ONLN")

@@ -84,7 +84,7 @@ def test_more_threads_than_cores_are_a_gap_unless_asked_for(site: FakeSite) -> N
     many = ("-S", "ImbMtBarrier.threads=4000")
     (gap,) = run(site, "^ImbMtBarrier", "-p", "one", *many)
     assert gap["file"] == "gap.json"
-    assert str(gap["reason"]).startswith("8000 ranks or threads on a node of ")
+    assert str(gap["reason"]).startswith("8000 ranks or threads on ")
     found = run(site, "^ImbMtBarrier", "-p", "one", *many, "-S", "ImbMtBarrier.crowd=1")
     (launch,) = (item for item in found if item["file"] == "launch.json")
     assert launch["mode"] == "checked"

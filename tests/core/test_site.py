@@ -176,7 +176,10 @@ def test_a_stack_that_is_not_set_up_says_so(site: Path) -> None:
     extras = stack("mine", site=site, system="here")["extras"]
     assert (extras["installed"], extras["variables"]) == (None, {})
     assert extras["missing"] == "the stack mine is not set up on this machine"
-    assert extras["cure"] == "run: fabricbench setup mine"
+    assert extras["cure"] == "run: fabricbench setup --spack build/views mine"
+    file = site.parent / "stacks.py"
+    file.write_text(file.read_text().replace("runs_imb=True", 'pypi=("mine",)'))
+    assert stack("mine", site=site, system="here")["extras"]["cure"] == "run: fabricbench setup mine"
 
 
 def test_a_stack_that_nobody_declares(site: Path) -> None:

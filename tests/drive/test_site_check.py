@@ -88,7 +88,9 @@ def test_a_site_that_is_well(site: Site, tmp_path: Path, monkeypatch: pytest.Mon
     site()
     calls = fake_slurm.install(tmp_path, monkeypatch)
     assert (texts("broken"), texts("not checked"), texts("warning")) == ([], [], [])
-    assert calls.read_text().splitlines()[0] == "--test-only --partition=gige --nodes=2 --exclusive --wrap=true"
+    assert (
+        calls.read_text().splitlines()[0] == "--test-only --partition=gige --nodes=2 --time=120 --exclusive --wrap=true"
+    )
     demand_sound("mine")
     done = CliRunner().invoke(app, ["doctor", "--site", "--system", "mine"])
     assert (done.exit_code, done.stderr) == (0, "")
@@ -236,7 +238,7 @@ def test_the_formats_of_srun(site: Site, tmp_path: Path, monkeypatch: pytest.Mon
             '"environs": ["one", "one"',
             "fabric gige names the stack 'one' twice; leave one of them",
         ),
-        ('"environs": ["one"', '"environs": ["onne"', "fabric gige names the stack 'onne'; expected one"),
+        ('"environs": ["one"', '"environs": ["ome"', "fabric gige names the stack 'ome'; expected one"),
         ('fabric("gige"', 'fabric("gi ge"', "the fabric 'gi ge'; expected letters, digits, '_' and '-' only"),
     ],
 )

@@ -8,6 +8,8 @@ from urllib.parse import quote
 
 import pytest
 
+from fabricbench.core.host import Host, Nic
+from fabricbench.core.provenance import Provenance
 from fabricbench.core.record import Campaign, Record
 from fabricbench.core.table import table
 from fabricbench.report import lane_curves_svg, report
@@ -166,7 +168,10 @@ def hostile() -> tuple[Campaign, Judgement]:
 
 def test_hostile_strings_appear_as_text() -> None:
     made, judged = hostile()
-    html = report(made, table(made.records), judged, hosts={HOSTILE: {HOSTILE: HOSTILE}}, base="../x")
+    host = Host(host=HOSTILE, kernel=HOSTILE, nics=(Nic(name=HOSTILE, kind="roce"),), topology_address=HOSTILE + ".n")
+    seen = Provenance(made, {HOSTILE: (host,)}, {f"mpich@{HOSTILE}": {HOSTILE: HOSTILE}})
+    other = Provenance(made, {HOSTILE: (Host(host=HOSTILE, kernel="other"),)}, {f"mpich@{HOSTILE}": {"a": HOSTILE}})
+    html = report(made, table(made.records), judged, seen=seen, reference=other, base="../x")
     page = Page(html)
     assert len(page.all("script")) == 1
     assert len(page.all("b")) == 2, "no element but the page's own"

@@ -94,21 +94,29 @@ def started(stack: Stack, home: Path) -> tuple[str, bool]:
 
 
 def make_external(stack: Stack) -> dict[str, Any] | None:
-    """The machine's MPI as Spack wants it: a prefix of its own, with its commands under their plain names."""
+    """The machine's MPI as Spack wants it: a prefix of its own, with commands and headers under their plain names."""
     assert stack.debian is not None
     paths = {role: shutil.which(command) for role, command in stack.debian.commands.items()}
     if None in paths.values():
         return None
     prefix = HOME / "externals" / stack.name
     (prefix / "bin").mkdir(parents=True, exist_ok=True)
-    for role, path in {**paths, "mpiexec": paths["mpirun"]}.items():
+    for role, path in {**paths, "mpiexec": paths["mpirun"], "mpic++": paths["mpicxx"]}.items():
         script = prefix / "bin" / role
         script.write_text(f'#!/bin/sh\nexec "{path}" "$@"\n')
         script.chmod(0o755)
-    done = subprocess.run([str(paths["mpirun"]), "--version"], capture_output=True, text=True, check=True)
-    version = re.search(r"\d+(\.\d+)+", done.stdout)
-    assert version is not None
-    return {"spec": f"{stack.name}@{version[0]}", "prefix": str(prefix)}
+    (prefix / "include").unlink(missing_ok=True)
+    (prefix / "include").symlink_to(asked([str(paths["mpicc"]), "-show"], r"-I(\S+)"))
+    version = asked([str(paths["mpirun"]), "--version"], r"(\d+(?:\.\d+)+)")
+    return {"spec": f"{stack.name}@{version}", "prefix": str(prefix)}
+
+
+def asked(command: list[str], pattern: str) -> str:
+    """The first match of ``pattern`` in what ``command`` prints."""
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if (found := re.search(pattern, done.stdout)) is None:
+        raise BadInput(f"{' '.join(command)} says nothing of its version or headers: {done.stdout[:80]!r}")
+    return found[1]
 
 
 def environment(home: Path, stack: str, changes: dict[str, Any]) -> Path:

@@ -96,8 +96,9 @@ class Site:
         command = [sys.executable, "-m", "fabricbench.drive.reframe", "-c", "reframe_checks", *arguments, "-r"]
         return _call(command, self.environment(campaign))
 
-    def fabricbench(self, *arguments: str) -> Done:
-        return _call([sys.executable, "-m", "fabricbench.cli", *arguments], self.environment())
+    def fabricbench(self, *arguments: str, **variables: str) -> Done:
+        """``fabricbench`` as users type it, with further ``variables``."""
+        return _call([sys.executable, "-m", "fabricbench.cli", *arguments], {**self.environment(), **variables})
 
     def start(self, *arguments: str) -> subprocess.Popen[str]:
         """``fabricbench`` in the background."""

@@ -2,6 +2,7 @@
 """What a node says of itself (``host.<name>``), and the load of others that it saw."""
 
 from collections.abc import Sequence
+from itertools import takewhile
 
 from pydantic import BaseModel, ConfigDict
 
@@ -17,17 +18,70 @@ class Topology(BaseModel):
     numa: tuple[CpuList, ...] = ()
 
 
+class Numa(BaseModel):
+    """The memory of a node: ``distances`` from each NUMA node to each, as the firmware says (10 is its own)."""
+
+    model_config = ConfigDict(extra="ignore", frozen=True)
+    nodes: int | None = None
+    distances: tuple[tuple[int, ...], ...] = ()
+
+
+class Nic(BaseModel):
+    """An interface, a port of an RDMA adapter (``mlx5_0:1``), or ``cxi0``. ``model`` is PCI vendor and device."""
+
+    model_config = ConfigDict(extra="ignore", frozen=True, allow_inf_nan=False)
+    name: str
+    kind: str
+    driver: str | None = None
+    firmware: str | None = None
+    model: str | None = None
+    speed_mbit: float | None = None
+    mtu: float | None = None
+    pcie_speed: str | None = None
+    pcie_width: float | None = None
+    numa_node: float | None = None
+    link_layer: str | None = None
+    state: str | None = None
+
+
 class Host(BaseModel):
-    """A node's facts. ``busy_cpu_seconds`` are those of the whole machine, within ``seconds``."""
+    """A node's facts; what the system does not tell is None.
+
+    ``busy_cpu_seconds`` are those of the whole machine, within ``seconds``. ``topology_address`` is Slurm's, the
+    switches from the top down to this node, ``core.leaf3.n17``.
+    """
 
     model_config = ConfigDict(extra="ignore", frozen=True, allow_inf_nan=False)
     host: str
     boot_id: str | None = None
+    kernel: str | None = None
+    kernel_command_line: str | None = None
+    cpu_model: str | None = None
     cores: int | None = None
     topology: Topology = Topology()
+    sockets: int | None = None
+    numa: Numa = Numa()
+    governor: str | None = None
+    frequency_driver: str | None = None
+    boost: bool | None = None
+    smt: str | None = None
+    mitigations: dict[str, str] = {}
+    memory_bytes: int | None = None
+    transparent_hugepages: str | None = None
+    hugepages: float | None = None
+    topology_address: str | None = None
+    nics: tuple[Nic, ...] = ()
     seconds: float | None = None
     busy_cpu_seconds: float | None = None
     foreign_cpu_share: float | None = None
+
+
+def switches_between(one: str, other: str) -> int | None:
+    """How many switches lie between two nodes with these topology addresses: up to the lowest that they have in
+    common, and down again; None where they have none."""
+    above, beyond = one.split(".")[:-1], other.split(".")[:-1]
+    common = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(above, beyond, strict=False)))
+    return len(above) + len(beyond) - 2 * common + 1 if common else None
 
 
 def foreign_cpu_share(hosts: Sequence[Host], reports: Sequence[Report], ranks: int) -> float | None:

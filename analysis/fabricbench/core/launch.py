@@ -11,10 +11,14 @@ from fabricbench.core.metrics import METRICS
 
 SCHEMA: Literal[1] = 1
 MPI_VARIABLES = (
+    "CXI_",
     "FI_",
     "GMX_",
+    "HFI_",
     "I_MPI_",
     "LD_LIBRARY_PATH",
+    "MLX4_",
+    "MLX5_",
     "MPICH_",
     "MPIR_",
     "MV2_",
@@ -22,9 +26,13 @@ MPI_VARIABLES = (
     "OMPI_",
     "OMP_",
     "OMX_",
+    "PALS_CPU_BIND",
     "PMIX_",
     "PRTE_",
     "PSM",
+    "SLURM_CPU_BIND",
+    "SLURM_DISTRIBUTION",
+    "SLURM_MPI_TYPE",
     "UCX_",
 )
 """How the names of variables begin that change what a stack does."""

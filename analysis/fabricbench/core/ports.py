@@ -88,9 +88,10 @@ def sockets_finding(
     if launch.nodes < 2:
         return None
     between = traffic.bytes_between
-    least = least_share(launch) * payload.bytes
-    if between < PORT_SHARE * least:
-        return "refuted", f"only {between} bytes on sockets left their node, {least:.0f} must pass between the nodes"
+    if launch.ranks <= launch.nodes and between < PORT_SHARE * payload.bytes:
+        return "refuted", (
+            f"only {between} bytes on sockets left their node, {payload.bytes} must pass between the nodes"
+        )
     if not launch.ports:
         return None
     if problem := _not_counted(launch, moved):

@@ -26,6 +26,9 @@ LANES = "FABRICBENCH_LANES"
 ALLOCATION = "FABRICBENCH_ALLOCATION"
 """Set where ReFrame runs inside an allocation, which takes the place of its scheduler."""
 
+FORECAST = "FABRICBENCH_FORECAST"
+"""Set where a dry run of ReFrame is to leave the facts of launches and gaps as if it were none."""
+
 LAUNCHERS = ("mpirun", "srun")
 SLURM = ("slurm", "squeue")
 """ReFrame's schedulers that are Slurm, with and without its accounting."""
@@ -190,6 +193,7 @@ def stack(name: str, *, site: Path, system: str) -> dict[str, Any]:
         raise BadInput(f"unknown stack '{name}'", where=str(site / "settings.py"), expected=nearest(name, stacks))
     declared = stacks[name]
     installed = read_installed(build_root() / "stacks" / name / STACK_FILE)
+    set_up = f"fabricbench setup --spack build/views {name}" if declared.only_spack else f"fabricbench setup {name}"
     return {
         "name": name,
         "features": declared.features,
@@ -208,7 +212,7 @@ def stack(name: str, *, site: Path, system: str) -> dict[str, Any]:
             "rails": {way: dict(variables) for way, variables in declared.rails.items()},
             "binding": {bound: list(options) for bound, options in declared.binding.items()},
             "missing": "" if installed else f"the stack {name} is not set up on this machine",
-            "cure": "" if installed else f"run: fabricbench setup {name}",
+            "cure": "" if installed else f"run: {set_up}",
         },
     }
 

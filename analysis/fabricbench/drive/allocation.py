@@ -6,6 +6,7 @@ carries the run's mark in its name, so that nothing stays in the queue whatever 
 """
 
 import re
+import shlex
 import subprocess
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -16,6 +17,7 @@ NEVER = re.compile(
 )
 """Reasons to wait that do not go away by waiting."""
 _GRANTED = re.compile(r"^salloc: Granted job allocation (\d+)")
+_LOST = re.compile(r"^salloc: (?:error: )?(.*(?:time limit|Node failure|revoked).*)")
 _ERROR = re.compile(r"^salloc: error: (.*)")
 
 
@@ -28,10 +30,15 @@ class Request:
     minutes: int
     exclusive: bool
 
+    @property
+    def _options(self) -> list[str]:
+        """``access`` as words: an entry may hold an option and its value."""
+        return [word for entry in self.access for word in shlex.split(entry)]
+
     def command(self, mark: str) -> list[str]:
         """What stands before ReFrame's command; ReFrame dies with it, however that comes about."""
         return [
-            *("salloc", *self.access, f"--nodes={self.nodes}", *(["--exclusive"] if self.exclusive else [])),
+            *("salloc", *self._options, f"--nodes={self.nodes}", *(["--exclusive"] if self.exclusive else [])),
             *(f"--time={self.minutes}", f"--job-name={job_name(mark)}", "--kill-command=TERM"),
             *("setpriv", "--pdeathsig", "KILL"),
         ]
@@ -39,7 +46,7 @@ class Request:
     def two_ranks(self, pmi: str) -> list[str]:
         """What starts two ranks on such nodes at once, or says that none are free."""
         return [
-            *("srun", *self.access, f"--nodes={min(2, self.nodes)}", "--ntasks=2", f"--immediate={LIMIT_SECONDS}"),
+            *("srun", *self._options, f"--nodes={min(2, self.nodes)}", "--ntasks=2", f"--immediate={LIMIT_SECONDS}"),
             *([f"--mpi={pmi}"] if pmi else []),
             *("--time=1", "--kill-on-bad-exit=1", "--input=none", "--job-name=fabricbench-doctor"),
         ]
@@ -82,11 +89,11 @@ def why_refused(lines: Iterable[str]) -> str:
     return "; ".join(found.group(1) for line in lines if (found := _ERROR.match(line)))
 
 
-def how_it_ended(job: str) -> str:
-    """Slurm's word for an allocation that is over, as TIMEOUT or NODE_FAIL, and the nodes that are down."""
-    state = re.search(r"JobState=(\S+)", _output(["scontrol", "-o", "show", "job", job]))
-    down = nodes_down()
-    return (state.group(1) if state else "unknown") + (f"; {down}" if down else "")
+def why_lost(lines: Iterable[str]) -> str:
+    """What ``salloc`` says became of an allocation that ended before its command, and the nodes that are down; empty
+    where it says nothing."""
+    said = "; ".join(found.group(1) for line in lines if (found := _LOST.match(line)))
+    return "; ".join(part for part in (said, nodes_down()) if part) if said else ""
 
 
 def nodes_down() -> str:

@@ -19,7 +19,7 @@ from fabricbench.core.campaign import FACTS, LOOKS, finished_launches
 from fabricbench.core.errors import BadInput
 from fabricbench.core.launch import Gap, Launch
 from fabricbench.core.record import Record
-from fabricbench.core.site import no_blanks
+from fabricbench.core.site import FORECAST, no_blanks
 from fabricbench.drive import reframe
 from fabricbench.drive.allocation import Request
 from fabricbench.drive.run import Plan, block_cases, by_nodes, finished_cases, selection
@@ -230,6 +230,7 @@ def _dry_run(plan: Plan, folder: Path) -> list[Path]:
     environment = {
         **session.environment(),
         **reframe.settings_environment(files, plan.system),
+        FORECAST: "1",
         "TMPDIR": str(folder),
     }
     outcome = reframe.run(arguments, environment)

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """A session of ReFrame that fills a block of a campaign, or what is missing of it: here, or within an allocation."""
 
-import re
 import threading
 import time
 from dataclasses import dataclass
@@ -19,7 +18,6 @@ POLL_SECONDS = 0.2
 ASK_QUEUE_SECONDS = 2.0
 PATIENCE_SECONDS = 10.0
 """How long a reason to wait that never goes away may stand before the session gives up."""
-_UNHARMED = re.compile(r"COMPLETED|COMPLETING|CANCELLED|RUNNING|unknown")
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +57,7 @@ class Session:
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """How a session ended: ``seconds`` that it had its nodes, ``lost`` Slurm's word where it lost them."""
+    """How a session ended: ``seconds`` that it had its nodes, ``lost`` Slurm's words where it lost them."""
 
     outcome: reframe.Outcome
     seconds: float
@@ -94,8 +92,7 @@ def run_session(session: Session, progress: CampaignProgress) -> Ended:
     progress.look(session.stage / session.system, session.block)
     if not result:
         raise BadInput("ReFrame could not be started", where=str(log))
-    job = allocation.granted(lines)
-    if session.request and job is None:
+    if session.request and allocation.granted(lines) is None:
         refused = allocation.why_refused(lines) or f"salloc ended with {result[0].status}"
         raise BadInput(
             f"no allocation: {refused}",
@@ -103,8 +100,7 @@ def run_session(session: Session, progress: CampaignProgress) -> Ended:
             expected=f"{session.request.nodes} nodes for {session.request.minutes} minutes",
             cure=f"fabricbench doctor --site --system {session.system}",
         )
-    how = allocation.how_it_ended(job) if job else ""
-    return Ended(result[0], seconds, "" if not how or _UNHARMED.match(how) else how)
+    return Ended(result[0], seconds, allocation.why_lost(lines) if session.request else "")
 
 
 def _wait_for_nodes(session: Session, worker: threading.Thread, lines: list[str], progress: CampaignProgress) -> float:

@@ -183,7 +183,8 @@ def _is_module(folder: Path, module: str) -> bool:
 def _ports(site: _Site, part: Mapping[str, Any]) -> Iterator[Problem]:
     facts, name = part["extras"], part["name"]
     between = facts["nodes"] > 1
-    if facts["transport"] in DEVICES and not (between and facts["ports"]):
+    counted = between and facts["ports"]
+    if facts["transport"] in DEVICES and not counted and facts["attestation"] == "required":
         why = "it names no ports" if between else "it has one node"
         what = f"fabric {name}: {why}, so that no launch on {facts['transport']} can be attested"
         yield site.warning(what, cure="name nodes and ports, or say attestation='optional'")
@@ -268,6 +269,7 @@ def _asked(site: _Site, part: Mapping[str, Any]) -> Asked:
         slurm=facts["scheduler"] in SLURM,
         options=tuple(facts["access"]),
         nodes=facts["nodes"],
+        minutes=facts["minutes"],
         exclusive=facts["exclusive"],
         pmi={
             name: facts["pmi"].get(name, stacks[name]["pmi"])

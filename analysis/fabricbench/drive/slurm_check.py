@@ -34,6 +34,7 @@ class Asked:
     slurm: bool
     options: tuple[str, ...]
     nodes: int
+    minutes: int
     exclusive: bool
     pmi: Mapping[str, str]
 
@@ -119,7 +120,9 @@ def _nodes(asked: Asked, within: Mapping[str, Node], listed: Sequence[str]) -> I
 
 def _refusal(asked: Asked) -> str:
     words = [word for option in asked.options for word in shlex.split(option)]
-    return why_refused([*words, f"--nodes={asked.nodes}", *(["--exclusive"] if asked.exclusive else [])])
+    return why_refused(
+        [*words, f"--nodes={asked.nodes}", f"--time={asked.minutes}", *(["--exclusive"] if asked.exclusive else [])]
+    )
 
 
 def _options(access: Sequence[str]) -> argparse.Namespace:

@@ -26,7 +26,7 @@ from fabricbench.parsers.output import LARGEST_OUTPUT_BYTES, Parsed, Unreadable,
 Model = TypeVar("Model", bound=BaseModel)
 
 LAST_LINES = 8
-_SHARED = ("output", "collect", "campaign", "imb_table", "pair")
+_SHARED = ("output", "collect", "campaign", "imb_table", "pair", "provenance")
 TOOLS = tuple(m.name for m in pkgutil.iter_modules(parsers.__path__) if m.name not in _SHARED)
 """Every tool that has a parser: the module of its name beside this one."""
 

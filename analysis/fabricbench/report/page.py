@@ -3,7 +3,6 @@
 
 import base64
 import hashlib
-from collections.abc import Mapping
 from functools import cache
 from importlib import resources
 from typing import Any
@@ -12,6 +11,7 @@ import polars as pl
 from jinja2 import Environment, FunctionLoader, StrictUndefined
 from markupsafe import Markup
 
+from fabricbench.core.provenance import Provenance
 from fabricbench.core.record import Campaign
 from fabricbench.report import groups, outcomes, series
 from fabricbench.report.applications import applications
@@ -36,12 +36,14 @@ def report(
     table: pl.DataFrame,
     judgement: Judgement | None,
     *,
-    hosts: Mapping[str, Mapping[str, str]] | None = None,
+    seen: Provenance | None = None,
+    reference: Provenance | None = None,
     base: str = "",
 ) -> str:
     """The page as one HTML document that loads nothing; the same input gives the same bytes.
 
-    ``hosts`` are facts by host, where they are known. ``base`` is the way from the page's directory to the
+    ``seen`` is the campaign with what its nodes and MPI libraries said, where that is known; ``reference`` another
+    campaign, from which provenance names the differences. ``base`` is the way from the page's directory to the
     campaign's, empty when the page lies inside: launches link to their directories through it.
     """
     launches = Launches(campaign, base)
@@ -62,7 +64,7 @@ def report(
         states=outcomes.states(campaign.records),
         launches=outcomes.rows(campaign.records, launches),
         foreign=outcomes.FOREIGN,
-        provenance=provenance(campaign, launches, hosts or {}),
+        provenance=provenance(seen or Provenance(campaign), launches, reference),
         **_figures(table, alpha),
     ) + "\n"  # fmt: skip
 

@@ -1,18 +1,25 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where the numbers come from: the campaign, the stacks, their environments, the hosts, the command lines."""
+"""Where the numbers come from: the campaign, what differs from a reference, nodes, stacks, environments."""
 
 import shlex
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from fabricbench.core.host import switches_between
 from fabricbench.core.launch import Launch
+from fabricbench.core.provenance import KINDS, Fact, Facts, Provenance
 from fabricbench.core.record import Campaign, Record
+from fabricbench.report.differences import Difference, differences, in_name, not_compared, odd_nodes
 from fabricbench.report.links import Launches, Link
-from fabricbench.report.words import instant, number, plural
+from fabricbench.report.words import enumerate_words, instant, number, plural, ranges
+from fabricbench.verdict.nodes import natural
 
 _SHOWN = 3
 """Values of one setting that are shown in full; of more, how many there are."""
+
+_UNFOLDED = 12
+"""Differences of one kind that a table shows at once."""
 
 Pairs = tuple[tuple[str, str], ...]
 
@@ -34,12 +41,32 @@ class LaneView:
 
 
 @dataclass(frozen=True, slots=True)
-class HostView:
-    """A host, its launches, and what is known of it."""
+class NodesView:
+    """Nodes that say the same, their launches, and what they say; ``others`` say the rest as the first group does."""
 
-    name: str
+    names: str
     launches: int
     facts: Pairs
+    others: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Unlike:
+    """Differences of one kind; ``folded`` where they are too many to be read at once."""
+
+    kind: str
+    rows: tuple[tuple[str, str, str, str], ...]
+    folded: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ReferenceView:
+    """What is another than in the reference campaign."""
+
+    name: str
+    facts: Pairs
+    unlike: tuple[Unlike, ...]
+    not_compared: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,21 +94,55 @@ class ProvenanceView:
     stacks: tuple[StackView, ...]
     common: Pairs
     lanes: tuple[LaneView, ...]
-    hosts: tuple[HostView, ...]
+    control_variables: tuple[tuple[str, int, Link], ...]
+    reference: ReferenceView | None
+    odd: tuple[Unlike, ...]
+    nodes: tuple[NodesView, ...]
+    switches: Pairs
     benchmarks: tuple[BenchmarkView, ...]
 
 
-def provenance(campaign: Campaign, launches: Launches, hosts: Mapping[str, Mapping[str, str]]) -> ProvenanceView:
-    """The section of provenance; ``hosts`` are facts by host, where they are known."""
+def provenance(seen: Provenance, launches: Launches, reference: Provenance | None = None) -> ProvenanceView:
+    """The section of provenance; with a ``reference`` it begins with what is another there."""
+    campaign, nodes = seen.campaign, seen.nodes
     started = [(r.launch, r) for r in campaign.records if r.launch is not None]
     common, lanes = _environments([launch for launch, _ in started])
+    wireups = {launch.lane: record for launch, record in started if launch.mode == "wireup" and record.state == "ok"}
     return ProvenanceView(
         facts=_facts(campaign),
         stacks=_stacks([launch for launch, _ in started]),
         common=common,
         lanes=lanes,
-        hosts=_hosts(campaign.records, hosts),
+        control_variables=tuple(
+            (lane, len(found), launches.to(wireups[lane]))
+            for lane, found in sorted(seen.control_variables.items())
+            if lane in wireups
+        ),
+        reference=None if reference is None else _reference(seen, reference),
+        odd=_unlike(odd_nodes(nodes)),
+        nodes=_nodes(campaign.records, nodes),
+        switches=_switches(seen),
         benchmarks=_benchmarks(started, launches),
+    )
+
+
+def _reference(seen: Provenance, reference: Provenance) -> ReferenceView:
+    missing = not_compared(seen, reference)
+    return ReferenceView(
+        name=reference.campaign.name,
+        facts=_facts(reference.campaign),
+        unlike=_unlike(differences(seen, reference)),
+        not_compared=enumerate_words(missing),
+    )
+
+
+def _unlike(found: Sequence[Difference]) -> tuple[Unlike, ...]:
+    by_kind: dict[str, list[Difference]] = defaultdict(list)
+    for one in found:
+        by_kind[one.kind].append(one)
+    return tuple(
+        Unlike(kind, tuple((d.name, ranges(d.where), d.here, d.there) for d in rows), len(rows) > _UNFOLDED)
+        for kind, rows in by_kind.items()
     )
 
 
@@ -139,10 +200,46 @@ def _environments(started: list[Launch]) -> tuple[Pairs, tuple[LaneView, ...]]:
     return tuple(sorted(common)), own
 
 
-def _hosts(records: Sequence[Record], facts: Mapping[str, Mapping[str, str]]) -> tuple[HostView, ...]:
+def _nodes(records: Sequence[Record], nodes: Mapping[str, Facts]) -> tuple[NodesView, ...]:
+    """Nodes in groups of equal ones, the largest first; of the others what the first group does not say."""
     counts = Counter(host for record in records for host in record.hosts)
-    names = sorted({*counts, *facts})
-    return tuple(HostView(name, counts[name], tuple(sorted(facts.get(name, {}).items()))) for name in names)
+    groups: dict[frozenset[tuple[Fact, str]], list[str]] = defaultdict(list)
+    for name in sorted({*counts, *nodes}, key=natural):
+        groups[frozenset((f, v) for f, v in nodes.get(name, {}).items() if f.kind != "switch")].append(name)
+    ordered = sorted(groups.items(), key=lambda group: -len(group[1]))
+    usual = ordered[0][0] if ordered else frozenset()
+    return tuple(
+        NodesView(
+            names=ranges(names),
+            launches=sum(counts[name] for name in names),
+            facts=_in_words(facts - usual if at else facts),
+            others=at > 0 and bool(facts),
+        )
+        for at, (facts, names) in enumerate(ordered)
+    )
+
+
+def _in_words(facts: Iterable[tuple[Fact, str]]) -> Pairs:
+    """Facts by rank; those of one name and value together: ``mitigation of l1tf, mds: Not affected``."""
+    of: dict[tuple[int, str, str], list[str]] = defaultdict(list)
+    for fact, value in facts:
+        of[KINDS.index(fact.kind), fact.name, value].append(fact.of)
+    return tuple((in_name(name, of[at, name, value]), value) for at, name, value in sorted(of))
+
+
+def _switches(seen: Provenance) -> Pairs:
+    """The nodes at each switch, and how many switches lie between two nodes, where Slurm's topology tells."""
+    addresses = {name: told[-1].topology_address or "" for name, told in seen.hosts.items()}
+    at: dict[str, list[str]] = defaultdict(list)
+    for name, address in addresses.items():
+        if "." in address:
+            at[address.rpartition(".")[0]].append(name)
+    if not at:
+        return ()
+    ends = [f"{switch}." for switch in sorted(at)]
+    between = {switches_between(one, other) for one in ends for other in ends} - {None}
+    counts = ", ".join(map(str, sorted(n for n in between if n is not None)))
+    return (*((switch, ranges(at[switch])) for switch in sorted(at, key=natural)), ("switches between nodes", counts))
 
 
 def _benchmarks(started: list[tuple[Launch, Record]], launches: Launches) -> tuple[BenchmarkView, ...]:

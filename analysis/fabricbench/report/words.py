@@ -6,6 +6,8 @@ import re
 from collections.abc import Iterable
 from datetime import UTC, datetime
 
+from fabricbench.verdict.nodes import natural
+
 NARROW = "\u202f"
 """Narrow no-break space: between thousands, and between a number and its unit."""
 
@@ -13,6 +15,7 @@ MISSING = "–"
 
 _BINARY = ("B", "KiB", "MiB", "GiB", "TiB")
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
+_NUMBERED = re.compile(r"(.*?)([0-9]{1,9})(\D*)", re.DOTALL)
 _ANSI = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 
 
@@ -103,6 +106,25 @@ def enumerate_words(words: Iterable[str]) -> str:
     """``a, b and c``."""
     *front, last = [*words] or [""]
     return f"{', '.join(front)} and {last}" if front else last
+
+
+def ranges(names: Iterable[str]) -> str:
+    """``n1–n16, n18, login``: names that differ by one in their last number, as a range where there are three."""
+    runs: list[list[str]] = []
+    for name in sorted(set(names), key=natural):
+        if runs and _follows(runs[-1][-1], name):
+            runs[-1].append(name)
+        else:
+            runs.append([name])
+    return ", ".join(f"{run[0]}–{run[-1]}" if len(run) > 2 else ", ".join(run) for run in runs)
+
+
+def _follows(one: str, other: str) -> bool:
+    last, this = _NUMBERED.fullmatch(one), _NUMBERED.fullmatch(other)
+    if last is None or this is None or last.group(1, 3) != this.group(1, 3):
+        return False
+    width = len(last[2]) if last[2].startswith("0") else 0
+    return this[2] == str(int(last[2]) + 1).zfill(width)
 
 
 def slug(text: str) -> str:

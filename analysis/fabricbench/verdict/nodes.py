@@ -230,7 +230,7 @@ def _matrix(key: MatrixKey, values: dict[tuple[str, str, int], list[float]]) -> 
 
 def natural(name: str) -> list[tuple[int, str]]:
     """Sort key that puts n2 before n10."""
-    return [(int(part), "") if part.isdecimal() else (-1, part) for part in re.split(r"(\d+)", name)]
+    return [(int(part), "") if part.isdecimal() else (-1, part) for part in re.split(r"(\d{1,18})", name)]
 
 
 def _named(effects: Effects) -> list[int]:

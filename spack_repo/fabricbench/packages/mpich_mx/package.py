@@ -27,6 +27,10 @@ class MpichMx(MpichEnvironmentModifications, AutotoolsPackage):
 
     filter_compiler_wrappers("mpicc", "mpicxx", "mpif77", "mpif90", "mpifort", relative_root="bin")
 
+    def patch(self):
+        """It links with -lmx, and the library of MX and of Open-MX is called libmyriexpress."""
+        filter_file(r"-lmx\b", "-lmyriexpress", "configure")
+
     def flag_handler(self, name, flags):
         if name == "fflags" and self.spec.satisfies("%gcc@10:"):
             flags.append("-fallow-argument-mismatch")

@@ -1,0 +1,169 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Nodes that stand out, and what differs from a reference campaign, likeliest to matter first."""
+
+from typing import Any
+
+import pytest
+
+from fabricbench.core.host import Host, Nic, Numa, switches_between
+from fabricbench.core.provenance import KINDS, Facts, Provenance, node_facts
+from fabricbench.core.record import Campaign
+from fabricbench.core.table import table
+from fabricbench.report import report
+from fabricbench.report.differences import differences, not_compared, odd_nodes, told
+from fabricbench.report.words import ranges
+from report.html_page import Page
+from report.synthetic import Shape, campaign
+
+ADAPTER = Nic(
+    name="mlx5_0:1", kind="infiniband", driver="mlx5_core", firmware="20.39.1002", model="15b3:101b", speed_mbit=200000,
+    mtu=None, pcie_speed="16.0 GT/s PCIe", pcie_width=16, numa_node=1, link_layer="InfiniBand", state="ACTIVE",
+)  # fmt: skip
+ETHERNET = Nic(name="eth0", kind="ethernet", driver="tg3", model="14e4:165f", speed_mbit=1000, mtu=1500, state="up")
+SHAPE = Shape(blocks=1, lanes=(("mpich", "shm", ""), ("mpich", "tcp", "")), collectives=(), faults=False)
+
+
+def host(name: str, *nics: Nic, **facts: Any) -> Host:
+    known: dict[str, Any] = {
+        **{"kernel": "5.14.0", "cpu_model": "EPYC", "cores": 128, "governor": "performance", "smt": "off"},
+        **{"boost": True, "numa": Numa(nodes=2, distances=((10, 32), (32, 10))), "memory_bytes": 540 * 2**30},
+        **{"mitigations": {"l1tf": "Not affected", "mds": "Not affected", "spectre_v2": "Mitigation: Retpolines"}},
+        "kernel_command_line": "root=/dev/sda1 secret=1 isolcpus=2-63 mitigations=auto ro",
+    }
+    return Host(host=name, nics=nics or (ADAPTER, ETHERNET), **{**known, **facts})
+
+
+def changed(nic: Nic, **facts: Any) -> Nic:
+    return nic.model_copy(update=facts)
+
+
+def seen(*hosts: Host, made: Campaign | None = None, **variables: dict[str, str]) -> Provenance:
+    by_lane = {name.replace("_", "@"): found for name, found in variables.items()}
+    return Provenance(made or campaign(SHAPE), {one.host: (one,) for one in hosts}, by_lane)
+
+
+def facts(*hosts: Host) -> dict[str, Facts]:
+    return {one.host: node_facts(one) for one in hosts}
+
+
+def rows(found: Any) -> list[tuple[str, str, str, str]]:
+    return [(d.name, ranges(d.where), d.here, d.there) for d in found]
+
+
+def test_equal_nodes_do_not_stand_out() -> None:
+    assert odd_nodes(facts(*(host(f"n{i}") for i in range(1, 17)))) == []
+
+
+def test_nodes_that_stand_out_are_named_by_rank() -> None:
+    nodes = [host(f"n{i}") for i in range(1, 14)]
+    nodes += [host(f"n{i}", changed(ADAPTER, speed_mbit=100000), ETHERNET) for i in (14, 15, 16)]
+    nodes += [host("n17", kernel="6.1", mitigations={"l1tf": "Vulnerable", "mds": "Vulnerable"})]
+    nodes += [host("n18", ADAPTER, changed(ETHERNET, mtu=9000)), host("n19", ETHERNET)]
+    assert rows(odd_nodes(facts(*nodes))) == [
+        ("port of mlx5_0:1", "n19", "not there", "infiniband"),
+        ("link rate of mlx5_0:1", "n14–n16", "100000 Mbit/s", "200000 Mbit/s"),
+        ("MTU of eth0", "n18", "9000", "1500"),
+        ("kernel", "n17", "6.1", "5.14.0"),
+        ("mitigation of l1tf, mds", "n17", "Vulnerable", "Not affected"),
+    ]
+
+
+def test_what_a_node_does_not_tell_is_no_difference() -> None:
+    silent = Host(host="n3", cores=128)
+    assert odd_nodes(facts(host("n1"), host("n2"), silent)) == []
+    assert [d.kind for d in differences(seen(host("n1")), seen(silent))] == []
+    assert not_compared(seen(host("n1")), seen(silent))[:2] == ["MTU", "NUMA distances"]
+
+
+def test_only_words_of_the_kernel_command_line_that_concern_performance() -> None:
+    values = node_facts(host("n1")).values()
+    assert "isolcpus=2-63 mitigations=auto" in values
+    assert not any("secret" in value for value in values)
+
+
+def test_virtual_interfaces_count_only_as_a_fabrics_ports() -> None:
+    bridge = Nic(name="veth1", kind="ethernet", driver="veth", speed_mbit=10000)
+    assert not any(fact.of == "veth1" for fact in node_facts(host("n1", bridge)))
+    assert any(fact.of == "veth1" for fact in node_facts(host("n1", bridge), {"veth1"}))
+
+
+def test_a_node_is_compared_with_itself_and_a_new_one_with_all() -> None:
+    there = seen(host("n1"), host("n2", changed(ADAPTER, firmware="old"), ETHERNET))
+    same = seen(host("n1"), host("n2", changed(ADAPTER, firmware="old"), ETHERNET), host("n3"))
+    assert differences(same, there) == []
+    swapped = seen(host("n1", changed(ADAPTER, firmware="old"), ETHERNET), host("n9", changed(ADAPTER, firmware="new")))
+    assert ("firmware of mlx5_0:1", "n9", "new", "20.39.1002 or old") in rows(differences(swapped, there))
+    assert ("firmware of mlx5_0:1", "n1", "old", "20.39.1002") in rows(differences(swapped, there))
+
+
+def test_lanes_differ_in_stack_variables_and_control_variables() -> None:
+    def launched(**changes: dict[str, str]) -> Campaign:
+        made = campaign(SHAPE)
+        records = []
+        for record in made.records:
+            assert record.launch is not None
+            new = {key: getattr(record.launch, key) | value for key, value in changes.items()}
+            records.append(record.model_copy(update={"launch": record.launch.model_copy(update=new)}))
+        return made.model_copy(update={"records": tuple(records)})
+
+    mine = launched(environment={"UCX_TLS": "rc"}, versions={"mpich": "4.2", "reframe": "4.10"})
+    theirs = launched(environment={"LD_LIBRARY_PATH": "/opt"}, versions={"mpich": "4.1"})
+    here = seen(made=mine, mpich_tcp={"A": "1", "B": "2"})
+    assert rows(differences(here, seen(made=theirs, mpich_tcp={"A": "1", "B": "3"}))) == [
+        ("stack version", "mpich@shm, mpich@tcp", "4.2", "4.1"),
+        ("UCX_TLS", "mpich@shm, mpich@tcp", "rc", "not set"),
+        ("B", "mpich@tcp", "2", "3"),
+        ("version of reframe", "mpich@shm, mpich@tcp", "4.10", "not set"),
+        ("LD_LIBRARY_PATH", "mpich@shm, mpich@tcp", "not set", "/opt"),
+    ]
+
+
+def test_a_lane_that_one_campaign_has_alone_comes_first() -> None:
+    one = campaign(Shape(blocks=1, lanes=SHAPE.lanes[:1], collectives=(), faults=False))
+    assert rows(differences(seen(), seen(made=one))) == [("launches", "mpich@tcp", "some", "none")]
+
+
+def test_what_most_nodes_share_comes_last() -> None:
+    frame = told(facts(host("n1"), host("n2", smt="on")))
+    assert frame["fact"][:2].to_list() == ["SMT", "SMT"]
+    assert set(frame["nodes"][2:]) == {"n1, n2"}
+    assert set(frame["kind"]) <= set(KINDS)
+
+
+def test_the_page_names_them() -> None:
+    made = campaign(SHAPE)
+    nodes = [host(f"n{i}", topology_address=f"top.leaf{i % 2}.n{i}") for i in range(1, 17)]
+    nodes[6] = host("n7", kernel="6.1", topology_address="top.leaf1.n7")
+    reference = [host(f"n{i}", changed(ADAPTER, firmware="20.1"), ETHERNET) for i in range(1, 17)]
+    here = seen(*nodes, made=made, mpich_tcp={f"v{i}": "1" for i in range(40)})
+    there = seen(*reference, mpich_tcp={f"v{i}": "2" for i in range(40)})
+    html = report(made, table(made.records), None, seen=here, reference=there)
+    page = Page(html)
+    assert page.text.index("Against autumn acceptance") < page.text.index("firmware of mlx5_0:1")
+    assert page.text.index("firmware of mlx5_0:1") < page.text.index("control variable: 40 differences")
+    assert page.text.index("What sets nodes apart") < page.text.index("n1–n6, n8–n16")
+    assert "switches between nodes1, 3" in page.text.replace("\n", "")
+    assert "and of the reference’s" in page.text
+    assert "Against" not in Page(report(made, table(made.records), None, seen=here)).text
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "count"),
+    [("top.a.n1", "top.a.n2", 1), ("top.a.n1", "top.b.n2", 3), ("a.n1", "b.n2", None), ("n1", "n2", None)],
+)
+def test_switches_between_nodes(one: str, other: str, count: int | None) -> None:
+    assert switches_between(one, other) == count
+
+
+@pytest.mark.parametrize(
+    ("names", "text"),
+    [
+        ("n1 n2 n3 n10 n11", "n1–n3, n10, n11"),
+        ("n08 n09 n10 x", "n08–n10, x"),
+        ("n1-ib n2-ib n3-ib n4", "n1-ib–n3-ib, n4"),
+        ("a b", "a, b"),
+        ("", ""),
+    ],
+)
+def test_names_in_ranges(names: str, text: str) -> None:
+    assert ranges(names.split()) == text

@@ -1,0 +1,133 @@
+# SPDX-License-Identifier: Apache-2.0
+"""spack.yaml, recipes, patches and sites by their structure. Whether they have a solution, only Spack can say."""
+
+import ast
+import os
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from fabricbench.core.errors import BadInput
+from fabricbench.core.site import REPOSITORY
+from fabricbench.core.spack import SITE_STACKS, Environment, chosen_stacks, read_environment
+from fabricbench.core.stacks import site_stacks
+
+RECIPES = sorted((REPOSITORY / "spack_repo/fabricbench/packages").glob("*/package.py"))
+SITES = sorted((REPOSITORY / "site").glob(f"*/spack/{SITE_STACKS}"))
+BUILTIN = {
+    "mvapich2", "mvapich", "openmpi", "mpich", "libfabric", "ucx",
+    "intel-mpi-benchmarks", "osu-micro-benchmarks", "npb", "gromacs", "tau",
+}  # fmt: skip
+"""Packages of Spack's own that spack.yaml names; ``make spack-check`` tries them."""
+
+
+@pytest.fixture(scope="module")
+def environment() -> Environment:
+    return read_environment(REPOSITORY / "spack.yaml")
+
+
+def package_name(recipe: Path) -> str:
+    return recipe.parent.name.replace("_", "-")
+
+
+def test_every_stack_that_only_spack_builds_is_in_spack_yaml(environment: Environment) -> None:
+    known = site_stacks(REPOSITORY / "site")
+    assert set(environment.stacks) <= set(known)
+    assert {name for name, stack in known.items() if stack.only_spack} <= set(environment.stacks)
+
+
+def test_every_package_has_a_recipe(environment: Environment) -> None:
+    own = {package_name(recipe) for recipe in RECIPES}
+    specs = [*(stack.spec for stack in environment.stacks.values()), *environment.benchmarks]
+    named = {re.split(r"[@ +~%]", part)[0] for spec in specs for part in spec.split("^")}
+    assert named <= BUILTIN | own
+    assert {"fabricbench", "mpich-mx", "open-mx"} <= own
+
+
+def test_no_two_views_hold_the_same_stack(environment: Environment) -> None:
+    stacks = environment.stacks.values()
+    assert len({stack.view for stack in stacks}) == len(environment.stacks)
+    assert len({(stack.package, stack.variant, stack.value) for stack in stacks}) == len(environment.stacks)
+
+
+def test_the_benchmarks_are_those_that_the_checks_know(environment: Environment) -> None:
+    names = {re.split(r"[@ +~]", spec)[0] for spec in environment.benchmarks}
+    assert names == {"fabricbench", "intel-mpi-benchmarks", "osu-micro-benchmarks", "npb", "gromacs", "tau"}
+    assert "+profileparam" in " ".join(environment.benchmarks)
+
+
+@pytest.mark.parametrize("recipe", RECIPES, ids=package_name)
+def test_a_recipe_compiles_and_is_named_as_spack_wants(recipe: Path) -> None:
+    tree = ast.parse(recipe.read_text())
+    compile(tree, str(recipe), "exec")
+    classes = [item.name for item in tree.body if isinstance(item, ast.ClassDef)]
+    assert classes == ["".join(word.capitalize() for word in package_name(recipe).split("-"))]
+
+
+def test_every_patch_is_named_by_a_recipe() -> None:
+    recipes = "".join(recipe.read_text() for recipe in RECIPES)
+    for patch in (REPOSITORY / "patches").glob("*.patch"):
+        assert patch.name in recipes
+
+
+@pytest.mark.parametrize("file", SITES, ids=lambda file: file.parents[1].name)
+def test_a_site_chooses_stacks_of_spack_yaml(file: Path, environment: Environment) -> None:
+    assert set(chosen_stacks(file, environment)) <= set(environment.stacks)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("- $mpich-tcp", "- $mpich-tpc", "'mpich-tpc' is no stack of"),
+        ("    mpich-mx: {root: build/views/mpich-mx, select: [mpich-mx, ^mpich-mx]}\n", "", "no view of the stack"),
+        ("    - mpich-mx: [mpich-mx@3.1.4]\n", "", "a view of no stack: 'mpich-mx'"),
+        ("select: [mvapich2, ^mvapich2]", "select: [mvapich2]", "the view mvapich2 selects mvapich2"),
+        ("select: [mvapich2, ^mvapich2]", "select: [mpich, ^mpich]", "the view mvapich2 selects mpich"),
+        (
+            "mvapich2: [mvapich2@2.3.7-1 fabrics=mrail]",
+            "mvapich2: [mvapich2, tau]",
+            "one spec, quoted if it has commas",
+        ),
+        ("  concretizer:", "  concretiser:", "unknown key 'concretiser'"),
+        ("  specs:", "  specs: &all", None),
+    ],
+)
+def test_a_wrong_spack_yaml_is_one_line(tmp_path: Path, old: str, new: str, said: str | None) -> None:
+    text = (REPOSITORY / "spack.yaml").read_text()
+    assert text.count(old) == 1
+    file = tmp_path / "spack.yaml"
+    file.write_text(text.replace(old, new))
+    if said is None:
+        read_environment(file)
+        return
+    with pytest.raises(BadInput, match=re.escape(said)) as error:
+        read_environment(file)
+    assert re.match(rf"{re.escape(str(file))}:\d+: ", str(error.value))
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("definitions:\n  - stacks: [$mpisch]\n", "stacks.yaml:2: 'mpisch' is no stack of"),
+        ("packages: {}\n", "stacks.yaml:1: no definition 'stacks'"),
+        ("definitions:\n  - stacks: []\n", "stacks.yaml:2: stacks is an empty list"),
+    ],
+)
+def test_a_site_that_chooses_wrongly_is_told_where(
+    tmp_path: Path, text: str, said: str, environment: Environment
+) -> None:
+    file = tmp_path / SITE_STACKS
+    file.write_text(text)
+    with pytest.raises(BadInput, match=re.escape(said)):
+        chosen_stacks(file, environment)
+
+
+def test_spack_reads_it(environment: Environment) -> None:
+    if not os.environ.get("SPACK_ROOT"):
+        pytest.skip("the solve was not tried: make spack-check with SPACK_ROOT set tries it")
+    spack = [f"{os.environ['SPACK_ROOT']}/bin/spack", "-e", str(REPOSITORY)]
+    place = {name: value for name, value in os.environ.items() if name != "FABRICBENCH_SYSTEM"}
+    done = subprocess.run([*spack, "find", "-c"], env=place, capture_output=True, text=True, check=False)
+    assert f"{len(environment.stacks) * len(environment.benchmarks)} root specs" in done.stdout, done.stderr
