@@ -81,8 +81,10 @@ connect() { # NUMBER
 start_node() { # NODE
   local cpus isolate=(--uts --mount)
   [ "$ISOLATION" = all ] && isolate+=(--ipc --pid --mount-proc)
-  cpus=$(((${1#n} - 1) * CPUS % $(nproc)))
-  cpus=$cpus-$(((cpus + CPUS - 1) < $(nproc) ? cpus + CPUS - 1 : $(nproc) - 1))
+  cpus=$(((${1#n} - 1) * CPUS))
+  cpus=$cpus-$((cpus + CPUS - 1))
+  # Nodes that must share processors are not held to one: two ranks that both wait busily would take turns on it.
+  if ((NODES * CPUS > $(nproc))); then cpus=0-$(($(nproc) - 1)); fi
   # nsenter, as `ip netns exec` mounts another /sys, in which slurmd finds no control groups.
   nsenter --net="/run/netns/fbvc-$1" setsid unshare "${isolate[@]}" --fork --kill-child \
     "$here/node.sh" "$1" "$run" "$cpus" "$ISOLATION" </dev/null >"$run/log/$1.out" 2>&1 &

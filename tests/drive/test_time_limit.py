@@ -9,6 +9,7 @@ import pytest
 
 from fabricbench.core.campaign import came_back
 from support.fake_site import REPOSITORY
+from support.processes import wait_until
 from support.vcluster import Cluster, Site, impossible
 
 CHOICE = ("--system", "vcluster", "--check", "MicroPingpong%messages=small", "--lane", "openmpi@gige", "--budget", "0")
@@ -31,7 +32,7 @@ def test_what_an_allocation_had_no_time_for_is_done_in_the_next(tmp_path: Path, 
     done = site.fabricbench("run", str(campaign), *CHOICE, FABRICBENCH_MICRO_FAULT="hang")
     assert done.returncode == 2, done.stdout + done.stderr
     assert "exceeded its time limit" in done.stderr
-    assert cluster.slurm("squeue", "-h") == ""
+    wait_until(lambda: cluster.slurm("squeue", "-h") == "", "an empty queue")
     (hung,) = [file.parent for file in campaign.rglob("launch.json") if "Wire" not in file.parent.name]
     assert not came_back(hung)
     again = site.fabricbench("run", str(campaign), *CHOICE)
