@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The lane of a test case: its stack's launcher, paths and variables, or the gap where there is no stack."""
 
+import copy
 import shlex
+from functools import cache
 from typing import Any
 
 import reframe as rfm
@@ -16,8 +18,15 @@ from fabricbench.core.stacks import Installed
 SRUN_BINDING = {"core": "cores", "numa": "ldoms", "socket": "sockets"}
 
 
-def _srun(launcher: JobLauncher, pmi: str, nodes: int, ranks: int, binding: str) -> JobLauncher:
+@cache
+def _slurm() -> JobLauncher:
+    """ReFrame's ``srun``, which asks Slurm for its version whenever one is made."""
+    return getlauncher("srun")()
+
+
+def _srun(pmi: str, nodes: int, ranks: int, binding: str) -> JobLauncher:
     """Slurm's launcher: so many ranks on so many nodes, ended as a whole when one rank fails."""
+    launcher = copy.deepcopy(_slurm())
     launcher.options = [
         *((f"--mpi={shlex.quote(pmi)}",) if pmi else ()),
         *(f"--nodes={nodes}", f"--ntasks={ranks}", f"--ntasks-per-node={per_node(ranks, nodes)}"),
@@ -120,7 +129,7 @@ class LaneMixin(rfm.RegressionTestPlugin):
         """The fabric's launcher where it is the scheduler's, with the stack's PMI; else the stack's own."""
         if self.fabric_facts["launcher"] == "srun" and self.stack_facts["level"] == "mpi":
             pmi = self.fabric_facts["pmi"].get(self.stack_facts["stack"], self.stack_facts["pmi"])
-            return _srun(self.job.launcher, pmi, self.nodes, int(self.ranks), self.asked_binding)
+            return _srun(pmi, self.nodes, int(self.ranks), self.asked_binding)
         options = self.stack_facts["binding"].get(self.asked_binding, [])
         return _own(getlauncher(self.stack_facts["launcher"])(), self.installed, options)
 

@@ -153,7 +153,7 @@ def fabric(
         "scheduler": "local" if os.environ.get(ALLOCATION) else scheduler,
         "access": list(access),
         "modules": list(modules),
-        "launcher": launcher,
+        "launcher": "local",  # each lane brings its own (reframe_checks/base/lane.py)
         "environs": environs,
         "max_jobs": max_jobs,
         "features": ["fabric", transport],
