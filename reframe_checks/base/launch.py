@@ -16,7 +16,16 @@ import reframe.utility.sanity as sn
 from reframe.core.builtins import required, run_after, run_before, sanity_function, variable
 
 from fabricbench.core.campaign import finished_launches, open_single, write_json
-from fabricbench.core.launch import Expected, Gap, Launch, WireUp, canonical_case, inherited_variables, lane_name
+from fabricbench.core.launch import (
+    Expected,
+    Gap,
+    Launch,
+    LeftOut,
+    WireUp,
+    canonical_case,
+    inherited_variables,
+    lane_name,
+)
 from fabricbench.core.record import Record
 from fabricbench.core.site import FORECAST
 from fabricbench.core.spack import package_of
@@ -85,6 +94,10 @@ class LaunchTest(LaneMixin, MetricsMixin, rfm.RunOnlyRegressionTest):
 
     def benchmark_gap(self) -> tuple[str, str] | None:
         """Why this benchmark cannot run on a lane that can, and the cure."""
+        return None
+
+    def left_out(self) -> LeftOut | None:
+        """Sizes that this launch cannot measure on its nodes."""
         return None
 
     def tool_versions(self) -> dict[str, str]:
@@ -275,6 +288,7 @@ class LaunchTest(LaneMixin, MetricsMixin, rfm.RunOnlyRegressionTest):
             attestation=self.fabric_facts["attestation"],
             wireup=self.wireup_facts(),
             expected=tuple(self.expected()),
+            left_out=self.left_out(),
         )
 
     def leave_gap(self, reason: str, cure: str) -> None:
