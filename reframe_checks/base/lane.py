@@ -1,9 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The lane of a test case: its stack's launcher, paths and variables, or the gap where there is no stack."""
 
-import copy
 import shlex
-from functools import cache
 from typing import Any
 
 import reframe as rfm
@@ -18,22 +16,20 @@ from fabricbench.core.stacks import Installed
 SRUN_BINDING = {"core": "cores", "numa": "ldoms", "socket": "sockets"}
 
 
-@cache
-def _slurm() -> JobLauncher:
-    """ReFrame's ``srun``, which asks Slurm for its version whenever one is made."""
-    return getlauncher("srun")()
+class SlurmSteps(JobLauncher):
+    """Slurm's launcher: so many ranks on so many nodes, ended as a whole when one rank fails. ReFrame's own asks srun
+    for its version at every test, which takes a minute where no Slurm answers."""
 
+    def __init__(self, pmi: str, nodes: int, ranks: int, binding: str) -> None:
+        self.options = [
+            *((f"--mpi={shlex.quote(pmi)}",) if pmi else ()),
+            *(f"--nodes={nodes}", f"--ntasks={ranks}", f"--ntasks-per-node={per_node(ranks, nodes)}"),
+            *((f"--cpu-bind={SRUN_BINDING[binding]}",) if binding in SRUN_BINDING else ()),
+            *("--kill-on-bad-exit=1", "--input=none"),
+        ]
 
-def _srun(pmi: str, nodes: int, ranks: int, binding: str) -> JobLauncher:
-    """Slurm's launcher: so many ranks on so many nodes, ended as a whole when one rank fails."""
-    launcher = copy.deepcopy(_slurm())
-    launcher.options = [
-        *((f"--mpi={shlex.quote(pmi)}",) if pmi else ()),
-        *(f"--nodes={nodes}", f"--ntasks={ranks}", f"--ntasks-per-node={per_node(ranks, nodes)}"),
-        *((f"--cpu-bind={SRUN_BINDING[binding]}",) if binding in SRUN_BINDING else ()),
-        *("--kill-on-bad-exit=1", "--input=none"),
-    ]
-    return launcher
+    def command(self, job: Job) -> list[str]:
+        return ["srun"]
 
 
 def per_node(ranks: int, nodes: int) -> int:
@@ -129,7 +125,7 @@ class LaneMixin(rfm.RegressionTestPlugin):
         """The fabric's launcher where it is the scheduler's, with the stack's PMI; else the stack's own."""
         if self.fabric_facts["launcher"] == "srun" and self.stack_facts["level"] == "mpi":
             pmi = self.fabric_facts["pmi"].get(self.stack_facts["stack"], self.stack_facts["pmi"])
-            return _srun(pmi, self.nodes, int(self.ranks), self.asked_binding)
+            return SlurmSteps(pmi, self.nodes, int(self.ranks), self.asked_binding)
         options = self.stack_facts["binding"].get(self.asked_binding, [])
         return _own(getlauncher(self.stack_facts["launcher"])(), self.installed, options)
 
@@ -137,7 +133,9 @@ class LaneMixin(rfm.RegressionTestPlugin):
         """Point launcher, paths and variables at the stack. Values never reach the shell unquoted."""
         installed = self.installed
         self.job.launcher = self.lane_launcher()
-        self.env_vars = {name: shlex.quote(value) for name, value in self.lane_variables().items()}
+        variables = self.lane_variables()
+        variables.pop("LD_PRELOAD", None)  # stands before the program, never on the launcher
+        self.env_vars = {name: shlex.quote(value) for name, value in variables.items()}
         if not installed.programs:
             self.env_vars["PATH"] = f"{shlex.quote(installed.prefix + '/bin')}:$PATH"
         if installed.library_path:

@@ -22,7 +22,8 @@ def made(name: str, otherwise: int) -> int:
     return next((int(value) for key, _, value in (line.partition("=") for line in lines) if key == name), otherwise)
 
 
-os.environ.setdefault("SLURM_CONF", str(RUN / "slurm.conf"))
+if (RUN / "slurm.conf").exists():
+    os.environ.setdefault("SLURM_CONF", str(RUN / "slurm.conf"))
 
 site_configuration = configuration(
     system=SYSTEM,

@@ -32,6 +32,9 @@ def test_a_launch_that_lost_its_nodes_is_known_by_slurms_words(tmp_path: Path, l
         "srun: error: n1: task 0: Exited with exit code 1\nslurmstepd-n1: error: *** STEP 4.0 ON n1 CANCELLED AT 1 ***",
         "srun: error: task 0 launch failed: Unspecified error\nsrun: error: n2: task 1: Killed",
         "slurmstepd: error: execve(): /nowhere: No such file or directory",
+        "srun: Job step creation temporarily disabled, retrying (Requested nodes are busy)",
+        "srun: error: Unable to create step for job 7: More processors requested than permitted",
+        "srun: error: Unable to create step for job 7: Invalid MPI plugin name",
         "application: Node failure was simulated, Connection reset",
     ],
 )

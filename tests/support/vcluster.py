@@ -27,6 +27,8 @@ def impossible() -> str:
     missing = [name for name in ("slurmctld", "slurmd", "munged", "ip", "tc", "unshare") if shutil.which(name) is None]
     if missing:
         return f"needs {', '.join(missing)}: fabricbench setup --for-tests, as root on Debian"
+    if RUN.exists():
+        return "a cluster is up, and there is one on a machine: make vcluster-down"
     done = subprocess.run(
         ["unshare", "--net", "--pid", "--fork", "--mount-proc", "true"], capture_output=True, timeout=30, check=False
     )

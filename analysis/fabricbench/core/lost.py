@@ -5,12 +5,12 @@ import re
 from pathlib import Path
 
 LAST_BYTES = 16384
+_GONE = r"Job/step already completing|Invalid job id|Job has already finished|Expired|Node failure"
 _WORDS = re.compile(
-    r"(?:srun|slurmstepd[^:]*|salloc): (?:error: )?[^\n]*?"
+    r"(?:srun|slurmstepd[^:\n]*|salloc): (?:error: )?[^\n]*?"
     r"(?:Node failure|NODE FAILURE|DUE TO (?:TIME LIMIT|PREEMPTION|JOB REQUEUE)|has been revoked|"
-    r"Unable to (?:confirm|allocate|create step)|Invalid job id|Job/step already completing|Expired|"
-    r"launch (?:for StepId=\S+ )?failed[^:\n]*: (?:Communication|Connection|Socket timed out|Zero Bytes)|"
-    r"Requested nodes? (?:is|are) (?:busy|not available)|Job step creation)[^\n]*"
+    rf"Unable to (?:confirm|create step)[^\n]*(?:{_GONE})|Unable to allocate resources: Invalid job id|"
+    r"launch (?:for StepId=\S+ )?failed[^:\n]*: (?:Communication|Connection|Socket timed out|Zero Bytes))[^\n]*"
 )
 
 

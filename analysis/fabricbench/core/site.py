@@ -153,7 +153,7 @@ def fabric(
         "scheduler": "local" if os.environ.get(ALLOCATION) else scheduler,
         "access": list(access),
         "modules": list(modules),
-        "launcher": "local",  # each lane brings its own (reframe_checks/base/lane.py)
+        "launcher": "mpirun",  # until a test has its lane's (reframe_checks/base/lane.py)
         "environs": environs,
         "max_jobs": max_jobs,
         "features": ["fabric", transport],
@@ -168,6 +168,7 @@ def fabric(
             "access": list(access),
             "nodes": nodes,
             "minutes": minutes,
+            "cores": cores,
             "memory_bytes": memory_bytes,
             "exclusive": exclusive,
             "binding": binding,

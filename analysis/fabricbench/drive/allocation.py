@@ -7,15 +7,20 @@ carries the run's mark in its name, so that nothing stays in the queue whatever 
 
 import re
 import shlex
-import subprocess
-from collections.abc import Iterable, Sequence
+import time
+from collections.abc import Iterable
 from dataclasses import dataclass
 
-LIMIT_SECONDS = 20
-NEVER = re.compile(
-    r"DOWN|DRAINED|ReqNodeNotAvail|PartitionNodeLimit|PartitionTimeLimit|PartitionInactive|Invalid|BadConstraints"
-)
-"""Reasons to wait that do not go away by waiting."""
+from fabricbench.core.errors import BadInput
+from fabricbench.drive import slurm_state
+from fabricbench.drive.slurm_state import Job, NoAnswer
+
+START_SECONDS = 20
+END_SECONDS = 30
+_NEVER = re.compile(r"PartitionNodeLimit|PartitionTimeLimit|PartitionInactive|PartitionDown|Invalid|BadConstraints")
+"""Reasons to wait that do not go away by waiting …"""
+_NODES = re.compile(r"DOWN|DRAINED|ReqNodeNotAvail")
+"""… and those that do where enough nodes are up: they may be somebody else's for now."""
 _GRANTED = re.compile(r"^salloc: Granted job allocation (\d+)")
 _LOST = re.compile(r"^salloc: (?:error: )?(.*(?:time limit|Node failure|revoked).*)")
 _ERROR = re.compile(r"^salloc: error: (.*)")
@@ -23,22 +28,25 @@ _ERROR = re.compile(r"^salloc: error: (.*)")
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What a block needs: nodes by the access options of its fabrics, for at most so many minutes."""
+    """What a block needs: nodes by the access options of its fabrics, for at most so many minutes, with room for
+    ``cores`` ranks on each; None where they are asked for alone, and have it."""
 
     access: tuple[str, ...]
     nodes: int
     minutes: int
     exclusive: bool
+    cores: int | None = None
 
     @property
-    def _options(self) -> list[str]:
+    def options(self) -> list[str]:
         """``access`` as words: an entry may hold an option and its value."""
         return [word for entry in self.access for word in shlex.split(entry)]
 
     def command(self, mark: str) -> list[str]:
         """What stands before ReFrame's command; ReFrame dies with it, however that comes about."""
         return [
-            *("salloc", *self._options, f"--nodes={self.nodes}", *(["--exclusive"] if self.exclusive else [])),
+            *("salloc", *self.options, f"--nodes={self.nodes}", *(["--exclusive"] if self.exclusive else [])),
+            *([f"--ntasks-per-node={self.cores}"] if self.cores else []),
             *(f"--time={self.minutes}", f"--job-name={job_name(mark)}", "--kill-command=TERM"),
             *("setpriv", "--pdeathsig", "KILL"),
         ]
@@ -46,19 +54,21 @@ class Request:
     def two_ranks(self, pmi: str) -> list[str]:
         """What starts two ranks on such nodes at once, or says that none are free."""
         return [
-            *("srun", *self._options, f"--nodes={min(2, self.nodes)}", "--ntasks=2", f"--immediate={LIMIT_SECONDS}"),
+            *("srun", *self.options, f"--nodes={min(2, self.nodes)}", "--ntasks=2", f"--immediate={START_SECONDS}"),
             *([f"--mpi={pmi}"] if pmi else []),
             *("--time=1", "--kill-on-bad-exit=1", "--input=none", "--job-name=fabricbench-doctor"),
         ]
 
-
-@dataclass(frozen=True, slots=True)
-class Job:
-    """A job as ``squeue`` shows it."""
-
-    id: str
-    state: str
-    reason: str
+    def hopeless(self, job: Job) -> bool:
+        """Whether the job waits for what waiting does not bring."""
+        if job.state != "PENDING":
+            return False
+        if _NODES.search(job.reason):
+            try:
+                return len({node.name for node in slurm_state.nodes() if node.up}) < self.nodes
+            except NoAnswer:
+                return False
+        return _NEVER.search(job.reason) is not None
 
 
 def job_name(mark: str) -> str:
@@ -66,17 +76,28 @@ def job_name(mark: str) -> str:
     return f"fabricbench-{mark}"
 
 
-def jobs(mark: str) -> list[Job]:
-    """The run's jobs that are in the queue."""
-    words = ["squeue", "-h", "-n", job_name(mark), "-o", "%i|%T|%r"]
-    found = [line.split("|", 2) for line in _output(words).splitlines()]
-    return [Job(*fields) for fields in found if len(fields) == 3]
+def waiting(mark: str) -> list[Job]:
+    """The run's jobs; none where Slurm does not say."""
+    try:
+        return slurm_state.jobs(job_name(mark))
+    except NoAnswer:
+        return []
 
 
-def cancel(mark: str) -> None:
-    """End the run's jobs, waiting or running; returns when none is left in the queue, or after a while."""
-    for job in jobs(mark):
-        _output(["scancel", "--quiet", job.id])
+def end_jobs(mark: str) -> None:
+    """End the run's jobs, waiting or running; returns when none is left in the queue. BadInput where one stays."""
+    deadline = time.monotonic() + END_SECONDS
+    try:
+        while found := slurm_state.jobs(job_name(mark)):
+            for job in found:
+                if job.state != "COMPLETING":
+                    slurm_state.cancel(job.id)
+            if time.monotonic() > deadline:
+                raise NoAnswer(f"job {found[0].id} is {found[0].state} {END_SECONDS} s after it was cancelled")
+            time.sleep(0.2)
+    except NoAnswer as answer:
+        cure = f"when Slurm answers: scancel --name={job_name(mark)}"
+        raise BadInput(f"a job of this run may be left in the queue: {answer}", cure=cure) from None
 
 
 def granted(lines: Iterable[str]) -> str | None:
@@ -84,12 +105,12 @@ def granted(lines: Iterable[str]) -> str | None:
     return next((found.group(1) for line in lines if (found := _GRANTED.match(line))), None)
 
 
-def why_refused(lines: Iterable[str]) -> str:
+def why_not_granted(lines: Iterable[str]) -> str:
     """What ``salloc`` says is wrong with what was asked; empty where nothing is."""
     return "; ".join(found.group(1) for line in lines if (found := _ERROR.match(line)))
 
 
-def why_lost(lines: Iterable[str]) -> str:
+def why_ended_early(lines: Iterable[str]) -> str:
     """What ``salloc`` says became of an allocation that ended before its command, and the nodes that are down; empty
     where it says nothing."""
     said = "; ".join(found.group(1) for line in lines if (found := _LOST.match(line)))
@@ -97,14 +118,8 @@ def why_lost(lines: Iterable[str]) -> str:
 
 
 def nodes_down() -> str:
-    """The nodes that cannot be used, each with Slurm's reason; empty where all can."""
-    lines = _output(["sinfo", "-h", "-N", "-t", "down,drained,draining,fail,no_respond", "-o", "%N: %T, %E"])
-    return "; ".join(sorted(set(lines.splitlines())))
-
-
-def _output(words: Sequence[str]) -> str:
+    """The nodes that run no jobs, each with Slurm's reason; empty where all do, and where Slurm does not say."""
     try:
-        done = subprocess.run(words, capture_output=True, text=True, timeout=LIMIT_SECONDS, check=False)
-    except (OSError, subprocess.TimeoutExpired):
+        return "; ".join(sorted({str(node) for node in slurm_state.nodes() if not node.up}))
+    except NoAnswer:
         return ""
-    return done.stdout

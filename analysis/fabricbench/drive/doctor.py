@@ -29,6 +29,9 @@ def examine(wanted: Iterable[Lane]) -> Iterator[Finding]:
         if lane.missing or lane.installed is None:
             yield Finding(lane.name, False, lane.missing, lane.cure)
             continue
+        if lane.request and lane.pmi is None:
+            yield Finding(lane.name, False, "its own launcher needs an allocation", "not checked: reframe -r tries it")
+            continue
         launcher = lane.request.two_ranks(lane.pmi) if lane.request and lane.pmi is not None else ()
         found = probe(lane.installed, lane.variables, lane.meeting, launcher)
         if found.problem:

@@ -13,6 +13,7 @@ from fabricbench.core.stacks import Installed
 
 RANKS = 2
 LIMIT_SECONDS = 30
+GRACE_SECONDS = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +58,16 @@ def _on_two_ranks(installed: Installed, *command: str) -> list[str]:
     return [f"{installed.prefix}/bin/mpirun", "-np", str(RANKS), *command]
 
 
+def _end(process: subprocess.Popen[str]) -> None:
+    """Gently first: srun then gives its nodes back."""
+    os.killpg(process.pid, signal.SIGTERM)
+    try:
+        process.communicate(timeout=GRACE_SECONDS)
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.communicate()
+
+
 def _started(installed: Installed, variables: Mapping[str, str], argv: Sequence[str]) -> Probe:
     environment = {**lane_environment(installed, variables), "FABRICBENCH_EXPECT_RANKS": str(RANKS)}
     try:
@@ -75,8 +86,7 @@ def _started(installed: Installed, variables: Mapping[str, str], argv: Sequence[
     try:
         output, _ = process.communicate(timeout=LIMIT_SECONDS)
     except subprocess.TimeoutExpired:
-        os.killpg(process.pid, signal.SIGKILL)
-        process.communicate()
+        _end(process)
         return Probe(f"two ranks did not start and end within {LIMIT_SECONDS} s", "")
     if process.returncode != 0:
         tail = " | ".join(line.strip() for line in output.splitlines() if line.strip())[-300:]

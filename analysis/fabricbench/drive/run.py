@@ -16,7 +16,7 @@ from fabricbench.core.errors import BadInput, nearest
 from fabricbench.core.record import CampaignFacts
 from fabricbench.core.site import no_blanks
 from fabricbench.drive import reframe
-from fabricbench.drive.allocation import Request, cancel
+from fabricbench.drive.allocation import Request, end_jobs
 from fabricbench.drive.processes import end_marked
 from fabricbench.drive.progress import CampaignProgress
 from fabricbench.drive.session import Session, run_session
@@ -66,7 +66,7 @@ def run(plan: Plan) -> None:
                 cure=f"what is finished is kept: fabricbench run {plan.path} goes on from there",
             ) from None
         finally:
-            _give_back(plan.system, mark)
+            _give_back(plan, mark)
 
 
 def is_complete(path: Path) -> bool:
@@ -282,17 +282,17 @@ def _end_leftovers(plan: Plan, lock: IO[str]) -> None:
     lock.seek(0)
     earlier = lock.read().strip()
     if earlier:
-        try:
-            _give_back(plan.system, earlier)
-        except TimeoutError as error:
-            raise BadInput(str(error), where=str(plan.path)) from None
+        _give_back(plan, earlier)
 
 
-def _give_back(system: str, mark: str) -> None:
-    """Nothing of a run stays, neither jobs nor processes."""
-    if any(lane.request for lane in lanes(system)):
-        cancel(mark)
-    end_marked(mark)
+def _give_back(plan: Plan, mark: str) -> None:
+    """Nothing of a run stays: its processes, which ask for jobs, then its jobs."""
+    try:
+        end_marked(mark)
+    except TimeoutError as error:
+        raise BadInput(str(error), where=str(plan.path)) from None
+    if any(by_nodes(plan)):
+        end_jobs(mark)
 
 
 def _write_mark(lock: IO[str], mark: str) -> None:

@@ -75,8 +75,9 @@ def run_session(session: Session, progress: CampaignProgress) -> Ended:
     with log.open("w") as stream:
 
         def take(line: str) -> None:
-            stream.write(line)
             lines.append(line)
+            if not stream.closed:  # a session that is given up does not wait for ReFrame's last words
+                stream.write(line)
 
         worker = threading.Thread(
             target=lambda: result.append(reframe.run(session.arguments, session.environment(), take, within)),
@@ -93,14 +94,14 @@ def run_session(session: Session, progress: CampaignProgress) -> Ended:
     if not result:
         raise BadInput("ReFrame could not be started", where=str(log))
     if session.request and allocation.granted(lines) is None:
-        refused = allocation.why_refused(lines) or f"salloc ended with {result[0].status}"
+        refused = allocation.why_not_granted(lines) or f"salloc ended with {result[0].status}"
         raise BadInput(
             f"no allocation: {refused}",
             where=f"access {' '.join(session.request.access)} of {settings_file(session.system)}",
             expected=f"{session.request.nodes} nodes for {session.request.minutes} minutes",
             cure=f"fabricbench doctor --site --system {session.system}",
         )
-    return Ended(result[0], seconds, allocation.why_lost(lines) if session.request else "")
+    return Ended(result[0], seconds, allocation.why_ended_early(lines) if session.request else "")
 
 
 def _wait_for_nodes(session: Session, worker: threading.Thread, lines: list[str], progress: CampaignProgress) -> float:
@@ -113,14 +114,13 @@ def _wait_for_nodes(session: Session, worker: threading.Thread, lines: list[str]
         if now - asked < ASK_QUEUE_SECONDS:
             continue
         asked = now
-        for job in allocation.jobs(session.mark):
+        for job in allocation.waiting(session.mark):
             if job.state == "PENDING" and job.reason != said:
                 said = job.reason
                 progress.say(f"waiting for nodes: job {job.id}: {said}")
-            never = job.state == "PENDING" and allocation.NEVER.search(job.reason) is not None
-            hopeless_since = (hopeless_since or now) if never else None
+            hopeless = session.request is not None and session.request.hopeless(job)
+            hopeless_since = (hopeless_since or now) if hopeless else None
         if hopeless_since is not None and now - hopeless_since > PATIENCE_SECONDS:
-            allocation.cancel(session.mark)
             down = allocation.nodes_down()
             raise BadInput(
                 f"no nodes: {said}{f' ({down})' if down else ''}",

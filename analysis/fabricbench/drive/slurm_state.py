@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What Slurm says of itself: partitions, nodes and why they are down, PMI, and whether it would take a job."""
+"""What Slurm says of itself: partitions, nodes and why they are down, jobs, PMI, and whether it would take a job."""
 
 import os
 import subprocess
@@ -77,6 +77,26 @@ def offered_pmi() -> set[str]:
         _, _, versions = said.partition("available:")
         found.update(word.strip() for word in (versions or said).split(",") if word.strip())
     return found
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """A job in the queue: its state and, where it waits, the reason, as squeue prints them."""
+
+    id: str
+    state: str
+    reason: str
+
+
+def jobs(name: str) -> list[Job]:
+    """The jobs of this name that wait, run or come to their end."""
+    lines = _ask("squeue", "--noheader", f"--name={name}", "--format=%i|%T|%r").splitlines()
+    return [Job(*fields) for fields in (line.split("|", 2) for line in lines) if len(fields) == 3]
+
+
+def cancel(job: str) -> None:
+    """Ask for a job's end."""
+    _ask("scancel", job)
 
 
 def host_names(hostlist: str) -> list[str]:

@@ -179,4 +179,5 @@ def _lane(stack: dict[str, Any], fabric: dict[str, Any]) -> Lane:
 def _request(fabric: dict[str, Any]) -> Request | None:
     if fabric["scheduler"] not in SLURM:
         return None
-    return Request(tuple(fabric["access"]), fabric["nodes"], fabric["minutes"], fabric["exclusive"])
+    cores = None if fabric["exclusive"] else fabric["cores"]
+    return Request(tuple(fabric["access"]), fabric["nodes"], fabric["minutes"], fabric["exclusive"], cores)
