@@ -6,10 +6,11 @@ from collections.abc import Iterator
 import reframe as rfm
 from reframe.core.builtins import parameter, run_after, variable
 
-from fabricbench.core.launch import Expected, joined_case
+from fabricbench.core.launch import Expected, LeftOut, joined_case
 
 from .base import SELDOM, SizedBenchmark
-from .base.cores import processors
+from .base.cores import SHARE_OF_MEMORY, node_memory_bytes, processors
+from .base.lane import per_node
 
 MOST_TO_ONE = 1024
 """Ranks of a hot spot: more at once would take the one they send to minutes, and its memory."""
@@ -119,6 +120,36 @@ class MicroCollective(Micro):
     @run_after("init")
     def choose(self) -> None:
         self.benchmark = self.collective
+
+    @property
+    def blocks(self) -> int:
+        """What a rank holds at once, in messages (``apps/micro/benchmarks/collectives.cpp``)."""
+        sent_on = {"allreduce": 2, "bcast": 2, "reduce": 2, "alltoall": 2 * self.ranks}
+        return int(sent_on.get(self.collective, self.ranks + 1))
+
+    @property
+    def largest_fitting_bytes(self) -> int:
+        """The largest message for which a node's memory has room."""
+        room = SHARE_OF_MEMORY * node_memory_bytes(self.current_partition)
+        return int(room / self.blocks / per_node(self.ranks, self.nodes))
+
+    def sizes(self) -> tuple[int, ...]:
+        return tuple(size for size in super().sizes() if size <= self.largest_fitting_bytes)
+
+    def left_out(self) -> LeftOut | None:
+        sizes = tuple(size for size in super().sizes() if size > self.largest_fitting_bytes)
+        return LeftOut(msg_sizes_bytes=sizes, reason=self.why_too_large(sizes[0])) if sizes else None
+
+    def benchmark_gap(self) -> tuple[str, str] | None:
+        if self.full_sizes():
+            return super().benchmark_gap()
+        return self.why_too_large(next(size for size in super().sizes() if size)), "use fewer ranks"
+
+    def why_too_large(self, size: int) -> str:
+        """What a node would have to hold."""
+        held = self.blocks * per_node(self.ranks, self.nodes) * size
+        memory = node_memory_bytes(self.current_partition)
+        return f"{size} B for {self.ranks} ranks take {held / 1e6:.0f} MB of a node, which has {memory / 1e6:.0f} MB"
 
 
 @rfm.simple_test

@@ -14,10 +14,9 @@ from fabricbench.core.launch import Expected
 from fabricbench.parsers.npb import CLASSES, KERNELS, PROBLEMS
 
 from .base import SELDOM, Benchmark
-from .base.cores import node_memory_bytes, processors, rank_counts
+from .base.cores import SHARE_OF_MEMORY, node_memory_bytes, processors, rank_counts
 
 LIMIT_SECONDS = dict(zip(CLASSES, (60.0, 60.0, 120.0, 600.0, 3600.0, 28800.0), strict=True))
-SHARE_OF_MEMORY = 0.8
 NASA = "FABRICBENCH_NPB"
 """Names a directory that holds ``<stack>/<kernel>.<CLASS>.x``, NASA's programs built on each stack."""
 RANKS = "FABRICBENCH_NPB_RANKS"

@@ -25,6 +25,10 @@ def node_memory_bytes(partition: object) -> int:
     return int(extras.get("memory_bytes") or os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
 
 
+SHARE_OF_MEMORY = 0.8
+"""Of a node, for what a benchmark holds: the rest is the system's and the stack's."""
+
+
 def most_processors() -> int:
     """Cores of the largest partition's nodes."""
     return max(processors(partition) for partition in runtime().system.partitions)

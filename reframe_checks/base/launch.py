@@ -16,8 +16,18 @@ import reframe.utility.sanity as sn
 from reframe.core.builtins import required, run_after, run_before, sanity_function, variable
 
 from fabricbench.core.campaign import finished_launches, open_single, write_json
-from fabricbench.core.launch import Expected, Gap, Launch, WireUp, canonical_case, inherited_variables, lane_name
+from fabricbench.core.launch import (
+    Expected,
+    Gap,
+    Launch,
+    LeftOut,
+    WireUp,
+    canonical_case,
+    inherited_variables,
+    lane_name,
+)
 from fabricbench.core.record import Record
+from fabricbench.core.site import FORECAST
 from fabricbench.core.spack import package_of
 from fabricbench.parsers.campaign import write_cache
 from fabricbench.parsers.collect import collect
@@ -86,6 +96,10 @@ class LaunchTest(LaneMixin, MetricsMixin, rfm.RunOnlyRegressionTest):
         """Why this benchmark cannot run on a lane that can, and the cure."""
         return None
 
+    def left_out(self) -> LeftOut | None:
+        """Sizes that this launch cannot measure on its nodes."""
+        return None
+
     def tool_versions(self) -> dict[str, str]:
         """Versions of what runs, beyond those of the stack and of this project."""
         return {}
@@ -133,6 +147,11 @@ class LaunchTest(LaneMixin, MetricsMixin, rfm.RunOnlyRegressionTest):
     def loggable_attrs(cls) -> list[tuple[str, str | None]]:
         """ReFrame reads them for every line that it logs: not the deprecated alias of ``env_vars``, see there."""
         return [found for found in type(cls).loggable_attrs(cls) if found[0] != "variables"]
+
+    @property
+    def leaves_facts(self) -> bool:
+        """Not where ReFrame only looks, unless ``fabricbench run --dry-run`` asks for them."""
+        return not self.is_dry_run() or FORECAST in os.environ
 
     @run_after("init")
     def start_without_variables(self) -> None:
@@ -189,7 +208,8 @@ class LaunchTest(LaneMixin, MetricsMixin, rfm.RunOnlyRegressionTest):
         ]
         self.time_limit = f"{int(self.limit_seconds) + (WAIT_FOR_LOCK_SECONDS if local else STARTING_SECONDS)}s"
         self.executable, *self.executable_opts = [shlex.quote(word) for word in self.command()]
-        write_json(Path(self.stagedir) / "launch.json", self._facts().model_dump(mode="json"))
+        if self.leaves_facts:
+            write_json(Path(self.stagedir) / "launch.json", self._facts().model_dump(mode="json"))
 
     @sanity_function
     def came_back_attested(self) -> Any:
@@ -268,23 +288,25 @@ class LaunchTest(LaneMixin, MetricsMixin, rfm.RunOnlyRegressionTest):
             attestation=self.fabric_facts["attestation"],
             wireup=self.wireup_facts(),
             expected=tuple(self.expected()),
+            left_out=self.left_out(),
         )
 
     def leave_gap(self, reason: str, cure: str) -> None:
         """Name what cannot be measured here, and skip it."""
-        session = self.fabric_facts["session"]
-        open_single(Path(self.campaign), Path(self.fabric_facts["site"]), session["seed"])
-        gap = Gap(
-            id=self.launch_id,
-            block=session["block"],
-            system=self.current_system.name,
-            fabric=self.fabric_facts["fabric"],
-            stack=self.stack_facts["stack"],
-            tool=self.tool,
-            benchmark=f"{self.benchmark} {self.named_case}".strip(),
-            messages=self.message_class,
-            reason=reason,
-            cure=cure,
-        )
-        write_json(Path(self.stagedir) / "gap.json", gap.model_dump(mode="json"))
+        if self.leaves_facts:
+            session = self.fabric_facts["session"]
+            open_single(Path(self.campaign), Path(self.fabric_facts["site"]), session["seed"])
+            gap = Gap(
+                id=self.launch_id,
+                block=session["block"],
+                system=self.current_system.name,
+                fabric=self.fabric_facts["fabric"],
+                stack=self.stack_facts["stack"],
+                tool=self.tool,
+                benchmark=f"{self.benchmark} {self.named_case}".strip(),
+                messages=self.message_class,
+                reason=reason,
+                cure=cure,
+            )
+            write_json(Path(self.stagedir) / "gap.json", gap.model_dump(mode="json"))
         self.skip(f"{reason}; {cure}" if cure else reason)

@@ -43,12 +43,12 @@ site_configuration = configuration(
 """
 
 
-def make(root: Path, nodes: int = NODES, cores: int = CORES) -> FakeSite:
+def make(root: Path, nodes: int = NODES, cores: int = CORES, memory_bytes: int = MEMORY_BYTES) -> FakeSite:
     """The site ``large`` under ``root``."""
     home = root / "site/large"
     home.mkdir(parents=True)
     shutil.copy(REPOSITORY / "site/stacks.py", root / "site")
-    known = {"stacks": list(STACKS), "nodes": nodes, "cores": cores, "memory_bytes": MEMORY_BYTES}
+    known = {"stacks": list(STACKS), "nodes": nodes, "cores": cores, "memory_bytes": memory_bytes}
     home.joinpath("settings.py").write_text(SETTINGS.format(**known))
     for name in STACKS:
         _install(root, name)

@@ -88,6 +88,13 @@ class WireUp(Facts):
     unix_sockets: Count | None = None
 
 
+class LeftOut(Facts):
+    """Sizes that the launch was not to measure, and why."""
+
+    msg_sizes_bytes: tuple[Count, ...]
+    reason: str
+
+
 class Launch(Facts):
     """``launch.json``: everything that was decided before the start. ``runs`` is how often its programs are started.
 
@@ -124,6 +131,7 @@ class Launch(Facts):
     attestation: Literal["required", "optional"] = "required"
     wireup: WireUp | None = None
     expected: tuple[Expected, ...] = ()
+    left_out: LeftOut | None = None
 
     @property
     def lane(self) -> str:

@@ -26,6 +26,9 @@ LANES = "FABRICBENCH_LANES"
 ALLOCATION = "FABRICBENCH_ALLOCATION"
 """Set where ReFrame runs inside an allocation, which takes the place of its scheduler."""
 
+FORECAST = "FABRICBENCH_FORECAST"
+"""Set where a dry run of ReFrame is to leave the facts of launches and gaps as if it were none."""
+
 LAUNCHERS = ("mpirun", "srun")
 SLURM = ("slurm", "squeue")
 """ReFrame's schedulers that are Slurm, with and without its accounting."""

@@ -8,7 +8,7 @@ import math
 import statistics
 import tempfile
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -19,7 +19,7 @@ from fabricbench.core.campaign import FACTS, LOOKS, finished_launches
 from fabricbench.core.errors import BadInput
 from fabricbench.core.launch import Gap, Launch
 from fabricbench.core.record import Record
-from fabricbench.core.site import no_blanks
+from fabricbench.core.site import FORECAST, no_blanks
 from fabricbench.drive import reframe
 from fabricbench.drive.allocation import Request
 from fabricbench.drive.run import Plan, block_cases, by_nodes, finished_cases, selection
@@ -203,7 +203,7 @@ def forecast(plan: Plan, reference: Path | None) -> Forecast:
     return Forecast(
         looks=looks,
         starts=starts,
-        gaps=tuple(gaps),
+        gaps=(*gaps, *(gap for start in starts for gap in _left_out(start.launch))),
         done=tuple(frozenset(finished_cases(plan, cases, block)) for block in range(max(looks))),
         reference=known,
         requests={request: frozenset(named) for request, named in by_nodes(plan).items() if request},
@@ -230,6 +230,7 @@ def _dry_run(plan: Plan, folder: Path) -> list[Path]:
     environment = {
         **session.environment(),
         **reframe.settings_environment(files, plan.system),
+        FORECAST: "1",
         "TMPDIR": str(folder),
     }
     outcome = reframe.run(arguments, environment)
@@ -237,6 +238,14 @@ def _dry_run(plan: Plan, folder: Path) -> list[Path]:
         reasons = [line.strip() for line in outcome.lines if "Reason:" in line or "ERROR" in line]
         raise BadInput(f"ReFrame: {outcome.problem or ' '.join(reasons[:1]) or 'the dry run failed'}")
     return sorted(path for path in session.stage.glob("*/*/*/*") if path.is_dir())
+
+
+def _left_out(launch: Launch) -> Iterator[Gap]:
+    """The sizes that a launch is not to measure."""
+    same = launch.model_dump(include={"id", "block", "system", "fabric", "stack", "variant", "tool", "messages"})
+    if launch.left_out is not None:
+        for size in launch.left_out.msg_sizes_bytes:
+            yield Gap(**same, benchmark=f"{launch.benchmark} at {size} B", reason=launch.left_out.reason)
 
 
 def _case(directory: Path) -> reframe.Case:

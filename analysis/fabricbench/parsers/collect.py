@@ -100,7 +100,7 @@ def _finished(directory: Path, record: Record, launch: Launch, end: End, seen: _
         "binding": binding,
         "attestation": attestation,
         "rows": parsed.rows,
-        "gaps": parsed.gaps,
+        "gaps": (*parsed.gaps, *_left_out(launch)),
     }
     return record.model_copy(update=update)
 
@@ -166,6 +166,14 @@ def _refusal(directory: Path, launch: Launch) -> str | None:
     """Why the tool would not run what was asked, as its parser's ``why_refused`` finds it: a gap and no failure."""
     find = getattr(_parser(launch.tool), "why_refused", None) if launch.tool in TOOLS else None
     return find(directory) if find else None
+
+
+def _left_out(launch: Launch) -> tuple[RowGap, ...]:
+    """What the check itself left out."""
+    if launch.left_out is None:
+        return ()
+    place = {"benchmark": launch.benchmark, "case": canonical_case(launch.case), "reason": launch.left_out.reason}
+    return tuple(RowGap(**place, msg_size_bytes=size) for size in launch.left_out.msg_sizes_bytes)
 
 
 def _all_gaps(launch: Launch, reason: str) -> tuple[RowGap, ...]:
