@@ -132,7 +132,7 @@ class FakeSite:
 
 def make(root: Path) -> FakeSite:
     """A fake site under ``root``; skips where set-up has built no real launch wrapper and witness."""
-    apps = sorted((REPOSITORY / "build/stacks").glob("*/apps/bin/fabricbench-launch"))
+    apps = sorted((REPOSITORY / "build/stacks").glob("*/apps/lib/libfabricbench_ucx_close.so"))
     if not apps:
         pytest.skip("no stack is set up: run `make setup`")
     real = apps[0].parents[1]
@@ -157,8 +157,10 @@ def make(root: Path) -> FakeSite:
 def _stack(home: Path, name: str, real: Path) -> None:
     for folder in ("prefix/bin", "apps/bin", "apps/lib"):
         (home / folder).mkdir(parents=True)
-    shutil.copy(real / "bin/fabricbench-launch", home / "apps/bin")
-    shutil.copy(real / "lib/libfabricbench_witness.so", home / "apps/lib")
+    for program in ("bin/fabricbench-launch", "bin/fabricbench-node"):
+        shutil.copy(real / program, home / "apps/bin")
+    for library in ("lib/libfabricbench_witness.so", "lib/libfabricbench_ucx_close.so"):
+        shutil.copy(real / library, home / "apps/lib")
     for path, text in (("prefix/bin/mpirun", MPIRUN), ("apps/bin/fabricbench-micro", MICRO)):
         (home / path).write_text(textwrap.dedent(text))
         (home / path).chmod(0o755)

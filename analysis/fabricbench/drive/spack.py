@@ -40,8 +40,8 @@ LEAST: tuple[int, ...] = (1, 1)
 LIMIT_SECONDS = 120
 IMB = "bin/IMB-MPI1"
 OWN = (
-    *("bin/fabricbench-launch", "bin/fabricbench-micro", "bin/fabricbench-is"),
-    "lib/libfabricbench_witness.so",
+    *("bin/fabricbench-launch", "bin/fabricbench-node", "bin/fabricbench-micro", "bin/fabricbench-is"),
+    *("lib/libfabricbench_witness.so", "lib/libfabricbench_ucx_close.so"),
 )
 PROGRAMS = {
     "intel-mpi-benchmarks": IMB,
