@@ -82,7 +82,7 @@ def test_a_node_that_dies_is_named_and_nothing_of_it_counts(site: Site, tmp_path
     run = site.start("run", str(campaign), *CHOICE)
     wait_for_launch(campaign)
     assert cluster.script("kill", "n2").returncode == 0
-    output, _ = run.communicate(timeout=120)
+    output, _ = run.communicate(timeout=300)
     assert run.returncode == 2, output
     assert "n2" in output.splitlines()[-1], output
     assert "Traceback" not in output
@@ -101,7 +101,7 @@ def test_a_run_that_is_ended_gives_its_nodes_back(
     run = site.start("run", str(campaign), *CHOICE)
     wait_for_launch(campaign)
     run.send_signal(number)
-    output, _ = run.communicate(timeout=60)
+    output, _ = run.communicate(timeout=180)
     assert "Traceback" not in output
     wait_until(lambda: not cluster.slurm("squeue", "-h").strip(), "an empty queue")
     wait_until(lambda: not left_over(campaign), "no process of the run")

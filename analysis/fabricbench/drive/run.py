@@ -13,6 +13,7 @@ from typing import IO
 
 from fabricbench.core.campaign import FACTS, LAUNCHES, came_back, create, write_json
 from fabricbench.core.errors import BadInput, nearest
+from fabricbench.core.lost import why_lost
 from fabricbench.core.record import CampaignFacts
 from fabricbench.core.site import no_blanks
 from fabricbench.drive import reframe
@@ -148,16 +149,22 @@ def _on_nodes(
         )
         seconds += ended.seconds
         before, missing = missing, _missing(plan, cases, block)
-        if missing and ended.lost and len(missing) < len(before):
-            progress.say(f"the allocation ended ({ended.lost}); {len(missing)} launches of this block are left")
+        lost = ended.lost or _lost_with_nodes(plan.path / LAUNCHES / f"b{block:03d}.s{number:02d}")
+        if missing and lost and len(missing) < len(before):
+            progress.say(f"nodes were lost ({lost}); {len(missing)} launches of this block are left")
         elif missing or ended.outcome.problem:
-            lost = f"the allocation ended ({ended.lost}), " if ended.lost else ""
             raise BadInput(
-                lost + _why_missing(plan, ended.outcome, missing),
+                (f"nodes were lost ({lost}), " if lost else "") + _why_missing(plan, ended.outcome, missing),
                 where=str(plan.path),
                 cure=f"what is finished is kept: fabricbench run {plan.path} goes on from there",
             )
     return seconds
+
+
+def _lost_with_nodes(stage: Path) -> str:
+    """What Slurm said to the first launch of a session that was lost with its nodes; empty where none was."""
+    directories = (file.parent for file in sorted(stage.glob("*/*/*/*/end")) if not came_back(file.parent))
+    return next((why for directory in directories if (why := why_lost(directory))), "")
 
 
 def _why_missing(plan: Plan, outcome: reframe.Outcome, missing: list[reframe.Case]) -> str:
