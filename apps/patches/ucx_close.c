@@ -15,7 +15,7 @@
 typedef void* (*disconnect_function)(void* endpoint);
 
 __attribute__((visibility("default"))) void* ucp_disconnect_nb(void* endpoint) {
-  static const struct timespec pause = {.tv_nsec = 50 * 1000 * 1000};
+  static const struct timespec pause = {.tv_nsec = 100 * 1000 * 1000};
   static bool paused = false;
   if (!paused) nanosleep(&pause, NULL);
   paused = true;

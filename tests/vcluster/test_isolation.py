@@ -5,13 +5,13 @@ from pathlib import Path
 
 from support.vcluster import Cluster, Site, campaign_of
 
-SHORT = ("-n", "^MicroPingpong%messages=small", "-p", "^mpich$", "-S", "MicroPingpong.iterations=20")
+SHORT = ("-n", "^MicroPingpong%messages=small", "-S", "MicroPingpong.iterations=20")
 
 
 def test_bytes_inside_a_node_and_between_nodes_are_told_apart(site: Site, tmp_path: Path, cluster: Cluster) -> None:
     """Four ranks on two nodes: the first and third are the pair, and the connections of wire-up stay inside too."""
     cluster.up(CPUS="2")
-    done = site.reframe(tmp_path / "campaign", *SHORT, "-S", "MicroPingpong.ranks=4")
+    done = site.reframe(tmp_path / "campaign", *SHORT, "-p", "^openmpi$", "-S", "MicroPingpong.ranks=4")
     assert done.returncode == 0, done.stdout[-3000:]
     for record in campaign_of(tmp_path / "campaign").records:
         assert record.launch is not None
@@ -28,7 +28,7 @@ def test_a_stack_that_copies_through_memory_between_nodes_is_refuted(
 ) -> None:
     cluster.up(ISOLATION="network")
     site.change('"UCX_NET_DEVICES": "eth0"', '"UCX_TLS": "all", "MPIR_CVAR_NOLOCAL": "0"')
-    done = site.reframe(tmp_path / "campaign", *SHORT)
+    done = site.reframe(tmp_path / "campaign", *SHORT, "-p", "^mpich$")
     assert done.returncode == 1, done.stdout[-3000:]
     launches = [r for r in campaign_of(tmp_path / "campaign").records if r.launch and r.launch.mode == "timed"]
     assert {record.hosts for record in launches} == {("n1", "n2")}
