@@ -55,8 +55,19 @@ Reference = Annotated[
 System = Annotated[str, typer.Option(help="a folder under site/")]
 NamedLanes = Annotated[list[str] | None, typer.Option("--lane", help="only this lane, stack@fabric; repeatable")]
 
-DEFAULT_TIER = "quick"
 FORMATS = ("text", "csv", "json", "parquet")
+
+
+def _known_format(format: str) -> str:
+    if format not in FORMATS:
+        raise BadInput(f"unknown format '{format}'", expected=nearest(format, FORMATS))
+    return format
+
+
+Format = Annotated[str, typer.Option("--format", "-f", help="text, csv, json or parquet", callback=_known_format)]
+Output = Annotated[Path | None, typer.Option("--output", "-o", help="a file instead of the output")]
+
+DEFAULT_TIER = "quick"
 FORECAST_FORMATS = ("text", "csv", "json")
 NOT_ALL_ATTESTED = 1
 TO_LOOK_AT = 1
@@ -205,12 +216,10 @@ def run(
 @app.command()
 def table(
     campaign: CampaignPath,
-    format: Annotated[str, typer.Option("--format", "-f", help="text, csv, json or parquet")] = "text",
-    output: Annotated[Path | None, typer.Option("--output", "-o", help="a file instead of the output")] = None,
+    format: Format = "text",
+    output: Output = None,
 ) -> None:
     """The long table, one row per value."""
-    if format not in FORMATS:
-        raise BadInput(f"unknown format '{format}'", expected=nearest(format, FORMATS))
     _write(long_table(read_campaign(campaign).records), format, output)
 
 
@@ -219,24 +228,20 @@ def compare(
     campaign: CampaignPath,
     lane: Annotated[str, typer.Argument(help="stack@fabric")],
     other: Annotated[str, typer.Argument(help="the lane that it is divided by")],
-    format: Annotated[str, typer.Option("--format", "-f", help="text, csv, json or parquet")] = "text",
-    output: Annotated[Path | None, typer.Option("--output", "-o", help="a file instead of the output")] = None,
+    format: Format = "text",
+    output: Output = None,
 ) -> None:
     """One lane against another, paired by block, over the whole curve."""
-    if format not in FORMATS:
-        raise BadInput(f"unknown format '{format}'", expected=nearest(format, FORMATS))
     _write(compare_lanes(long_table(read_campaign(campaign).records), lane, other), format, output)
 
 
 @app.command()
 def nodes(
     campaign: CampaignPath,
-    format: Annotated[str, typer.Option("--format", "-f", help="text, csv, json or parquet")] = "text",
-    output: Annotated[Path | None, typer.Option("--output", "-o", help="a file instead of the output")] = None,
+    format: Format = "text",
+    output: Output = None,
 ) -> None:
     """Nodes, and pairs of nodes, that are slower than the others. Exit 0 none is, 1 there is one to look at."""
-    if format not in FORMATS:
-        raise BadInput(f"unknown format '{format}'", expected=nearest(format, FORMATS))
     found = matrices(long_table(read_campaign(campaign).records))
     if not found:
         raise BadInput(
@@ -259,12 +264,10 @@ def nodes(
 def provenance(
     campaign: CampaignPath,
     reference: Reference = None,
-    format: Annotated[str, typer.Option("--format", "-f", help="text, csv, json or parquet")] = "text",
-    output: Annotated[Path | None, typer.Option("--output", "-o", help="a file instead of the output")] = None,
+    format: Format = "text",
+    output: Output = None,
 ) -> None:
     """What the nodes are; with --reference what differs between two campaigns, likeliest to matter first."""
-    if format not in FORMATS:
-        raise BadInput(f"unknown format '{format}'", expected=nearest(format, FORMATS))
     seen = read_provenance(campaign)
     if reference is None:
         _write(unlike.told(seen.nodes), format, output)

@@ -8,8 +8,6 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from fabricbench.core.record import Campaign
-from fabricbench.parsers.campaign import read_campaign
 from support.fake_site import REPOSITORY
 from support.processes import alive, clean_environment, marked
 
@@ -108,11 +106,6 @@ class Site:
             [sys.executable, "-m", "fabricbench.cli", *arguments],
             env=self.environment(), cwd=REPOSITORY, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
         )  # fmt: skip
-
-
-def campaign_of(path: Path) -> Campaign:
-    """As every command reads it."""
-    return read_campaign(path)
 
 
 def _call(argv: list[str], environment: dict[str, str]) -> Done:

@@ -3,7 +3,8 @@
 
 from pathlib import Path
 
-from support.vcluster import Cluster, Site, campaign_of
+from fabricbench.parsers.campaign import read_campaign
+from support.vcluster import Cluster, Site
 
 SHORT = ("-n", "^MicroPingpong%messages=small", "-S", "MicroPingpong.iterations=20")
 
@@ -13,7 +14,7 @@ def test_bytes_inside_a_node_and_between_nodes_are_told_apart(site: Site, tmp_pa
     cluster.up(CPUS="2")
     done = site.reframe(tmp_path / "campaign", *SHORT, "-p", "^openmpi$", "-S", "MicroPingpong.ranks=4")
     assert done.returncode == 0, done.stdout[-3000:]
-    for record in campaign_of(tmp_path / "campaign").records:
+    for record in read_campaign(tmp_path / "campaign").records:
         assert record.launch is not None
         assert record.attestation is not None
         assert record.attestation.traffic is not None
@@ -30,7 +31,7 @@ def test_a_stack_that_copies_through_memory_between_nodes_is_refuted(
     site.change('"UCX_NET_DEVICES": "eth0"', '"UCX_TLS": "all", "MPIR_CVAR_NOLOCAL": "0"')
     done = site.reframe(tmp_path / "campaign", *SHORT, "-p", "^mpich$")
     assert done.returncode == 1, done.stdout[-3000:]
-    launches = [r for r in campaign_of(tmp_path / "campaign").records if r.launch and r.launch.mode == "timed"]
+    launches = [r for r in read_campaign(tmp_path / "campaign").records if r.launch and r.launch.mode == "timed"]
     assert {record.hosts for record in launches} == {("n1", "n2")}
     assert {record.state for record in launches} == {"refuted"}
     assert all("of the payload was on TCP" in record.reason for record in launches)

@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from fabricbench.parsers.campaign import read_campaign
 from support.processes import wait_until
 from support.running import left_over, wait_for_launch
-from support.vcluster import Cluster, Site, campaign_of
+from support.vcluster import Cluster, Site
 
 CHOICE = ("--system", "vcluster", "--check", "MicroPingpong", "--lane", "mpich@gige", "--budget", "0")
 
@@ -33,7 +34,7 @@ def test_reframe_launches_between_nodes_and_every_byte_is_accounted_for(site: Si
     short = ("-S", "repetitions=20", "-S", "MicroPingpong.iterations=20", "-p", "^(mpich|openmpi)$")
     done = site.reframe(tmp_path / "campaign", *checks, *short)
     assert done.returncode == 0, done.stdout[-3000:]
-    campaign = campaign_of(tmp_path / "campaign")
+    campaign = read_campaign(tmp_path / "campaign")
     launches = [record for record in campaign.records if record.launch and record.launch.mode == "timed"]
     assert {record.launch.stack for record in launches if record.launch} >= {"mpich", "openmpi"}
     for record in launches:
@@ -90,7 +91,7 @@ def test_a_node_that_dies_is_named_and_nothing_of_it_counts(site: Site, tmp_path
     done = site.fabricbench("run", str(campaign), *CHOICE)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "3 of 3 launches came back and were attested" in done.stdout
-    assert {record.state for record in campaign_of(campaign).records} <= {"ok", "unfinished"}
+    assert {record.state for record in read_campaign(campaign).records} <= {"ok", "unfinished"}
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
