@@ -103,7 +103,8 @@ class LaneMixin(rfm.RegressionTestPlugin):
         if not self.port:
             return None
         if self.stack_facts["level"] != "mpi":
-            return f"programs of {stack} listen at an address, and ask for no port", "a fabric of its own (addresses=…)"
+            what = f"programs of {stack} listen at an address, and are told no port"
+            return what, "give the port a fabric of its own, with its address (addresses=…)"
         if not named:
             return f"the fabric {fabric} names no ports", "name them: fabric(…, ports=[…]) in the site's settings.py"
         if self.port not in named:
