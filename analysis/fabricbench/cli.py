@@ -21,7 +21,8 @@ from fabricbench.core.table import table as long_table
 from fabricbench.drive.doctor import examine, examine_site
 from fabricbench.drive.forecast import Forecast, forecast
 from fabricbench.drive.inputs import build as build_inputs
-from fabricbench.drive.run import Plan, is_complete
+from fabricbench.drive.plan import Plan
+from fabricbench.drive.run import is_complete
 from fabricbench.drive.run import run as run_campaign
 from fabricbench.drive.setup import set_up, set_up_input
 from fabricbench.drive.spack import examine_spack, set_up_views, views_in
