@@ -16,7 +16,7 @@ from fabricbench.drive.slurm_state import (
     nodes,
     offered_pmi,
     partitions,
-    why_refused,
+    why_not_taken,
 )
 
 Finding = tuple[Literal["broken", "warning", "not checked"], str, str]
@@ -54,7 +54,7 @@ def slurm_problems(fabrics: Sequence[Asked]) -> Iterator[Finding]:
         return
     for fabric, request in by_slurm:
         found = list(_places(fabric, request, *there))
-        if not any(state == "broken" for state, _, _ in found) and (refusal := why_refused(request.demands)):
+        if not any(state == "broken" for state, _, _ in found) and (refusal := why_not_taken(request.demands)):
             found.append(("broken", f"fabric {fabric}: Slurm would not take its jobs: {refusal}", ""))
         yield from found
 
