@@ -11,6 +11,7 @@ from reframe.core.builtins import variable
 from reframe.core.launchers import JobLauncher
 from reframe.core.schedulers import Job
 
+from fabricbench.core.lane import lane_pmi, lane_variables
 from fabricbench.core.launch import BINDINGS
 from fabricbench.core.stacks import ONE_PORT, PORT_WORD, Installed
 
@@ -148,17 +149,9 @@ class LaneMixin(rfm.RegressionTestPlugin):
         return str(self.binding or self.fabric_facts["binding"])
 
     def lane_variables(self) -> dict[str, str]:
-        """The variables of the lane: the stack's for transport and launcher, then the site's, which win, and over them
-        those for the port that the check asks for."""
-        facts = self.fabric_facts
-        return {
-            **self.stack_facts["variables"][facts["transport"]],
-            **self.stack_facts["under"].get(facts["launcher"], {}),
-            **(self.stack_facts["crowded"] if self.crowded else {}),
-            **facts["site_variables"],
-            **facts["stack_variables"].get(self.stack_facts["stack"], {}),
-            **(self.rails_variables(ONE_PORT, [self.asked_port]) if self.asked_port else {}),
-        }
+        """The variables of the lane, by which its programs run; those for a port that the check asks for win."""
+        variables = lane_variables(self.fabric_facts, self.stack_facts, crowded=self.crowded)
+        return variables | (self.rails_variables(ONE_PORT, [self.asked_port]) if self.asked_port else {})
 
     @property
     def nodes(self) -> int:
@@ -167,8 +160,8 @@ class LaneMixin(rfm.RegressionTestPlugin):
 
     def lane_launcher(self) -> JobLauncher:
         """The fabric's launcher where it is the scheduler's, with the stack's PMI; else the stack's own."""
-        if self.fabric_facts["launcher"] == "srun" and self.stack_facts["level"] == "mpi":
-            pmi = self.fabric_facts["pmi"].get(self.stack_facts["stack"], self.stack_facts["pmi"])
+        pmi = lane_pmi(self.fabric_facts, self.stack_facts)
+        if pmi is not None:
             return SlurmSteps(pmi, self.nodes, int(self.ranks), self.asked_binding)
         options = self.stack_facts["binding"].get(self.asked_binding, [])
         return _own(getlauncher(self.stack_facts["launcher"])(), self.installed, options)

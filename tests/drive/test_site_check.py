@@ -89,7 +89,7 @@ def test_a_site_that_is_well(site: Site, tmp_path: Path, monkeypatch: pytest.Mon
     calls = fake_slurm.install(tmp_path, monkeypatch)
     assert (texts("broken"), texts("not checked"), texts("warning")) == ([], [], [])
     assert (
-        calls.read_text().splitlines()[0] == "--test-only --partition=gige --nodes=2 --time=120 --exclusive --wrap=true"
+        calls.read_text().splitlines()[0] == "--test-only --partition=gige --nodes=2 --exclusive --time=120 --wrap=true"
     )
     demand_sound("mine")
     done = CliRunner().invoke(app, ["doctor", "--site", "--system", "mine"])

@@ -67,4 +67,4 @@ def test_nodes_without_counters_are_unknown_and_nonsense_is_unreadable(directory
     change(directory / "host.n2", counters={"mlx5_0:1": {"tx_bytes": "many"}})
     record = collect(directory)
     assert record.state == "unreadable"
-    assert record.reason.startswith("host.n2: counters.mlx5_0:1.tx_bytes: ")
+    assert record.reason.startswith("host.n2: expected counters.mlx5_0:1.tx_bytes: ")

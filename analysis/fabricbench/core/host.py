@@ -3,10 +3,16 @@
 
 from collections.abc import Sequence
 from itertools import takewhile
+from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field
 
 from fabricbench.core.witness import CpuList, Report
+
+Reading = Annotated[int, Field(strict=True, ge=0, lt=2**64)]
+Readings = tuple[Reading | None, Reading | None]
+"""Of a counter, before and after; None where it could not be read, the second also where the node never came to the
+end."""
 
 
 class Topology(BaseModel):
@@ -48,7 +54,7 @@ class Host(BaseModel):
     """A node's facts; what the system does not tell is None.
 
     ``busy_cpu_seconds`` are those of the whole machine, within ``seconds``. ``topology_address`` is Slurm's, the
-    switches from the top down to this node, ``core.leaf3.n17``.
+    switches from the top down to this node, ``core.leaf3.n17``. ``counters`` are by port (``Nic.name``) and counter.
     """
 
     model_config = ConfigDict(extra="ignore", frozen=True, allow_inf_nan=False)
@@ -71,6 +77,7 @@ class Host(BaseModel):
     hugepages: float | None = None
     topology_address: str | None = None
     nics: tuple[Nic, ...] = ()
+    counters: dict[str, dict[str, Readings | None] | None] | None = None
     seconds: float | None = None
     busy_cpu_seconds: float | None = None
     foreign_cpu_share: float | None = None

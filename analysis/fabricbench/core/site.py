@@ -55,6 +55,17 @@ class Session:
         """Where ReFrame stages this session's launches."""
         return f"{self.campaign}/launches/b{self.block:03d}.s{self.session:02d}"
 
+    @property
+    def environment(self) -> dict[str, str]:
+        """The variables from which ``session`` reads it again, within ReFrame."""
+        return {
+            CAMPAIGN: self.campaign,
+            BLOCK: str(self.block),
+            SESSION: str(self.session),
+            SEED: str(self.seed),
+            LANES: " ".join(self.lanes),
+        }
+
 
 @cache
 def session() -> Session:

@@ -42,12 +42,19 @@ class Request:
         """``access`` as words: an entry may hold an option and its value."""
         return [word for entry in self.access for word in shlex.split(entry)]
 
+    @property
+    def demands(self) -> list[str]:
+        """All that the block's job asks, as options of salloc and sbatch."""
+        return [
+            *(*self.options, f"--nodes={self.nodes}", *(["--exclusive"] if self.exclusive else [])),
+            *([f"--ntasks-per-node={self.cores}"] if self.cores else []),
+            f"--time={self.minutes}",
+        ]
+
     def command(self, mark: str) -> list[str]:
         """What stands before ReFrame's command; ReFrame dies with it, however that comes about."""
         return [
-            *("salloc", *self.options, f"--nodes={self.nodes}", *(["--exclusive"] if self.exclusive else [])),
-            *([f"--ntasks-per-node={self.cores}"] if self.cores else []),
-            *(f"--time={self.minutes}", f"--job-name={job_name(mark)}", "--kill-command=TERM"),
+            *("salloc", *self.demands, f"--job-name={job_name(mark)}", "--kill-command=TERM"),
             *("setpriv", "--pdeathsig", "KILL"),
         ]
 

@@ -19,11 +19,11 @@ from fabricbench.core.campaign import FACTS, LOOKS, finished_launches
 from fabricbench.core.errors import BadInput
 from fabricbench.core.launch import Gap, Launch
 from fabricbench.core.record import Record
-from fabricbench.core.site import FORECAST, no_blanks
+from fabricbench.core.site import FORECAST, Session, no_blanks
 from fabricbench.drive import reframe
 from fabricbench.drive.allocation import Request
-from fabricbench.drive.run import Plan, block_cases, by_nodes, finished_cases, selection
-from fabricbench.drive.session import Session
+from fabricbench.drive.plan import Plan, block_cases, by_nodes, finished_cases, selection
+from fabricbench.drive.session import Start
 from fabricbench.drive.system import check_requirements, lanes, settings_file
 from fabricbench.parsers.campaign import read_campaign, read_facts
 
@@ -215,20 +215,16 @@ def _dry_run(plan: Plan, folder: Path) -> list[Path]:
     no_blanks(folder)
     (folder / "quiet.py").write_text(QUIET)
     arguments = (*selection(plan), "--dry-run", "--exec-policy=serial")
-    session = Session(
-        path=folder,
+    start = Start(
+        session=Session(campaign=str(folder.resolve()), block=0, session=0, seed=plan.seed, lanes=plan.lanes),
         system=plan.system,
         arguments=arguments,
-        lanes=plan.lanes,
-        seed=plan.seed,
-        block=0,
-        number=0,
         mark="",
         request=next((request for request in by_nodes(plan) if request), None),
     )
     files = [settings_file(plan.system), folder / "quiet.py"]
     environment = {
-        **session.environment(),
+        **start.environment(),
         **reframe.settings_environment(files, plan.system),
         FORECAST: "1",
         "TMPDIR": str(folder),
@@ -237,7 +233,7 @@ def _dry_run(plan: Plan, folder: Path) -> list[Path]:
     if outcome.status:
         reasons = [line.strip() for line in outcome.lines if "Reason:" in line or "ERROR" in line]
         raise BadInput(f"ReFrame: {outcome.problem or ' '.join(reasons[:1]) or 'the dry run failed'}")
-    return sorted(path for path in session.stage.glob("*/*/*/*") if path.is_dir())
+    return sorted(path for path in start.stage.glob("*/*/*/*") if path.is_dir())
 
 
 def _left_out(launch: Launch) -> Iterator[Gap]:

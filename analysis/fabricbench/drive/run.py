@@ -5,47 +5,33 @@ import fcntl
 import os
 import shutil
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
 from fabricbench.core.campaign import FACTS, LAUNCHES, came_back, create, write_json
-from fabricbench.core.errors import BadInput, nearest
+from fabricbench.core.errors import BadInput
 from fabricbench.core.lost import why_lost
 from fabricbench.core.record import CampaignFacts
-from fabricbench.core.site import no_blanks
+from fabricbench.core.site import Session, no_blanks
 from fabricbench.drive import reframe
 from fabricbench.drive.allocation import Request, end_jobs
+from fabricbench.drive.plan import Plan, block_cases, by_nodes, finished_cases, missing_cases, ready_lanes, selection
 from fabricbench.drive.processes import end_marked
 from fabricbench.drive.progress import CampaignProgress
-from fabricbench.drive.session import Session, run_session
+from fabricbench.drive.session import Start, run_session
 from fabricbench.drive.site_check import demand_sound
-from fabricbench.drive.system import Lane, lanes, settings_file
+from fabricbench.drive.system import lanes, settings_file
 from fabricbench.parsers.campaign import read_facts
 
 COMPLETE = "complete.json"
 LEAST_FREE_BYTES = 32 * 2**20
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
-    """What a campaign is asked to be; ``decided`` tells after a look whether every verdict is drawn."""
-
-    path: Path
-    system: str
-    tier: str
-    seed: int
-    lanes: tuple[str, ...]
-    checks: tuple[str, ...]
-    budget_seconds: float | None
-    decided: Callable[[Path], bool]
-
-
 def run(plan: Plan) -> None:
     """Bring the campaign at ``plan.path`` to its end, from nothing or from wherever it was left."""
-    ready = {lane.name for lane in _ready(plan)}
+    ready = {lane.name for lane in ready_lanes(plan)}
     if not ready:
         raise BadInput("no lane can run here", cure="fabricbench doctor says why")
     demand_sound(plan.system, plan.lanes)
@@ -110,15 +96,6 @@ def _block(
     )
 
 
-def by_nodes(plan: Plan) -> dict[Request | None, set[str]]:
-    """The lanes that share an allocation, by what is asked for it."""
-    found: dict[Request | None, set[str]] = {}
-    for lane in lanes(plan.system):
-        if not plan.lanes or lane.name in plan.lanes:
-            found.setdefault(lane.request, set()).add(lane.name)
-    return found
-
-
 def _on_nodes(
     plan: Plan,
     facts: CampaignFacts,
@@ -130,25 +107,27 @@ def _on_nodes(
 ) -> float:
     """Sessions until every case came back; a further one only where an allocation ended before its block."""
     seconds = 0.0
-    missing = _missing(plan, cases, block)
+    missing = missing_cases(plan, cases, block)
     while missing:
         number = len(list((plan.path / LAUNCHES).glob(f"b{block:03d}.s*")))
         ended = run_session(
-            Session(
-                path=plan.path,
+            Start(
+                session=Session(
+                    campaign=str(plan.path.resolve()),
+                    block=block,
+                    session=number,
+                    seed=facts.seed,
+                    lanes=tuple(sorted({case.lane for case in cases})) if request or plan.lanes else (),
+                ),
                 system=plan.system,
                 arguments=(*selection(plan), "-r", "--exec-order=random", "--exec-policy=serial"),
-                lanes=tuple(sorted({case.lane for case in cases})) if request or plan.lanes else (),
-                seed=facts.seed,
-                block=block,
-                number=number,
                 mark=mark,
                 request=request,
             ),
             progress,
         )
         seconds += ended.seconds
-        before, missing = missing, _missing(plan, cases, block)
+        before, missing = missing, missing_cases(plan, cases, block)
         lost = ended.lost or _lost_with_nodes(plan.path / LAUNCHES / f"b{block:03d}.s{number:02d}")
         if missing and lost and len(missing) < len(before):
             progress.say(f"nodes were lost ({lost}); {len(missing)} launches of this block are left")
@@ -182,64 +161,13 @@ def _why_missing(plan: Plan, outcome: reframe.Outcome, missing: list[reframe.Cas
 
 def _expect(plan: Plan, ready: set[str]) -> None:
     """A stack that vanishes half way ends the campaign with its name, not with a row of failures."""
-    gone = sorted(ready - {lane.name for lane in _ready(plan)})
+    gone = sorted(ready - {lane.name for lane in ready_lanes(plan)})
     if gone:
         raise BadInput(
             f"{', '.join(gone)} vanished: it was there when this run began",
             where=str(plan.path),
             cure="nothing is lost: set it up again (fabricbench setup) and repeat the command",
         )
-
-
-def _ready(plan: Plan) -> list[Lane]:
-    return [
-        lane
-        for lane in lanes(plan.system)
-        if not lane.missing
-        and lane.installed is not None
-        and not lane.installed.missing_file
-        and (not plan.lanes or lane.name in plan.lanes)
-    ]
-
-
-def block_cases(plan: Plan) -> list[reframe.Case]:
-    """What a block consists of, as ReFrame itself lists it: nothing that it would skip in silence goes unnoticed."""
-    environment = reframe.settings_environment([settings_file(plan.system)], plan.system)
-    outcome = reframe.run([*selection(plan), "--list=C"], environment)
-    if outcome.problem or outcome.status:
-        lines = [line for line in outcome.lines if "ERROR" in line or "error" in line]
-        raise BadInput(f"ReFrame: {outcome.problem or ' '.join(lines[:2]) or 'it failed'}")
-    found = [case for case in reframe.cases(outcome.lines) if not plan.lanes or case.lane in plan.lanes]
-    if not found:
-        known = sorted({case.name.rpartition("_")[0] for case in reframe.cases(_all_lines(plan))})
-        raise BadInput("no check matches", expected=nearest(" ".join(plan.checks), known))
-    return found
-
-
-def _all_lines(plan: Plan) -> tuple[str, ...]:
-    environment = reframe.settings_environment([settings_file(plan.system)], plan.system)
-    return reframe.run(["-c", str(reframe.checks_directory()), "--list=C"], environment).lines
-
-
-def selection(plan: Plan) -> list[str]:
-    named = [word for check in plan.checks for word in ("-n", f"^{check}")]
-    return ["-c", str(reframe.checks_directory()), "-t", f"^{plan.tier}$", *named]
-
-
-def _missing(plan: Plan, cases: list[reframe.Case], block: int) -> list[reframe.Case]:
-    done = finished_cases(plan, cases, block)
-    return [case for case in cases if case not in done]
-
-
-def finished_cases(plan: Plan, cases: list[reframe.Case], block: int) -> set[reframe.Case]:
-    """The cases of a block that came back, or that are named gaps."""
-    done = set()
-    for case in cases:
-        pattern = f"b{block:03d}.s*/{plan.system}/{case.fabric}/{case.stack}/{case.name}"
-        for directory in (plan.path / LAUNCHES).glob(pattern):
-            if came_back(directory) or (directory / "gap.json").exists():
-                done.add(case)
-    return done
 
 
 def _facts(plan: Plan) -> CampaignFacts:

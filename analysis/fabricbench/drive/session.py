@@ -6,9 +6,8 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from fabricbench.core.campaign import LAUNCHES
 from fabricbench.core.errors import BadInput
-from fabricbench.core.site import ALLOCATION, BLOCK, CAMPAIGN, LANES, SEED, SESSION
+from fabricbench.core.site import ALLOCATION, Session
 from fabricbench.drive import allocation, reframe
 from fabricbench.drive.processes import MARK
 from fabricbench.drive.progress import CampaignProgress
@@ -21,34 +20,26 @@ PATIENCE_SECONDS = 10.0
 
 
 @dataclass(frozen=True, slots=True)
-class Session:
-    """``arguments`` are ReFrame's, ``lanes`` those chosen, all where empty; ``request`` is what the nodes are asked
-    by, None where the session needs no allocation."""
+class Start:
+    """How ReFrame is started for a session: ``arguments`` are its own; ``request`` is what the nodes are asked by,
+    None where the session needs no allocation."""
 
-    path: Path
+    session: Session
     system: str
     arguments: tuple[str, ...]
-    lanes: tuple[str, ...]
-    seed: int
-    block: int
-    number: int
     mark: str
     request: allocation.Request | None
 
     @property
     def stage(self) -> Path:
         """Where its launches are, by fabric, stack and check."""
-        return self.path.resolve() / LAUNCHES / f"b{self.block:03d}.s{self.number:02d}"
+        return Path(self.session.stage)
 
     def environment(self) -> dict[str, str]:
         """What makes ReFrame fill this block."""
         return {
             **reframe.settings_environment([settings_file(self.system)], self.system),
-            CAMPAIGN: str(self.path.resolve()),
-            BLOCK: str(self.block),
-            SESSION: str(self.number),
-            SEED: str(self.seed),
-            LANES: " ".join(self.lanes),
+            **self.session.environment,
             MARK: self.mark,
             **({ALLOCATION: "1"} if self.request else {}),
             "RFM_COLORIZE": "n",
@@ -64,12 +55,13 @@ class Ended:
     lost: str
 
 
-def run_session(session: Session, progress: CampaignProgress) -> Ended:
+def run_session(start: Start, progress: CampaignProgress) -> Ended:
     """Run ReFrame to its end; BadInput where there will be no nodes for it."""
-    log = session.path / "reframe" / f"session-{session.block:03d}.{session.number:02d}.log"
-    session.stage.mkdir(parents=True, exist_ok=True)
+    session = start.session
+    log = Path(session.campaign) / "reframe" / f"session-{session.block:03d}.{session.session:02d}.log"
+    start.stage.mkdir(parents=True, exist_ok=True)
     log.parent.mkdir(exist_ok=True)
-    within = session.request.command(session.mark) if session.request else ()
+    within = start.request.command(start.mark) if start.request else ()
     result: list[reframe.Outcome] = []
     lines: list[str] = []
     with log.open("w") as stream:
@@ -80,31 +72,31 @@ def run_session(session: Session, progress: CampaignProgress) -> Ended:
                 stream.write(line)
 
         worker = threading.Thread(
-            target=lambda: result.append(reframe.run(session.arguments, session.environment(), take, within)),
+            target=lambda: result.append(reframe.run(start.arguments, start.environment(), take, within)),
             daemon=True,
         )
         worker.start()
-        waited = _wait_for_nodes(session, worker, lines, progress) if session.request else 0.0
+        waited = _wait_for_nodes(start, worker, lines, progress) if start.request else 0.0
         began = time.monotonic() - min(waited, POLL_SECONDS)
         while worker.is_alive():
             worker.join(POLL_SECONDS)
-            progress.look(session.stage / session.system, session.block)
+            progress.look(start.stage / start.system, session.block)
     seconds = time.monotonic() - began
-    progress.look(session.stage / session.system, session.block)
+    progress.look(start.stage / start.system, session.block)
     if not result:
         raise BadInput("ReFrame could not be started", where=str(log))
-    if session.request and allocation.granted(lines) is None:
+    if start.request and allocation.granted(lines) is None:
         refused = allocation.why_not_granted(lines) or f"salloc ended with {result[0].status}"
         raise BadInput(
             f"no allocation: {refused}",
-            where=f"access {' '.join(session.request.access)} of {settings_file(session.system)}",
-            expected=f"{session.request.nodes} nodes for {session.request.minutes} minutes",
-            cure=f"fabricbench doctor --site --system {session.system}",
+            where=f"access {' '.join(start.request.access)} of {settings_file(start.system)}",
+            expected=f"{start.request.nodes} nodes for {start.request.minutes} minutes",
+            cure=f"fabricbench doctor --site --system {start.system}",
         )
-    return Ended(result[0], seconds, allocation.why_ended_early(lines) if session.request else "")
+    return Ended(result[0], seconds, allocation.why_ended_early(lines) if start.request else "")
 
 
-def _wait_for_nodes(session: Session, worker: threading.Thread, lines: list[str], progress: CampaignProgress) -> float:
+def _wait_for_nodes(start: Start, worker: threading.Thread, lines: list[str], progress: CampaignProgress) -> float:
     """Until Slurm grants the nodes or refuses; the seconds of it. Says what is waited for whenever it changes."""
     began = asked = time.monotonic()
     said, hopeless_since = "", None
@@ -114,17 +106,17 @@ def _wait_for_nodes(session: Session, worker: threading.Thread, lines: list[str]
         if now - asked < ASK_QUEUE_SECONDS:
             continue
         asked = now
-        for job in allocation.waiting(session.mark):
+        for job in allocation.waiting(start.mark):
             if job.state == "PENDING" and job.reason != said:
                 said = job.reason
                 progress.say(f"waiting for nodes: job {job.id}: {said}")
-            hopeless = session.request is not None and session.request.hopeless(job)
+            hopeless = start.request is not None and start.request.hopeless(job)
             hopeless_since = (hopeless_since or now) if hopeless else None
         if hopeless_since is not None and now - hopeless_since > PATIENCE_SECONDS:
             down = allocation.nodes_down()
             raise BadInput(
                 f"no nodes: {said}{f' ({down})' if down else ''}",
-                where=str(settings_file(session.system)),
-                cure=f"when they are back: fabricbench run {session.path} goes on from there",
+                where=str(settings_file(start.system)),
+                cure=f"when they are back: fabricbench run {start.session.campaign} goes on from there",
             )
     return time.monotonic() - began

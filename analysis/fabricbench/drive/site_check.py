@@ -16,11 +16,20 @@ from jsonschema import Draft7Validator
 
 from fabricbench.core.campaign import REQUIREMENTS
 from fabricbench.core.errors import BadInput, nearest
+from fabricbench.core.lane import lane_pmi
 from fabricbench.core.ports import DEVICES
 from fabricbench.core.requirements import Requirement, Requirements, check_names, load
 from fabricbench.core.site import SCHEDULERS, SLURM
 from fabricbench.drive.slurm_check import Asked, slurm_problems
-from fabricbench.drive.system import Lane, known_names, lanes_of, load_settings, settings_file, unknown_stack
+from fabricbench.drive.system import (
+    Lane,
+    known_names,
+    lanes_of,
+    load_settings,
+    request_of,
+    settings_file,
+    unknown_stack,
+)
 
 State = Literal["broken", "warning", "not checked"]
 
@@ -262,18 +271,13 @@ def _unmeasured(item: Requirement, lanes: list[Lane], most: Mapping[str, int]) -
 
 def _asked(site: _Site, part: Mapping[str, Any]) -> Asked:
     facts = part["extras"]
-    stacks = site.stacks
     chosen = {lane.partition("@")[0] for lane in site.chosen}
     return Asked(
         fabric=part["name"],
-        slurm=facts["scheduler"] in SLURM,
-        options=tuple(facts["access"]),
-        nodes=facts["nodes"],
-        minutes=facts["minutes"],
-        exclusive=facts["exclusive"],
+        request=request_of(facts),
         pmi={
-            name: facts["pmi"].get(name, stacks[name]["pmi"])
+            name: pmi
             for name in part["environs"]
-            if facts["launcher"] == "srun" and stacks[name]["level"] == "mpi" and (not chosen or name in chosen)
+            if (not chosen or name in chosen) and (pmi := lane_pmi(facts, site.stacks[name])) is not None
         },
     )

@@ -2,12 +2,12 @@
 """What fabrics ask of Slurm, against what it has: partitions, nodes that are up, PMI, and whether it takes the job."""
 
 import argparse
-import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeVar
 
 from fabricbench.core.errors import nearest
+from fabricbench.drive.allocation import Request
 from fabricbench.drive.slurm_state import (
     NoAnswer,
     Node,
@@ -16,7 +16,7 @@ from fabricbench.drive.slurm_state import (
     nodes,
     offered_pmi,
     partitions,
-    why_refused,
+    why_not_taken,
 )
 
 Finding = tuple[Literal["broken", "warning", "not checked"], str, str]
@@ -28,14 +28,11 @@ SHOWN = 5
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What a fabric asks: ``options`` of its jobs, ``pmi`` of srun, by stack (empty is Slurm's default)."""
+    """What a fabric asks: ``request`` for its nodes, None where it does not ask Slurm; ``pmi`` of srun, by stack (empty
+    is Slurm's default)."""
 
     fabric: str
-    slurm: bool
-    options: tuple[str, ...]
-    nodes: int
-    minutes: int
-    exclusive: bool
+    request: Request | None
     pmi: Mapping[str, str]
 
 
@@ -48,17 +45,17 @@ def slurm_problems(fabrics: Sequence[Asked]) -> Iterator[Finding]:
             yield "not checked", f"the PMI of {_named(with_pmi)}: {silent}", ""
         for asked in with_pmi if offered is not None else ():
             yield from _pmi(asked, offered or set())
-    by_slurm = [asked for asked in fabrics if asked.slurm]
+    by_slurm = [(asked.fabric, asked.request) for asked in fabrics if asked.request]
     if not by_slurm:
         return
     there, silent = _answer(lambda: (partitions(), nodes()))
     if there is None:
-        yield "not checked", f"partitions and nodes of {_named(by_slurm)}: {silent}", ""
+        yield "not checked", f"partitions and nodes of fabric {', '.join(name for name, _ in by_slurm)}: {silent}", ""
         return
-    for asked in by_slurm:
-        found = list(_places(asked, *there))
-        if not any(state == "broken" for state, _, _ in found) and (refusal := _refusal(asked)):
-            found.append(("broken", f"fabric {asked.fabric}: Slurm would not take its jobs: {refusal}", ""))
+    for fabric, request in by_slurm:
+        found = list(_places(fabric, request, *there))
+        if not any(state == "broken" for state, _, _ in found) and (refusal := why_not_taken(request.demands)):
+            found.append(("broken", f"fabric {fabric}: Slurm would not take its jobs: {refusal}", ""))
         yield from found
 
 
@@ -76,61 +73,56 @@ def _pmi(asked: Asked, offered: set[str]) -> Iterator[Finding]:
             yield "warning", what, f"pmi={{'{stack}': …}} of the fabric says which"
 
 
-def _places(asked: Asked, there: Mapping[str, Partition], all_nodes: Sequence[Node]) -> Iterator[Finding]:
+def _places(
+    fabric: str, request: Request, there: Mapping[str, Partition], all_nodes: Sequence[Node]
+) -> Iterator[Finding]:
     """The partitions are there and open, and have enough nodes that are up."""
     try:
-        wanted = _options(asked.options)
+        wanted = _options(request.options)
         listed, left_out = (host_names(text) if text else [] for text in (wanted.nodelist, wanted.exclude))
     except (ValueError, argparse.ArgumentError) as error:
-        yield "broken", f"fabric {asked.fabric}: access: {error}", ""
+        yield "broken", f"fabric {fabric}: access: {error}", ""
         return
     except NoAnswer as answer:
-        yield "broken", f"fabric {asked.fabric}: a node list that Slurm cannot read: {answer}", ""
+        yield "broken", f"fabric {fabric}: a node list that Slurm cannot read: {answer}", ""
         return
     names = wanted.partition.split(",") if wanted.partition else [p.name for p in there.values() if p.default]
     if not names:
-        yield "broken", f"fabric {asked.fabric}: no partition, and Slurm has no default one", _name_one(there)
+        yield "broken", f"fabric {fabric}: no partition, and Slurm has no default one", _name_one(there)
     for name in names:
         if name not in there:
-            yield "broken", f"fabric {asked.fabric}: no partition '{name}'; expected {nearest(name, there)}", ""
+            yield "broken", f"fabric {fabric}: no partition '{name}'; expected {nearest(name, there)}", ""
         elif there[name].availability != "up":
-            what = f"fabric {asked.fabric}: the partition {name} is {there[name].availability}"
+            what = f"fabric {fabric}: the partition {name} is {there[name].availability}"
             yield "broken", what, "it must be up for jobs to start: scontrol show partition"
     within = {node.name: node for node in all_nodes if node.partition in names and node.name not in left_out}
     if any(name not in there for name in names):
         return
-    yield from _nodes(asked, within, listed)
+    yield from _nodes(fabric, request.nodes, within, listed)
 
 
-def _nodes(asked: Asked, within: Mapping[str, Node], listed: Sequence[str]) -> Iterator[Finding]:
+def _nodes(fabric: str, wanted: int, within: Mapping[str, Node], listed: Sequence[str]) -> Iterator[Finding]:
     for name in listed:
         if name not in within:
-            what = f"fabric {asked.fabric}: no node '{name}' in its partition; expected {nearest(name, within)}"
+            what = f"fabric {fabric}: no node '{name}' in its partition; expected {nearest(name, within)}"
             yield "broken", what, ""
     down = [node for node in within.values() if not node.up]
     held = [node for node in down if node.name in listed]
     if held:
-        yield "broken", f"fabric {asked.fabric}: its node list is down: {_some(held)}", _wake(held)
-    elif len(within) - len(down) < asked.nodes:
-        up = f"{len(within) - len(down)} of {len(within)} nodes up, {asked.nodes} are asked for"
-        yield "broken", f"fabric {asked.fabric}: {up}" + (f": {_some(down)}" if down else ""), _wake(down)
+        yield "broken", f"fabric {fabric}: its node list is down: {_some(held)}", _wake(held)
+    elif len(within) - len(down) < wanted:
+        up = f"{len(within) - len(down)} of {len(within)} nodes up, {wanted} are asked for"
+        yield "broken", f"fabric {fabric}: {up}" + (f": {_some(down)}" if down else ""), _wake(down)
     elif down:
-        yield "warning", f"fabric {asked.fabric}: {len(down)} of {len(within)} nodes are down: {_some(down)}", ""
+        yield "warning", f"fabric {fabric}: {len(down)} of {len(within)} nodes are down: {_some(down)}", ""
 
 
-def _refusal(asked: Asked) -> str:
-    words = [word for option in asked.options for word in shlex.split(option)]
-    return why_refused(
-        [*words, f"--nodes={asked.nodes}", f"--time={asked.minutes}", *(["--exclusive"] if asked.exclusive else [])]
-    )
-
-
-def _options(access: Sequence[str]) -> argparse.Namespace:
+def _options(words: Sequence[str]) -> argparse.Namespace:
     """Partition, node list and excluded nodes among a job's options."""
     parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False, exit_on_error=False)
     for short, long in (("-p", "--partition"), ("-w", "--nodelist"), ("-x", "--exclude")):
         parser.add_argument(short, long, default="")
-    return parser.parse_known_args([word for option in access for word in shlex.split(option)])[0]
+    return parser.parse_known_args(words)[0]
 
 
 def _answer(ask: Callable[[], Answer]) -> tuple[Answer | None, str]:

@@ -104,7 +104,7 @@ def host_names(hostlist: str) -> list[str]:
     return _ask("scontrol", "show", "hostnames", hostlist).split()
 
 
-def why_refused(options: Sequence[str]) -> str:
+def why_not_taken(options: Sequence[str]) -> str:
     """Why Slurm would not take a job with these options; empty where it would. Nothing is submitted."""
     try:
         _ask("sbatch", "--test-only", *options, "--wrap=true")

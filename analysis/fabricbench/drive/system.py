@@ -11,6 +11,7 @@ from typing import Any
 
 from fabricbench.core.campaign import REQUIREMENTS
 from fabricbench.core.errors import BadInput, nearest
+from fabricbench.core.lane import lane_pmi, lane_variables
 from fabricbench.core.launch import lane_name
 from fabricbench.core.requirements import load
 from fabricbench.core.site import REPOSITORY, SLURM
@@ -155,28 +156,23 @@ def _lane(stack: dict[str, Any], fabric: dict[str, Any]) -> Lane:
     transport = fabric["transport"]
     installed = Installed.model_validate(stack["installed"]) if stack["installed"] else None
     missing, cure = stack["without"].get(transport) or (stack["missing"], stack["cure"])
-    by_srun = fabric["launcher"] == "srun" and stack["level"] == "mpi"
     return Lane(
         stack=stack["stack"],
         fabric=fabric["fabric"],
         transport=transport,
         installed=installed,
-        variables={
-            **stack["variables"].get(transport, {}),
-            **stack["under"].get(fabric["launcher"], {}),
-            **fabric["site_variables"],
-            **fabric["stack_variables"].get(stack["stack"], {}),
-        },
+        variables=lane_variables(fabric, stack),
         missing=missing,
         cure=cure,
         meeting=tuple(meeting_at(stack["meeting"] or (), fabric["addresses"][0])),
         nodes=fabric["nodes"],
-        pmi=fabric["pmi"].get(stack["stack"], stack["pmi"]) if by_srun else None,
-        request=_request(fabric),
+        pmi=lane_pmi(fabric, stack),
+        request=request_of(fabric),
     )
 
 
-def _request(fabric: dict[str, Any]) -> Request | None:
+def request_of(fabric: Mapping[str, Any]) -> Request | None:
+    """What a block on a fabric must ask of Slurm; None where nothing."""
     if fabric["scheduler"] not in SLURM:
         return None
     cores = None if fabric["exclusive"] else fabric["cores"]

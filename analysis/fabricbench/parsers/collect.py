@@ -8,9 +8,7 @@ import stat
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any, TypeVar
-
-from pydantic import BaseModel, ValidationError
+from typing import Any
 
 import fabricbench.parsers as parsers
 from fabricbench.core.attest import attest
@@ -21,12 +19,11 @@ from fabricbench.core.launch import Begin, End, Launch, canonical_case
 from fabricbench.core.lost import why_lost
 from fabricbench.core.record import Attestation, Payload, Record, Row, RowGap, State
 from fabricbench.core.witness import Report, read_reports, report_files, traffic
-from fabricbench.parsers.output import LARGEST_OUTPUT_BYTES, Parsed, Unreadable, read_fact
-
-Model = TypeVar("Model", bound=BaseModel)
+from fabricbench.parsers.hosts import host_files, read_hosts
+from fabricbench.parsers.output import LARGEST_OUTPUT_BYTES, Parsed, Unreadable, read_model
 
 LAST_LINES = 8
-_SHARED = ("output", "collect", "campaign", "imb_table", "pair", "provenance")
+_SHARED = ("output", "collect", "campaign", "hosts", "imb_table", "pair", "provenance")
 TOOLS = tuple(m.name for m in pkgutil.iter_modules(parsers.__path__) if m.name not in _SHARED)
 """Every tool that has a parser: the module of its name beside this one."""
 
@@ -53,12 +50,12 @@ def collect(directory: Path, name: str | None = None) -> Record:
     """The record of the launch in ``directory``, called ``name`` (its place in the campaign)."""
     name = directory.name if name is None else name
     try:
-        launch = _facts(directory / "launch.json", Launch)
+        launch = read_model(directory / "launch.json", Launch)
     except Unreadable as error:
         return Record(directory=name, launch=None, state="unreadable", reason=str(error))
     try:
-        begin = _facts(directory / "begin", Begin) if (directory / "begin").exists() else None
-        end = _facts(directory / "end", End) if (directory / "end").exists() else None
+        begin = read_model(directory / "begin", Begin) if (directory / "begin").exists() else None
+        end = read_model(directory / "end", End) if (directory / "end").exists() else None
         seen = _seen(directory)
     except Unreadable as error:
         return Record(directory=name, launch=launch, state="unreadable", reason=str(error))
@@ -88,10 +85,9 @@ def _finished(directory: Path, record: Record, launch: Launch, end: End, seen: _
         if seen.problem:
             raise ValueError(seen.problem)
         carried = traffic(seen.reports)
-        moved = port_counters(directory)
     except (Unreadable, ValueError) as error:
         return record.model_copy(update={"state": "unreadable", "reason": str(error)})
-    attestation = attest(launch, carried, parsed.payload, moved)
+    attestation = attest(launch, carried, parsed.payload, port_counters(seen.hosts))
     binding = bound(launch, seen.reports, seen.hosts, attestation)
     state, reason = _state(launch, attestation)
     update: dict[str, Any] = {
@@ -204,23 +200,8 @@ def last_lines(path: Path) -> str:
     return " | ".join(lines[-LAST_LINES:])[-600:]
 
 
-def _facts(path: Path, model: type[Model]) -> Model:
-    try:
-        return model.model_validate_json(read_fact(path))
-    except FileNotFoundError:
-        raise Unreadable(path.name, None, "a file, it is missing") from None
-    except OSError as error:
-        raise Unreadable(path.name, None, f"a file that can be read ({error.strerror})") from None
-    except ValidationError as error:
-        first = error.errors()[0]
-        if first["type"] == "json_invalid":
-            raise Unreadable(path.name, None, "JSON") from None
-        where = ".".join(str(part) for part in first["loc"])
-        raise Unreadable(path.name, None, f"{where}: {first['msg']}") from None
-
-
 def _seen(directory: Path) -> _Seen:
-    hosts = tuple(_facts(path, Host) for path in sorted(directory.glob("host.*")) if path.suffix != ".tmp")
+    hosts = read_hosts(directory)
     try:
         return _Seen(hosts, read_reports(directory))
     except ValueError as error:
@@ -232,7 +213,7 @@ def digest(directory: Path) -> str:
     total = hashlib.sha256(_code_digest())
     names = ("launch.json", "begin", "end", "stdout", "stderr", "md.log", "reference.json")
     paths = [directory / name for name in names]
-    for path in [*paths, *report_files(directory), *sorted(directory.glob("host.*"))]:
+    for path in [*paths, *report_files(directory), *host_files(directory)]:
         try:
             facts = path.lstat()
         except OSError:

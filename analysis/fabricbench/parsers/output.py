@@ -5,8 +5,13 @@ import math
 import stat
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
+
+from pydantic import BaseModel, ValidationError
 
 from fabricbench.core.record import Payload, Row, RowGap
+
+Model = TypeVar("Model", bound=BaseModel)
 
 LARGEST_OUTPUT_BYTES = 64 * 2**20
 
@@ -56,6 +61,22 @@ def read_fact(path: Path) -> bytes:
     if facts.st_size > LARGEST_OUTPUT_BYTES:
         raise Unreadable(path.name, None, f"at most {LARGEST_OUTPUT_BYTES} bytes")
     return path.read_bytes()
+
+
+def read_model(path: Path, model: type[Model]) -> Model:
+    """The facts in a JSON file of a launch directory; Unreadable where they are missing or not what ``model`` says."""
+    try:
+        return model.model_validate_json(read_fact(path))
+    except FileNotFoundError:
+        raise Unreadable(path.name, None, "a file, it is missing") from None
+    except OSError as error:
+        raise Unreadable(path.name, None, f"a file that can be read ({error.strerror})") from None
+    except ValidationError as error:
+        first = error.errors()[0]
+        if first["type"] == "json_invalid":
+            raise Unreadable(path.name, None, "JSON") from None
+        where = ".".join(str(part) for part in first["loc"])[:120]
+        raise Unreadable(path.name, None, f"{where}: {first['msg']}" if where else first["msg"]) from None
 
 
 def number(text: str, file: str, line: int) -> float:

@@ -4,19 +4,24 @@
 import re
 from pathlib import Path
 
-from pydantic import ValidationError
-
 from fabricbench.core.campaign import LAUNCHES
 from fabricbench.core.host import Host
 from fabricbench.core.provenance import Provenance
 from fabricbench.core.record import Campaign
 from fabricbench.parsers.campaign import read_campaign
-from fabricbench.parsers.output import Unreadable, read_fact, read_lines
+from fabricbench.parsers.hosts import host_files
+from fabricbench.parsers.output import Unreadable, read_lines, read_model
 
 VARIABLE = "#@cvar."
 MOST_VARIABLES, LONGEST_NAME, LONGEST_VALUE = 4000, 128, 200
 """What ``fabricbench-micro wireup`` prints at most: more comes from somewhere else."""
-_OF_THE_LAUNCH = {"seconds": None, "busy_cpu_seconds": None, "foreign_cpu_share": None, "boot_id": None}
+_OF_THE_LAUNCH = {
+    "seconds": None,
+    "busy_cpu_seconds": None,
+    "foreign_cpu_share": None,
+    "boot_id": None,
+    "counters": None,
+}
 _OF_THE_RUN = re.compile(r".*(jobid|vpid|_uri|session_dir|nodename|hostname|param_file_path).*")
 """Variables by which a process knows who and where it is: different in every launch."""
 
@@ -29,7 +34,7 @@ def read_provenance(path: Path, campaign: Campaign | None = None) -> Provenance:
     variables: dict[str, dict[str, str]] = {}
     for record in campaign.records:
         directory = path / LAUNCHES / record.directory
-        for file in sorted(directory.glob("host.*")):
+        for file in host_files(directory):
             if (host := _host(file)) is not None and host not in hosts.setdefault(host.host, []):
                 hosts[host.host].append(host)
         if record.launch is not None and record.launch.mode == "wireup" and record.state == "ok":
@@ -55,6 +60,6 @@ def control_variables(directory: Path) -> dict[str, str]:
 
 def _host(file: Path) -> Host | None:
     try:
-        return Host.model_validate_json(read_fact(file)).model_copy(update=_OF_THE_LAUNCH)
-    except (OSError, ValidationError, Unreadable):
+        return read_model(file, Host).model_copy(update=_OF_THE_LAUNCH)
+    except Unreadable:
         return None

@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The campaigns that commands work on: which one is meant, its verdicts, its report, how it ended."""
+
+import os
+import sys
+import time
+from pathlib import Path
+
+import typer
+
+from fabricbench.cli.output import say
+from fabricbench.core.campaign import REQUIREMENTS
+from fabricbench.core.errors import BadInput
+from fabricbench.core.record import Campaign, Record
+from fabricbench.core.requirements import Requirements, load
+from fabricbench.core.site import REPOSITORY
+from fabricbench.core.table import table as long_table
+from fabricbench.drive.run import is_complete
+from fabricbench.parsers.campaign import known_names, read_campaign, read_facts
+from fabricbench.parsers.provenance import read_provenance
+from fabricbench.report import report as page
+from fabricbench.verdict.judge import judge as judge_table
+from fabricbench.verdict.result import Judgement
+
+NOT_ALL_ATTESTED = 1
+
+
+def unfinished(system: str, tier: str, chosen: tuple[str, ...], checks: tuple[str, ...]) -> Path | None:
+    """The newest campaign that was asked for in the same words and interrupted."""
+    for path in sorted((REPOSITORY / "campaigns").glob(f"{tier}-*"), reverse=True):
+        if (path / "campaign.json").exists() and not is_complete(path):
+            try:
+                facts = read_facts(path)
+            except BadInput as error:
+                print(f"fabricbench: left alone: {error}", file=sys.stderr)
+                continue
+            if (facts.system, facts.tier, facts.lanes, facts.checks) == (system, tier, chosen, checks):
+                return path
+    return None
+
+
+def new_campaign(tier: str) -> Path:
+    """Where a campaign goes that was given no directory."""
+    return REPOSITORY / "campaigns" / f"{tier}-{time.strftime('%Y%m%dT%H%M%S')}"
+
+
+def _requirements(found: Campaign, path: Path, given: Path | None) -> Requirements | None:
+    """The campaign's own, or those given, whose names must be names that the campaign or its own requirements use."""
+    own = load(path / REQUIREMENTS) if (path / REQUIREMENTS).exists() else None
+    return own if given is None else load(given, known_names(found, own))
+
+
+def judgement_of(found: Campaign, path: Path, given: Path | None = None) -> Judgement | None:
+    """The verdicts of the campaign at ``path``, by its own requirements or those given; None without any."""
+    requirements = _requirements(found, path, given)
+    return None if requirements is None else judge_table(long_table(found.records), requirements, found.facts)
+
+
+def report_page(
+    found: Campaign,
+    path: Path,
+    given: Path | None = None,
+    place: Path | None = None,
+    reference: Path | None = None,
+) -> str:
+    """The report of the campaign at ``path``, whose links lead to it from the directory ``place``."""
+    other = None if reference is None else read_provenance(reference)
+    judgement = judgement_of(found, path, given)
+    base = "" if place is None or place.resolve() == path.resolve() else os.path.relpath(path, place)
+    seen = read_provenance(path, found)
+    return page(found, long_table(found.records), judgement, seen=seen, reference=other, base=base)
+
+
+def decided(path: Path) -> bool:
+    """Whether every requirement of the campaign has a verdict that further blocks would not change."""
+    judgement = judgement_of(read_campaign(path), path)
+    return judgement is not None and all(cell.verdict != "INCONCLUSIVE" for cell in judgement.cells)
+
+
+def finish(found: Campaign) -> None:
+    """Exit 0 when every launch came back and was attested, whatever the verdicts."""
+    last: dict[str, Record] = {r.launch.id if r.launch else r.directory: r for r in found.records}
+    if all(r.launch is not None and r.launch.mode == "wireup" for r in last.values()):
+        reasons = "; ".join(sorted({f"{gap.lane} {gap.tool}: {gap.reason}" for gap in found.gaps}))
+        raise BadInput(f"nothing was measured, there are only gaps: {reasons}")
+    wrong = [record for record in last.values() if record.state != "ok"]
+    lanes_seen = sorted({r.launch.lane for r in last.values() if r.launch and r.state == "ok"})
+    refused = sum(record.state == "ok" and record.attestation is None for record in last.values())
+    gaps = f"; {refused} more are gaps, refused by their tool" if refused else ""
+    came = len(last) - len(wrong) - refused
+    say(f"{came} of {len(last)} launches came back and were attested, on {' '.join(lanes_seen)}{gaps}")
+    for record in wrong[:20]:
+        say(f"{record.state}: {record.directory}: {record.reason}")
+    if wrong:
+        raise typer.Exit(NOT_ALL_ATTESTED)

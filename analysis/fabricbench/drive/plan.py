@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a campaign is asked to be: its lanes, the cases of a block, and which of them are finished."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from fabricbench.core.campaign import LAUNCHES, came_back
+from fabricbench.core.errors import BadInput, nearest
+from fabricbench.drive import reframe
+from fabricbench.drive.allocation import Request
+from fabricbench.drive.system import Lane, lanes, settings_file
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What a campaign is asked to be; ``decided`` tells after a look whether every verdict is drawn."""
+
+    path: Path
+    system: str
+    tier: str
+    seed: int
+    lanes: tuple[str, ...]
+    checks: tuple[str, ...]
+    budget_seconds: float | None
+    decided: Callable[[Path], bool]
+
+
+def ready_lanes(plan: Plan) -> list[Lane]:
+    """The chosen lanes whose stack is there."""
+    return [
+        lane
+        for lane in lanes(plan.system)
+        if not lane.missing
+        and lane.installed is not None
+        and not lane.installed.missing_file
+        and (not plan.lanes or lane.name in plan.lanes)
+    ]
+
+
+def by_nodes(plan: Plan) -> dict[Request | None, set[str]]:
+    """The lanes that share an allocation, by what is asked for it."""
+    found: dict[Request | None, set[str]] = {}
+    for lane in lanes(plan.system):
+        if not plan.lanes or lane.name in plan.lanes:
+            found.setdefault(lane.request, set()).add(lane.name)
+    return found
+
+
+def block_cases(plan: Plan) -> list[reframe.Case]:
+    """What a block consists of, as ReFrame itself lists it: nothing that it would skip in silence goes unnoticed."""
+    environment = reframe.settings_environment([settings_file(plan.system)], plan.system)
+    outcome = reframe.run([*selection(plan), "--list=C"], environment)
+    if outcome.problem or outcome.status:
+        lines = [line for line in outcome.lines if "ERROR" in line or "error" in line]
+        raise BadInput(f"ReFrame: {outcome.problem or ' '.join(lines[:2]) or 'it failed'}")
+    found = [case for case in reframe.cases(outcome.lines) if not plan.lanes or case.lane in plan.lanes]
+    if not found:
+        known = sorted({case.name.rpartition("_")[0] for case in reframe.cases(_all_lines(plan))})
+        raise BadInput("no check matches", expected=nearest(" ".join(plan.checks), known))
+    return found
+
+
+def _all_lines(plan: Plan) -> tuple[str, ...]:
+    environment = reframe.settings_environment([settings_file(plan.system)], plan.system)
+    return reframe.run(["-c", str(reframe.checks_directory()), "--list=C"], environment).lines
+
+
+def selection(plan: Plan) -> list[str]:
+    """ReFrame's options that choose the checks."""
+    named = [word for check in plan.checks for word in ("-n", f"^{check}")]
+    return ["-c", str(reframe.checks_directory()), "-t", f"^{plan.tier}$", *named]
+
+
+def finished_cases(plan: Plan, cases: list[reframe.Case], block: int) -> set[reframe.Case]:
+    """The cases of a block that came back, or that are named gaps."""
+    done = set()
+    for case in cases:
+        pattern = f"b{block:03d}.s*/{plan.system}/{case.fabric}/{case.stack}/{case.name}"
+        for directory in (plan.path / LAUNCHES).glob(pattern):
+            if came_back(directory) or (directory / "gap.json").exists():
+                done.add(case)
+    return done
+
+
+def missing_cases(plan: Plan, cases: list[reframe.Case], block: int) -> list[reframe.Case]:
+    """The other cases of a block, in their order."""
+    done = finished_cases(plan, cases, block)
+    return [case for case in cases if case not in done]
