@@ -5,7 +5,7 @@ import reframe as rfm
 from reframe.core.builtins import parameter, run_after
 from reframe.core.runtime import runtime
 
-from fabricbench.core.stacks import RAILS
+from fabricbench.core.stacks import ONE_PORT, RAILS
 
 from .base import SELDOM, processors
 from .micro import MicroPingpong, MicroWindow
@@ -35,7 +35,9 @@ class Rails(rfm.RegressionTestPlugin):
 
     def benchmark_gap(self) -> tuple[str, str] | None:
         stack, facts = self.stack_facts["stack"], self.fabric_facts
-        settings = self.stack_facts["rails"].get(self.rails)
+        settings = self.rails_settings.get(self.rails)
+        if self.port:
+            return f"rails={self.rails} says which ports are used", "ask for no port"
         if settings is None:
             return f"no settings for rails={self.rails} with {stack}", f"add them to {stack} in site/stacks.py"
         if not facts["ports"] and any("{port" in value for value in settings.values()):
@@ -44,18 +46,15 @@ class Rails(rfm.RegressionTestPlugin):
             return f"{self.ranks} ranks on {cores} cores", "run it on nodes with two cores for every port"
         return None
 
+    @property
+    def asked_port(self) -> str:
+        """The first, where one port is used and the stack can be told which."""
+        first = "".join(self.fabric_facts["ports"][:1])
+        return first if self.rails == ONE_PORT and self.names_one_port else ""
+
     def lane_variables(self) -> dict[str, str]:
         """Those of the rails win: they are what is compared."""
-        facts = self.fabric_facts
-        words = {
-            "{rails}": str(facts["rails"]),
-            "{ports}": ",".join(facts["ports"]),
-            "{port}": "".join(facts["ports"][:1]),
-        }
-        settings = dict(self.stack_facts["rails"][self.rails])
-        for word, value in words.items():
-            settings = {name: text.replace(word, value) for name, text in settings.items()}
-        return {**super().lane_variables(), **settings}
+        return {**super().lane_variables(), **self.rails_variables(self.rails, self.fabric_facts["ports"])}
 
 
 @rfm.simple_test

@@ -11,21 +11,25 @@ OPENMPI_AS_ROOT = {
     "PRTE_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
 }
 
-# One port, all of them for each large message, or a port per process. UCX gives no process a port of its own.
+# One port, all of them for each large message, or a port per process; the first is also what a check's `port` asks for.
+# UCX gives no process a port of its own.
 UCX_RAILS = {
-    "1": {"UCX_MAX_EAGER_RAILS": "1", "UCX_MAX_RNDV_RAILS": "1"},
-    "striped": {"UCX_MAX_EAGER_RAILS": "1", "UCX_MAX_RNDV_RAILS": "{rails}"},
+    "1": {"UCX_NET_DEVICES": "{port}", "UCX_MAX_EAGER_RAILS": "1", "UCX_MAX_RNDV_RAILS": "1"},
+    "striped": {"UCX_NET_DEVICES": "{ports}", "UCX_MAX_EAGER_RAILS": "1", "UCX_MAX_RNDV_RAILS": "{rails}"},
 }
+MPICH_UCX_RAILS = {"tcp": UCX_RAILS, "verbs": UCX_RAILS}
 
 # For MVAPICH2 2.x whose rails are the ports of one adapter; MV2_NUM_HCAS where each has its own.
 # Striped from 8 KiB, as in the paper that compared the two (Liu, Mamidala, Vishnu, Panda 2004).
 MVAPICH2_RAILS = {
-    "1": {"MV2_NUM_PORTS": "1", "MV2_NUM_HCAS": "1"},
-    "striped": {"MV2_NUM_PORTS": "{rails}", "MV2_RAIL_SHARING_LARGE_MSG_THRESHOLD": "8192"},
-    "bound": {
-        "MV2_NUM_PORTS": "{rails}",
-        "MV2_RAIL_SHARING_POLICY": "FIXED_MAPPING",
-        "MV2_RAIL_SHARING_LARGE_MSG_THRESHOLD": "2147483647",
+    "verbs": {
+        "1": {"MV2_NUM_PORTS": "1", "MV2_NUM_HCAS": "1"},
+        "striped": {"MV2_NUM_PORTS": "{rails}", "MV2_RAIL_SHARING_LARGE_MSG_THRESHOLD": "8192"},
+        "bound": {
+            "MV2_NUM_PORTS": "{rails}",
+            "MV2_RAIL_SHARING_POLICY": "FIXED_MAPPING",
+            "MV2_RAIL_SHARING_LARGE_MSG_THRESHOLD": "2147483647",
+        },
     },
 }
 
@@ -44,6 +48,8 @@ MPICH_OFI = {
     "psm": {"FI_PROVIDER": "psm3", "MPIR_CVAR_NOLOCAL": "1"},
     "cxi": {"FI_PROVIDER": "cxi", "MPIR_CVAR_NOLOCAL": "1"},
 }
+# One port only: a port of verbs or psm is not called there what its counters are called.
+MPICH_OFI_RAILS = {"tcp": {"1": {"FI_TCP_IFACE": "{port}"}}, "cxi": {"1": {"FI_CXI_DEVICE_NAME": "{port}"}}}
 
 OPENMPI_OB1 = {
     # UCX would choose a transport of its own for one-sided communication.
@@ -58,8 +64,10 @@ OPENMPI_OB1 = {
 }
 # With btl tcp every large message goes over all interfaces that it may use.
 OPENMPI_RAILS = {
-    "1": {"OMPI_MCA_btl_tcp_if_include": "{port}"},
-    "striped": {"OMPI_MCA_btl_tcp_if_include": "{ports}"},
+    "tcp": {
+        "1": {"OMPI_MCA_btl_tcp_if_include": "{port}"},
+        "striped": {"OMPI_MCA_btl_tcp_if_include": "{ports}"},
+    },
 }
 OPENMPI_CROWDED = {
     "OMPI_MCA_mpi_yield_when_idle": "1",
@@ -98,8 +106,8 @@ STACKS = {
                 },
             },
             crowded={"I_MPI_WAIT_MODE": "1"},
-            # It distributes the ports among the ranks, and stripes no message.
-            rails={"1": {"I_MPI_MULTIRAIL": "0"}, "bound": {"I_MPI_MULTIRAIL": "1"}},
+            # I_MPI_MULTIRAIL=1 is to give a node's ranks a port each; over tcp all were seen on one (2021.18).
+            rails={"tcp": {"1": {"I_MPI_MULTIRAIL": "0", "FI_TCP_IFACE": "{port}"}}},
             binding=IMPI_BINDING,
             runs_imb=True,
             links={"include/gfortran": "mpi/gfortran"},  # where its mpif90 looks for modules
@@ -119,7 +127,7 @@ STACKS = {
                 abi_library="libmpich.so.12",
             ),
             transports=MPICH_UCX,
-            rails=UCX_RAILS,
+            rails=MPICH_UCX_RAILS,
             binding=HYDRA_BINDING,
             runs_imb=True,
         ),
@@ -141,7 +149,7 @@ STACKS = {
                 **OPENMPI_OB1,
                 "verbs": {"OMPI_MCA_pml": "ucx", "OMPI_MCA_osc": "ucx", "UCX_TLS": "rc,self"},
             },
-            rails=OPENMPI_RAILS,
+            rails={**OPENMPI_RAILS, "verbs": UCX_RAILS},
             binding=OPENMPI_BINDING,
             crowded=OPENMPI_CROWDED,
         ),
@@ -156,7 +164,7 @@ STACKS = {
             crowded=OPENMPI_CROWDED,
             unable={"verbs": "it is built without UCX and libfabric"},
         ),
-        Stack(name="mpich-ofi", pmi="pmi2", transports=MPICH_OFI, binding=HYDRA_BINDING),
+        Stack(name="mpich-ofi", pmi="pmi2", transports=MPICH_OFI, rails=MPICH_OFI_RAILS, binding=HYDRA_BINDING),
         Stack(
             name="mpich-tcp",
             pmi="pmi2",
@@ -164,8 +172,8 @@ STACKS = {
             binding=HYDRA_BINDING,
             unable=dict.fromkeys(("shm", "verbs", "mx"), "its device ch3:sock has sockets only"),
         ),
-        Stack(name="mvapich-ofi", pmi="pmi2", transports=MPICH_OFI, binding=HYDRA_BINDING),
-        Stack(name="mvapich-ucx", pmi="pmi2", transports=MPICH_UCX, rails=UCX_RAILS, binding=HYDRA_BINDING),
+        Stack(name="mvapich-ofi", pmi="pmi2", transports=MPICH_OFI, rails=MPICH_OFI_RAILS, binding=HYDRA_BINDING),
+        Stack(name="mvapich-ucx", pmi="pmi2", transports=MPICH_UCX, rails=MPICH_UCX_RAILS, binding=HYDRA_BINDING),
         Stack(
             name="mvapich2",
             pmi="pmi2",

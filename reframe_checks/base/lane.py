@@ -2,6 +2,7 @@
 """The lane of a test case: its stack's launcher, paths and variables, or the gap where there is no stack."""
 
 import shlex
+from collections.abc import Sequence
 from typing import Any
 
 import reframe as rfm
@@ -12,7 +13,7 @@ from reframe.core.schedulers import Job
 
 from fabricbench.core.lane import lane_pmi, lane_variables
 from fabricbench.core.launch import BINDINGS
-from fabricbench.core.stacks import Installed
+from fabricbench.core.stacks import ONE_PORT, PORT_WORD, Installed
 
 SRUN_BINDING = {"core": "cores", "numa": "ldoms", "socket": "sockets"}
 
@@ -55,6 +56,8 @@ class LaneMixin(rfm.RegressionTestPlugin):
 
     binding = variable(str, value="", loggable=True)
     """What each rank is bound to; empty: what the fabric says."""
+    port = variable(str, value="", loggable=True)
+    """The port of the fabric that all ranks are to use; empty: whatever site and stack do."""
     threaded = False
     """Ranks have threads, which would share what a rank is bound to: they are left to the program."""
     crowded = False
@@ -82,7 +85,7 @@ class LaneMixin(rfm.RegressionTestPlugin):
             return reason, cure
         if self.stack_facts["missing"]:
             return self.stack_facts["missing"], self.stack_facts["cure"]
-        return self._binding_gap()
+        return self._binding_gap() or self._port_gap()
 
     def _binding_gap(self) -> tuple[str, str] | None:
         asked, stack = self.asked_binding, self.stack_facts["stack"]
@@ -96,6 +99,45 @@ class LaneMixin(rfm.RegressionTestPlugin):
             return None
         return f"no options that bind {stack}'s ranks to a {asked}", f"add them to {stack} in site/stacks.py (binding)"
 
+    def _port_gap(self) -> tuple[str, str] | None:
+        stack, fabric, named = self.stack_facts["stack"], self.fabric_facts["fabric"], self.fabric_facts["ports"]
+        if not self.port:
+            return None
+        if self.stack_facts["level"] != "mpi":
+            what = f"programs of {stack} listen at an address, and are told no port"
+            return what, "give the port a fabric of its own, with its address (addresses=…)"
+        if not named:
+            return f"the fabric {fabric} names no ports", "name them: fabric(…, ports=[…]) in the site's settings.py"
+        if self.port not in named:
+            return f"the fabric {fabric} has no port '{self.port[:40]}'", f"choose one of {', '.join(named)}"
+        if not self.names_one_port:
+            what = f"no settings that hold {stack} to one port on {self.fabric_facts['transport']}"
+            return what, f"add them to {stack} in site/stacks.py (rails)"
+        return None
+
+    @property
+    def rails_settings(self) -> dict[str, dict[str, str]]:
+        """The stack's settings on this transport for each way to use several ports; names are not filled in."""
+        return dict(self.stack_facts["rails"].get(self.fabric_facts["transport"], {}))
+
+    @property
+    def names_one_port(self) -> bool:
+        """Whether the stack can be told which port to use alone."""
+        return any(PORT_WORD in value for value in self.rails_settings.get(ONE_PORT, {}).values())
+
+    def rails_variables(self, way: str, ports: Sequence[str]) -> dict[str, str]:
+        """The stack's settings for a way to use ``ports``, filled in."""
+        words = {"{rails}": str(self.fabric_facts["rails"]), "{ports}": ",".join(ports), PORT_WORD: "".join(ports[:1])}
+        settings = self.rails_settings[way]
+        for word, value in words.items():
+            settings = {name: text.replace(word, value) for name, text in settings.items()}
+        return settings
+
+    @property
+    def asked_port(self) -> str:
+        """The one port that the ranks are told to use; empty where they are told none."""
+        return str(self.port)
+
     @property
     def asked_binding(self) -> str:
         """What each rank is bound to: the check's word, else the fabric's where each rank can have a core.
@@ -107,8 +149,9 @@ class LaneMixin(rfm.RegressionTestPlugin):
         return str(self.binding or self.fabric_facts["binding"])
 
     def lane_variables(self) -> dict[str, str]:
-        """The variables of the lane, by which its programs run."""
-        return lane_variables(self.fabric_facts, self.stack_facts, crowded=self.crowded)
+        """The variables of the lane, by which its programs run; those for a port that the check asks for win."""
+        variables = lane_variables(self.fabric_facts, self.stack_facts, crowded=self.crowded)
+        return variables | (self.rails_variables(ONE_PORT, [self.asked_port]) if self.asked_port else {})
 
     @property
     def nodes(self) -> int:

@@ -166,6 +166,8 @@ class LaunchTest(LaneMixin, MetricsMixin, rfm.RunOnlyRegressionTest):
         self.skip_if(bool(session["lanes"]) and lane not in session["lanes"], "lane not chosen")
         if self.binding and self.binding == self.asked_binding:
             self.case = {**self.case, "binding": self.binding}
+        if self.port:
+            self.case = {**self.case, "port": self.port}
         self.meet_lane()
         gap = self.lane_gap() or self.family_gap()
         if gap is not None and self.family:
@@ -272,6 +274,7 @@ class LaunchTest(LaneMixin, MetricsMixin, rfm.RunOnlyRegressionTest):
             nodes=self.nodes,
             binding=self.asked_binding,
             ports=tuple(self.fabric_facts["ports"]),
+            port=self.asked_port,
             exclusive=self.fabric_facts["exclusive"],
             runs=self.runs(),
             mode=self.mode,

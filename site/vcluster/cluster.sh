@@ -1,20 +1,21 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # A real Slurm on this one machine, as root: nodes n1, n2, … in namespaces of their own (network, processes, shared
-# memory, mounts, host name), joined by a bridge through links of chosen rate and delay.
+# memory, mounts, host name), joined by a bridge through links of chosen rate and delay. With PORTS=2 each has eth0 and
+# eth1, on a bridge each, and Slurm talks over eth0.
 #
-#   cluster.sh up             NODES=2 CPUS=… RATE=1000 (Mbit/s) DELAY_US=0 ISOLATION=all
+#   cluster.sh up             NODES=2 CPUS=… PORTS=1 RATE=1000 (Mbit/s) DELAY_US=0 ISOLATION=all
 #   cluster.sh down           whatever is left of it, also of an `up` that was killed
 #   cluster.sh status         exit status 0: it is up
-#   cluster.sh rate NODE MBIT the rate of one node's link, both ways
+#   cluster.sh rate NODE MBIT the rate of one node's links, both ways
 #   cluster.sh kill NODE      a node dies; `revive NODE` starts it again
 #
 # ISOLATION=network leaves shared memory and processes in common: MPI stacks then copy "between nodes" through memory.
 set -euo pipefail
 
 run=/run/fabricbench-vcluster
-net=10.77.0
-bridge=fbvc0
+net=10.77 # and the number of the port
+bridge=fbvc # and likewise
 here=$(cd "$(dirname "$0")" && pwd)
 export FABRICBENCH_VCLUSTER=1 # what the cluster's own processes are known by
 export SLURM_CONF=$run/slurm.conf
@@ -54,28 +55,44 @@ need() {
     >/dev/null
 }
 
-shape() { # NODE MBIT: both directions, for the node's end may not be asked for what it receives
-  local burst=$((64 + $2 / 8)) # KiB, of half a millisecond and more
-  tc qdisc replace dev "fbvc-$1" root tbf rate "$2mbit" burst "${burst}kb" latency 50ms
-  ip netns exec "fbvc-$1" tc qdisc replace dev eth0 root tbf rate "$2mbit" burst "${burst}kb" latency 50ms
+shape() { # NODE MBIT: both directions of each link, for the node's end may not be asked for what it receives
+  local port burst=$((64 + $2 / 8)) # KiB, of half a millisecond and more
+  for ((port = 0; port < PORTS; port++)); do
+    tc qdisc replace dev "fbvc-$1-$port" root tbf rate "$2mbit" burst "${burst}kb" latency 50ms
+    ip netns exec "fbvc-$1" tc qdisc replace dev "eth$port" root tbf rate "$2mbit" burst "${burst}kb" latency 50ms
+  done
+}
+
+bridges() {
+  local port
+  for ((port = 0; port < PORTS; port++)); do
+    ip link add "$bridge$port" type bridge
+    ip addr add "$net.$port.254/24" dev "$bridge$port"
+    ip link set "$bridge$port" up
+  done
 }
 
 connect() { # NUMBER
-  local node=n$1 address=$net.$1
+  local node=n$1 port
   ip netns add "fbvc-$node"
+  ip -n "fbvc-$node" link set lo up
+  for ((port = 0; port < PORTS; port++)); do plug "$node" "$1" "$port"; done
+  shape "$node" "$RATE"
+}
+
+plug() { # NODE NUMBER PORT: a cable from the node's port to its bridge
+  local space=fbvc-$1 outer=fbvc-$1-$3 inner=eth$3
   if ((DELAY_US)); then
     # Not netem, which many kernels lack: a program carries each frame from one TAP device to another. From node
     # to node it goes through two cables.
-    "$run/delay_link" $((DELAY_US / 2)) "fbvc-$node" "/run/netns/fbvc-$node" eth0 </dev/null >"$run/log/link.$node" 2>&1 &
-    within 5 ip -n "fbvc-$node" link show eth0 || fail "no link with a delay: $(cat "$run/log/link.$node")"
+    "$run/delay_link" $((DELAY_US / 2)) "$outer" "/run/netns/$space" "$inner" </dev/null >"$run/log/link.$1-$3" 2>&1 &
+    within 5 ip -n "$space" link show "$inner" || fail "no link with a delay: $(cat "$run/log/link.$1-$3")"
   else
-    ip link add "fbvc-$node" type veth peer name eth0 netns "fbvc-$node"
+    ip link add "$outer" type veth peer name "$inner" netns "$space"
   fi
-  ip link set "fbvc-$node" master $bridge up
-  ip -n "fbvc-$node" addr add "$address/24" dev eth0
-  ip -n "fbvc-$node" link set eth0 up
-  ip -n "fbvc-$node" link set lo up
-  shape "$node" "$RATE"
+  ip link set "$outer" master "$bridge$3" up
+  ip -n "$space" addr add "$net.$3.$2/24" dev "$inner"
+  ip -n "$space" link set "$inner" up
 }
 
 start_node() { # NODE
@@ -94,7 +111,7 @@ configure() {
   local i last=n[1-$NODES]
   cat >"$run/slurm.conf" <<CONF
 ClusterName=vcluster
-SlurmctldHost=$(hostname -s)($net.254)
+SlurmctldHost=$(hostname -s)($net.0.254)
 SlurmctldPort=16817
 SlurmdPort=16818
 SlurmUser=root
@@ -124,15 +141,15 @@ JobAcctGatherType=jobacct_gather/none
 AccountingStorageType=accounting_storage/none
 CONF
   for i in $(seq "$NODES"); do
-    echo "NodeName=n$i NodeHostname=n$i NodeAddr=$net.$i CPUs=$CPUS RealMemory=1000 State=UNKNOWN" >>"$run/slurm.conf"
-    echo "$net.$i n$i" >>"$run/hosts"
+    echo "NodeName=n$i NodeHostname=n$i NodeAddr=$net.0.$i CPUs=$CPUS RealMemory=1000 State=UNKNOWN" >>"$run/slurm.conf"
+    echo "$net.0.$i n$i" >>"$run/hosts"
     mkdir -p "$run/tmp.n$i"
   done
   echo "PartitionName=gige Nodes=$last Default=YES MaxTime=120 OverSubscribe=NO State=UP" >>"$run/slurm.conf"
   echo "127.0.0.1 localhost" >>"$run/hosts"
-  echo "$net.254 $(hostname -s)" >>"$run/hosts"
-  printf 'NODES=%s\nCPUS=%s\nRATE=%s\nDELAY_US=%s\nISOLATION=%s\n' \
-    "$NODES" "$CPUS" "$RATE" "$DELAY_US" "$ISOLATION" >"$run/vcluster.env"
+  echo "$net.0.254 $(hostname -s)" >>"$run/hosts"
+  printf 'NODES=%s\nCPUS=%s\nPORTS=%s\nRATE=%s\nDELAY_US=%s\nISOLATION=%s\n' \
+    "$NODES" "$CPUS" "$PORTS" "$RATE" "$DELAY_US" "$ISOLATION" >"$run/vcluster.env"
 }
 
 start_munge() {
@@ -149,10 +166,11 @@ idle() { [ "$(sinfo -h -t idle -o %D 2>/dev/null || true)" = "$NODES" ]; }
 idle_node() { [ "$(sinfo -h -n "$1" -o %T)" = idle ]; }
 
 up() {
-  NODES=${NODES:-2} RATE=${RATE:-1000} DELAY_US=${DELAY_US:-0} ISOLATION=${ISOLATION:-all}
+  NODES=${NODES:-2} PORTS=${PORTS:-1} RATE=${RATE:-1000} DELAY_US=${DELAY_US:-0} ISOLATION=${ISOLATION:-all}
   whole NODES "$NODES" 1 64
   CPUS=${CPUS:-$(($(nproc) > NODES ? $(nproc) / NODES : 1))}
   whole CPUS "$CPUS" 1 1024
+  whole PORTS "$PORTS" 1 8
   whole RATE "$RATE" 1 100000
   whole DELAY_US "$DELAY_US" 0 1000000
   [[ $ISOLATION =~ ^(all|network)$ ]] || fail "ISOLATION is '$ISOLATION'; expected all or network"
@@ -162,9 +180,7 @@ up() {
   trap 'exit 130' INT TERM
   mkdir -p "$run"/{log,state}
   chmod 755 "$run"
-  ip link add $bridge type bridge
-  ip addr add $net.254/24 dev $bridge
-  ip link set $bridge up
+  bridges
   if ((DELAY_US)); then
     cc -O2 -Wall -Wextra -o "$run/delay_link" "$here/delay_link.c" || fail "the link with a delay needs a C compiler"
   fi
@@ -177,7 +193,7 @@ up() {
   within 30 idle || fail "the nodes do not come up: $(sinfo -h -N -o '%N %T' | xargs); see $run/log before it is gone: \
 $(tail -qn2 "$run"/log/slurmd.* 2>/dev/null | xargs -0 || true)"
   trap - EXIT INT TERM
-  echo "vcluster: $NODES nodes of $CPUS CPUs, $RATE Mbit/s, $DELAY_US us one way; export SLURM_CONF=$SLURM_CONF"
+  echo "vcluster: $NODES nodes of $CPUS CPUs, $PORTS ports of $RATE Mbit/s, $DELAY_US us one way; export SLURM_CONF=$SLURM_CONF"
 }
 
 cluster_processes() { # of the host's own numbers; without this script and what started it

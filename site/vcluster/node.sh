@@ -4,5 +4,10 @@
 set -eu
 hostname "$1"
 mount --bind "$2/hosts" /etc/hosts
+# Stacks look for interfaces in /sys, which otherwise shows the host's; slurmd wants control groups there.
+mkdir -p "$2/cgroup.$1"
+mount --rbind /sys/fs/cgroup "$2/cgroup.$1"
+mount -t sysfs sysfs /sys
+mount --move "$2/cgroup.$1" /sys/fs/cgroup
 if [ "$4" = all ]; then mount -t tmpfs tmpfs /dev/shm; fi
 exec taskset -c "$3" slurmd -D -N "$1"

@@ -22,6 +22,8 @@ def made(name: str, otherwise: int) -> int:
     return next((int(value) for key, _, value in (line.partition("=") for line in lines) if key == name), otherwise)
 
 
+PORTS = [f"eth{number}" for number in range(made("PORTS", 1))]
+
 if (RUN / "slurm.conf").exists():
     os.environ.setdefault("SLURM_CONF", str(RUN / "slurm.conf"))
 
@@ -42,7 +44,8 @@ site_configuration = configuration(
             max_jobs=8,  # Slurm lets one at a time have the nodes
             nodes=made("NODES", 2),
             cores=made("CPUS", 1),
-            ports=("eth0",),
+            rails=len(PORTS),
+            ports=PORTS,
             env_vars={"UCX_NET_DEVICES": "eth0", "OMPI_MCA_btl_tcp_if_include": "eth0", "FI_TCP_IFACE": "eth0"},
         ),
     ],

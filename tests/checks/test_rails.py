@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from fabricbench.core.record import Campaign
-from fabricbench.core.stacks import RAILS, site_stacks
+from fabricbench.core.stacks import ONE_PORT, RAILS, site_stacks
 from fabricbench.parsers.campaign import read_campaign
 from support import fake_site
 from support.fake_site import REPOSITORY, FakeSite
@@ -31,13 +31,14 @@ def with_rails(site: FakeSite, fabric: str) -> None:
     stacks.write_text(
         "from dataclasses import replace\n"
         + stacks.read_text()
-        + f'STACKS["one"] = replace(STACKS["one"], rails={SETTINGS!r})\n'
+        + f"SETTINGS = {SETTINGS!r}\n"
+        + 'STACKS["one"] = replace(STACKS["one"], rails={"shm": SETTINGS})\n'
     )
 
 
-def run(site: FakeSite, which: str = "") -> Campaign:
+def run(site: FakeSite, which: str = "", *options: str) -> Campaign:
     chosen = {"FABRICBENCH_CAMPAIGN": str(site.root / "campaign")}
-    done = site.reframe("-c", "reframe_checks", "-n", f"^Rails{which}", "-r", **chosen)
+    done = site.reframe("-c", "reframe_checks", "-n", f"^Rails{which}", "-r", *options, **chosen)
     assert done.returncode == 0, done.stdout + done.stderr
     return read_campaign(site.root / "campaign")
 
@@ -64,6 +65,7 @@ def test_every_way_has_its_settings_and_its_case(site: FakeSite) -> None:
         assert (environment["FAKE_PORTS"], environment["FAKE_RAILS"]) == wanted
     for launch, record in launches:
         assert record.state == "ok"
+        assert launch.port == ("p0" if launch.case["rails"] == ONE_PORT else "")
         assert {row.case for row in record.rows} == {f"rails={launch.case['rails']}"}
 
 
@@ -78,6 +80,12 @@ def test_ports_without_names(site: FakeSite) -> None:
     with_rails(site, "rails=2")
     reasons = gaps(run(site, f"(?=.*%rails=striped){ONE_PAIR}"))
     assert ("one@shm", "pingpong rails=striped", "one wants the ports' names") in reasons
+
+
+def test_a_port_that_is_asked_for_besides(site: FakeSite) -> None:
+    with_rails(site, 'rails=2, ports=["p0", "p1"]')
+    reasons = gaps(run(site, f"(?=.*%rails=striped){ONE_PAIR}", "-S", "RailsPingpong.port=p1"))
+    assert ("one@shm", "pingpong port=p1 rails=striped", "rails=striped says which ports are used") in reasons
 
 
 def test_a_pair_for_every_port(site: FakeSite) -> None:
@@ -95,8 +103,9 @@ def test_the_stacks_of_this_repository() -> None:
     with_rails = {name: stack for name, stack in stacks.items() if stack.rails}
     assert {"impi", "mpich", "openmpi", "mvapich2"} <= with_rails.keys()
     for stack in with_rails.values():
-        assert "1" in stack.rails
-        assert set(stack.rails) <= set(RAILS)
-        assert len(stack.rails) > 1
-        ways = [tuple(sorted(variables.items())) for variables in stack.rails.values()]
-        assert len(set(ways)) == len(ways), "two ways differ"
+        assert set(stack.rails) <= set(stack.transports)
+        for settings in stack.rails.values():
+            assert ONE_PORT in settings
+            assert set(settings) <= set(RAILS)
+            ways = [tuple(sorted(variables.items())) for variables in settings.values()]
+            assert len(set(ways)) == len(ways), "two ways differ"

@@ -8,7 +8,7 @@ import pytest
 from fabricbench.core.binding import bound, processors
 from fabricbench.core.host import Host, Topology
 from fabricbench.core.launch import Launch
-from fabricbench.core.record import RankBinding
+from fabricbench.core.record import Attestation, Bound, RankBinding
 from fabricbench.core.witness import Report
 
 TOPOLOGY = Topology(cores=("0,4", "1,5", "2,6", "3,7"), sockets=("0-1,4-5", "2-3,6-7"), numa=("0-1,4-5", "2-3,6-7"))
@@ -28,10 +28,15 @@ def report(rank: int | None, cpus: str | None, host: str = "a", **values: Any) -
     return Report(**{**known, "host": host, "rank": rank, "cpus": cpus, **values})
 
 
+def seen(launch: Launch, reports: list[Report], hosts: list[Host]) -> Bound:
+    """Of a launch whose ports are another matter."""
+    return bound(launch, reports, hosts, Attestation(state="attested", reason=""))
+
+
 def problem(binding: str, *cpus: str, hosts: tuple[str, ...] = ("a",)) -> str:
     """Of ranks that could run there, one after the other on the nodes in turn."""
     reports = [report(rank, text, hosts[rank % len(hosts)]) for rank, text in enumerate(cpus)]
-    return bound(launch(binding, len(cpus)), reports, NODES).problem
+    return seen(launch(binding, len(cpus)), reports, NODES).problem
 
 
 def test_lists_of_processors() -> None:
@@ -79,9 +84,9 @@ def test_not_as_asked(binding: str, cpus: tuple[str, ...], said: str) -> None:
 
 def test_nobody_can_tell() -> None:
     reports = [report(0, "0"), report(1, None)]
-    assert "1 of 2 ranks left no word where they ran" in bound(launch("core", 2), reports, NODES).problem
+    assert "1 of 2 ranks left no word where they ran" in seen(launch("core", 2), reports, NODES).problem
     elsewhere = [report(0, "0"), report(1, "1", host="c")]
-    assert "c does not say which processors are one" in bound(launch("core", 2), elsewhere, NODES).problem
+    assert "c does not say which processors are one" in seen(launch("core", 2), elsewhere, NODES).problem
 
 
 def test_the_process_that_worked_counts_and_its_processors_at_the_end() -> None:
@@ -90,10 +95,10 @@ def test_the_process_that_worked_counts_and_its_processors_at_the_end() -> None:
         report(0, "0-7", pid=2, cpu_seconds=5, cpus_at_end="2,6"),
         report(None, "0-7"),
     ]
-    found = bound(launch("core", 1), reports, NODES)
+    found = seen(launch("core", 1), reports, NODES)
     assert (found.problem, found.ranks) == ("", (RankBinding(host="a", rank=0, cpus="2,6"),))
 
 
 def test_ports_that_the_stack_was_told() -> None:
     variables = {"UCX_NET_DEVICES": "mlx5_0:1,mlx5_1:1", "FI_TCP_IFACE": "eth0", "UCX_TLS": "rc"}
-    assert bound(launch("none", 1, environment=variables), [], []).ports == ("eth0", "mlx5_0:1", "mlx5_1:1")
+    assert seen(launch("none", 1, environment=variables), [], []).ports == ("eth0", "mlx5_0:1", "mlx5_1:1")

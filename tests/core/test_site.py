@@ -189,9 +189,14 @@ def test_a_stack_that_nobody_declares(site: Path) -> None:
 
 def test_a_stack_that_uses_ports_in_a_way_that_nobody_knows(site: Path) -> None:
     file = site.parent / "stacks.py"
-    file.write_text(file.read_text().replace("runs_imb=True", 'rails={"stripped": {}}'))
-    with pytest.raises(BadInput, match=r"stacks\.py: mine: unknown rails 'stripped'; expected striped"):
-        site_stacks(site.parent)
+    text = file.read_text()
+    for wrong, says in (
+        ('{"tcp": {"stripped": {}}}', "unknown rails 'stripped'; expected striped"),
+        ('{"striped": {}}', "rails on 'striped'; expected one of shm, tcp"),
+    ):
+        file.write_text(text.replace("runs_imb=True", f"rails={wrong}"))
+        with pytest.raises(BadInput, match=rf"stacks\.py: mine: {says}"):
+            site_stacks(site.parent)
 
 
 def test_a_stack_that_binds_ranks_to_what_nobody_knows(site: Path) -> None:

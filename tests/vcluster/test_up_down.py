@@ -34,6 +34,7 @@ def test_a_crash_half_way_leaves_nothing_that_matters(cluster: Cluster) -> None:
     ("words", "variables", "says"),
     [
         (("up",), {"NODES": "0"}, "NODES is '0'; expected a whole number from 1 to 64"),
+        (("up",), {"PORTS": "0"}, "PORTS is '0'; expected a whole number from 1 to 8"),
         (("up",), {"RATE": "fast"}, "RATE is 'fast'; expected a whole number from 1 to 100000"),
         (("up",), {"ISOLATION": "none"}, "ISOLATION is 'none'; expected all or network"),
         (("rate", "n1", "500"), {}, "it is not up; make vcluster-up"),

@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where ranks were to run, and where each of them could: what was asked against what the ranks saw."""
+"""Where ranks were to run and by which port they were to send: what was asked against what was seen."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 
 from fabricbench.core.host import Host
 from fabricbench.core.launch import Binding, Launch
-from fabricbench.core.record import Bound, RankBinding
+from fabricbench.core.ports import carried_shares, port_problem
+from fabricbench.core.record import Attestation, Bound, RankBinding
 from fabricbench.core.witness import Report
 
 PORT_VARIABLES = (
@@ -32,19 +33,24 @@ def processors(text: str) -> frozenset[int]:
     return frozenset(cpu for first, *last in ends for cpu in range(first, (last or [first])[0] + 1))
 
 
-def bound(launch: Launch, reports: Sequence[Report], hosts: Sequence[Host]) -> Bound:
-    """The ranks' processors as they saw them, the ports that the stack was told, and what differs from what was asked.
+def bound(launch: Launch, reports: Sequence[Report], hosts: Sequence[Host], attestation: Attestation) -> Bound:
+    """The ranks' processors as they saw them, the ports that the stack was told and those that carried the bytes, and
+    what differs from what was asked.
 
     Of a rank's several processes the one counts that worked most; of its processors those at the end, as a stack may
     bind its ranks itself.
     """
     placed = _placed(reports)
     ports = {name for variable in PORT_VARIABLES for name in launch.environment.get(variable, "").split(",") if name}
+    ranks = "" if launch.binding == "none" else _problem(launch, [rank[:3] for rank in placed], hosts)
+    port = port_problem(launch, attestation.traffic, attestation.payload, attestation.ports)
     return Bound(
         asked=launch.binding,
-        problem="" if launch.binding == "none" else _problem(launch, [rank[:3] for rank in placed], hosts),
+        port=launch.port,
+        problem="; ".join(problem for problem in (ranks, port) if problem),
         ranks=tuple(RankBinding(host=host, rank=rank, cpus=text) for host, rank, _cpus, text in placed),
         ports=tuple(sorted(ports)),
+        carried=carried_shares(launch, attestation.ports),
     )
 
 

@@ -98,7 +98,8 @@ class LeftOut(Facts):
 class Launch(Facts):
     """``launch.json``: everything that was decided before the start. ``runs`` is how often its programs are started.
 
-    ``ports`` are the fabric's on every node; ``exclusive`` says that the nodes were the launch's alone.
+    ``ports`` are the fabric's on every node, ``port`` the one of them that was asked for, empty where none was;
+    ``exclusive`` says that the nodes were the launch's alone.
     ``spec_hash``: Spack's hashes of the stack and of the package that the program is from, by package; None where Spack
     built neither.
     """
@@ -120,6 +121,7 @@ class Launch(Facts):
     nodes: int = Field(gt=0, lt=2**31)
     binding: Binding = "none"
     ports: tuple[str, ...] = ()
+    port: str = ""
     exclusive: bool = True
     runs: int = Field(default=1, gt=0, lt=2**31)
     mode: Mode = "timed"

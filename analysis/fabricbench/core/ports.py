@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Do the counters of the fabric's ports show the payload, and the sockets' bytes? Between nodes."""
+"""Do the counters of the fabric's ports show the payload, and the sockets' bytes? On which port? Between nodes."""
 
 from fabricbench.core.launch import Launch
 from fabricbench.core.record import AttestationState, Payload, Ports, Traffic
@@ -17,6 +17,10 @@ PORT_SHARE = 0.9
 
 LARGEST_PACKET_BYTES = 4096
 """The largest MTU of InfiniBand and RoCE: what a packet carries at most, on ports that count packets only."""
+
+STRAY_SHARE = 0.1
+"""Largest share of what the fabric's ports carried that may have been on others than the one that was asked for: the
+launcher's own words, a file system. Up to ``NODE_BYTES`` a node it may be all of it, beside a small payload."""
 
 CEILING = 2
 MESSAGE_BYTES = 256
@@ -114,6 +118,68 @@ def port_evidence(launch: Launch, traffic: Traffic, moved: Ports) -> str:
     return (
         f"; {traffic.bytes_between} bytes left their node, {', '.join(launch.ports)} of {len(moved)} nodes sent {sent}"
     )
+
+
+def carried_shares(launch: Launch, moved: Ports) -> dict[str, float]:
+    """The share of each of the fabric's ports of what they carried together, in bytes sent and received on all nodes;
+    packets stand for bytes where one of them does not count those. Empty where nobody can tell."""
+    if _not_counted(launch, moved):
+        return {}
+    for unit in ("bytes", "packets"):
+        counts = {port: _both_ways(launch, moved, port, unit) for port in launch.ports}
+        known = {port: count for port, count in counts.items() if count is not None}
+        if len(known) == len(counts) and (total := sum(known.values())):
+            return {port: round(count / total, 4) for port, count in known.items()}
+    return {}
+
+
+def port_problem(launch: Launch, traffic: Traffic | None, payload: Payload | None, moved: Ports) -> str:
+    """How the ports that carried the bytes differ from the one that was asked for; empty where they do not.
+
+    That none of the fabric's carried them is for attestation to say.
+    """
+    if not launch.port or launch.mode == "wireup" or launch.ranks < 2:
+        return ""
+    asked = f"asked for the port {launch.port}"
+    if launch.nodes < 2:
+        return f"{asked}, but on one node no counter tells which port was used"
+    if problem := _not_counted(launch, moved):
+        return f"{asked}, but {problem}"
+    if not (shares := carried_shares(launch, moved)):
+        return f"{asked}, but the ports' counters do not tell its share"
+    others = sorted((share, port) for port, share in shares.items() if port != launch.port and share)
+    if not others or not (_missed(launch, traffic, payload, moved) or _strayed(launch, shares, moved)):
+        return ""
+    named = ", ".join(f"{port} {share:.0%}" for share, port in reversed(others))
+    return f"{asked}, but of what the fabric's ports carried it had {shares[launch.port]:.0%}, {named}"
+
+
+def _missed(launch: Launch, traffic: Traffic | None, payload: Payload | None, moved: Ports) -> bool:
+    """Whether the port that was asked for carried less than it must have."""
+    alone = _by(launch, launch.port)
+    if launch.transport in DEVICES:
+        share = port_share(alone, payload, moved)
+        return launch.ranks <= launch.nodes and share is not None and share < PORT_SHARE
+    least = PORT_SHARE * (traffic.bytes_between if traffic else 0)
+    return any((count := _total(alone, moved, f"{way}_bytes")) is not None and count < least for way in ("tx", "rx"))
+
+
+def _strayed(launch: Launch, shares: dict[str, float], moved: Ports) -> bool:
+    """Whether the others carried more than what comes along with any launch; on shared nodes it may be anybody's."""
+    counts = [_both_ways(launch, moved, port, "bytes") for port in launch.ports if port != launch.port]
+    beside = None if None in counts else sum(count for count in counts if count is not None)
+    much = beside is None or beside > NODE_BYTES * launch.nodes
+    return launch.exclusive and 1 - shares[launch.port] > STRAY_SHARE and much
+
+
+def _by(launch: Launch, port: str) -> Launch:
+    """The launch as if its fabric had this port alone."""
+    return launch.model_copy(update={"ports": (port,)})
+
+
+def _both_ways(launch: Launch, moved: Ports, port: str, unit: str) -> int | None:
+    sent, received = (_total(_by(launch, port), moved, f"{way}_{unit}") for way in ("tx", "rx"))
+    return None if sent is None or received is None else sent + received
 
 
 def _not_counted(launch: Launch, moved: Ports) -> str:

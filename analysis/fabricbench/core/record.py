@@ -93,15 +93,19 @@ class RankBinding(Derived):
 
 
 class Bound(Derived):
-    """What ranks were to be bound to, and where they could run; ``problem`` says how that differs from what was asked.
+    """What ranks were to be bound to, and where they could run; which port was asked for (empty: none), and which ports
+    carried the bytes. ``problem`` says how what was seen differs from what was asked.
 
-    ``ports`` are the ports or adapters that the stack's variables named.
+    ``ports`` are the ports or adapters that the stack's variables named. ``carried`` is by port of the fabric its share
+    of what they carried all together, sent and received, on all nodes; empty where nobody can tell.
     """
 
     asked: Binding = "none"
+    port: str = ""
     problem: str = ""
     ranks: tuple[RankBinding, ...] = ()
     ports: tuple[str, ...] = ()
+    carried: dict[str, float] = {}
 
 
 class Record(Derived):

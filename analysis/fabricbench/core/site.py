@@ -133,8 +133,9 @@ def fabric(
     ``binding`` is what every rank is bound to, unless a check asks for something else; none is whatever the launcher
     does unasked.
 
-    ``rails`` is how many ports a node has on this fabric; ``ports`` their names, for stacks that want them, and for
-    the nodes' own counters: an interface as ``eth0``, an adapter's port as ``mlx5_0:1``.
+    ``rails`` is how many ports a node has on this fabric; ``ports`` their names, for stacks that want them, for checks
+    that ask for one of them, and for the nodes' own counters: an interface as ``eth0``, an adapter's port as
+    ``mlx5_0:1``.
     ``addresses`` are where the server of a user-level benchmark listens: the first for a single flow, the first two,
     of two networks, for two at once.
     """
@@ -221,7 +222,7 @@ def stack(name: str, *, site: Path, system: str) -> dict[str, Any]:
             "installed": installed.model_dump(mode="json") if installed else None,
             "variables": {t: installed.variables(declared, t) for t in declared.transports} if installed else {},
             "crowded": dict(declared.crowded),
-            "rails": {way: dict(variables) for way, variables in declared.rails.items()},
+            "rails": {t: {way: dict(named) for way, named in ways.items()} for t, ways in declared.rails.items()},
             "binding": {bound: list(options) for bound, options in declared.binding.items()},
             "missing": "" if installed else f"the stack {name} is not set up on this machine",
             "cure": "" if installed else f"run: {set_up}",

@@ -14,8 +14,11 @@ from fabricbench.core.launch import BINDINGS
 
 STACK_FILE = "stack.json"
 
-RAILS = ("1", "striped", "bound")
+ONE_PORT = "1"
+RAILS = (ONE_PORT, "striped", "bound")
 """Ways to use several ports: one of them only; a large message over all; each process its own."""
+PORT_WORD = "{port}"
+"""Stands for the name of the one port in the settings of ``ONE_PORT``."""
 Level = Literal["mpi", "user"]
 """What a stack is: an MPI implementation, or a user-level library, whose programs come as server and client."""
 
@@ -62,10 +65,10 @@ class Stack:
 
     ``pypi``: requirements that hold it; ``environment``: variables on every fabric; ``transports``: variables for
     each transport; ``{prefix}`` in a value is the stack's own prefix, ``{apps}`` that of what was built on it.
-    ``crowded``: variables that make ranks which wait yield, for launches of more ranks than cores. ``rails``: variables
-    for each way to use several ports (``RAILS``); in them ``{rails}`` is the number of ports, ``{ports}`` their names,
-    ``{port}`` the first one's. ``binding``: options of its own launcher for each thing that a rank may be bound to
-    (``core.launch.BINDINGS``).
+    ``crowded``: variables that make ranks which wait yield, for launches of more ranks than cores. ``rails``: for each
+    transport variables for each way to use several ports (``RAILS``); in them ``{rails}`` is the number of ports,
+    ``{ports}`` their names, ``{port}`` that of the one port, the first unless a check asks for another.
+    ``binding``: options of its own launcher for each thing that a rank may be bound to (``core.launch.BINDINGS``).
     ``launcher`` is a ReFrame launcher's name; ``pmi`` is what ``srun --mpi`` takes in its place, ``under`` variables
     for launchers that are not the stack's own, by their name.
     ``runs_imb``: the public IMB binaries run on it (MPICH's common ABI). ``links``: symbolic links within the
@@ -85,7 +88,7 @@ class Stack:
     environment: Mapping[str, str] = field(default_factory=dict)
     transports: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     crowded: Mapping[str, str] = field(default_factory=dict)
-    rails: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    rails: Mapping[str, Mapping[str, Mapping[str, str]]] = field(default_factory=dict)
     binding: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     runs_imb: bool = False
     links: Mapping[str, str] = field(default_factory=dict)
@@ -198,7 +201,11 @@ def site_stacks(site: Path) -> dict[str, Stack]:
         for bound in stack.binding:
             if bound not in BINDINGS:
                 raise BadInput(f"{name}: unknown binding '{bound}'", where=str(file), expected=nearest(bound, BINDINGS))
-        for way in stack.rails:
-            if way not in RAILS:
-                raise BadInput(f"{name}: unknown rails '{way}'", where=str(file), expected=nearest(way, RAILS))
+        for transport, ways in stack.rails.items():
+            if transport not in stack.transports:
+                expected = nearest(transport, stack.transports)
+                raise BadInput(f"{name}: rails on '{transport}'", where=str(file), expected=expected)
+            for way in ways:
+                if way not in RAILS:
+                    raise BadInput(f"{name}: unknown rails '{way}'", where=str(file), expected=nearest(way, RAILS))
     return stacks

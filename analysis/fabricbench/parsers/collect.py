@@ -88,7 +88,7 @@ def _finished(directory: Path, record: Record, launch: Launch, end: End, seen: _
     except (Unreadable, ValueError) as error:
         return record.model_copy(update={"state": "unreadable", "reason": str(error)})
     attestation = attest(launch, carried, parsed.payload, port_counters(seen.hosts))
-    binding = bound(launch, seen.reports, seen.hosts)
+    binding = bound(launch, seen.reports, seen.hosts, attestation)
     state, reason = _state(launch, attestation)
     update: dict[str, Any] = {
         "state": state,

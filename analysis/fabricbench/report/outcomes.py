@@ -88,7 +88,8 @@ def troubles(records: Sequence[Record], launches: Launches) -> tuple[Trouble, ..
 
 
 def bound_otherwise(records: Sequence[Record], launches: Launches) -> tuple[Trouble, ...]:
-    """Launches whose ranks were not bound as was asked: their values stand, but not beside those of bound ranks."""
+    """Launches whose ranks, or whose bytes, were not where they were asked to be: their values stand, but not beside
+    those of launches that were."""
     return _grouped([(record, record.binding.problem) for record in records if record.binding.problem], launches)
 
 

@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Nodes with two ports: the one that was asked for carries the bytes, and where it does not, it is named."""
+
+from pathlib import Path
+
+import pytest
+
+from fabricbench.core.record import Record
+from fabricbench.parsers.campaign import read_campaign
+from support.vcluster import Cluster, Site
+
+SHORT = ("-S", "MicroPingpong.iterations=20", "-S", "MicroPingpong.port=eth1")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def two_ports(cluster: Cluster) -> None:
+    cluster.up(PORTS="2")
+
+
+def timed(campaign: Path) -> list[Record]:
+    return [record for record in read_campaign(campaign).records if record.launch and record.launch.mode == "timed"]
+
+
+def test_the_second_port_carries_what_asks_for_it(site: Site, tmp_path: Path) -> None:
+    done = site.reframe(tmp_path / "campaign", "-n", "^MicroPingpong", *SHORT, "-p", "^(impi|mpich|openmpi)$")
+    assert done.returncode == 0, done.stdout[-3000:]
+    records = timed(tmp_path / "campaign")
+    assert {record.launch.stack for record in records if record.launch} >= {"mpich", "openmpi"}
+    for record in records:
+        assert (record.state, record.reason) == ("ok", "")
+        assert record.launch is not None
+        assert (record.launch.port, record.launch.ports) == ("eth1", ("eth0", "eth1"))
+        assert record.binding.carried["eth1"] > 0.9
+        assert {row.case for row in record.rows} == {"port=eth1"}
+
+
+@pytest.mark.parametrize("otherwise", ["eth0", "eth0,eth1"])
+def test_a_stack_that_is_told_otherwise_is_named(site: Site, tmp_path: Path, otherwise: str) -> None:
+    """The other port alone, or large messages over both: the fabric carried them, so that the launch is ok."""
+    stacks = site.root / "site/stacks.py"
+    told = '"OMPI_MCA_btl_tcp_if_include": "{port}"'
+    assert told in stacks.read_text()
+    stacks.write_text(
+        stacks.read_text().replace(told, f'"OMPI_MCA_btl_tcp_if_include": "{otherwise}", "NOT": "{{port}}"')
+    )
+    done = site.reframe(tmp_path / "campaign", "-n", "^MicroPingpong%messages=large", *SHORT, "-p", "^openmpi$")
+    assert done.returncode == 0, done.stdout[-3000:]
+    (record,) = timed(tmp_path / "campaign")
+    assert record.state == "ok"
+    assert record.binding.problem == record.reason
+    assert record.reason.startswith("asked for the port eth1, but of what the fabric's ports carried it had ")
+    assert record.binding.carried["eth0"] > 0.1
+
+
+def test_a_port_that_the_nodes_have_not_is_a_gap(site: Site, tmp_path: Path) -> None:
+    wrong = ("-S", "MicroPingpong.port=eth2")
+    done = site.reframe(tmp_path / "campaign", "-n", "^MicroPingpong%messages=small", *wrong, "-p", "^mpich$")
+    assert done.returncode == 0, done.stdout[-3000:]
+    (gap,) = read_campaign(tmp_path / "campaign").gaps
+    assert (gap.reason, gap.cure) == ("the fabric gige has no port 'eth2'", "choose one of eth0, eth1")
+
+
+def test_both_links_have_the_rate_and_nothing_is_left(site: Site, cluster: Cluster) -> None:
+    cluster.up(PORTS="2", DELAY_US="200")
+    assert cluster.script("rate", "n2", "300").returncode == 0
+    shaped = cluster.slurm("ip", "netns", "exec", "fbvc-n2", "tc", "qdisc")
+    assert [line.split("dev ")[1].split()[0] for line in shaped.splitlines() if "rate 300Mbit" in line] == [
+        "eth0",
+        "eth1",
+    ]
+    cluster.down()
+    assert cluster.left_over() == []
