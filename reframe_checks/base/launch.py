@@ -7,12 +7,13 @@ import shlex
 import shutil
 from collections.abc import Iterator
 from functools import cache
-from importlib.metadata import version
+from importlib import metadata
 from pathlib import Path
 from typing import Any
 
 import reframe as rfm
 import reframe.utility.sanity as sn
+from pydantic import BaseModel
 from reframe.core.builtins import required, run_after, run_before, sanity_function, variable
 
 from fabricbench.core.campaign import finished_launches, open_single, write_json
@@ -43,6 +44,7 @@ LARGEST_REPORTED_BY_RANK = 64
 NODE_DIRECTORY = "/tmp"
 """A directory that each node has for itself, where its ranks' reports meet."""
 _positions = itertools.count()
+_version = cache(metadata.version)
 
 
 @cache
@@ -211,7 +213,7 @@ class LaunchTest(LaneMixin, MetricsMixin, rfm.RunOnlyRegressionTest):
         self.time_limit = f"{int(self.limit_seconds) + (WAIT_FOR_LOCK_SECONDS if local else STARTING_SECONDS)}s"
         self.executable, *self.executable_opts = [shlex.quote(word) for word in self.command()]
         if self.leaves_facts:
-            write_json(Path(self.stagedir) / "launch.json", self._facts().model_dump(mode="json"))
+            self._leave("launch.json", self._facts())
 
     @sanity_function
     def came_back_attested(self) -> Any:
@@ -255,6 +257,13 @@ class LaunchTest(LaneMixin, MetricsMixin, rfm.RunOnlyRegressionTest):
             words += [word, *preload] if word in ("--", "::") else [word]
         return words
 
+    def _leave(self, name: str, facts: BaseModel) -> None:
+        file = Path(self.stagedir) / name
+        if FORECAST in os.environ:  # read once and gone: it need not reach the disk
+            file.write_text(facts.model_dump_json())
+        else:
+            write_json(file, facts.model_dump(mode="json"))
+
     def _facts(self) -> Launch:
         session = self.fabric_facts["session"]
         open_single(Path(self.campaign), Path(self.fabric_facts["site"]), session["seed"])
@@ -282,8 +291,8 @@ class LaunchTest(LaneMixin, MetricsMixin, rfm.RunOnlyRegressionTest):
             environment=inherited_variables() | self.lane_variables(),
             versions={
                 self.stack_facts["stack"]: self.installed.version,
-                "fabricbench": version("fabricbench"),
-                "reframe": version("reframe-hpc"),
+                "fabricbench": _version("fabricbench"),
+                "reframe": _version("reframe-hpc"),
                 **self.tool_versions(),
             },
             spec_hash=self.spec_hash(),
@@ -311,5 +320,5 @@ class LaunchTest(LaneMixin, MetricsMixin, rfm.RunOnlyRegressionTest):
                 reason=reason,
                 cure=cure,
             )
-            write_json(Path(self.stagedir) / "gap.json", gap.model_dump(mode="json"))
+            self._leave("gap.json", gap)
         self.skip(f"{reason}; {cure}" if cure else reason)
