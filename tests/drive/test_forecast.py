@@ -1,13 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The dry run of a campaign: what it counts, on a site of a thousand nodes too, and that it leaves nothing."""
+"""The dry run of a campaign: what it counts, and that it leaves nothing."""
 
 import csv
 import io
 import json
 import math
-import subprocess
-import sys
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -15,10 +12,9 @@ import pytest
 
 from fabricbench.drive.forecast import read_reference
 from support import large_site
-from support.fake_site import REPOSITORY, FakeSite
+from support.fake_site import FakeSite
 
 CHOICE = ("--system", "fake", "--check", "MicroPingpong")
-LARGE_SECONDS = 120
 
 
 def dry_run(site: FakeSite, campaign: Path, *options: str) -> dict[str, Any]:
@@ -26,27 +22,6 @@ def dry_run(site: FakeSite, campaign: Path, *options: str) -> dict[str, Any]:
     done = site.fabricbench("run", str(campaign), *CHOICE, "--dry-run", "--format", "json", *options)
     assert done.returncode == 0, done.stderr
     found: dict[str, Any] = json.loads(done.stdout)
-    return found
-
-
-@pytest.fixture(scope="module")
-def large(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Any]:
-    """The dry run of everything on a thousand nodes of 64 cores."""
-    root = tmp_path_factory.mktemp("large")
-    site = large_site.make(root)
-    argv = [sys.executable, "-m", "fabricbench.cli", "run", str(root / "campaign"), "--system", "large"]
-    done = subprocess.run(
-        [*argv, "--tier", "acceptance", "--dry-run", "--format", "json"],
-        env=site.environment,
-        cwd=REPOSITORY,
-        capture_output=True,
-        text=True,
-        timeout=LARGE_SECONDS,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    assert not (root / "campaign").exists()
-    found: Mapping[str, Any] = json.loads(done.stdout)
     return found
 
 
@@ -126,27 +101,3 @@ def test_messages_that_do_not_fit_a_node_are_gaps(tmp_path: Path) -> None:
     assert sum(row["launches"] for row in found["launches"] if not row["once"]) == 16
     (gap,) = found["gaps"]  # alltoall holds four blocks, the others three and fewer
     assert gap["reason"] == "1048576 B for 2 ranks take 4 MB of a node, which has 4 MB"
-
-
-def test_a_thousand_nodes(large: Mapping[str, Any]) -> None:
-    (allocation,) = large["allocations"]
-    assert (allocation["access"], allocation["nodes"]) == ("--partition=all", large_site.NODES)
-    assert [row["blocks"] for row in large["totals"]] == [8, 15, 30]
-    last = large["totals"][-1]
-    assert last["node_hours_at_most"] == pytest.approx(large_site.NODES * last["hours_at_most"], rel=1e-3)
-    assert {f"{row['stack']}@{row['fabric']}" for row in large["launches"] if row["once"]} == {
-        f"{stack}@{fabric}" for stack in large_site.STACKS for fabric in ("gige", "ib")
-    }
-    assert all(row["nodes"] == min(row["ranks"], large_site.NODES) for row in large["launches"])
-
-
-def test_launches_of_a_thousand_nodes_stay_within_reason(large: Mapping[str, Any]) -> None:
-    most = {row["check"]: 0 for row in large["launches"]}
-    for row in large["launches"]:
-        most[row["check"]] = max(most[row["check"]], row["ranks"])
-    assert most["PairLatency"] == large_site.NODES
-    assert most["NPB"] == 4096
-    assert most["MicroHotspot"] == 1024
-    reasons = {gap["reason"] for gap in large["gaps"]}
-    assert "is.A runs on 1 to 1024 ranks, not on 2048" in reasons
-    assert not any("ReFrame" in reason for reason in reasons)

@@ -28,7 +28,7 @@ SITE = Path(__file__).resolve().parent
 STACKS = {stacks!r}
 SESSION = session()
 NODES = dict(environs=STACKS, session=SESSION, site=SITE, scheduler="squeue", launcher="srun", nodes={nodes},
-             cores={cores}, memory_bytes={memory_bytes}, access=["--partition=all"])
+             cores={cores}, memory_bytes={memory_bytes}, access=["--partition={partition}"])
 site_configuration = configuration(
     system="large",
     descr="many nodes",
@@ -43,13 +43,21 @@ site_configuration = configuration(
 """
 
 
-def make(root: Path, nodes: int = NODES, cores: int = CORES, memory_bytes: int = MEMORY_BYTES) -> FakeSite:
-    """The site ``large`` under ``root``."""
+def make(
+    root: Path,
+    nodes: int = NODES,
+    cores: int = CORES,
+    memory_bytes: int = MEMORY_BYTES,
+    partition: str = "all",
+    slurm: Path | None = None,
+) -> FakeSite:
+    """The site ``large`` under ``root``; ``slurm`` is the configuration of the Slurm that is asked, else none is."""
     home = root / "site/large"
     home.mkdir(parents=True)
     shutil.copy(REPOSITORY / "site/stacks.py", root / "site")
-    known = {"stacks": list(STACKS), "nodes": nodes, "cores": cores, "memory_bytes": memory_bytes}
-    home.joinpath("settings.py").write_text(SETTINGS.format(**known))
+    known = {"nodes": nodes, "cores": cores, "memory_bytes": memory_bytes, "partition": partition}
+    home.joinpath("settings.py").write_text(SETTINGS.format(stacks=list(STACKS), **known))
+    _write(root / "no-slurm.conf")
     for name in STACKS:
         _install(root, name)
     for name in ("villin", "lzm", "dppc"):
@@ -61,6 +69,7 @@ def make(root: Path, nodes: int = NODES, cores: int = CORES, memory_bytes: int =
         "FABRICBENCH_LOCK": str(root / "lock"),
         "FABRICBENCH_OSU": str(root / "osu"),
         "FABRICBENCH_GROMACS_INPUTS": str(root / "inputs"),
+        "SLURM_CONF": str(slurm or root / "no-slurm.conf"),
         "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
     }
     return FakeSite(root, environment)

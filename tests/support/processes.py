@@ -2,6 +2,8 @@
 """Processes as ``/proc`` shows them, found without the code under test, and waiting with a limit."""
 
 import os
+import shutil
+import subprocess
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -54,3 +56,16 @@ def wait_until(condition: Callable[[], object], what: str, seconds: float = 60.0
     while not condition():
         assert time.monotonic() < end, f"waited in vain: {what}"
         time.sleep(0.02)
+
+
+def no_namespaces(*programs: str) -> str:
+    """Why these programs cannot run here as root in namespaces of their own; empty where they can."""
+    if os.geteuid() != 0:
+        return "needs root, for namespaces"
+    missing = [name for name in programs if shutil.which(name) is None]
+    if missing:
+        return f"needs {', '.join(missing)}: fabricbench setup --for-tests, as root on Debian"
+    done = subprocess.run(
+        ["unshare", "--net", "--pid", "--fork", "--mount-proc", "true"], capture_output=True, timeout=30, check=False
+    )
+    return "" if done.returncode == 0 else "needs namespaces"

@@ -2,14 +2,13 @@
 """``site/vcluster/cluster.sh`` and the commands of users on it."""
 
 import os
-import shutil
 import subprocess
 import sys
 from dataclasses import dataclass
 from pathlib import Path
 
 from support.fake_site import REPOSITORY
-from support.processes import alive, clean_environment, marked
+from support.processes import alive, clean_environment, marked, no_namespaces
 
 SCRIPT = REPOSITORY / "site/vcluster/cluster.sh"
 RUN = Path("/run/fabricbench-vcluster")
@@ -20,17 +19,9 @@ Done = subprocess.CompletedProcess[str]
 
 def impossible() -> str:
     """Why there can be no cluster here; empty where there can."""
-    if os.geteuid() != 0:
-        return "needs root, for namespaces"
-    missing = [name for name in ("slurmctld", "slurmd", "munged", "ip", "tc", "unshare") if shutil.which(name) is None]
-    if missing:
-        return f"needs {', '.join(missing)}: fabricbench setup --for-tests, as root on Debian"
     if RUN.exists():
         return "a cluster is up, and there is one on a machine: make vcluster-down"
-    done = subprocess.run(
-        ["unshare", "--net", "--pid", "--fork", "--mount-proc", "true"], capture_output=True, timeout=30, check=False
-    )
-    return "" if done.returncode == 0 else "needs namespaces"
+    return no_namespaces("slurmctld", "slurmd", "munged", "ip", "tc", "unshare")
 
 
 class Cluster:

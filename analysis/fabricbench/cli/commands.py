@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from fabricbench.cli.campaigns import decided, finish, judgement_of, new_campaign, report_page, unfinished
-from fabricbench.cli.output import Format, Output, print_forecast, print_judgement, save, say, write
+from fabricbench.cli.output import Format, Output, print_forecast, print_judgement, print_problems, save, say, write
 from fabricbench.core.campaign import LOOKS, REQUIREMENTS
 from fabricbench.core.errors import BadInput, nearest
 from fabricbench.core.site import build_root
@@ -175,7 +175,10 @@ def run(
         decided=decided,
     )
     if dry_run:
-        print_forecast(forecast(plan, reference), format)
+        foreseen = forecast(plan, reference)
+        print_forecast(foreseen, format)
+        if print_problems(foreseen.problems, quiet=format != "text"):
+            raise typer.Exit(BAD_INPUT)
         return
     try:
         run_campaign(plan)
@@ -303,13 +306,7 @@ def _examine_site(system: str) -> None:
     problems, summary = examine_site(system)
     if summary:
         say(summary)
-    for problem in problems:
-        if problem.state != "broken":
-            say(f"{problem.state}: {problem.text}")
-    broken = [problem.text for problem in problems if problem.state == "broken"]
-    for text in broken:
-        print(f"fabricbench: {text}", file=sys.stderr)
-    if broken:
+    if print_problems(problems):
         raise typer.Exit(BAD_INPUT)
 
 

@@ -3,6 +3,9 @@
 
 import json
 import os
+import sys
+from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
@@ -11,6 +14,7 @@ import typer
 
 from fabricbench.core.errors import BadInput, nearest
 from fabricbench.drive.forecast import Forecast
+from fabricbench.drive.site_check import Problem
 from fabricbench.verdict.result import EXIT_STATUS, Judgement
 
 FORMATS = ("text", "csv", "json", "parquet")
@@ -67,7 +71,8 @@ def print_forecast(found: Forecast, format: str) -> None:
         "gaps": found.left_out(),
     }
     if format == "json":
-        print(json.dumps({name: frame.to_dicts() for name, frame in tables.items()}, indent=1))
+        site = [asdict(problem) for problem in found.problems]
+        print(json.dumps({name: frame.to_dicts() for name, frame in tables.items()} | {"site": site}, indent=1))
         return
     if format == "csv":
         print(_text(tables["launches"], format), end="")
@@ -77,6 +82,16 @@ def print_forecast(found: Forecast, format: str) -> None:
             say(f"{name}:\n{_text(frame, format)}")
     if found.reference and found.unknown:
         say(f"{found.unknown} launches are unknown to the reference: they count with their limit")
+
+
+def print_problems(problems: Sequence[Problem], *, quiet: bool = False) -> bool:
+    """What is wrong with a site; whether something is broken, which even ``quiet`` is said, as an error."""
+    for problem in problems:
+        if problem.state == "broken":
+            print(f"fabricbench: {problem.text}", file=sys.stderr)
+        elif not quiet:
+            say(f"{problem.state}: {problem.text}")
+    return any(problem.state == "broken" for problem in problems)
 
 
 def _columns(rows: list[tuple[str, ...]]) -> list[str]:

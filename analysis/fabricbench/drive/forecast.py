@@ -24,6 +24,7 @@ from fabricbench.drive import reframe
 from fabricbench.drive.allocation import Request
 from fabricbench.drive.plan import Plan, block_cases, by_nodes, finished_cases, selection
 from fabricbench.drive.session import Start
+from fabricbench.drive.site_check import Problem, site_problems
 from fabricbench.drive.system import check_requirements, lanes, settings_file
 from fabricbench.parsers.campaign import read_campaign, read_facts
 
@@ -74,7 +75,8 @@ class Reference:
 
 @dataclass(frozen=True, slots=True)
 class Forecast:
-    """``starts`` is a block's launches and those of the campaign; ``done`` has for each block what it has finished."""
+    """``starts`` is a block's launches and those of the campaign; ``done`` has for each block what it has finished;
+    ``problems`` are the site's: where one is broken, ``run`` would refuse."""
 
     looks: tuple[int, ...]
     starts: tuple[Foreseen, ...]
@@ -82,6 +84,7 @@ class Forecast:
     done: tuple[frozenset[reframe.Case], ...]
     reference: Reference | None
     requests: Mapping[Request, frozenset[str]]
+    problems: tuple[Problem, ...]
 
     def until(self, blocks: int) -> list[Foreseen]:
         """All that is left to start until so many blocks are complete."""
@@ -207,6 +210,7 @@ def forecast(plan: Plan, reference: Path | None) -> Forecast:
         done=tuple(frozenset(finished_cases(plan, cases, block)) for block in range(max(looks))),
         reference=known,
         requests={request: frozenset(named) for request, named in by_nodes(plan).items() if request},
+        problems=tuple(site_problems(plan.system, plan.lanes)),
     )
 
 

@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A real ``slurmctld`` over the nodes of ``large_site``, as root: powered-down nodes of a cloud, so no slurmd.
+
+It answers as a cluster's does and takes jobs, which would wait for ever. It listens on a port of the loopback, and all
+its files are in one folder. ``munged`` and ``slurmctld`` have a process namespace of their own, whose first process
+is killed when the process that started it ends, however that ends; the kernel then ends all others in it.
+"""
+
+import os
+import signal
+import socket
+import subprocess
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+from support.large_site import CORES, MEMORY_BYTES, NODES
+from support.processes import marked, no_namespaces, parent, wait_until
+
+CONFIGURATION = """\
+ClusterName=large
+SlurmctldHost={host}(127.0.0.1)
+SlurmctldPort={port}
+CommunicationParameters=NoCtldInAddrAny
+SlurmUser=root
+SlurmdUser=root
+AuthType=auth/munge
+AuthInfo=socket={folder}/munge.socket
+MpiDefault=none
+ProctrackType=proctrack/linuxproc
+TaskPlugin=task/none
+SwitchType=switch/none
+StateSaveLocation={folder}/state
+SlurmctldPidFile={folder}/slurmctld.pid
+SlurmctldLogFile={folder}/slurmctld.log
+SelectType=select/cons_tres
+SelectTypeParameters=CR_Core
+JobAcctGatherType=jobacct_gather/none
+AccountingStorageType=accounting_storage/none
+# sinfo is to show nodes that are powered down.
+PrivateData=cloud
+ResumeProgram=/bin/true
+SuspendProgram=/bin/true
+SuspendTime=INFINITE
+NodeName=n[1-{nodes}] CPUs={cores} RealMemory={memory} State=CLOUD
+"""
+START = """\
+munged --force --socket=munge.socket --key-file=munge.key --seed-file=munge.seed --pid-file=munge.pid \\
+    --log-file=munge.log
+exec slurmctld -D
+"""
+"""Of what munged is forced to take: a folder that is root's alone."""
+PARTITIONS = {"all": NODES, "half": NODES // 2}
+
+
+def impossible() -> str:
+    """Why there can be no controller here; empty where there can."""
+    return no_namespaces("slurmctld", "munged", "sinfo", "sbatch", "setpriv", "unshare")
+
+
+@contextmanager
+def controller(folder: Path, partitions: Mapping[str, int] = PARTITIONS) -> Iterator[Path]:
+    """The ``slurm.conf`` of a controller that runs in ``folder``; each partition has the first so many nodes."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    known = {"nodes": NODES, "cores": CORES, "memory": MEMORY_BYTES // 2**20}
+    host = socket.gethostname().partition(".")[0]
+    text = CONFIGURATION.format(host=host, port=port, folder=folder, **known)
+    text += "".join(f"PartitionName={name} Nodes=n[1-{count}] State=UP\n" for name, count in partitions.items())
+    (folder / "state").mkdir()
+    (folder / "slurm.conf").write_text(text)
+    (folder / "munge.key").write_bytes(os.urandom(128))
+    (folder / "munge.key").chmod(0o400)
+    with (folder / "out").open("w") as out:
+        process = subprocess.Popen(
+            [*("setpriv", "--pdeathsig", "KILL", "unshare", "--pid", "--fork", "--kill-child"), "sh", "-ec", START],
+            env={**os.environ, "SLURM_CONF": str(folder / "slurm.conf")},
+            cwd=folder,
+            stdin=subprocess.DEVNULL,
+            stdout=out,
+            stderr=out,
+        )
+
+    def up() -> bool:
+        assert process.poll() is None, (folder / "out").read_text()
+        with socket.socket() as client:
+            return client.connect_ex(("127.0.0.1", port)) == 0
+
+    try:
+        wait_until(up, "slurmctld")
+        yield folder / "slurm.conf"
+    finally:
+        for pid in marked(f"SLURM_CONF={folder / 'slurm.conf'}"):
+            if parent(pid) == process.pid:  # its own parent, `unshare`, then ends as well and leaves no zombie
+                os.kill(pid, signal.SIGKILL)
+        process.wait(10)
