@@ -3,33 +3,41 @@
 
     PYTHONPATH=tests python -m benchmarks.dry_run [--nodes 1000] [--cores 64] [--tier acceptance]
 
-The programs are empty files: a dry run starts none of them.
+The programs are empty files: a dry run starts none of them. The Slurm that it asks is a real one that has the nodes;
+where there can be none it is not asked.
 """
 
 import json
 import sys
 import tempfile
 import time
+from contextlib import nullcontext
 from pathlib import Path
 
 import typer
 
-from support import large_site
+from support import large_site, large_slurm
 
 
 def main(nodes: int = large_site.NODES, cores: int = large_site.CORES, tier: str = "acceptance") -> None:
-    with tempfile.TemporaryDirectory() as folder:
-        site = large_site.make(Path(folder), nodes, cores)
-        words = ("run", f"{folder}/campaign", "--system", "large", "--tier", tier, "--dry-run", "--format", "json")
-        start = time.monotonic()
-        done = site.fabricbench(*words)
-        seconds = time.monotonic() - start
+    without = large_slurm.impossible()
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        with nullcontext() if without else large_slurm.controller(folder / "slurm", nodes, cores) as slurm:
+            site = large_site.make(folder, nodes, cores, slurm=slurm)
+            words = ("run", f"{folder}/campaign", "--system", "large", "--tier", tier, "--dry-run", "--format", "json")
+            start = time.monotonic()
+            done = site.fabricbench(*words)
+            seconds = time.monotonic() - start
     if done.returncode:
         sys.exit(done.stderr)
     found = json.loads(done.stdout)
     block = sum(row["launches"] for row in found["launches"] if not row["once"])
     gaps = sum(row["gaps"] for row in found["gaps"])
+    last = found["totals"][-1]
     print(f"{nodes} nodes of {cores} cores: {block} launches a block, {gaps} gaps, listed in {seconds:.1f} s")
+    print("{blocks} blocks: at most {hours_at_most} h, {node_hours_at_most} node-hours".format(**last))
+    print(f"Slurm was not asked: {without}" if without else "a slurmctld with a generated slurm.conf was asked")
 
 
 if __name__ == "__main__":

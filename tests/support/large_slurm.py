@@ -10,7 +10,7 @@ import os
 import signal
 import socket
 import subprocess
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -43,6 +43,8 @@ ResumeProgram=/bin/true
 SuspendProgram=/bin/true
 SuspendTime=INFINITE
 NodeName=n[1-{nodes}] CPUs={cores} RealMemory={memory} State=CLOUD
+PartitionName=all Nodes=n[1-{nodes}] State=UP
+PartitionName=half Nodes=n[1-{half}] State=UP
 """
 START = """\
 munged --force --socket=munge.socket --key-file=munge.key --seed-file=munge.seed --pid-file=munge.pid \\
@@ -50,7 +52,6 @@ munged --force --socket=munge.socket --key-file=munge.key --seed-file=munge.seed
 exec slurmctld -D
 """
 """Of what munged is forced to take: a folder that is root's alone."""
-PARTITIONS = {"all": NODES, "half": NODES // 2}
 
 
 def impossible() -> str:
@@ -59,16 +60,15 @@ def impossible() -> str:
 
 
 @contextmanager
-def controller(folder: Path, partitions: Mapping[str, int] = PARTITIONS) -> Iterator[Path]:
-    """The ``slurm.conf`` of a controller that runs in ``folder``; each partition has the first so many nodes."""
+def controller(folder: Path, nodes: int = NODES, cores: int = CORES) -> Iterator[Path]:
+    """The ``slurm.conf`` of a controller that runs in ``folder``; the partition ``half`` has half of the nodes."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    known = {"nodes": NODES, "cores": CORES, "memory": MEMORY_BYTES // 2**20}
+    known = {"nodes": nodes, "half": max(1, nodes // 2), "cores": cores, "memory": MEMORY_BYTES // 2**20}
     host = socket.gethostname().partition(".")[0]
     text = CONFIGURATION.format(host=host, port=port, folder=folder, **known)
-    text += "".join(f"PartitionName={name} Nodes=n[1-{count}] State=UP\n" for name, count in partitions.items())
-    (folder / "state").mkdir()
+    (folder / "state").mkdir(parents=True)
     (folder / "slurm.conf").write_text(text)
     (folder / "munge.key").write_bytes(os.urandom(128))
     (folder / "munge.key").chmod(0o400)
