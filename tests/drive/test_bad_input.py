@@ -24,11 +24,17 @@ pytestmark = pytest.mark.usefixtures("no_campaign_in_the_checkout")
 )
 def test_bad_input_is_one_line_and_exit_2(site: FakeSite, arguments: tuple[str, ...], message: str) -> None:
     campaign = site.root / "campaign"
-    done = site.fabricbench(*(str(campaign) if word == "CAMPAIGN" else word for word in arguments))
+    done = site.inside(*(str(campaign) if word == "CAMPAIGN" else word for word in arguments))
     assert done.returncode == 2, done.stdout + done.stderr
     assert message in done.stderr
     assert done.stderr.count("\n") == 1
     assert not campaign.exists()
+
+
+def test_as_typed(site: FakeSite) -> None:
+    done = site.fabricbench("run", "campaign", "--system", "fkae")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == "fabricbench: unknown system 'fkae'; expected fake\n"
 
 
 @pytest.mark.parametrize(
@@ -44,7 +50,7 @@ def test_bad_input_is_one_line_and_exit_2(site: FakeSite, arguments: tuple[str, 
 def test_a_broken_settings_file_names_the_place(site: FakeSite, old: str, new: str, message: str) -> None:
     text = site.settings.read_text().replace(old, new)
     site.settings.write_text(text)
-    done = site.fabricbench("run", str(site.root / "campaign"), *CHOICE)
+    done = site.inside("run", str(site.root / "campaign"), *CHOICE)
     assert done.returncode == 2
     assert message in done.stderr
     assert done.stderr.count("\n") == 1

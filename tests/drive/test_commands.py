@@ -2,27 +2,37 @@
 """What the commands make of a campaign that is finished, broken, foreign, or asked for in other words."""
 
 import os
+import shutil
 from pathlib import Path
 
 import pytest
 
+from support import fake_site
 from support.fake_site import REQUIREMENTS, FakeSite
 from support.running import CHOICE
 
 
-@pytest.fixture
-def finished(site: FakeSite) -> tuple[FakeSite, Path]:
-    """A campaign of one block, by ReFrame alone."""
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> FakeSite:
+    """A site with a campaign of one block, by ReFrame alone."""
+    site = fake_site.make(tmp_path_factory.mktemp("made"))
     campaign = site.root / "campaign"
     done = site.reframe(
         "-c", "reframe_checks", "-n", "MicroPingpong", "-p", "^one$", "-r", FABRICBENCH_CAMPAIGN=str(campaign)
     )
     assert done.returncode == 0, done.stdout + done.stderr
-    return site, campaign
+    return site
+
+
+@pytest.fixture
+def finished(made: FakeSite, tmp_path: Path) -> tuple[FakeSite, Path]:
+    """The site, which a test leaves as it is, and a copy of the campaign, which it may change."""
+    shutil.copytree(made.root / "campaign", tmp_path / "campaign")
+    return made, tmp_path / "campaign"
 
 
 def refused(site: FakeSite, *arguments: str) -> str:
-    done = site.fabricbench(*arguments)
+    done = site.inside(*arguments)
     assert done.returncode == 2, done.stdout + done.stderr
     assert done.stderr.count("\n") == 1
     return done.stderr
@@ -41,9 +51,9 @@ def test_a_misspelt_name_in_given_requirements(
     finished: tuple[FakeSite, Path], old: str, new: str, message: str
 ) -> None:
     site, campaign = finished
-    file = site.root / "mine.yaml"
+    file = campaign.with_name("mine.yaml")
     file.write_text(REQUIREMENTS)
-    assert site.fabricbench("judge", str(campaign), "--requirements", str(file)).returncode == 3
+    assert site.inside("judge", str(campaign), "--requirements", str(file)).returncode == 3
     file.write_text(REQUIREMENTS.replace(old, new))
     assert message in refused(site, "judge", str(campaign), "--requirements", str(file))
     assert f"{file}:" in refused(site, "report", str(campaign), "--requirements", str(file))
@@ -61,14 +71,14 @@ def test_a_fifo_in_place_of_an_output_hangs_nothing(finished: tuple[FakeSite, Pa
     output = next(campaign.glob("launches/*/fake/shm/one/MicroPingpong*/stdout"))
     output.unlink()
     os.mkfifo(output)
-    table = site.fabricbench("table", str(campaign), "-f", "csv")
+    table = site.inside("table", str(campaign), "-f", "csv")
     assert table.returncode == 0, table.stderr
     assert "unreadable" in table.stdout
 
 
 def test_a_report_elsewhere_links_to_the_launches(finished: tuple[FakeSite, Path]) -> None:
     site, campaign = finished
-    away = site.root / "away"
+    away = campaign.with_name("away")
     away.mkdir()
     done = site.fabricbench("report", str(campaign), "-o", str(away / "report.html"), LC_ALL="C", PYTHONUTF8="0")
     assert done.returncode == 0, done.stderr
@@ -93,6 +103,7 @@ def test_a_path_with_blanks_is_refused_before_anything_is_made(site: FakeSite) -
 
 
 def test_gaps_alone_are_no_campaign(site: FakeSite) -> None:
-    done = site.fabricbench("run", str(site.root / "campaign"), "--system", "fake", "--check", "ImbBarrier")
+    choice = ("--system", "fake", "--check", "ImbBarrier", "--budget", "0")
+    done = site.inside("run", str(site.root / "campaign"), *choice)
     assert done.returncode == 2, done.stdout + done.stderr
     assert "nothing was measured, there are only gaps: one@shm imb: no IMB-MPI1 runs on this one" in done.stderr

@@ -5,6 +5,7 @@ import csv
 import io
 import json
 import math
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -19,25 +20,20 @@ CHOICE = ("--system", "fake", "--check", "MicroPingpong")
 
 def dry_run(site: FakeSite, campaign: Path, *options: str) -> dict[str, Any]:
     """What the dry run says as JSON."""
-    done = site.fabricbench("run", str(campaign), *CHOICE, "--dry-run", "--format", "json", *options)
+    done = site.inside("run", str(campaign), *CHOICE, "--dry-run", "--format", "json", *options)
     assert done.returncode == 0, done.stderr
     found: dict[str, Any] = json.loads(done.stdout)
     return found
 
 
-def test_it_counts_blocks_and_leaves_nothing(site: FakeSite, tmp_path: Path, no_campaign_in_the_checkout: None) -> None:
+def test_launches_of_the_looks_and_nothing_is_left(
+    site: FakeSite, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, no_campaign_in_the_checkout: None
+) -> None:
     (tmp_path / "temporary").mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "temporary"))
     before = sorted(tmp_path.rglob("*"))
-    done = site.fabricbench(
-        *("run", str(tmp_path / "campaign"), *CHOICE, "--dry-run"), TMPDIR=str(tmp_path / "temporary")
-    )
-    assert done.returncode == 0, done.stderr
-    assert "MicroPingpong" in done.stdout
-    assert [path for path in sorted(tmp_path.rglob("*")) if path not in before] == []
-
-
-def test_launches_of_the_looks(site: FakeSite, tmp_path: Path) -> None:
     found = dry_run(site, tmp_path / "campaign", "--tier", "standard")
+    assert [path for path in sorted(tmp_path.rglob("*")) if path not in before] == []
     block = sum(row["launches"] for row in found["launches"] if not row["once"])
     once = sum(row["launches"] for row in found["launches"] if row["once"])
     assert (block, once) == (4, 2)
@@ -50,16 +46,20 @@ def test_launches_of_the_looks(site: FakeSite, tmp_path: Path) -> None:
 
 def test_a_stack_that_is_not_set_up_is_a_gap(site: FakeSite, tmp_path: Path) -> None:
     (site.stack("two") / "stack.json").unlink()
-    found = dry_run(site, tmp_path / "campaign")
-    assert {row["stack"] for row in found["launches"]} == {"one"}
-    (gap,) = found["gaps"]
-    assert gap["lanes"] == "two@shm"
-    assert gap["cure"].startswith("run: fabricbench setup")
+    done = site.inside("run", str(tmp_path / "campaign"), *CHOICE, "--dry-run")
+    assert done.returncode == 0, done.stderr
+    launches, _, gaps = done.stdout.partition("gaps:")
+    assert "MicroPingpong" in launches
+    assert "two" not in launches
+    (gap, warning) = [line.split() for line in gaps.splitlines() if "two@shm" in line]
+    assert gap[:3] == ["micro", "2", "two@shm"]
+    assert warning[0] == "warning:"
+    assert gaps.count("fabricbench setup") == 2
 
 
 def test_what_was_run_is_counted_off_and_says_how_long_the_rest_takes(site: FakeSite, tmp_path: Path) -> None:
     campaign = tmp_path / "campaign"
-    done = site.fabricbench("run", str(campaign), *CHOICE, "--budget", "0")
+    done = site.inside("run", str(campaign), *CHOICE, "--budget", "0")
     assert done.returncode == 0, done.stderr
     (campaign / "complete.json").unlink()
     found = dry_run(site, campaign, "--reference", str(campaign))
@@ -80,14 +80,14 @@ def test_what_was_run_is_counted_off_and_says_how_long_the_rest_takes(site: Fake
     ],
 )
 def test_wrong_use(site: FakeSite, tmp_path: Path, options: tuple[str, ...], message: str) -> None:
-    done = site.fabricbench("run", str(tmp_path / "campaign"), "--system", "fake", *options)
+    done = site.inside("run", str(tmp_path / "campaign"), "--system", "fake", *options)
     assert done.returncode == 2
     assert message in done.stderr
     assert done.stderr.count("\n") == 1
 
 
 def test_launches_as_csv(site: FakeSite, tmp_path: Path) -> None:
-    done = site.fabricbench("run", str(tmp_path / "campaign"), *CHOICE, "--dry-run", "-f", "csv")
+    done = site.inside("run", str(tmp_path / "campaign"), *CHOICE, "--dry-run", "-f", "csv")
     rows = list(csv.DictReader(io.StringIO(done.stdout)))
     assert {row["check"] for row in rows} == {"MicroPingpong", "WireUpLaunch"}
 
@@ -95,7 +95,7 @@ def test_launches_as_csv(site: FakeSite, tmp_path: Path) -> None:
 def test_messages_that_do_not_fit_a_node_are_gaps(tmp_path: Path) -> None:
     site = large_site.make(tmp_path, nodes=2, cores=2, memory_bytes=4 * 2**20)
     words = ("run", str(tmp_path / "campaign"), "--system", "large", "--tier", "standard", "--lane", "mpich@gige")
-    done = site.fabricbench(*words, "--check", "MicroCollective", "--dry-run", "--format", "json")
+    done = site.inside(*words, "--check", "MicroCollective", "--dry-run", "--format", "json")
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
     assert sum(row["launches"] for row in found["launches"] if not row["once"]) == 16
