@@ -109,6 +109,19 @@ def test_without_slurm_what_it_would_say_is_not_checked(site: Site) -> None:
     assert "not checked: " in done.stdout
 
 
+def test_a_configuration_that_is_not_there_is_not_waited_for(
+    site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    site()
+    calls = fake_slurm.install(tmp_path, monkeypatch)
+    monkeypatch.setenv("SLURM_CONF", str(tmp_path / "gone.conf"))
+    assert texts("not checked") == [
+        f"{what} of fabric gige: SLURM_CONF names {tmp_path}/gone.conf, which is not there"
+        for what in ("the PMI", "partitions and nodes")
+    ]
+    assert not calls.exists()
+
+
 def test_slurm_that_does_not_answer(site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     site()
     fake_slurm.install(tmp_path, monkeypatch)

@@ -53,4 +53,5 @@ def install(
         (folder / "bin" / name).write_text(f"#!/bin/sh\n{body}\n")
         (folder / "bin" / name).chmod(0o755)
     monkeypatch.setenv("PATH", f"{folder / 'bin'}:/usr/bin:/bin")
+    monkeypatch.delenv("SLURM_CONF", raising=False)
     return calls

@@ -57,7 +57,6 @@ def make(
     shutil.copy(REPOSITORY / "site/stacks.py", root / "site")
     known = {"nodes": nodes, "cores": cores, "memory_bytes": memory_bytes, "partition": partition}
     home.joinpath("settings.py").write_text(SETTINGS.format(stacks=list(STACKS), **known))
-    _write(root / "no-slurm.conf")
     for name in STACKS:
         _install(root, name)
     for name in ("villin", "lzm", "dppc"):

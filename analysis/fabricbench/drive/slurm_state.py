@@ -5,6 +5,7 @@ import os
 import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 PATIENCE_SECONDS = 30
 UP = ("idle", "mixed", "allocated", "completing", "planned", "reserved")
@@ -115,6 +116,9 @@ def why_not_taken(options: Sequence[str]) -> str:
 
 def _ask(*argv: str) -> str:
     """What a command prints; NoAnswer with its own words where it is not there, fails, or hangs."""
+    configuration = os.environ.get("SLURM_CONF")
+    if configuration and not Path(configuration).exists():  # Slurm itself would wait a minute for it
+        raise NoAnswer(f"SLURM_CONF names {configuration}, which is not there")
     try:
         done = subprocess.run(
             argv,
