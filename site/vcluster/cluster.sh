@@ -154,8 +154,7 @@ CONF
 
 start_munge() {
   mkdir -p "$run/munge"
-  head -c 128 /dev/urandom >"$run/munge/key"
-  chmod 400 "$run/munge/key"
+  (umask 377 && head -c 128 /dev/urandom >"$run/munge/key")
   chown -R munge:munge "$run/munge"
   su munge -s /bin/sh -c "umask 022; exec munged --socket=$run/munge/socket --pid-file=$run/munge/pid \
     --log-file=$run/munge/log --seed-file=$run/munge/seed --key-file=$run/munge/key"
