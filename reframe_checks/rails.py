@@ -48,9 +48,9 @@ class Rails(rfm.RegressionTestPlugin):
 
     @property
     def asked_port(self) -> str:
-        """The first, where one port is used and the stack can be told which."""
+        """The first, where one port is used, the stack can be told which, and other nodes can see it."""
         first = "".join(self.fabric_facts["ports"][:1])
-        return first if self.rails == ONE_PORT and self.names_one_port else ""
+        return first if self.rails == ONE_PORT and self.names_one_port and self.nodes > 1 else ""
 
     def lane_variables(self) -> dict[str, str]:
         """Those of the rails win: they are what is compared."""

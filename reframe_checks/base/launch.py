@@ -15,6 +15,7 @@ import reframe as rfm
 import reframe.utility.sanity as sn
 from pydantic import BaseModel
 from reframe.core.builtins import required, run_after, run_before, sanity_function, variable
+from reframe.core.logging import getlogger
 
 from fabricbench.core.campaign import finished_launches, open_single, write_json
 from fabricbench.core.launch import (
@@ -224,6 +225,8 @@ class LaunchTest(LaneMixin, MetricsMixin, rfm.RunOnlyRegressionTest):
         """Passes where the record is ok, and says why where it is not."""
         record = self.record()
         lane = lane_name(self.stack_facts["stack"], self.fabric_facts["fabric"])
+        if record.binding.problem:
+            getlogger().warning(f"{lane}: not bound as asked: {record.binding.problem}")
         return sn.assert_true(record.state == "ok", msg=f"{lane}: {record.state}: {record.reason}")
 
     def record(self) -> Record:

@@ -44,7 +44,6 @@ site_configuration = configuration(
             max_jobs=8,  # Slurm lets one at a time have the nodes
             nodes=made("NODES", 2),
             cores=made("CPUS", 1),
-            rails=len(PORTS),
             ports=PORTS,
             env_vars={"UCX_NET_DEVICES": "eth0", "OMPI_MCA_btl_tcp_if_include": "eth0", "FI_TCP_IFACE": "eth0"},
         ),

@@ -4,7 +4,7 @@
     PYTHONPATH=tests python -m benchmarks.dry_run [--nodes 1000] [--cores 64] [--tier acceptance]
 
 The programs are empty files: a dry run starts none of them. The Slurm that it asks is a real one that has the nodes;
-where there can be none it is not asked.
+where there can be none it is not asked. Exit status 1 above 60 s.
 """
 
 import json
@@ -17,6 +17,8 @@ from pathlib import Path
 import typer
 
 from support import large_site, large_slurm
+
+LIMIT_SECONDS = 60
 
 
 def main(nodes: int = large_site.NODES, cores: int = large_site.CORES, tier: str = "acceptance") -> None:
@@ -38,6 +40,7 @@ def main(nodes: int = large_site.NODES, cores: int = large_site.CORES, tier: str
     print(f"{nodes} nodes of {cores} cores: {block} launches a block, {gaps} gaps, listed in {seconds:.1f} s")
     print("{blocks} blocks: at most {hours_at_most} h, {node_hours_at_most} node-hours".format(**last))
     print(f"Slurm was not asked: {without}" if without else "a slurmctld with a generated slurm.conf was asked")
+    sys.exit(seconds > LIMIT_SECONDS)
 
 
 if __name__ == "__main__":

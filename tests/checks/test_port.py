@@ -31,6 +31,9 @@ def launched(site: FakeSite, stack: str, port: str, ports: str = "") -> Path:
     chosen = ("-p", f"^{stack}$", "-S", f"MicroPingpong.port={port}")
     done = site.reframe(*SMALL, *chosen, FABRICBENCH_CAMPAIGN=str(site.root / "campaign"))
     assert done.returncode == 0, done.stdout + done.stderr
+    assert ("WARNING: one@shm: not bound as asked: asked for the port p1" in done.stdout) == (
+        stack == "one" and "p1" in ports
+    )
     (directory,) = (site.root / "campaign/launches").glob("*/*/*/*/Micro*")
     return directory
 

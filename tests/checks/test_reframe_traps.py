@@ -52,6 +52,18 @@ def test_a_working_site_passes_and_leaves_a_campaign_of_one_block(site: FakeSite
     assert facts["tier"] == "single"
 
 
+def test_a_campaign_is_only_ever_added_to(site: FakeSite) -> None:
+    """ReFrame names a test's directory by its parameters alone, and empties one that is there."""
+    one = (*MICRO, "-p", "^one$", "-r")
+    bound = ("-S", "MicroPingpong.binding=none")
+    for more in ((), (), bound):
+        done = site.reframe(*one, *more, **campaign(site))
+        assert done.returncode == 0, done.stdout
+    found = sorted(path.parent for path in (site.root / "campaign/launches").glob("*/*/*/*/Micro*/launch.json"))
+    assert [path.parents[3].name for path in found] == ["b000.s00"] * 2 + ["b000.s02"] * 2
+    assert all((path / "end").exists() for path in found)
+
+
 def test_a_failing_benchmark_does_not_pass(site: FakeSite) -> None:
     (site.stack("one") / "break-exit").touch()
     done = site.reframe(*MICRO, "-r", **campaign(site))

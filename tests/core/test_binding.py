@@ -97,8 +97,3 @@ def test_the_process_that_worked_counts_and_its_processors_at_the_end() -> None:
     ]
     found = seen(launch("core", 1), reports, NODES)
     assert (found.problem, found.ranks) == ("", (RankBinding(host="a", rank=0, cpus="2,6"),))
-
-
-def test_ports_that_the_stack_was_told() -> None:
-    variables = {"UCX_NET_DEVICES": "mlx5_0:1,mlx5_1:1", "FI_TCP_IFACE": "eth0", "UCX_TLS": "rc"}
-    assert seen(launch("none", 1, environment=variables), [], []).ports == ("eth0", "mlx5_0:1", "mlx5_1:1")

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the commands make of a campaign that is finished, broken, foreign, or asked for in other words."""
 
+import json
 import os
 import shutil
 from pathlib import Path
@@ -36,6 +37,31 @@ def refused(site: FakeSite, *arguments: str) -> str:
     assert done.returncode == 2, done.stdout + done.stderr
     assert done.stderr.count("\n") == 1
     return done.stderr
+
+
+def test_variables_of_checks_are_facts_of_the_campaign(made: FakeSite, tmp_path: Path) -> None:
+    campaign = tmp_path / "campaign"
+    words = ("run", str(campaign), *CHOICE, "--lane", "one@shm", "--budget", "0")
+    done = made.inside(*words, "--set", "MicroPingpong.binding=none", "--set", "limit_seconds=50")
+    assert done.returncode == 0, done.stdout + done.stderr
+    launches = [json.loads(file.read_text()) for file in campaign.glob("launches/*/*/*/*/Micro*/launch.json")]
+    assert [(launch["case"], launch["limit_seconds"]) for launch in launches] == [({"binding": "none"}, 50.0)] * 2
+    other = refused(made, *words, "--set", "limit_seconds=40")
+    assert "was made with variables ('MicroPingpong.binding=none', 'limit_seconds=50'), not" in other
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("MicroPingpong.prt=eth1", "--set MicroPingpong.prt=eth1: MicroPingpong has no variable 'prt'"),
+        ("prt=eth1", "--set prt=eth1: no check has a variable 'prt'"),
+        ("MicroPngpong.port=eth1", "no check 'MicroPngpong' is chosen; expected MicroPingpong"),
+        ("port", "--set: 'port'; expected [CHECK.]VARIABLE=VALUE, without blanks"),
+        ("port=a b", "--set: 'port=a b'; expected"),
+    ],
+)
+def test_a_variable_that_no_check_has(made: FakeSite, tmp_path: Path, text: str, message: str) -> None:
+    assert message in refused(made, "run", str(tmp_path / "campaign"), *CHOICE, "--set", text)
 
 
 @pytest.mark.parametrize(

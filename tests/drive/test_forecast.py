@@ -57,10 +57,23 @@ def test_a_stack_that_is_not_set_up_is_a_gap(site: FakeSite, tmp_path: Path) -> 
     assert gaps.count("fabricbench setup") == 2
 
 
+def test_what_run_would_refuse_is_said(site: FakeSite, tmp_path: Path) -> None:
+    for stack in ("one", "two"):
+        (site.stack(stack) / "stack.json").unlink()
+    done = site.inside("run", str(tmp_path / "campaign"), *CHOICE, "--dry-run", "--format", "csv")
+    assert done.returncode == 2
+    assert "no lane can run here; fabricbench doctor says why" in done.stderr
+    assert "will be a gap" in done.stderr
+    blanks = site.inside("run", str(tmp_path / "a b"), *CHOICE, "--dry-run")
+    assert (blanks.returncode, blanks.stdout) == (2, "")
+    assert "blanks in a campaign's path" in blanks.stderr
+
+
 def test_what_was_run_is_counted_off_and_says_how_long_the_rest_takes(site: FakeSite, tmp_path: Path) -> None:
     campaign = tmp_path / "campaign"
     done = site.inside("run", str(campaign), *CHOICE, "--budget", "0")
     assert done.returncode == 0, done.stderr
+    assert [row["launches"] for row in dry_run(site, campaign)["totals"]] == [0]
     (campaign / "complete.json").unlink()
     found = dry_run(site, campaign, "--reference", str(campaign))
     assert [row["launches"] for row in found["totals"]] == [4 * 5]

@@ -64,7 +64,7 @@ def test_on_a_cluster_that_has_what_it_asks(settings: Path, tmp_path: Path, monk
     done = doctor()
     assert (done.exit_code, done.stderr) == (0, ""), done.stdout
     assert all("the port " in line for line in done.stdout.splitlines() if line.startswith("not checked: "))
-    assert calls.read_text().count("--test-only --partition=compute --nodes=2 --exclusive --time=120") == 6
+    assert calls.read_text().count("--test-only --partition=compute --nodes=2 --exclusive --time=120") == 1
 
 
 def test_every_fabric_has_what_its_lanes_need(settings: Path) -> None:

@@ -23,9 +23,8 @@ def test_every_node_by_its_name(tmp_path: Path) -> None:
     assert hosts[0].counters == {"eth0": {"tx_bytes": (1, 3), "rx_bytes": (4, None)}}
 
 
-def test_a_file_from_before_there_were_counters_and_one_that_is_not_whole(tmp_path: Path) -> None:
+def test_a_file_from_before_there_were_counters(tmp_path: Path) -> None:
     (tmp_path / "host.vm").write_text('{"schema": 1, "host": "vm", "cores": 2}')
-    (tmp_path / "host.n1.tmp").write_text("half a fi")
     assert [(host.host, host.counters) for host in read_hosts(tmp_path)] == [("vm", None)]
 
 

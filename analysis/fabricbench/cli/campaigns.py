@@ -4,6 +4,7 @@
 import os
 import sys
 import time
+from collections import Counter
 from pathlib import Path
 
 import typer
@@ -15,7 +16,7 @@ from fabricbench.core.record import Campaign, Record
 from fabricbench.core.requirements import Requirements, load
 from fabricbench.core.site import REPOSITORY
 from fabricbench.core.table import table as long_table
-from fabricbench.drive.run import is_complete
+from fabricbench.drive.plan import is_complete
 from fabricbench.parsers.campaign import known_names, read_campaign, read_facts
 from fabricbench.parsers.provenance import read_provenance
 from fabricbench.report import report as page
@@ -25,7 +26,9 @@ from fabricbench.verdict.result import Judgement
 NOT_ALL_ATTESTED = 1
 
 
-def unfinished(system: str, tier: str, chosen: tuple[str, ...], checks: tuple[str, ...]) -> Path | None:
+def unfinished(
+    system: str, tier: str, chosen: tuple[str, ...], checks: tuple[str, ...], variables: tuple[str, ...]
+) -> Path | None:
     """The newest campaign that was asked for in the same words and interrupted."""
     for path in sorted((REPOSITORY / "campaigns").glob(f"{tier}-*"), reverse=True):
         if (path / "campaign.json").exists() and not is_complete(path):
@@ -34,7 +37,8 @@ def unfinished(system: str, tier: str, chosen: tuple[str, ...], checks: tuple[st
             except BadInput as error:
                 print(f"fabricbench: left alone: {error}", file=sys.stderr)
                 continue
-            if (facts.system, facts.tier, facts.lanes, facts.checks) == (system, tier, chosen, checks):
+            made = (facts.system, facts.tier, facts.lanes, facts.checks, facts.variables)
+            if made == (system, tier, chosen, checks, variables):
                 return path
     return None
 
@@ -91,5 +95,9 @@ def finish(found: Campaign) -> None:
     say(f"{came} of {len(last)} launches came back and were attested, on {' '.join(lanes_seen)}{gaps}")
     for record in wrong[:20]:
         say(f"{record.state}: {record.directory}: {record.reason}")
+    for (lane, problem), count in Counter(
+        (r.launch.lane, r.binding.problem) for r in last.values() if r.launch and r.state == "ok" and r.binding.problem
+    ).most_common(20):
+        say(f"not bound as asked: {lane}: {problem}" + (f" ({count} launches)" if count > 1 else ""))
     if wrong:
         raise typer.Exit(NOT_ALL_ATTESTED)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The commands. Exit status 2 is wrong use or bad input, everywhere."""
 
+import re
 import sys
 import time
 from pathlib import Path
@@ -115,7 +116,7 @@ def doctor(
             say(f"{stack.name:16}{'ready' if stack.ready else 'NOT READY':11}{stack.detail}")
         raise typer.Exit(not any(stack.ready for stack in found))
     if site:
-        _examine_site(system)
+        _examine_site(system, [item.name for item in choose(lanes(system), lane)] if lane else [])
         return
     ready = 0
     for finding in examine(choose(lanes(system), lane or ())):
@@ -135,6 +136,9 @@ def run(
     ] = None,
     lane: NamedLanes = None,
     check: Annotated[list[str] | None, typer.Option(help="only this check, by its class; repeatable")] = None,
+    variable: Annotated[
+        list[str] | None, typer.Option("--set", help="[CHECK.]VARIABLE=VALUE, as MicroPingpong.port=eth1; repeatable")
+    ] = None,
     seed: Annotated[int | None, typer.Option(min=0, help="of the order within blocks")] = None,
     budget: Annotated[float | None, typer.Option(min=0, help="minutes that this command may measure")] = None,
     report: Annotated[bool, typer.Option("--report", help="write the report when done")] = False,
@@ -156,8 +160,11 @@ def run(
         raise BadInput(f"unknown format '{format}'", expected=nearest(format, FORECAST_FORMATS))
     settings_file(system)
     chosen = tuple(item.name for item in choose(lanes(system), lane or ())) if lane else ()
-    wanted = tier or DEFAULT_TIER
-    found = None if campaign else unfinished(system, wanted, chosen, tuple(check or ()))
+    wanted, checks, variables = tier or DEFAULT_TIER, tuple(check or ()), tuple(variable or ())
+    for text in variables:
+        if not re.fullmatch(r"(\w+\.)?[A-Za-z_]\w*=\S+", text, re.ASCII):
+            raise BadInput(f"'{text[:80]}'", where="--set", expected="[CHECK.]VARIABLE=VALUE, without blanks")
+    found = None if campaign else unfinished(system, wanted, chosen, checks, variables)
     if found and format == "text":
         say(f"going on with {found}")
     path = campaign or found or new_campaign(wanted)
@@ -170,7 +177,8 @@ def run(
         tier=tier or (made.tier if made else wanted),
         seed=seed if seed is not None else time.time_ns() % 2**31,
         lanes=made.lanes if made and not lane else chosen,
-        checks=made.checks if made and not check else tuple(check or ()),
+        checks=made.checks if made and not check else checks,
+        variables=made.variables if made and not variable else variables,
         budget_seconds=None if budget is None else budget * 60,
         decided=decided,
     )
@@ -302,8 +310,8 @@ def report(
     say(str(file))
 
 
-def _examine_site(system: str) -> None:
-    problems, summary = examine_site(system)
+def _examine_site(system: str, chosen: list[str]) -> None:
+    problems, summary = examine_site(system, chosen)
     if summary:
         say(summary)
     if print_problems(problems):

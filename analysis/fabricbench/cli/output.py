@@ -85,12 +85,12 @@ def print_forecast(found: Forecast, format: str) -> None:
 
 
 def print_problems(problems: Sequence[Problem], *, quiet: bool = False) -> bool:
-    """What is wrong with a site; whether something is broken, which even ``quiet`` is said, as an error."""
+    """What is wrong with a site; whether something is broken. ``quiet`` leaves the output to something else."""
     for problem in problems:
         if problem.state == "broken":
             print(f"fabricbench: {problem.text}", file=sys.stderr)
-        elif not quiet:
-            say(f"{problem.state}: {problem.text}")
+        else:
+            print(f"{problem.state}: {problem.text}", file=sys.stderr if quiet else sys.stdout, flush=True)
     return any(problem.state == "broken" for problem in problems)
 
 

@@ -10,19 +10,6 @@ from fabricbench.core.ports import carried_shares, port_problem
 from fabricbench.core.record import Attestation, Bound, RankBinding
 from fabricbench.core.witness import Report
 
-PORT_VARIABLES = (
-    "UCX_NET_DEVICES",
-    "MV2_IBA_HCA",
-    "MVP_IBA_HCA",
-    "OMPI_MCA_btl_tcp_if_include",
-    "FI_TCP_IFACE",
-    "FI_VERBS_IFACE",
-    "FI_CXI_DEVICE_NAME",
-    "FI_PSM3_NIC",
-    "PSM3_NIC",
-)
-"""Variables that bind a stack to ports or adapters, a list of names each."""
-
 Placed = tuple[str, int, frozenset[int]]
 """A rank: its node, its number, the processors that it could run on."""
 
@@ -34,14 +21,12 @@ def processors(text: str) -> frozenset[int]:
 
 
 def bound(launch: Launch, reports: Sequence[Report], hosts: Sequence[Host], attestation: Attestation) -> Bound:
-    """The ranks' processors as they saw them, the ports that the stack was told and those that carried the bytes, and
-    what differs from what was asked.
+    """The ranks' processors as they saw them, the ports that carried the bytes, and what differs from what was asked.
 
     Of a rank's several processes the one counts that worked most; of its processors those at the end, as a stack may
     bind its ranks itself.
     """
     placed = _placed(reports)
-    ports = {name for variable in PORT_VARIABLES for name in launch.environment.get(variable, "").split(",") if name}
     ranks = "" if launch.binding == "none" else _problem(launch, [rank[:3] for rank in placed], hosts)
     port = port_problem(launch, attestation.traffic, attestation.payload, attestation.ports)
     return Bound(
@@ -49,7 +34,6 @@ def bound(launch: Launch, reports: Sequence[Report], hosts: Sequence[Host], atte
         port=launch.port,
         problem="; ".join(problem for problem in (ranks, port) if problem),
         ranks=tuple(RankBinding(host=host, rank=rank, cpus=text) for host, rank, _cpus, text in placed),
-        ports=tuple(sorted(ports)),
         carried=carried_shares(launch, attestation.ports),
     )
 

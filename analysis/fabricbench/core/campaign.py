@@ -50,6 +50,7 @@ def create(
     seed: int,
     lanes: tuple[str, ...] = (),
     checks: tuple[str, ...] = (),
+    variables: tuple[str, ...] = (),
 ) -> CampaignFacts:
     """Make the campaign directory ``path`` for the system whose folder is ``site``.
 
@@ -65,6 +66,7 @@ def create(
                 "seed": seed,
                 "lanes": lanes,
                 "checks": checks,
+                "variables": variables,
             },
             **{"created": time.time(), "version": version("fabricbench")},
         }

@@ -96,7 +96,7 @@ class Bound(Derived):
     """What ranks were to be bound to, and where they could run; which port was asked for (empty: none), and which ports
     carried the bytes. ``problem`` says how what was seen differs from what was asked.
 
-    ``ports`` are the ports or adapters that the stack's variables named. ``carried`` is by port of the fabric its share
+    ``carried`` is by port of the fabric its share
     of what they carried all together, sent and received, on all nodes; empty where nobody can tell.
     """
 
@@ -104,7 +104,6 @@ class Bound(Derived):
     port: str = ""
     problem: str = ""
     ranks: tuple[RankBinding, ...] = ()
-    ports: tuple[str, ...] = ()
     carried: dict[str, float] = {}
 
 
@@ -138,7 +137,8 @@ class Campaign(Derived):
 class CampaignFacts(Derived):
     """``campaign.json``: what was decided when the campaign was made. ``looks`` are the block counts at which
     verdicts may be drawn; ``alpha`` is spent over them;
-    ``lanes`` and ``checks`` are those chosen, all where empty."""
+    ``lanes`` and ``checks`` are those chosen, all where empty; ``variables`` those of checks that were set,
+    ``MicroPingpong.port=eth1``."""
 
     schema_version: Literal[1] = 1
     system: str
@@ -150,3 +150,4 @@ class CampaignFacts(Derived):
     version: str = ""
     lanes: tuple[str, ...] = ()
     checks: tuple[str, ...] = ()
+    variables: tuple[str, ...] = ()

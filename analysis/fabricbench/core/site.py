@@ -11,6 +11,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, get_args
 
+from fabricbench.core.campaign import LAUNCHES
 from fabricbench.core.errors import BadInput, nearest
 from fabricbench.core.launch import BINDINGS, TRANSPORTS, Binding, Transport
 from fabricbench.core.stacks import STACK_FILE, read_installed, site_stacks
@@ -53,7 +54,7 @@ class Session:
     @property
     def stage(self) -> str:
         """Where ReFrame stages this session's launches."""
-        return f"{self.campaign}/launches/b{self.block:03d}.s{self.session:02d}"
+        return f"{self.campaign}/{LAUNCHES}/b{self.block:03d}.s{self.session:02d}"
 
     @property
     def environment(self) -> dict[str, str]:
@@ -69,12 +70,14 @@ class Session:
 
 @cache
 def session() -> Session:
-    """The session that the environment names, or a new campaign of a single block; the same for all settings files.
+    """The session that the environment names: by its number, else a further one of the campaign, else a new campaign of
+    a single block; the same for all settings files.
 
     Seeds the order in which ReFrame's ``--exec-order=random`` runs the block.
     """
     campaign = os.environ.get(CAMPAIGN)
-    block, number = _whole(BLOCK), _whole(SESSION)
+    block = _whole(BLOCK)
+    number = _whole(SESSION) if SESSION in os.environ or not campaign else _next_session(Path(campaign), block)
     seed = _whole(SEED)
     lanes = tuple(os.environ.get(LANES, "").split())
     random.seed(seed * 1_000_003 + block * 1009 + number)
@@ -84,6 +87,12 @@ def session() -> Session:
     path = Path(campaign).resolve()
     no_blanks(path)
     return Session(str(path), block, number, seed, lanes)
+
+
+def _next_session(campaign: Path, block: int) -> int:
+    """A further session never stands where an earlier one left its launches."""
+    numbers = [path.suffix[2:] for path in (campaign / LAUNCHES).glob(f"b{block:03d}.s*")]
+    return max((int(text) + 1 for text in numbers if text.isascii() and text.isdigit()), default=0)
 
 
 def no_blanks(campaign: Path) -> None:
@@ -114,7 +123,7 @@ def fabric(
     env_vars: dict[str, str] | None = None,
     stack_variables: Mapping[str, Mapping[str, str]] | None = None,
     max_jobs: int = 1,
-    rails: int = 1,
+    rails: int | None = None,
     ports: Sequence[str] = (),
     addresses: Sequence[str] = ("127.0.0.1",),
 ) -> dict[str, Any]:
@@ -133,9 +142,9 @@ def fabric(
     ``binding`` is what every rank is bound to, unless a check asks for something else; none is whatever the launcher
     does unasked.
 
-    ``rails`` is how many ports a node has on this fabric; ``ports`` their names, for stacks that want them, for checks
-    that ask for one of them, and for the nodes' own counters: an interface as ``eth0``, an adapter's port as
-    ``mlx5_0:1``.
+    ``rails`` is how many ports a node has on this fabric, as many as are named unless told; ``ports`` their names, for
+    stacks that want them, for checks that ask for one of them, and for the nodes' own counters: an interface as
+    ``eth0``, an adapter's port as ``mlx5_0:1``.
     ``addresses`` are where the server of a user-level benchmark listens: the first for a single flow, the first two,
     of two networks, for two at once.
     """
@@ -157,6 +166,7 @@ def fabric(
                 raise BadInput(
                     f"fabric {name}: {kind} for the stack '{stack_name}'", expected=nearest(stack_name, environs)
                 )
+    rails = (len(ports) or 1) if rails is None else rails
     if rails < 1 or len(ports) not in (0, rails):
         raise BadInput(f"fabric {name}: {rails} rails, {len(ports)} ports", expected="1 or more rails, as many ports")
     return {

@@ -5,15 +5,18 @@
 carries the run's mark in its name, so that nothing stays in the queue whatever is killed.
 """
 
+import argparse
 import re
 import shlex
+import shutil
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 
 from fabricbench.core.errors import BadInput
 from fabricbench.drive import slurm_state
-from fabricbench.drive.slurm_state import Job, NoAnswer
+from fabricbench.drive.slurm_state import Job, NoAnswer, Node, Partition, host_names
 
 START_SECONDS = 20
 END_SECONDS = 30
@@ -41,6 +44,24 @@ class Request:
     def options(self) -> list[str]:
         """``access`` as words: an entry may hold an option and its value."""
         return [word for entry in self.access for word in shlex.split(entry)]
+
+    @property
+    def places(self) -> argparse.Namespace:
+        """``partition``, ``nodelist`` and ``exclude`` among the options; ValueError where they are no words."""
+        parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False, exit_on_error=False)
+        for short, long in (("-p", "--partition"), ("-w", "--nodelist"), ("-x", "--exclude")):
+            parser.add_argument(short, long, default="")
+        return parser.parse_known_args(self.options)[0]
+
+    def partitions(self, there: Mapping[str, Partition]) -> list[str]:
+        """Those that it names, else Slurm's default."""
+        named = self.places.partition
+        return named.split(",") if named else [partition.name for partition in there.values() if partition.default]
+
+    def within(self, there: Mapping[str, Partition], nodes: Iterable[Node]) -> dict[str, Node]:
+        """The nodes of its partitions, up or not, without those that it excludes."""
+        names, left_out = self.partitions(there), host_names(self.places.exclude)
+        return {node.name: node for node in nodes if node.partition in names and node.name not in left_out}
 
     @property
     def demands(self) -> list[str]:
@@ -72,15 +93,28 @@ class Request:
             return False
         if _NODES.search(job.reason):
             try:
-                return len({node.name for node in slurm_state.nodes() if node.up}) < self.nodes
+                within = self.within(slurm_state.partitions(), slurm_state.nodes())
+                listed = [within[name] for name in host_names(self.places.nodelist) if name in within]
             except NoAnswer:
                 return False
+            return sum(node.up for node in within.values()) < self.nodes or not all(node.up for node in listed)
         return _NEVER.search(job.reason) is not None
 
 
 def job_name(mark: str) -> str:
     """What the jobs of a run are called."""
     return f"fabricbench-{mark}"
+
+
+def demand_slurm(settings: Path) -> None:
+    """BadInput where no allocation can be asked for from here."""
+    try:
+        slurm_state.partitions()
+        if shutil.which("salloc") is None:
+            raise NoAnswer("no salloc on PATH")
+    except NoAnswer as answer:
+        cure = "run it where jobs are submitted; fabricbench doctor --site checks what else is asked"
+        raise BadInput(f"its fabrics need Slurm: {answer}", where=str(settings), cure=cure) from None
 
 
 def waiting(mark: str) -> list[Job]:

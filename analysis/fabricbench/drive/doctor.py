@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Which lanes can run here, and for each that cannot, why and the cure."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 
 from fabricbench.core.errors import BadInput
@@ -60,9 +60,10 @@ def _gromacs(build: GromacsBuild | None) -> str:
     return f"; GROMACS {build.version}, {build.precision} precision, SIMD {build.simd}{slow}, {build.mpi_library}"
 
 
-def examine_site(system: str) -> tuple[list[Problem], str]:
-    """All that is wrong with a site, and what it has in one line, where it can be read at all."""
-    problems = site_problems(system)
+def examine_site(system: str, chosen: Collection[str] = ()) -> tuple[list[Problem], str]:
+    """All that is wrong with a site, or with the fabrics of the ``chosen`` lanes; and what it has in one line, where it
+    can be read at all."""
+    problems = site_problems(system, chosen)
     try:
         found, number = lanes(system), check_requirements(system)
     except BadInput:

@@ -15,18 +15,27 @@ from pathlib import Path
 
 import polars as pl
 
-from fabricbench.core.campaign import FACTS, LOOKS, finished_launches
+from fabricbench.core.campaign import LOOKS, finished_launches
 from fabricbench.core.errors import BadInput
 from fabricbench.core.launch import Gap, Launch
 from fabricbench.core.record import Record
 from fabricbench.core.site import FORECAST, Session, no_blanks
 from fabricbench.drive import reframe
 from fabricbench.drive.allocation import Request
-from fabricbench.drive.plan import Plan, block_cases, by_nodes, finished_cases, selection
+from fabricbench.drive.plan import (
+    Plan,
+    block_cases,
+    by_nodes,
+    campaign_facts,
+    finished_cases,
+    is_complete,
+    ready_lanes,
+    selection,
+)
 from fabricbench.drive.session import Start
 from fabricbench.drive.site_check import Problem, site_problems
-from fabricbench.drive.system import check_requirements, lanes, settings_file
-from fabricbench.parsers.campaign import read_campaign, read_facts
+from fabricbench.drive.system import lanes, settings_file
+from fabricbench.parsers.campaign import read_campaign
 
 QUIET = """\
 site_configuration = {
@@ -181,10 +190,12 @@ class Forecast:
 
 
 def forecast(plan: Plan, reference: Path | None) -> Forecast:
-    """What ``run`` would do with this plan; of a campaign that is there what is left of it."""
-    check_requirements(plan.system)
+    """What ``run`` would do with this plan; of a campaign that is there what is left of it. ``problems`` has what
+    ``run`` would refuse, as far as the launches can be listed all the same."""
+    no_blanks(plan.path.resolve())
+    facts = campaign_facts(plan)
     known = read_reference(reference) if reference else None
-    looks = read_facts(plan.path).looks if (plan.path / FACTS).exists() else LOOKS[plan.tier]
+    looks = facts.looks if facts else LOOKS[plan.tier]
     with tempfile.TemporaryDirectory(prefix="fabricbench-") as folder:
         found = _dry_run(plan, Path(folder))
         launches = [
@@ -200,7 +211,7 @@ def forecast(plan: Plan, reference: Path | None) -> Forecast:
     starts = tuple(
         Foreseen(case, launch, nodes[launch.lane], known.of(launch) if known else None)
         for case, launch in launches
-        if launch.id not in once
+        if launch.id not in once and not is_complete(plan.path)
     )
     cases = [start.case for start in starts]
     return Forecast(
@@ -210,8 +221,16 @@ def forecast(plan: Plan, reference: Path | None) -> Forecast:
         done=tuple(frozenset(finished_cases(plan, cases, block)) for block in range(max(looks))),
         reference=known,
         requests={request: frozenset(named) for request, named in by_nodes(plan).items() if request},
-        problems=tuple(site_problems(plan.system, plan.lanes)),
+        problems=tuple(_problems(plan)),
     )
+
+
+def _problems(plan: Plan) -> list[Problem]:
+    nothing = BadInput(
+        "no lane can run here", where=str(settings_file(plan.system)), cure="fabricbench doctor says why"
+    )
+    no_lane = [] if ready_lanes(plan) else [Problem("broken", str(nothing))]
+    return [*no_lane, *site_problems(plan.system, plan.lanes)]
 
 
 def _dry_run(plan: Plan, folder: Path) -> list[Path]:

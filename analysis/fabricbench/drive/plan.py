@@ -1,20 +1,27 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a campaign is asked to be: its lanes, the cases of a block, and which of them are finished."""
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from fabricbench.core.campaign import LAUNCHES, came_back
+from fabricbench.core.campaign import FACTS, LAUNCHES, came_back
 from fabricbench.core.errors import BadInput, nearest
+from fabricbench.core.record import CampaignFacts
 from fabricbench.drive import reframe
 from fabricbench.drive.allocation import Request
 from fabricbench.drive.system import Lane, lanes, settings_file
+from fabricbench.parsers.campaign import read_facts
+
+COMPLETE = "complete.json"
+_NOT_SET = re.compile(r"test '(\w+)': the following variables were not set: (.*)")
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What a campaign is asked to be; ``decided`` tells after a look whether every verdict is drawn."""
+    """What a campaign is asked to be; ``variables`` are set in checks (``MicroPingpong.port=eth1``); ``decided`` tells
+    after a look whether every verdict is drawn."""
 
     path: Path
     system: str
@@ -22,6 +29,7 @@ class Plan:
     seed: int
     lanes: tuple[str, ...]
     checks: tuple[str, ...]
+    variables: tuple[str, ...]
     budget_seconds: float | None
     decided: Callable[[Path], bool]
 
@@ -47,6 +55,27 @@ def by_nodes(plan: Plan) -> dict[Request | None, set[str]]:
     return found
 
 
+def is_complete(path: Path) -> bool:
+    """Whether the campaign came to its end."""
+    return (path / COMPLETE).exists()
+
+
+def campaign_facts(plan: Plan) -> CampaignFacts | None:
+    """The facts of the campaign, where it is there; BadInput where it was made in other words."""
+    if not (plan.path / FACTS).exists():
+        return None
+    facts = read_facts(plan.path)
+    for key in ("system", "tier", "lanes", "checks", "variables"):
+        made, asked = getattr(facts, key), getattr(plan, key)
+        if made != asked:
+            raise BadInput(
+                f"this campaign was made with {key} {made!r}, not {asked!r}",
+                where=str(plan.path),
+                cure="name another directory",
+            )
+    return facts
+
+
 def block_cases(plan: Plan) -> list[reframe.Case]:
     """What a block consists of, as ReFrame itself lists it: nothing that it would skip in silence goes unnoticed."""
     environment = reframe.settings_environment([settings_file(plan.system)], plan.system)
@@ -58,7 +87,21 @@ def block_cases(plan: Plan) -> list[reframe.Case]:
     if not found:
         known = sorted({case.name.rpartition("_")[0] for case in reframe.cases(_all_lines(plan))})
         raise BadInput("no check matches", expected=nearest(" ".join(plan.checks), known))
+    _all_set(plan, {case.name.rpartition("_")[0] for case in found}, outcome.lines)
     return found
+
+
+def _all_set(plan: Plan, checks: set[str], lines: Sequence[str]) -> None:
+    """BadInput where no check has a variable that was to be set; ReFrame only warns."""
+    unset = {found.group(1): found.group(2) for line in lines if (found := _NOT_SET.search(line))}
+    for variable in plan.variables:
+        check, _, name = variable.partition("=")[0].rpartition(".")
+        takers = [known for known in checks if check in ("", known) and f"'{name}'" not in unset.get(known, "")]
+        if not takers:
+            where = f"--set {variable}"
+            if check and check not in checks:
+                raise BadInput(f"no check '{check}' is chosen", where=where, expected=nearest(check, checks))
+            raise BadInput(f"{check or 'no check'} has {'no' if check else 'a'} variable '{name}'", where=where)
 
 
 def _all_lines(plan: Plan) -> tuple[str, ...]:
@@ -67,9 +110,10 @@ def _all_lines(plan: Plan) -> tuple[str, ...]:
 
 
 def selection(plan: Plan) -> list[str]:
-    """ReFrame's options that choose the checks."""
+    """ReFrame's options that choose the checks, and set their variables."""
     named = [word for check in plan.checks for word in ("-n", f"^{check}")]
-    return ["-c", str(reframe.checks_directory()), "-t", f"^{plan.tier}$", *named]
+    variables = [word for variable in plan.variables for word in ("-S", variable)]
+    return ["-c", str(reframe.checks_directory()), "-t", f"^{plan.tier}$", *named, *variables]
 
 
 def finished_cases(plan: Plan, cases: list[reframe.Case], block: int) -> set[reframe.Case]:

@@ -10,22 +10,31 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
-from fabricbench.core.campaign import FACTS, LAUNCHES, came_back, create, write_json
+from fabricbench.core.campaign import LAUNCHES, came_back, create, write_json
 from fabricbench.core.errors import BadInput
 from fabricbench.core.lost import why_lost
 from fabricbench.core.record import CampaignFacts
 from fabricbench.core.site import Session, no_blanks
 from fabricbench.drive import reframe
-from fabricbench.drive.allocation import Request, end_jobs
-from fabricbench.drive.plan import Plan, block_cases, by_nodes, finished_cases, missing_cases, ready_lanes, selection
+from fabricbench.drive.allocation import Request, demand_slurm, end_jobs
+from fabricbench.drive.plan import (
+    COMPLETE,
+    Plan,
+    block_cases,
+    by_nodes,
+    campaign_facts,
+    finished_cases,
+    is_complete,
+    missing_cases,
+    ready_lanes,
+    selection,
+)
 from fabricbench.drive.processes import end_marked
 from fabricbench.drive.progress import CampaignProgress
 from fabricbench.drive.session import Start, run_session
 from fabricbench.drive.site_check import demand_sound
 from fabricbench.drive.system import lanes, settings_file
-from fabricbench.parsers.campaign import read_facts
 
-COMPLETE = "complete.json"
 LEAST_FREE_BYTES = 32 * 2**20
 
 
@@ -35,30 +44,26 @@ def run(plan: Plan) -> None:
     if not ready:
         raise BadInput("no lane can run here", cure="fabricbench doctor says why")
     demand_sound(plan.system, plan.lanes)
+    if any(by_nodes(plan)):
+        demand_slurm(settings_file(plan.system))
     no_blanks(plan.path.resolve())
     cases = block_cases(plan)
     with _held(plan.path) as lock:
         _end_leftovers(plan, lock)
-        facts = _facts(plan)
+        facts = campaign_facts(plan) or _create(plan)
         if is_complete(plan.path):
             return
         mark = uuid.uuid4().hex
         _write_mark(lock, mark)
-        try:
-            _blocks(plan, facts, cases, ready, mark)
-        except OSError as error:
-            raise BadInput(
-                f"cannot be written: {error.strerror}",
-                where=str(error.filename or plan.path),
-                cure=f"what is finished is kept: fabricbench run {plan.path} goes on from there",
-            ) from None
-        finally:
-            _give_back(plan, mark)
-
-
-def is_complete(path: Path) -> bool:
-    """Whether the campaign came to its end."""
-    return (path / COMPLETE).exists()
+        with _given_back(plan, mark):
+            try:
+                _blocks(plan, facts, cases, ready, mark)
+            except OSError as error:
+                raise BadInput(
+                    f"cannot be written: {error.strerror}",
+                    where=str(error.filename or plan.path),
+                    cure=f"what is finished is kept: fabricbench run {plan.path} goes on from there",
+                ) from None
 
 
 def _blocks(plan: Plan, facts: CampaignFacts, cases: list[reframe.Case], ready: set[str], mark: str) -> None:
@@ -170,26 +175,16 @@ def _expect(plan: Plan, ready: set[str]) -> None:
         )
 
 
-def _facts(plan: Plan) -> CampaignFacts:
-    if not (plan.path / FACTS).exists():
-        return create(
-            plan.path,
-            site=settings_file(plan.system).parent,
-            tier=plan.tier,
-            seed=plan.seed,
-            lanes=plan.lanes,
-            checks=plan.checks,
-        )
-    facts = read_facts(plan.path)
-    asked = {"system": plan.system, "tier": plan.tier, "lanes": plan.lanes, "checks": plan.checks}
-    for key, value in asked.items():
-        if value != getattr(facts, key):
-            raise BadInput(
-                f"this campaign was made with {key} {getattr(facts, key)!r}, not {value!r}",
-                where=str(plan.path),
-                cure="name another directory",
-            )
-    return facts
+def _create(plan: Plan) -> CampaignFacts:
+    return create(
+        plan.path,
+        site=settings_file(plan.system).parent,
+        tier=plan.tier,
+        seed=plan.seed,
+        lanes=plan.lanes,
+        checks=plan.checks,
+        variables=plan.variables,
+    )
 
 
 @contextmanager
@@ -218,6 +213,20 @@ def _end_leftovers(plan: Plan, lock: IO[str]) -> None:
     earlier = lock.read().strip()
     if earlier:
         _give_back(plan, earlier)
+
+
+@contextmanager
+def _given_back(plan: Plan, mark: str) -> Iterator[None]:
+    """What runs within leaves nothing; where something may be left, that is said after what went wrong before."""
+    try:
+        yield
+    except BaseException as error:
+        try:
+            _give_back(plan, mark)
+        except BadInput as left:
+            raise (BadInput(f"{error}; {left}") if isinstance(error, BadInput) else left) from None
+        raise
+    _give_back(plan, mark)
 
 
 def _give_back(plan: Plan, mark: str) -> None:

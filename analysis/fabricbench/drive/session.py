@@ -71,10 +71,13 @@ def run_session(start: Start, progress: CampaignProgress) -> Ended:
             if not stream.closed:  # a session that is given up does not wait for ReFrame's last words
                 stream.write(line)
 
-        worker = threading.Thread(
-            target=lambda: result.append(reframe.run(start.arguments, start.environment(), take, within)),
-            daemon=True,
-        )
+        def fill() -> None:
+            try:
+                result.append(reframe.run(start.arguments, start.environment(), take, within))
+            except OSError as error:
+                lines.append(f"{error.filename}: {error.strerror}")
+
+        worker = threading.Thread(target=fill, daemon=True)
         worker.start()
         waited = _wait_for_nodes(start, worker, lines, progress) if start.request else 0.0
         began = time.monotonic() - min(waited, POLL_SECONDS)
@@ -84,7 +87,8 @@ def run_session(start: Start, progress: CampaignProgress) -> Ended:
     seconds = time.monotonic() - began
     progress.look(start.stage / start.system, session.block)
     if not result:
-        raise BadInput("ReFrame could not be started", where=str(log))
+        why = f": {lines[-1].strip()}" if lines else ""
+        raise BadInput(f"ReFrame could not be started{why}", where=str(log))
     if start.request and allocation.granted(lines) is None:
         refused = allocation.why_not_granted(lines) or f"salloc ended with {result[0].status}"
         raise BadInput(

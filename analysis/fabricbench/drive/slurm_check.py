@@ -2,8 +2,9 @@
 """What fabrics ask of Slurm, against what it has: partitions, nodes that are up, PMI, and whether it takes the job."""
 
 import argparse
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Literal, TypeVar
 
 from fabricbench.core.errors import nearest
@@ -42,7 +43,7 @@ def slurm_problems(fabrics: Sequence[Asked]) -> Iterator[Finding]:
     if with_pmi:
         offered, silent = _answer(offered_pmi)
         if offered is None:
-            yield "not checked", f"the PMI of {_named(with_pmi)}: {silent}", ""
+            yield "not checked", f"the PMI of {_named(asked.fabric for asked in with_pmi)}: {silent}", ""
         for asked in with_pmi if offered is not None else ():
             yield from _pmi(asked, offered or set())
     by_slurm = [(asked.fabric, asked.request) for asked in fabrics if asked.request]
@@ -50,13 +51,21 @@ def slurm_problems(fabrics: Sequence[Asked]) -> Iterator[Finding]:
         return
     there, silent = _answer(lambda: (partitions(), nodes()))
     if there is None:
-        yield "not checked", f"partitions and nodes of fabric {', '.join(name for name, _ in by_slurm)}: {silent}", ""
+        yield "not checked", f"partitions and nodes of {_named(name for name, _ in by_slurm)}: {silent}", ""
         return
+    said: dict[Request, tuple[str | None, str]] = {}
     for fabric, request in by_slurm:
         found = list(_places(fabric, request, *there))
-        if not any(state == "broken" for state, _, _ in found) and (refusal := why_not_taken(request.demands)):
-            found.append(("broken", f"fabric {fabric}: Slurm would not take its jobs: {refusal}", ""))
         yield from found
+        if any(state == "broken" for state, _, _ in found):
+            continue
+        if request not in said:
+            said[request] = _answer(partial(why_not_taken, request.demands))
+        refusal, silent = said[request]
+        if refusal:
+            yield "broken", f"fabric {fabric}: Slurm would not take its jobs: {refusal}", ""
+        elif refusal is None:
+            yield "not checked", f"whether Slurm takes the jobs of fabric {fabric}: {silent}", ""
 
 
 def _pmi(asked: Asked, offered: set[str]) -> Iterator[Finding]:
@@ -78,15 +87,14 @@ def _places(
 ) -> Iterator[Finding]:
     """The partitions are there and open, and have enough nodes that are up."""
     try:
-        wanted = _options(request.options)
-        listed, left_out = (host_names(text) if text else [] for text in (wanted.nodelist, wanted.exclude))
+        names = request.partitions(there)
+        listed, within = host_names(request.places.nodelist), request.within(there, all_nodes)
     except (ValueError, argparse.ArgumentError) as error:
         yield "broken", f"fabric {fabric}: access: {error}", ""
         return
     except NoAnswer as answer:
         yield "broken", f"fabric {fabric}: a node list that Slurm cannot read: {answer}", ""
         return
-    names = wanted.partition.split(",") if wanted.partition else [p.name for p in there.values() if p.default]
     if not names:
         yield "broken", f"fabric {fabric}: no partition, and Slurm has no default one", _name_one(there)
     for name in names:
@@ -95,7 +103,6 @@ def _places(
         elif there[name].availability != "up":
             what = f"fabric {fabric}: the partition {name} is {there[name].availability}"
             yield "broken", what, "it must be up for jobs to start: scontrol show partition"
-    within = {node.name: node for node in all_nodes if node.partition in names and node.name not in left_out}
     if any(name not in there for name in names):
         return
     yield from _nodes(fabric, request.nodes, within, listed)
@@ -117,14 +124,6 @@ def _nodes(fabric: str, wanted: int, within: Mapping[str, Node], listed: Sequenc
         yield "warning", f"fabric {fabric}: {len(down)} of {len(within)} nodes are down: {_some(down)}", ""
 
 
-def _options(words: Sequence[str]) -> argparse.Namespace:
-    """Partition, node list and excluded nodes among a job's options."""
-    parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False, exit_on_error=False)
-    for short, long in (("-p", "--partition"), ("-w", "--nodelist"), ("-x", "--exclude")):
-        parser.add_argument(short, long, default="")
-    return parser.parse_known_args(words)[0]
-
-
 def _answer(ask: Callable[[], Answer]) -> tuple[Answer | None, str]:
     try:
         return ask(), ""
@@ -132,8 +131,8 @@ def _answer(ask: Callable[[], Answer]) -> tuple[Answer | None, str]:
         return None, str(answer)
 
 
-def _named(fabrics: Sequence[Asked]) -> str:
-    return "fabric " + ", ".join(asked.fabric for asked in fabrics)
+def _named(fabrics: Iterable[str]) -> str:
+    return "fabric " + ", ".join(fabrics)
 
 
 def _name_one(there: Mapping[str, Partition]) -> str:

@@ -17,6 +17,10 @@ class NoAnswer(Exception):
     """Slurm could not be asked, and why."""
 
 
+class Refused(NoAnswer):
+    """Slurm answered that it would not, and why."""
+
+
 @dataclass(frozen=True, slots=True)
 class Node:
     """A node within a partition; ``state`` as sinfo prints it, ``reason`` empty where none was given."""
@@ -101,16 +105,17 @@ def cancel(job: str) -> None:
 
 
 def host_names(hostlist: str) -> list[str]:
-    """The names in Slurm's short form, ``n[1-3]``."""
-    return _ask("scontrol", "show", "hostnames", hostlist).split()
+    """The names in Slurm's short form, ``n[1-3]``; none in an empty one."""
+    return _ask("scontrol", "show", "hostnames", hostlist).split() if hostlist else []
 
 
 def why_not_taken(options: Sequence[str]) -> str:
-    """Why Slurm would not take a job with these options; empty where it would. Nothing is submitted."""
+    """Why Slurm would not take a job with these options; empty where it would. Nothing is submitted. NoAnswer where it
+    does not say."""
     try:
         _ask("sbatch", "--test-only", *options, "--wrap=true")
-    except NoAnswer as answer:
-        return str(answer)
+    except Refused as refusal:
+        return str(refusal)
     return ""
 
 
@@ -137,7 +142,7 @@ def _ask(*argv: str) -> str:
     except subprocess.TimeoutExpired:
         raise NoAnswer(f"{argv[0]} said nothing for {PATIENCE_SECONDS} s") from None
     if done.returncode:
-        raise NoAnswer(_own_words(done.stderr or done.stdout) or f"{argv[0]} ended with {done.returncode}")
+        raise Refused(_own_words(done.stderr or done.stdout) or f"{argv[0]} ended with {done.returncode}")
     return done.stdout + done.stderr if argv[0] == "srun" else done.stdout
 
 

@@ -8,8 +8,8 @@ from fabricbench.parsers.output import Unreadable, read_model
 
 
 def host_files(directory: Path) -> list[Path]:
-    """One of each node, but for those that are not whole."""
-    return [path for path in sorted(directory.glob("host.*")) if path.suffix != ".tmp"]
+    """One of each node."""
+    return sorted(directory.glob("host.*"))
 
 
 def read_hosts(directory: Path) -> tuple[Host, ...]:

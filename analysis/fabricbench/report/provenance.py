@@ -162,6 +162,7 @@ def _facts(campaign: Campaign) -> Pairs:
         ("fabricbench", facts.version or "no version was recorded"),
         ("lanes chosen", ", ".join(facts.lanes) or "all"),
         ("checks chosen", ", ".join(facts.checks) or "all"),
+        *([("variables set", ", ".join(facts.variables))] if facts.variables else []),
     )
 
 
