@@ -155,8 +155,8 @@ def test_connections_on_the_other_transport_are_refuted(tmp_path: Path) -> None:
     text = stacks.read_text()
     for name in ("shm", "tcp"):
         assert text.count(f'{{"FI_PROVIDER": "{name}"}}') == 1
-    swapped = text.replace('{"FI_PROVIDER": "shm"}', "TCP").replace('{"FI_PROVIDER": "tcp"}', '{"FI_PROVIDER": "shm"}')
-    stacks.write_text(swapped.replace("TCP", '{"FI_PROVIDER": "tcp"}'))
+    memory, sockets, kept = '{"FI_PROVIDER": "shm"}', '{"FI_PROVIDER": "tcp"}', "{kept}"
+    stacks.write_text(text.replace(memory, kept).replace(sockets, memory).replace(kept, sockets))
     found = connections(tmp_path, tmp_path / "site")
     assert {fabric: record.state for fabric, record in found.items()} == {"shm": "refuted", "tcp": "refuted"}
 
