@@ -10,7 +10,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 # Tests that start MPI programs by themselves, which would take each other's cores
-MEASURING := tests/apps tests/checks tests/vcluster
+MEASURING := tests/apps tests/lanes tests/vcluster
 .DEFAULT_GOAL := help
 .PHONY: help setup run test lint vcluster-up vcluster-down spack-check benchmarks clean
 

@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The NAS kernels on real stacks verify, and are attested."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from fabricbench.core.site import build_root
+from fabricbench.core.stacks import read_installed
+from fabricbench.parsers.campaign import read_campaign
+from support.fake_site import REPOSITORY
+from support.processes import clean_environment
+
+REFRAME = (sys.executable, "-m", "fabricbench.drive.reframe", "-c", "reframe_checks", "-n", "^NPB", "-r")
+
+
+@pytest.mark.parametrize(
+    ("stack", "fabrics"),
+    [
+        ("impi", ("shm", "tcp")),
+        ("mpich", ("shm",)),  # Debian's MPICH 4.0.2 over TCP hangs in MPI_Finalize now and then
+        ("openmpi", ("shm", "tcp")),
+    ],
+)
+def test_kernels_verify_and_are_attested(tmp_path: Path, stack: str, fabrics: tuple[str, ...]) -> None:
+    installed = read_installed(build_root() / "stacks" / stack / "stack.json")
+    if installed is None:
+        pytest.skip(f"{stack} is not set up")
+    programs = Path(installed.apps, "bin")
+    kernels = [kernel for kernel in ("is", "cg", "ft") if (programs / f"fabricbench-{kernel}").exists()]
+    settings = REPOSITORY / "site/local/settings.py"
+    for fabric in fabrics:
+        system = {"RFM_CONFIG_FILES": str(settings), "RFM_SYSTEM": f"local:{fabric}"}
+        chosen = {"FABRICBENCH_CAMPAIGN": str(tmp_path / fabric), "FABRICBENCH_NPB_RANKS": "1,2,4"}
+        done = subprocess.run(
+            [*REFRAME, "-p", f"^{stack}$", "-S", "NPB.problem_class=S", "-S", "limit_seconds=300"],
+            env={**clean_environment(), **system, **chosen},
+            cwd=REPOSITORY,
+            capture_output=True,
+            text=True,
+            timeout=900,
+            check=False,
+        )
+        assert done.returncode == 0, done.stdout[-3000:]
+        records = [r for r in read_campaign(tmp_path / fabric).records if r.launch and r.launch.tool == "npb"]
+        assert {r.launch.benchmark for r in records if r.launch} == {f"{kernel}.S" for kernel in kernels}
+        assert {r.state for r in records} == {"ok"}
+        assert {r.launch.limit_seconds for r in records if r.launch} == {300.0}, "what was given with -S"
+        cores = len(os.sched_getaffinity(0))
+        modes = {(r.launch.ranks, r.launch.mode) for r in records if r.launch}
+        assert modes == {(ranks, "timed" if ranks <= cores else "checked") for ranks in (1, 2, 4)}
