@@ -72,5 +72,5 @@ def test_what_is_no_reference(log: Log, tmp_path: Path, changes: dict[str, objec
 
 
 def test_a_reference_that_is_not_there(tmp_path: Path) -> None:
-    with pytest.raises(Unreadable, match="the file is missing"):
+    with pytest.raises(Unreadable, match="it is missing"):
         read_reference(tmp_path / "x.reference.json")

@@ -4,11 +4,11 @@
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field
 
 from fabricbench.parsers.gromacs.energies import FILE, Block
 from fabricbench.parsers.gromacs.log import Log
-from fabricbench.parsers.output import Unreadable, read_fact
+from fabricbench.parsers.output import Unreadable, read_model
 
 REFERENCE = "reference.json"
 TERMS = ("Potential", "Kinetic En.", "Total Energy")
@@ -33,16 +33,7 @@ class Reference(BaseModel):
 
 def read_reference(file: Path) -> Reference:
     """The reference beside an input, or its copy in a launch directory; Unreadable where it is none."""
-    try:
-        found = Reference.model_validate_json(read_fact(file))
-    except FileNotFoundError:
-        raise Unreadable(file.name, None, "energies in double precision, the file is missing") from None
-    except OSError as error:
-        raise Unreadable(file.name, None, f"a file that can be read ({error.strerror})") from None
-    except ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(str(part) for part in first["loc"])
-        raise Unreadable(file.name, None, f"{where}: {first['msg']}") from None
+    found = read_model(file, Reference)
     for step, terms in found.steps.items():
         if not all(terms.get(term) for term in TERMS):
             raise Unreadable(file.name, None, f"{', '.join(TERMS)} at step {step}, none of them 0")
