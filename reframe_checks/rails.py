@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Several ports on a node: one of them, large messages striped over all, or each process bound to its own."""
 
+from collections.abc import Sequence
+
 import reframe as rfm
 from reframe.core.builtins import parameter, run_after
 from reframe.core.runtime import runtime
@@ -52,9 +54,10 @@ class Rails(rfm.RegressionTestPlugin):
         first = "".join(self.fabric_facts["ports"][:1])
         return first if self.rails == ONE_PORT and self.names_one_port and self.nodes > 1 else ""
 
-    def lane_variables(self) -> dict[str, str]:
-        """Those of the rails win: they are what is compared."""
-        return {**super().lane_variables(), **self.rails_variables(self.rails, self.fabric_facts["ports"])}
+    @property
+    def way(self) -> tuple[str, Sequence[str]]:
+        """Its settings are what is compared."""
+        return self.rails, self.fabric_facts["ports"]
 
 
 @rfm.simple_test

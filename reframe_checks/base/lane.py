@@ -125,8 +125,16 @@ class LaneMixin(rfm.RegressionTestPlugin):
         """Whether the stack can be told which port to use alone."""
         return any(PORT_WORD in value for value in self.rails_settings.get(ONE_PORT, {}).values())
 
-    def rails_variables(self, way: str, ports: Sequence[str]) -> dict[str, str]:
-        """The stack's settings for a way to use ``ports``, filled in."""
+    @property
+    def way(self) -> tuple[str, Sequence[str]] | None:
+        """Which of the ways to use ports (``core.stacks.RAILS``) holds, and for which; None: as the site says."""
+        return (ONE_PORT, [self.asked_port]) if self.asked_port else None
+
+    def _way_variables(self) -> dict[str, str]:
+        """The stack's settings for the way, filled in."""
+        if self.way is None:
+            return {}
+        way, ports = self.way
         words = {"{rails}": str(self.fabric_facts["rails"]), "{ports}": ",".join(ports), PORT_WORD: "".join(ports[:1])}
         settings = self.rails_settings[way]
         for word, value in words.items():
@@ -149,9 +157,8 @@ class LaneMixin(rfm.RegressionTestPlugin):
         return str(self.binding or self.fabric_facts["binding"])
 
     def lane_variables(self) -> dict[str, str]:
-        """The variables of the lane, by which its programs run; those for a port that the check asks for win."""
-        variables = lane_variables(self.fabric_facts, self.stack_facts, crowded=self.crowded)
-        return variables | (self.rails_variables(ONE_PORT, [self.asked_port]) if self.asked_port else {})
+        """The variables of the lane, by which its programs run; those for the way to use ports win."""
+        return lane_variables(self.fabric_facts, self.stack_facts, crowded=self.crowded) | self._way_variables()
 
     @property
     def nodes(self) -> int:

@@ -61,7 +61,9 @@ def test_variables_of_checks_are_facts_of_the_campaign(made: FakeSite, tmp_path:
     ],
 )
 def test_a_variable_that_no_check_has(made: FakeSite, tmp_path: Path, text: str, message: str) -> None:
-    assert message in refused(made, "run", str(tmp_path / "campaign"), *CHOICE, "--set", text)
+    words = ("run", str(tmp_path / "campaign"), *CHOICE, "--set", text)
+    assert message in refused(made, *words)
+    assert message in refused(made, *words, "--dry-run")
 
 
 @pytest.mark.parametrize(

@@ -11,9 +11,7 @@ from typer.testing import CliRunner
 from fabricbench.cli import app
 from fabricbench.core.errors import BadInput
 from fabricbench.drive import slurm_state
-from fabricbench.drive.allocation import Request
 from fabricbench.drive.site_check import demand_sound, site_problems
-from fabricbench.drive.slurm_state import Job
 from support import fake_slurm
 
 STACKS = """\
@@ -131,27 +129,6 @@ def test_an_sbatch_that_is_silent_refuses_nothing(site: Site, tmp_path: Path, mo
     monkeypatch.setattr(slurm_state, "PATIENCE_SECONDS", 1)
     assert texts("broken") == []
     assert texts("not checked") == ["whether Slurm takes the jobs of fabric gige: sbatch said nothing for 1 s"]
-
-
-@pytest.mark.parametrize(
-    ("access", "reason", "hopeless"),
-    [
-        ("--partition=ib", "ReqNodeNotAvail, UnavailableNodes:n3", True),
-        ("--partition=gige", "ReqNodeNotAvail, UnavailableNodes:n1", False),
-        ("", "Nodes required for job are DOWN", False),
-        ("--partition=closed -w n3", "ReqNodeNotAvail", True),
-        ("--partition=gige -x n1", "ReqNodeNotAvail", True),
-        ("--partition=ib", "Resources", False),
-        ("--partition=gige", "PartitionTimeLimit", True),
-    ],
-)
-def test_a_job_that_waits_for_what_never_comes(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, access: str, reason: str, hopeless: bool
-) -> None:
-    """Nodes of other partitions are no help."""
-    fake_slurm.install(tmp_path, monkeypatch)
-    request = Request((access,), nodes=2, minutes=5, exclusive=True)
-    assert request.hopeless(Job("1", "PENDING", reason)) is hopeless
 
 
 def test_slurm_that_does_not_answer(site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,6 +5,7 @@ import os
 import sys
 import time
 from collections import Counter
+from collections.abc import Mapping
 from pathlib import Path
 
 import typer
@@ -16,7 +17,7 @@ from fabricbench.core.record import Campaign, Record
 from fabricbench.core.requirements import Requirements, load
 from fabricbench.core.site import REPOSITORY
 from fabricbench.core.table import table as long_table
-from fabricbench.drive.plan import is_complete
+from fabricbench.drive.plan import ASKED, is_complete
 from fabricbench.parsers.campaign import known_names, read_campaign, read_facts
 from fabricbench.parsers.provenance import read_provenance
 from fabricbench.report import report as page
@@ -26,19 +27,16 @@ from fabricbench.verdict.result import Judgement
 NOT_ALL_ATTESTED = 1
 
 
-def unfinished(
-    system: str, tier: str, chosen: tuple[str, ...], checks: tuple[str, ...], variables: tuple[str, ...]
-) -> Path | None:
-    """The newest campaign that was asked for in the same words and interrupted."""
-    for path in sorted((REPOSITORY / "campaigns").glob(f"{tier}-*"), reverse=True):
+def unfinished(asked: Mapping[str, object]) -> Path | None:
+    """The newest campaign that was asked for in the same words (``drive.plan.ASKED``) and interrupted."""
+    for path in sorted((REPOSITORY / "campaigns").glob(f"{asked['tier']}-*"), reverse=True):
         if (path / "campaign.json").exists() and not is_complete(path):
             try:
                 facts = read_facts(path)
             except BadInput as error:
                 print(f"fabricbench: left alone: {error}", file=sys.stderr)
                 continue
-            made = (facts.system, facts.tier, facts.lanes, facts.checks, facts.variables)
-            if made == (system, tier, chosen, checks, variables):
+            if all(getattr(facts, key) == asked[key] for key in ASKED):
                 return path
     return None
 

@@ -164,7 +164,8 @@ def run(
     for text in variables:
         if not re.fullmatch(r"(\w+\.)?[A-Za-z_]\w*=\S+", text, re.ASCII):
             raise BadInput(f"'{text[:80]}'", where="--set", expected="[CHECK.]VARIABLE=VALUE, without blanks")
-    found = None if campaign else unfinished(system, wanted, chosen, checks, variables)
+    asked = {"system": system, "tier": wanted, "lanes": chosen, "checks": checks, "variables": variables}
+    found = None if campaign else unfinished(asked)
     if found and format == "text":
         say(f"going on with {found}")
     path = campaign or found or new_campaign(wanted)

@@ -96,8 +96,8 @@ class Bound(Derived):
     """What ranks were to be bound to, and where they could run; which port was asked for (empty: none), and which ports
     carried the bytes. ``problem`` says how what was seen differs from what was asked.
 
-    ``carried`` is by port of the fabric its share
-    of what they carried all together, sent and received, on all nodes; empty where nobody can tell.
+    ``carried`` is by port of the fabric its share of what they carried all together, sent and received, on all nodes;
+    empty where nobody can tell.
     """
 
     asked: Binding = "none"

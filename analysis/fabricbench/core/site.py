@@ -77,7 +77,7 @@ def session() -> Session:
     """
     campaign = os.environ.get(CAMPAIGN)
     block = _whole(BLOCK)
-    number = _whole(SESSION) if SESSION in os.environ or not campaign else _next_session(Path(campaign), block)
+    number = _whole(SESSION) if SESSION in os.environ or not campaign else next_session(Path(campaign), block)
     seed = _whole(SEED)
     lanes = tuple(os.environ.get(LANES, "").split())
     random.seed(seed * 1_000_003 + block * 1009 + number)
@@ -89,8 +89,8 @@ def session() -> Session:
     return Session(str(path), block, number, seed, lanes)
 
 
-def _next_session(campaign: Path, block: int) -> int:
-    """A further session never stands where an earlier one left its launches."""
+def next_session(campaign: Path, block: int) -> int:
+    """The number of a further session of a block: it never stands where an earlier one left its launches."""
     numbers = [path.suffix[2:] for path in (campaign / LAUNCHES).glob(f"b{block:03d}.s*")]
     return max((int(text) + 1 for text in numbers if text.isascii() and text.isdigit()), default=0)
 

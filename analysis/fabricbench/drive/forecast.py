@@ -27,9 +27,10 @@ from fabricbench.drive.plan import (
     block_cases,
     by_nodes,
     campaign_facts,
+    demand_lanes,
+    demand_set,
     finished_cases,
     is_complete,
-    ready_lanes,
     selection,
 )
 from fabricbench.drive.session import Start
@@ -208,10 +209,14 @@ def forecast(plan: Plan, reference: Path | None) -> Forecast:
         block_cases(plan)
     nodes = {lane.name: lane.nodes for lane in lanes(plan.system)}
     once = set(finished_launches(plan.path, -1))
-    starts = tuple(
-        Foreseen(case, launch, nodes[launch.lane], known.of(launch) if known else None)
-        for case, launch in launches
-        if launch.id not in once and not is_complete(plan.path)
+    starts = (
+        ()
+        if is_complete(plan.path)
+        else tuple(
+            Foreseen(case, launch, nodes[launch.lane], known.of(launch) if known else None)
+            for case, launch in launches
+            if launch.id not in once
+        )
     )
     cases = [start.case for start in starts]
     return Forecast(
@@ -226,11 +231,12 @@ def forecast(plan: Plan, reference: Path | None) -> Forecast:
 
 
 def _problems(plan: Plan) -> list[Problem]:
-    nothing = BadInput(
-        "no lane can run here", where=str(settings_file(plan.system)), cure="fabricbench doctor says why"
-    )
-    no_lane = [] if ready_lanes(plan) else [Problem("broken", str(nothing))]
-    return [*no_lane, *site_problems(plan.system, plan.lanes)]
+    found = site_problems(plan.system, plan.lanes)
+    try:
+        demand_lanes(plan)
+    except BadInput as error:
+        return [Problem("broken", str(error)), *found]
+    return found
 
 
 def _dry_run(plan: Plan, folder: Path) -> list[Path]:
@@ -256,7 +262,9 @@ def _dry_run(plan: Plan, folder: Path) -> list[Path]:
     if outcome.status:
         reasons = [line.strip() for line in outcome.lines if "Reason:" in line or "ERROR" in line]
         raise BadInput(f"ReFrame: {outcome.problem or ' '.join(reasons[:1]) or 'the dry run failed'}")
-    return sorted(path for path in start.stage.glob("*/*/*/*") if path.is_dir())
+    found = sorted(path for path in start.stage.glob("*/*/*/*") if path.is_dir())
+    demand_set(plan, map(_case, found), outcome.lines)
+    return found
 
 
 def _left_out(launch: Launch) -> Iterator[Gap]:

@@ -2,7 +2,7 @@
 """What a campaign is asked to be: its lanes, the cases of a block, and which of them are finished."""
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,6 +15,8 @@ from fabricbench.drive.system import Lane, lanes, settings_file
 from fabricbench.parsers.campaign import read_facts
 
 COMPLETE = "complete.json"
+ASKED = ("system", "tier", "lanes", "checks", "variables")
+"""The words in which a campaign is asked for: of a plan, and of the facts of the campaign that came of it."""
 _NOT_SET = re.compile(r"test '(\w+)': the following variables were not set: (.*)")
 
 
@@ -46,6 +48,14 @@ def ready_lanes(plan: Plan) -> list[Lane]:
     ]
 
 
+def demand_lanes(plan: Plan) -> set[str]:
+    """The names of the lanes that are ready; BadInput where none is."""
+    ready = {lane.name for lane in ready_lanes(plan)}
+    if not ready:
+        raise BadInput("no lane can run here", cure="fabricbench doctor says why")
+    return ready
+
+
 def by_nodes(plan: Plan) -> dict[Request | None, set[str]]:
     """The lanes that share an allocation, by what is asked for it."""
     found: dict[Request | None, set[str]] = {}
@@ -65,7 +75,7 @@ def campaign_facts(plan: Plan) -> CampaignFacts | None:
     if not (plan.path / FACTS).exists():
         return None
     facts = read_facts(plan.path)
-    for key in ("system", "tier", "lanes", "checks", "variables"):
+    for key in ASKED:
         made, asked = getattr(facts, key), getattr(plan, key)
         if made != asked:
             raise BadInput(
@@ -87,12 +97,13 @@ def block_cases(plan: Plan) -> list[reframe.Case]:
     if not found:
         known = sorted({case.name.rpartition("_")[0] for case in reframe.cases(_all_lines(plan))})
         raise BadInput("no check matches", expected=nearest(" ".join(plan.checks), known))
-    _all_set(plan, {case.name.rpartition("_")[0] for case in found}, outcome.lines)
+    demand_set(plan, found, outcome.lines)
     return found
 
 
-def _all_set(plan: Plan, checks: set[str], lines: Sequence[str]) -> None:
-    """BadInput where no check has a variable that was to be set; ReFrame only warns."""
+def demand_set(plan: Plan, cases: Iterable[reframe.Case], lines: Sequence[str]) -> None:
+    """BadInput where none of the checks has a variable to be set: ReFrame, whose lines these are, only warns."""
+    checks = {case.name.rpartition("_")[0] for case in cases}
     unset = {found.group(1): found.group(2) for line in lines if (found := _NOT_SET.search(line))}
     for variable in plan.variables:
         check, _, name = variable.partition("=")[0].rpartition(".")

@@ -10,11 +10,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
-from fabricbench.core.campaign import LAUNCHES, came_back, create, write_json
+from fabricbench.core.campaign import came_back, create, write_json
 from fabricbench.core.errors import BadInput
 from fabricbench.core.lost import why_lost
 from fabricbench.core.record import CampaignFacts
-from fabricbench.core.site import Session, no_blanks
+from fabricbench.core.site import Session, next_session, no_blanks
 from fabricbench.drive import reframe
 from fabricbench.drive.allocation import Request, demand_slurm, end_jobs
 from fabricbench.drive.plan import (
@@ -23,6 +23,7 @@ from fabricbench.drive.plan import (
     block_cases,
     by_nodes,
     campaign_facts,
+    demand_lanes,
     finished_cases,
     is_complete,
     missing_cases,
@@ -40,9 +41,7 @@ LEAST_FREE_BYTES = 32 * 2**20
 
 def run(plan: Plan) -> None:
     """Bring the campaign at ``plan.path`` to its end, from nothing or from wherever it was left."""
-    ready = {lane.name for lane in ready_lanes(plan)}
-    if not ready:
-        raise BadInput("no lane can run here", cure="fabricbench doctor says why")
+    ready = demand_lanes(plan)
     demand_sound(plan.system, plan.lanes)
     if any(by_nodes(plan)):
         demand_slurm(settings_file(plan.system))
@@ -114,26 +113,23 @@ def _on_nodes(
     seconds = 0.0
     missing = missing_cases(plan, cases, block)
     while missing:
-        number = len(list((plan.path / LAUNCHES).glob(f"b{block:03d}.s*")))
-        ended = run_session(
-            Start(
-                session=Session(
-                    campaign=str(plan.path.resolve()),
-                    block=block,
-                    session=number,
-                    seed=facts.seed,
-                    lanes=tuple(sorted({case.lane for case in cases})) if request or plan.lanes else (),
-                ),
-                system=plan.system,
-                arguments=(*selection(plan), "-r", "--exec-order=random", "--exec-policy=serial"),
-                mark=mark,
-                request=request,
+        start = Start(
+            session=Session(
+                campaign=str(plan.path.resolve()),
+                block=block,
+                session=next_session(plan.path, block),
+                seed=facts.seed,
+                lanes=tuple(sorted({case.lane for case in cases})) if request or plan.lanes else (),
             ),
-            progress,
+            system=plan.system,
+            arguments=(*selection(plan), "-r", "--exec-order=random", "--exec-policy=serial"),
+            mark=mark,
+            request=request,
         )
+        ended = run_session(start, progress)
         seconds += ended.seconds
         before, missing = missing, missing_cases(plan, cases, block)
-        lost = ended.lost or _lost_with_nodes(plan.path / LAUNCHES / f"b{block:03d}.s{number:02d}")
+        lost = ended.lost or _lost_with_nodes(start.stage)
         if missing and lost and len(missing) < len(before):
             progress.say(f"nodes were lost ({lost}); {len(missing)} launches of this block are left")
         elif missing or ended.outcome.problem:
