@@ -27,6 +27,7 @@
 #include "micro/options.hpp"
 #include "micro/report.hpp"
 #include "timing/loop.hpp"
+#include "timing/mark.hpp"
 
 namespace {
 
@@ -243,12 +244,26 @@ class Session {
     Connections connections(network_, peer_, !request_.serves, static_cast<std::size_t>(amount),
                             buffers_);
     opened_ = true;
+    if (!calibrated_) calibrate(connections);
     for (const std::int64_t size : options_.sizes_bytes) {
       connections.use_size(static_cast<std::size_t>(size));
       for (const Quantity& quantity : quantities) measure(connections, quantity, amount, size);
     }
     report_.flush();
     return connections.agree(!mismatch_);
+  }
+
+  /// Marks intervals that hold nothing but their synchronisation.
+  void calibrate(Connections& connections) {
+    calibrated_ = true;
+    for (int i = 0; i < timing::calibrations; ++i) {
+      const std::string name = timing::calibration_label(i);
+      connections.synchronise();
+      timing::mark_begin(name);
+      connections.synchronise();
+      connections.synchronise();
+      timing::mark_end(name);
+    }
   }
 
   void measure(Connections& connections, const Quantity& quantity, std::int64_t amount,
@@ -262,6 +277,9 @@ class Session {
     const std::span<std::int64_t> samples =
         std::span(samples_ns_).first(static_cast<std::size_t>(plan.samples));
     const auto synchronise = [&] { connections.synchronise(); };
+    const std::string name = std::string(quantity.metric).append(".").append(label(amount, size));
+    synchronise();
+    timing::mark_begin(name);
     Operation<true> checked{connections, quantity.run, request_.flip, mismatch_};
     const std::int64_t all = plan.warmup + plan.iterations();
     if (options_.check) {
@@ -271,12 +289,18 @@ class Session {
       timing::measure(synchronise, timed, plan, 0, samples);
       timing::repeat(checked, all, 1);
     }
+    synchronise();
+    timing::mark_end(name);
     if (mismatch_ && !complained_) complain_once();
     const std::int64_t verification = options_.check ? 0 : 1;
     const std::int64_t carried = 2 * amount * quantity.messages;
     // Messages that follow each other on a connection may share a packet, so one of them counts.
-    payload_messages_ += (all + verification) * 2 * amount;
-    payload_bytes_ += (all + verification) * carried * size;
+    const std::int64_t messages = (all + verification) * 2 * amount;
+    const std::int64_t bytes = (all + verification) * carried * size;
+    payload_messages_ += messages;
+    payload_bytes_ += bytes;
+    report_.key("interval_bytes." + name, bytes);
+    report_.key("interval_messages." + name, messages);
     report(quantity, amount, size, plan, verification, carried, samples);
   }
 
@@ -332,6 +356,7 @@ class Session {
   std::optional<micro::Mismatch> mismatch_;
   bool opened_ = false;
   bool complained_ = false;
+  bool calibrated_ = false;
   std::int64_t payload_bytes_ = 0;
   std::int64_t payload_messages_ = 0;
 };

@@ -15,6 +15,7 @@
 #include "micro/operations.hpp"
 #include "micro/refine.hpp"
 #include "timing/loop.hpp"
+#include "timing/mark.hpp"
 #include "timing/median.hpp"
 
 namespace fabricbench::micro {
@@ -53,6 +54,13 @@ double pilot_s(const World& world, Op& operation) {
   MPI_Allreduce(MPI_IN_PLACE, &fastest_ns, 1, MPI_INT64_T, MPI_MAX, world.comm);
   return 1e-9 * static_cast<double>(fastest_ns);
 }
+
+/// An iteration that sends nothing.
+struct NoMessage {
+  void before(std::int64_t /*iteration*/) {}
+  void run() {}
+  void after(std::int64_t /*iteration*/) {}
+};
 
 /// What the stack says of an error, in one line.
 std::string error_text(int error) {
@@ -104,6 +112,7 @@ bool Runner::run() {
   report_.key("reporting_ranks", reporting());
   for (const auto& [key, value] : parts_.front()->facts()) report_.key(key, value);
   report_.columns();
+  calibrate();
   bool verified = true;
   for (std::size_t i = 0; verified && i < options_.sizes_bytes.size(); ++i) {
     verified = measure_size(options_.sizes_bytes[i]);
@@ -144,9 +153,37 @@ void Runner::measure_point(const Point& point) {
 
 void Runner::measure_turn(Part& part, const Quantity& quantity, const Point& point) {
   if (!enter(part, quantity, point)) return;
-  report_part(part, quantity, point, measure_part(part, quantity, point));
+  report_part(part, quantity, point, measure_marked(part, quantity, point));
   part.leave();
   if (!mismatch_) mismatch_ = part.verify_around();
+}
+
+/// Marks intervals without a message, so that what the runner's own synchronisation carries can be
+/// taken off the others. One more before them makes the connections.
+void Runner::calibrate() {
+  NoMessage nothing;
+  for (int i = -1; i < timing::calibrations; ++i) {
+    const std::string name = timing::calibration_label(i);
+    MPI_Barrier(world_.comm);
+    if (i >= 0) timing::mark_begin(name);
+    measure_with(nothing, {}, {});
+    MPI_Barrier(world_.comm);
+    if (i >= 0) timing::mark_end(name);
+  }
+}
+
+/// Marks the interval for the witness and reports what the iterations in it move at least.
+Runner::Count Runner::measure_marked(Part& part, const Quantity& quantity, const Point& point) {
+  const std::string name = interval_label(part, quantity, point);
+  MPI_Barrier(world_.comm);
+  timing::mark_begin(name);
+  const Count count = measure_part(part, quantity, point);
+  MPI_Barrier(world_.comm);
+  timing::mark_end(name);
+  const Traffic moved = count.all() * part.moved();
+  report_.key("interval_bytes." + name, moved.bytes);
+  report_.key("interval_messages." + name, moved.messages);
+  return count;
 }
 
 /// Whether the part is ready, on all ranks alike; a gap where it is not. What was refused once is
@@ -256,6 +293,15 @@ std::string Runner::label(const Quantity& quantity, const Point& point,
   add(in_key);
   if (benchmark_.dimensions.sized) add(std::to_string(point.msg_size));
   return text.empty() ? "all" : text;
+}
+
+/// The label of a point's interval: that of its facts, without the words of single reporters, and
+/// with the turn where there are several.
+std::string Runner::interval_label(const Part& part, const Quantity& quantity,
+                                   const Point& point) const {
+  Words more;
+  if (part.turns(point) > 1) more["turn"] = std::to_string(point.turn);
+  return label(quantity, point, benchmark_.case_name(point, world_.ranks, more));
 }
 
 void Runner::report_part(const Part& part, const Quantity& quantity, const Point& point,

@@ -50,6 +50,8 @@ class Runner {
   bool measure_size(std::int64_t size);
   void measure_point(const Point& point);
   void measure_turn(Part& part, const Quantity& quantity, const Point& point);
+  void calibrate();
+  Count measure_marked(Part& part, const Quantity& quantity, const Point& point);
   Count measure_part(Part& part, const Quantity& quantity, const Point& point);
   template <class Op>
   Count measure_with(Op& operation, const Quantity& quantity, const Point& point);
@@ -60,6 +62,8 @@ class Runner {
   void report_facts(const Part& part, const std::string& suffix, const Count& count);
   void report_samples(const Told& told, const Report::Series& series, const Count& count,
                       bool of_first_quantity);
+  [[nodiscard]] std::string interval_label(const Part& part, const Quantity& quantity,
+                                           const Point& point) const;
   [[nodiscard]] std::string label(const Quantity& quantity, const Point& point,
                                   const std::string& case_name) const;
   [[nodiscard]] bool all_verified() const;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Interposed is what closes a socket or ends the process, nothing per message. Every function does
-// what it always did, with the errno that it always left. Signal- and thread-safe: fixed tables,
-// atomics, no allocation, no lock.
+// Interposed is what closes a socket, flushes stdout or ends the process, nothing per message.
+// Every function does what it always did, with the errno that it always left. Signal- and
+// thread-safe: fixed tables, atomics, no allocation, no lock.
 #include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
@@ -17,8 +17,6 @@
 #include <unistd.h>
 
 #include "witness.h"
-
-#define EXPORT __attribute__((visibility("default")))
 
 #ifndef SYS_close_range
 #define SYS_close_range 436  // the same on every architecture
@@ -166,6 +164,7 @@ static void in_fork_child(void) {
   witness_process.forked = true;
   witness_process.pid = (int)getpid();
   sockets_forget();
+  marks_forget();
   traces_forget();
   cpus_remember();
   witness_report_forget();
@@ -198,6 +197,15 @@ __attribute__((constructor)) static void begin(void) {
 
 __attribute__((destructor)) static void end(void) {
   witness_report("exit");
+}
+
+// ---- marks
+
+EXPORT void fabricbench_mark(bool begins, const char* label) {
+  if (!witness_process.active || witness_process.pid != (int)getpid()) return;
+  int saved = errno;
+  marks_set(begins, label);
+  errno = saved;
 }
 
 // ---- interposed functions

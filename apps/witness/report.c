@@ -57,6 +57,21 @@ static void totals_fields(struct sink* out, const struct socket_totals* totals) 
   sink_char(out, '}');
 }
 
+static void intervals_field(struct sink* out, const char* name,
+                            const struct interval* (*next)(size_t* cursor)) {
+  size_t cursor = 0;
+  sink_string(out, name);
+  for (const struct interval* one; (one = next(&cursor));) {
+    string_field(out, cursor > 1 ? ",{\"label\":" : "{\"label\":", one->label);
+    field(out, ",\"same_node\":{\"bytes\":", one->carried.same_node.bytes);
+    field(out, ",\"segments\":", one->carried.same_node.segs);
+    field(out, "},\"other_node\":{\"bytes\":", one->carried.other_node.bytes);
+    field(out, ",\"segments\":", one->carried.other_node.segs);
+    sink_string(out, "}}");
+  }
+  sink_char(out, ']');
+}
+
 static void write_json(struct sink* out, const char* host, const char* ended) {
   static struct name_list names;
   static char exe[PATH_MAX];
@@ -84,6 +99,9 @@ static void write_json(struct sink* out, const char* host, const char* ended) {
   struct socket_totals dropped;
   field(out, "],\"dropped\":{\"sockets\":", sockets_dropped(&dropped));
   totals_fields(out, &dropped);
+  intervals_field(out, ",\"intervals\":[", marks_next);
+  field(out, ",\"dropped_marks\":", marks_dropped());
+  intervals_field(out, ",\"lines\":[", lines_next);
   field(out, ",\"udp_sockets\":", sockets_udp());
   field(out, ",\"unix_sockets\":", sockets_unix());
   traces_devices(&names);

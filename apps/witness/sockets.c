@@ -9,6 +9,8 @@
 #include <stdatomic.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "witness.h"
 
@@ -27,6 +29,7 @@ struct slot {
   _Atomic uint64_t inode;  // 0: free
   atomic_bool ready;       // the claimer has written the addresses
   struct address local, peer;
+  bool same_node;  // the peer's address is one of this node
   _Atomic uint64_t tx_bytes, rx_bytes, tx_segs, rx_segs;
 };
 
@@ -113,6 +116,26 @@ static struct address peer_address(int fd, int domain) {
   return getsockopt(fd, SOL_SOCKET, SO_PEERNAME, &raw, &length) == 0 ? address_of(&raw) : unknown;
 }
 
+// Whether this node has the address: only then may a socket be bound to it. The socket lives for
+// these calls alone.
+static bool is_of_this_node(const struct address* address) {
+  struct sockaddr_in in = {.sin_family = AF_INET};
+  struct sockaddr_in6 in6 = {.sin6_family = AF_INET6};
+  bool six = address->family == AF_INET6;
+  if (six)
+    memcpy(&in6.sin6_addr, address->ip, sizeof in6.sin6_addr);
+  else if (address->family == AF_INET)
+    memcpy(&in.sin_addr, address->ip, sizeof in.sin_addr);
+  else
+    return false;
+  int fd = (int)syscall(SYS_socket, address->family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+  if (fd < 0) return false;
+  const void* name = six ? (const void*)&in6 : &in;
+  bool bound = bind(fd, name, six ? sizeof in6 : sizeof in) == 0;
+  syscall(SYS_close, fd);
+  return bound;
+}
+
 static void drop(const struct socket_totals* totals) {
   atomic_fetch_add(&dropped, 1);
   atomic_fetch_add(&dropped_tx_bytes, totals->tx_bytes);
@@ -137,11 +160,12 @@ static void sample_tcp(int fd, int domain, uint64_t inode, enum sample_reason re
       socklen_t length = sizeof local;
       if (getsockname(fd, (struct sockaddr*)&local, &length) == 0) slot->local = address_of(&local);
       slot->peer = peer_address(fd, domain);
+      slot->same_node = is_of_this_node(&slot->peer);
       atomic_store(&slot->ready, true);
     }
   }
   if (!slot) {
-    if (reason != SAMPLE_SHUTDOWN)  // its close follows
+    if (reason == SAMPLE_CLOSE || reason == SAMPLE_END)  // after the others its close follows
       drop(&totals);
     return;
   }
@@ -211,6 +235,21 @@ uint64_t sockets_dropped(struct socket_totals* totals) {
       .rx_segs = atomic_load(&dropped_rx_segs),
   };
   return atomic_load(&dropped);
+}
+
+struct both_nodes sockets_carried(bool both_ways) {
+  struct both_nodes out = {0};
+  for (size_t i = 0; i < TCP_CAPACITY; i++) {
+    struct slot* slot = &tcp_slots[i];
+    if (atomic_load(&slot->inode) == 0) continue;
+    struct carried* total = slot->same_node ? &out.same_node : &out.other_node;
+    total->bytes += atomic_load(&slot->tx_bytes);
+    total->segs += atomic_load(&slot->tx_segs);
+    if (!both_ways) continue;
+    total->bytes += atomic_load(&slot->rx_bytes);
+    total->segs += atomic_load(&slot->rx_segs);
+  }
+  return out;
 }
 
 uint64_t sockets_udp(void) {

@@ -17,6 +17,13 @@
 //   writes nothing when there were none. A socket that parent and child both held stands in both
 //   files under one inode: a reader takes the larger entry per host and inode.
 //
+// - Marks: a program that finds the function fabricbench_mark(begins, label) among its symbols may
+//   call it around its iterations, outside the timed region. Each interval then has a sum of what
+//   this process sent meanwhile, to addresses of this node and to others.
+// - Flushes of stdout: a benchmark that prints and flushes a line for each size tells the sizes
+//   apart without a mark. Each flush has the line, and what this process sent and received since
+//   the flush before.
+//
 // What is not seen
 // - A process that is killed, aborts, or is replaced by exec reports nothing: its peers have the
 //   counts.
@@ -34,6 +41,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#define EXPORT __attribute__((visibility("default")))  // interposed, or called by programs
 
 // ---- sink.c: text into a fixed buffer, and from there into a file by bare system calls.
 
@@ -56,10 +65,18 @@ void sink_flush(struct sink* out);
 
 // ---- sockets.c: the tables. Any thread may sample at any time, also inside a signal handler.
 
-enum sample_reason { SAMPLE_SHUTDOWN, SAMPLE_CLOSE, SAMPLE_END };
+enum sample_reason { SAMPLE_SHUTDOWN, SAMPLE_CLOSE, SAMPLE_END, SAMPLE_MARK };
 
 struct socket_totals {
   uint64_t tx_bytes, rx_bytes, tx_segs, rx_segs;
+};
+
+struct carried {
+  uint64_t bytes, segs;
+};
+
+struct both_nodes {
+  struct carried same_node, other_node;
 };
 
 struct socket_entry {
@@ -73,10 +90,39 @@ void sockets_sample(int fd, uint64_t inode, enum sample_reason reason);
 bool sockets_next(size_t* cursor, struct socket_entry* entry);
 // Sockets that found the table full: counted at each of their closes, so an upper bound.
 uint64_t sockets_dropped(struct socket_totals* totals);
+// What all sockets have sent up to their latest sample, to addresses of this node and to others;
+// `both_ways`: sent and received.
+struct both_nodes sockets_carried(bool both_ways);
 uint64_t sockets_udp(void);
 uint64_t sockets_unix(void);
 bool sockets_any_tcp(void);
 void sockets_forget(void);
+
+// ---- marks.c: what was carried between two marks of the program, and between two of its flushes
+// of stdout. One thread at a time marks and flushes.
+
+enum { LABEL_LENGTH = 128 };
+
+struct interval {
+  char label[LABEL_LENGTH];
+  struct both_nodes carried;
+};
+
+// What a program calls, found by name: begin (true) or end of the interval `label`. Of the main
+// thread, not from a signal handler.
+void fabricbench_mark(bool begins, const char* label);
+void marks_set(bool begins, const char* label);
+// Starts from *cursor == 0; null at the end.
+const struct interval* marks_next(size_t* cursor);
+// Text printed to a stdout without a buffer.
+void lines_print(const char* text, size_t length);
+// Before a flush of what stdout's buffer holds: ends an interval that began at the flush before,
+// with the last line printed as its label. Nothing where nothing was printed.
+void lines_flush(const char* buffered, size_t length);
+const struct interval* lines_next(size_t* cursor);
+// Begins that found the table full or the label too long.
+uint64_t marks_dropped(void);
+void marks_forget(void);
 
 // ---- traces.c: device files, mapped libraries, shared memory.
 

@@ -26,6 +26,8 @@ class SlurmSteps(JobLauncher):
         self.options = [
             *((f"--mpi={shlex.quote(pmi)}",) if pmi else ()),
             *(f"--nodes={nodes}", f"--ntasks={ranks}", f"--ntasks-per-node={per_node(ranks, nodes)}"),
+            # Consecutive ranks share a node, so that rank i and rank i + n/2 work across two nodes.
+            *(("--distribution=block",) if nodes > 1 else ()),
             *((f"--cpu-bind={SRUN_BINDING[binding]}",) if binding in SRUN_BINDING else ()),
             *("--kill-on-bad-exit=1", "--input=none"),
         ]

@@ -90,4 +90,5 @@ class WireUpLaunch(LaunchTest):
             segments=traffic.segments,
             udp_sockets=traffic.udp_sockets,
             unix_sockets=traffic.unix_sockets,
+            devices=traffic.devices,
         )

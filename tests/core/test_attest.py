@@ -5,8 +5,9 @@ from typing import Any
 
 import pytest
 
-from fabricbench.core.attest import attest, refute_beyond_physics
+from fabricbench.core.attest import attest
 from fabricbench.core.launch import Launch, WireUp
+from fabricbench.core.physics import refute_beyond_physics
 from fabricbench.core.record import Attestation, Payload, Record, Row, Traffic
 
 WIREUP = WireUp(launch="w", bytes=1000, segments=40)
@@ -38,12 +39,12 @@ PAYLOAD = Payload(bytes=100_000, messages=1000)
 @pytest.mark.parametrize(
     ("bytes_", "segments", "expected"),
     [
-        # wire-up is 1000 bytes in 40 segments; 0.9 of the payload is 90000 in 900
-        (91_000, 940, "attested"),
-        (90_999, 940, "refuted"),
-        (91_000, 939, "refuted"),
-        (10**9, 939, "refuted"),
-        (90_999, 10**9, "refuted"),
+        # wire-up is 1000 bytes in 40 segments, and uncertain by half of it: 99,500 bytes in 980 segments are asked for
+        (100_500, 1020, "attested"),
+        (100_499, 1020, "refuted"),
+        (100_500, 1019, "refuted"),
+        (10**9, 1019, "refuted"),
+        (100_499, 10**9, "refuted"),
         (1000, 40, "refuted"),
         (0, 0, "refuted"),
         (10**9, 10**9, "attested"),
@@ -62,8 +63,14 @@ def test_the_share_is_the_smaller_one_with_wireup_taken_off() -> None:
 
 def test_messages_without_bytes_are_attested_by_segments() -> None:
     barriers = Payload(bytes=0, messages=1000)
-    assert state(launch("tcp"), carried(1000, 940), barriers) == "attested"
-    assert state(launch("tcp"), carried(10**9, 939), barriers) == "refuted"
+    assert state(launch("tcp"), carried(1000, 1020), barriers) == "attested"
+    assert state(launch("tcp"), carried(10**9, 1019), barriers) == "refuted"
+
+
+def test_an_uncertain_wireup_lowers_the_share_asked_for_to_nine_tenths_at_most() -> None:
+    few = Payload(bytes=0, messages=100)
+    assert state(launch("tcp"), carried(1000, 130), few) == "attested"
+    assert state(launch("tcp"), carried(1000, 129), few) == "refuted"
 
 
 def test_nothing_moved_cannot_be_attested_on_tcp() -> None:
@@ -104,6 +111,28 @@ def test_shm_needs_every_rank_and_no_device() -> None:
     assert (device.state, device.reason) == ("unknown", "network devices were open: /dev/infiniband/uverbs0")
     # Bytes on sockets refute, whoever else is silent.
     assert state(launch("shm"), carried(10**6, 0, reports=1), PAYLOAD) == "refuted"
+
+
+def test_devices_that_copy_within_a_node_are_no_network_devices() -> None:
+    copies = carried(0, 0, devices=("/dev/knem", "/dev/xpmem"))
+    assert state(launch("shm"), copies, PAYLOAD) == "attested"
+    both = attest(launch("shm"), carried(0, 0, devices=("/dev/cxi0", "/dev/xpmem")), PAYLOAD)
+    assert (both.state, both.reason) == ("unknown", "network devices were open: /dev/cxi0")
+
+
+ADAPTER = "/dev/infiniband/uverbs0"
+
+
+@pytest.mark.parametrize(
+    ("at_wireup", "expected"), [(None, "unknown"), ((), "unknown"), (("/dev/cxi0",), "unknown"), ((ADAPTER,), "attested")]
+)
+def test_tcp_beside_an_adapter_that_only_this_launch_opens_is_unknown(
+    at_wireup: tuple[str, ...] | None, expected: str
+) -> None:
+    wireup = WIREUP.model_copy(update={"devices": at_wireup})
+    found = attest(launch("tcp", wireup=wireup), carried(101_000, 1040, devices=(ADAPTER,)), PAYLOAD)
+    assert found.state == expected
+    assert ADAPTER in found.reason
 
 
 def test_tcp_does_not_need_every_rank() -> None:
@@ -175,6 +204,27 @@ def test_what_physics_refutes_says_so_and_keeps_its_rows() -> None:
     assert (
         "barrier took 0.4 us" in refute_beyond_physics((PINGPONG, record("barrier", "time_max", None, 0.4)))[1].reason
     )
+
+
+@pytest.mark.parametrize(
+    ("benchmark", "value", "expected"),
+    [
+        # 1 MB/s is a byte per us: 1,000,000 bytes need 1,000,000 us, of which half is asked for
+        ("allreduce", 499_999.0, "refuted"),
+        ("allreduce", 500_000.0, "ok"),
+        # two ranks receive half of a reduced vector each
+        ("reduce_scatter", 249_999.0, "refuted"),
+        ("reduce_scatter", 250_000.0, "ok"),
+    ],
+)
+def test_no_dependent_collective_beats_the_bandwidth_at_its_size(benchmark: str, value: float, expected: str) -> None:
+    bandwidth = record("unidirectional", "bandwidth", 1_000_000, 1.0)
+    assert states(PINGPONG, bandwidth, record(benchmark, "time_max", 1_000_000, value))[-1] == expected
+
+
+def test_a_bandwidth_of_smaller_messages_is_no_limit_for_larger_ones() -> None:
+    bandwidth = record("unidirectional", "bandwidth", 999_999, 1.0)
+    assert states(PINGPONG, bandwidth, record("allreduce", "time_max", 1_000_000, 10.0))[-1] == "ok"
 
 
 def test_a_collective_over_nothing_may_take_no_time() -> None:
@@ -269,10 +319,10 @@ def test_sockets_of_wireup_grow_with_the_ranks() -> None:
 @pytest.mark.parametrize(
     ("bytes_", "segments", "expected"),
     [
-        # five times 500 bytes in 20 segments
-        (92_500, 1000, "attested"),
-        (92_499, 1000, "refuted"),
-        (92_500, 999, "refuted"),
+        # five times 500 bytes in 20 segments, and uncertain by half of it
+        (101_250, 1050, "attested"),
+        (101_249, 1050, "refuted"),
+        (101_250, 1049, "refuted"),
     ],
 )
 def test_tcp_with_a_wireup_for_each_start(bytes_: int, segments: int, expected: str) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from fabricbench.core.attest import refute_beyond_physics
+from fabricbench.core.physics import refute_beyond_physics
 from fabricbench.core.record import Attestation, Record
 from fabricbench.core.witness import read_reports, traffic
 from fabricbench.parsers.collect import collect

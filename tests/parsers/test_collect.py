@@ -317,7 +317,8 @@ def test_hostile_text_is_data(directory: Path) -> None:
     change(directory / "witness.vm.0.json", devices=[HOSTILE], host=HOSTILE)
     record = collect(directory, HOSTILE)
     assert record.launch is not None
-    assert (record.state, record.directory, record.hosts) == ("ok", HOSTILE, (HOSTILE,))
+    assert (record.state, record.directory, record.hosts) == ("unknown", HOSTILE, (HOSTILE,))
+    assert f"network devices were open that wire-up does not open: {HOSTILE}" in record.reason
     assert (record.launch.stack, record.launch.case) == (HOSTILE, case)
     assert record.attestation is not None
     assert record.attestation.traffic is not None

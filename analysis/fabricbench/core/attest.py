@@ -1,16 +1,38 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Does the transport that the lane names carry the bytes? The rules, and nothing but the rules.
+"""The rules of attestation: whether the transport that the lane names carried the bytes.
 
-Totals lie (small messages can hide behind large ones), so small and large messages are launches of their own,
-and a launch must show both the bytes and the segments that its benchmark cannot do without.
+Sums hide sizes: small messages may bypass the transport beside large ones that do not. A program that marks its
+sizes for the witness is attested size by size (``core.parts``). Any other launch must show in total the bytes and the
+segments that its benchmark cannot do without, and its record names the sizes that could still hide.
 """
 
+from collections.abc import Mapping, Sequence
+
 from fabricbench.core.launch import Launch, WireUp
-from fabricbench.core.ports import DEVICES, declared_ports, port_evidence, port_share, ports_finding, sockets_finding
-from fabricbench.core.record import Attestation, AttestationState, Payload, Ports, Record, Traffic
+from fabricbench.core.parts import could_hide, part_evidence
+from fabricbench.core.ports import (
+    DEVICES,
+    declared_ports,
+    network_devices,
+    port_evidence,
+    port_share,
+    ports_finding,
+    sockets_finding,
+)
+from fabricbench.core.record import (
+    Attestation,
+    AttestationState,
+    PartEvidence,
+    Payload,
+    PayloadPart,
+    Ports,
+    Traffic,
+)
+from fabricbench.core.witness import IntervalTraffic, MarkedInterval
 
 DECLARED_SHARE = 0.9
-"""Least share of the payload that the declared transport must have carried."""
+"""Least share of the payload that sockets must have carried, however uncertain the wire-up is. Where the wire-up is
+small beside the payload, the share asked for is higher: see ``asked_share``."""
 
 WIREUP_FACTOR = 1.5
 """A forbidden transport may carry this many times what Init and Finalize alone carry, per pair of ranks …"""
@@ -18,28 +40,30 @@ WIREUP_FACTOR = 1.5
 FORBIDDEN_SHARE = 0.01
 """… and this share of the payload: connection upkeep that grows with run time."""
 
-PHYSICS_FACTOR = 0.5
-"""A collective in which every rank depends on every other cannot be faster than one message one way. Launches are
-noisy, so only what is faster than this fraction of the lane's own one-way latency is refuted. On shm nothing could be
-bypassed: a stack may run its collectives on flags in memory, three times as fast as its own messages (MPICH 5.0)."""
-
-DEPENDENT_COLLECTIVES = (
-    *("allgather", "allgatherv", "allreduce", "alltoall", "alltoallv", "barrier"),
-    *("reduce_scatter", "reduce_scatter_block"),
-)
-
 Finding = tuple[AttestationState, str]
 
 
-def attest(launch: Launch, traffic: Traffic | None, payload: Payload | None, moved: Ports | None = None) -> Attestation:
-    """The attestation of one launch from what the witness saw and what its benchmark must have moved.
+def attest(
+    launch: Launch,
+    traffic: Traffic | None,
+    payload: Payload | None,
+    moved: Ports | None = None,
+    *,
+    parts: Sequence[PayloadPart] = (),
+    intervals: Mapping[str, IntervalTraffic] | None = None,
+    lines: Sequence[MarkedInterval] = (),
+) -> Attestation:
+    """The attestation of one launch from what the witness reported and what its benchmark must have moved.
 
-    ``moved`` is what the nodes' ports carried (``core.counters.port_counters``).
+    ``moved`` is what the nodes' ports carried (``core.counters.port_counters``), ``parts`` the payload by size and
+    case, ``intervals`` what the ranks sent between their marks (``core.witness.interval_traffic``), ``lines`` what rank
+    0 sent and received between its flushes of stdout (``core.witness.printed_lines``).
     """
     ports = declared_ports(launch, moved or {})
     counted = launch.transport in DEVICES
     share = port_share(launch, payload, ports) if counted else _share(launch, traffic, payload)
-    state, reason = _finding(launch, traffic, payload, share, ports)
+    by, evidence = part_evidence(launch, parts, intervals or {}, lines)
+    state, reason = _finding(launch, traffic, payload, share, ports, evidence)
     return Attestation(
         state=state,
         reason=reason,
@@ -49,11 +73,19 @@ def attest(launch: Launch, traffic: Traffic | None, payload: Payload | None, mov
         wireup_segments=_of_all_runs(launch, launch.wireup.segments) if launch.wireup else None,
         share=share,
         ports=ports,
+        by=by,
+        parts=evidence,
+        could_hide=_could_hide(launch, traffic, payload, parts, evidence),
     )
 
 
 def _finding(
-    launch: Launch, traffic: Traffic | None, payload: Payload | None, share: float | None, ports: Ports
+    launch: Launch,
+    traffic: Traffic | None,
+    payload: Payload | None,
+    share: float | None,
+    ports: Ports,
+    evidence: tuple[PartEvidence, ...],
 ) -> Finding:
     if traffic is None:
         return "unknown", "no rank left a witness report"
@@ -70,12 +102,64 @@ def _finding(
     if launch.ranks == 1 and not payload.bytes and not payload.messages:
         return "attested", "a single rank: nothing has to be carried"
     if launch.transport == "tcp":
-        return _tcp(launch, traffic, payload, share, ports)
-    if loud := _beyond_wireup(launch, launch.wireup, traffic, payload):
+        return _tcp(launch, traffic, payload, share, ports, evidence)
+    if loud := _beyond_wireup(launch, launch.wireup, traffic, payload) or _worst_part(evidence):
         return loud
     if launch.transport in DEVICES:
         return ports_finding(launch, traffic, payload, ports)
     return _shm(traffic)
+
+
+def asked_share(wireup_count: int, least: int) -> float:
+    """The share of a payload of ``least`` that sockets must have carried, bytes or segments, in a launch without marks.
+
+    1 less the uncertainty of the wire-up that is taken off, half of it as on shm (``WIREUP_FACTOR``); at least
+    ``DECLARED_SHARE``.
+    """
+    return max(DECLARED_SHARE, 1 - (WIREUP_FACTOR - 1) * wireup_count / least)
+
+
+def _worst_part(evidence: tuple[PartEvidence, ...]) -> Finding | None:
+    """What speaks against the marked parts: those refuted, else those undecided; None where all are attested."""
+    states: tuple[AttestationState, ...] = ("refuted", "unknown")
+    for state in states:
+        found = [one for one in evidence if one.state == state]
+        if not found:
+            continue
+        first = found[0]
+        payload = first.part.payload
+        others = f" and {len(found) - 1} more" if len(found) > 1 else ""
+        return state, (
+            f"{len(found)} of {len(evidence)} sizes {state}: {first.part.name}{others}: "
+            + (f"{first.reason}; " if first.reason else "")
+            + f"sockets carried {first.bytes} bytes in {first.segments} segments, "
+            f"the benchmark moved at least {payload.bytes} bytes in {payload.messages} messages"
+        )
+    return None
+
+
+def _could_hide(
+    launch: Launch,
+    traffic: Traffic | None,
+    payload: Payload | None,
+    parts: Sequence[PayloadPart],
+    evidence: tuple[PartEvidence, ...],
+) -> tuple[PayloadPart, ...]:
+    """The parts of a tcp launch, without evidence of their own, that could have bypassed the sockets unnoticed."""
+    if launch.transport != "tcp" or traffic is None or payload is None or launch.wireup is None or len(parts) < 2:
+        return ()
+    wireup_bytes, wireup_segments = (_of_all_runs(launch, n) for n in (launch.wireup.bytes, launch.wireup.segments))
+    known = {id(one.part) for one in evidence}
+    return could_hide(
+        [part for part in parts if id(part) not in known],
+        _spare(traffic.bytes, wireup_bytes, payload.bytes),
+        _spare(traffic.segments, wireup_segments, payload.messages),
+    )
+
+
+def _spare(carried: int, wireup_count: int, least: int) -> float:
+    """By how much what was carried exceeds the least that attests the launch."""
+    return carried - wireup_count - (asked_share(wireup_count, least) * least if least else 0)
 
 
 def _share(launch: Launch, traffic: Traffic | None, payload: Payload | None) -> float | None:
@@ -90,17 +174,53 @@ def _share(launch: Launch, traffic: Traffic | None, payload: Payload | None) -> 
     return min(shares, default=None)
 
 
-def _tcp(launch: Launch, traffic: Traffic, payload: Payload, share: float | None, ports: Ports) -> Finding:
-    evidence = (
-        f"{_on_sockets(traffic)}, the benchmark moved at least {payload.bytes} bytes in {payload.messages} messages"
-    )
+def _tcp(
+    launch: Launch,
+    traffic: Traffic,
+    payload: Payload,
+    share: float | None,
+    ports: Ports,
+    evidence: tuple[PartEvidence, ...],
+) -> Finding:
+    said = f"{_on_sockets(traffic)}, the benchmark moved at least {payload.bytes} bytes in {payload.messages} messages"
+    if traffic.bytes_elsewhere:
+        said += f"; {traffic.bytes_elsewhere} bytes more went to addresses that no node of the launch has"
     if share is None:
         return "unknown", "the benchmark moved nothing that could be attested"
-    if share < DECLARED_SHARE:
-        return "refuted", f"only {share:.1%} of the payload was on TCP: {evidence}"
+    if worst := _worst_part(evidence):
+        return worst
+    if _short(launch, traffic, payload):
+        return "refuted", f"only {share:.1%} of the payload was on TCP: {said}"
     if against := sockets_finding(launch, traffic, payload, ports):
         return against
-    return "attested", evidence + port_evidence(launch, traffic, ports)
+    if devices := network_devices(traffic.devices):
+        names, always = ", ".join(devices), launch.wireup.devices if launch.wireup else None
+        if not evidence and not set(devices) <= set(always or ()):
+            return "unknown", f"network devices were open that wire-up does not open: {names}: {said}"
+        said += f"; network devices were open too: {names}"
+    return "attested", _by_parts(evidence) + said + port_evidence(launch, traffic, ports)
+
+
+def _short(launch: Launch, traffic: Traffic, payload: Payload) -> bool:
+    """Whether sockets carried less than the share asked for, of the bytes or of the messages."""
+    assert launch.wireup is not None
+    for carried, wireup_count, least in (
+        (traffic.bytes, launch.wireup.bytes, payload.bytes),
+        (traffic.segments, launch.wireup.segments, payload.messages),
+    ):
+        count = _of_all_runs(launch, wireup_count)
+        if least and max(0, carried - count) < asked_share(count, least) * least:
+            return True
+    return False
+
+
+def _by_parts(evidence: tuple[PartEvidence, ...]) -> str:
+    """How the marked parts attest the launch; empty without marks."""
+    shares = [(one.share, one.part.name) for one in evidence if one.share is not None]
+    if not shares:
+        return ""
+    share, name = min(shares)
+    return f"each of {len(evidence)} sizes by itself, at least {share:.1%} ({name}); "
 
 
 def _beyond_wireup(launch: Launch, wireup: WireUp, traffic: Traffic, payload: Payload) -> Finding | None:
@@ -120,8 +240,8 @@ def _beyond_wireup(launch: Launch, wireup: WireUp, traffic: Traffic, payload: Pa
 
 
 def _shm(traffic: Traffic) -> Finding:
-    if traffic.devices:
-        return "unknown", f"network devices were open: {', '.join(traffic.devices)}"
+    if devices := network_devices(traffic.devices):
+        return "unknown", f"network devices were open: {', '.join(devices)}"
     return "attested", f"by exclusion: {_on_sockets(traffic)}, no more than wire-up, and no network device was open"
 
 
@@ -154,45 +274,3 @@ def _uncounted(launch: Launch, wireup: WireUp, traffic: Traffic) -> str:
 def _pairs(ranks: int) -> int:
     """Connections between so many ranks: what wire-up grows with, at most."""
     return max(1, ranks * (ranks - 1) // 2)
-
-
-def refute_beyond_physics(records: tuple[Record, ...]) -> tuple[Record, ...]:
-    """The records, those launches refuted in which a collective beats the lane's own one-way latency.
-
-    The latency is the smallest of the lane's attested ping-pong medians at its smallest size in the campaign.
-    """
-    latency: dict[tuple[str, str], float] = {}
-    for record in records:
-        if record.state == "ok" and record.launch is not None:
-            key = (record.launch.system, record.launch.lane)
-            for row in record.rows:
-                if row.benchmark == "pingpong" and row.metric == "latency":
-                    latency[key] = min(latency.get(key, row.value), row.value)
-    return tuple(_physics(record, latency) for record in records)
-
-
-def _physics(record: Record, latency: dict[tuple[str, str], float]) -> Record:
-    launch = record.launch
-    if record.state != "ok" or launch is None or launch.ranks < 2 or launch.transport == "shm":
-        return record
-    floor = latency.get((launch.system, launch.lane))
-    if floor is None:
-        return record
-    for row in record.rows:
-        if (
-            row.benchmark in DEPENDENT_COLLECTIVES
-            and row.metric == "time_max"
-            and row.msg_size_bytes != 0
-            and row.value < PHYSICS_FACTOR * floor
-        ):
-            size = "" if row.msg_size_bytes is None else f" of {row.msg_size_bytes} B"
-            reason = (
-                f"{row.benchmark}{size} took {row.value} us, less than {PHYSICS_FACTOR} of "
-                f"the lane's own one-way latency of {floor} us: its messages did not take this transport"
-            )
-            attestation = record.attestation
-            if attestation is not None:
-                attestation = attestation.model_copy(update={"state": "refuted", "reason": reason})
-            update = {"state": "refuted", "reason": reason, "attestation": attestation}
-            return record.model_copy(update=update)
-    return record

@@ -76,7 +76,8 @@ class Expected(Facts):
 class WireUp(Facts):
     """What the sockets of ``ranks`` ranks carry in a launch of Init and Finalize alone, on the same lane.
 
-    Of a user-level library: what two processes carry that only meet, ``runs`` times.
+    Of a user-level library: what two processes carry that only meet, ``runs`` times. ``devices`` are the transport
+    device files that the stack opens in any case; None where that was not recorded.
     """
 
     launch: str
@@ -86,6 +87,7 @@ class WireUp(Facts):
     segments: Count
     udp_sockets: Count = 0
     unix_sockets: Count | None = None
+    devices: tuple[str, ...] | None = None
 
 
 class LeftOut(Facts):

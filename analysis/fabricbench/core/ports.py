@@ -12,6 +12,9 @@ DEVICES = {
 }
 """How the device files begin that a rank opens to use a transport."""
 
+NODE_DEVICES = ("/dev/knem", "/dev/xpmem")
+"""Devices that copy between processes of one node: they carry shared memory's bytes, and none between nodes."""
+
 PORT_SHARE = 0.9
 """Least share of what must pass between the nodes that the declared ports must have carried."""
 
@@ -27,6 +30,11 @@ MESSAGE_BYTES = 256
 NODE_BYTES = 2**20
 """On shared nodes a launch is credited with at most ``CEILING`` times its payload, so much for the headers and
 acknowledgements of each message, and so much a node for wire-up. What is beyond is somebody else's."""
+
+
+def network_devices(devices: tuple[str, ...]) -> tuple[str, ...]:
+    """Those of the open device files that can carry bytes between nodes."""
+    return tuple(device for device in devices if not device.startswith(NODE_DEVICES))
 
 
 def declared_ports(launch: Launch, moved: Ports) -> Ports:
@@ -92,10 +100,12 @@ def sockets_finding(
     if launch.nodes < 2:
         return None
     between = traffic.bytes_between
-    if launch.ranks <= launch.nodes and between < PORT_SHARE * payload.bytes:
-        return "refuted", (
-            f"only {between} bytes on sockets left their node, {payload.bytes} must pass between the nodes"
-        )
+    least = least_share(launch) * payload.bytes
+    if between < PORT_SHARE * least:
+        said = f"only {between} bytes on sockets left their node, {least:.0f} must pass between the nodes"
+        if launch.ranks <= launch.nodes or not between:
+            return "refuted", said
+        return "unknown", f"{said} unless the ranks work in pairs within the nodes"
     if not launch.ports:
         return None
     if problem := _not_counted(launch, moved):

@@ -9,6 +9,7 @@ from fabricbench.core.launch import Binding, Gap, Launch
 
 State = Literal["ok", "failed", "refuted", "unknown", "unreadable", "unfinished"]
 AttestationState = Literal["attested", "refuted", "unknown"]
+AttestationBasis = Literal["launch", "marks", "lines"]
 Ports = dict[str, dict[str, dict[str, int]]]
 """What moved on the ports of the nodes, by node, port and counter (``tx_bytes``, …): ``core.counters``."""
 
@@ -45,10 +46,50 @@ class Payload(Derived):
     messages: int
 
 
+class PayloadPart(Derived):
+    """The least that one part of a launch, one size of one case, moved between ranks.
+
+    ``label`` is the name under which the program marked the part for the witness, ``line`` the line that it printed
+    after it, blanks folded; empty where there is none.
+    """
+
+    label: str = ""
+    line: str = ""
+    benchmark: str
+    case: str
+    msg_size_bytes: int | None
+    payload: Payload
+
+    @property
+    def name(self) -> str:
+        """The part in words: ``pingpong at 8 B``."""
+        size = "" if self.msg_size_bytes is None else f" at {self.msg_size_bytes} B"
+        return " ".join(part for part in (self.benchmark, self.case) if part) + size
+
+
+class PartEvidence(Derived):
+    """The attestation of one part by what sockets carried during its interval (``core.parts``).
+
+    ``bytes`` and ``segments`` are without those of the interval's own synchronisation: by marks sent by all ranks, by
+    lines sent and received by rank 0. ``share`` is the one of the shares of the payload's bytes and messages that
+    decides, ``asked`` the share that attests the part: 1 less the uncertainty at the interval's borders. Both are None
+    where nothing decides, and on lanes whose payload passes no socket.
+    """
+
+    part: PayloadPart
+    bytes: int
+    segments: int
+    share: float | None = None
+    asked: float | None = None
+    state: AttestationState
+    reason: str = ""
+
+
 class Traffic(Derived):
     """What the witness saw on TCP between the ranks: for each connection the larger of its two ends.
 
     ``bytes`` and ``segments`` count both directions, ``bytes_between`` those of ``bytes`` that left their node;
+    ``bytes_elsewhere`` went to addresses that no rank's node has, and count in none of the others;
     ``by_peer`` is bytes by the nodes' addresses;
     ``reports`` is how many ranks reported; ``udp_sockets`` and ``unix_sockets`` are how many they had open, what went
     through them is not counted.
@@ -59,6 +100,7 @@ class Traffic(Derived):
     bytes: int
     segments: int
     bytes_between: int = 0
+    bytes_elsewhere: int = 0
     by_peer: dict[str, int]
     devices: tuple[str, ...]
     libraries: tuple[str, ...]
@@ -72,6 +114,8 @@ class Attestation(Derived):
     """Whether the lane's transport carried the bytes, with the evidence and each rule's outcome in words.
 
     ``share`` of the payload is that on sockets, or on the fabric's ``ports`` where their counters attest a transport.
+    ``by`` says what the state rests on: the launch as a whole, or each of its ``parts``, told apart by marks or by
+    printed lines. ``could_hide`` are the parts any one of which could have bypassed the transport unnoticed.
     """
 
     state: AttestationState
@@ -82,6 +126,9 @@ class Attestation(Derived):
     wireup_segments: int | None = None
     share: float | None = None
     ports: Ports = {}
+    by: AttestationBasis = "launch"
+    parts: tuple[PartEvidence, ...] = ()
+    could_hide: tuple[PayloadPart, ...] = ()
 
 
 class RankBinding(Derived):

@@ -45,6 +45,27 @@ class SharedMaps(BaseModel):
     bytes: int = 0
 
 
+class Sent(BaseModel):
+    """What one process sent in an interval."""
+
+    model_config = ConfigDict(extra="ignore", frozen=True)
+    bytes: Count = 0
+    segments: Count = 0
+
+    def __add__(self, other: "Sent") -> "Sent":
+        return Sent(bytes=self.bytes + other.bytes, segments=self.segments + other.segments)
+
+
+class MarkedInterval(BaseModel):
+    """What one process carried between two marks of its program, or two flushes of its stdout: with addresses of its
+    own node, and with others."""
+
+    model_config = ConfigDict(extra="ignore", frozen=True)
+    label: Annotated[str, Field(max_length=127)]
+    same_node: Sent
+    other_node: Sent
+
+
 class Report(BaseModel):
     """What one process said at its end. ``cpus`` are the processors that it might run on at its start, ``cpus_at_end``
     those at its end where they differ, ``cpu_seconds`` what it used of them."""
@@ -65,6 +86,18 @@ class Report(BaseModel):
     udp_sockets: Count = 0
     unix_sockets: Count = 0
     shared_maps: SharedMaps = SharedMaps()
+    intervals: Annotated[tuple[MarkedInterval, ...], Field(max_length=4096)] = ()
+    dropped_marks: Count = 0
+    lines: Annotated[tuple[MarkedInterval, ...], Field(max_length=4096)] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class IntervalTraffic:
+    """What all ranks together sent in the intervals of one label, and how many ranks marked it."""
+
+    ranks: int
+    same_node: Sent
+    other_node: Sent
 
 
 @dataclass(slots=True)
@@ -113,11 +146,12 @@ def _read(path: Path) -> Iterator[Report]:
         raise ValueError(f"{where}: not a witness report: {_first_line(error)}") from None
 
 
-def traffic(reports: Iterable[Report]) -> Traffic | None:
+def traffic(reports: Iterable[Report], launched: int | None = None) -> Traffic | None:
     """What the ranks' sockets carried; None where nobody reported.
 
     A connection seen from both ends counts once, with the larger count in each direction: a process that was
-    killed reports nothing, its peer has the count.
+    killed reports nothing, its peer has the count. Where all ``launched`` ranks have reported, a connection to an
+    address that none of their nodes has is no traffic between ranks.
     """
     reports = list(reports)
     seen_from = {(_where(report, end), end.peer): end.local for report in reports for end in report.sockets if end.peer}
@@ -143,9 +177,14 @@ def traffic(reports: Iterable[Report]) -> Traffic | None:
         return None
     homes = {(_address(end.local), report.host) for report in reports for end in report.sockets}
     by_peer: dict[str, int] = {}
-    total = segments = between_nodes = 0
+    total = segments = between_nodes = elsewhere = 0
+    known = {address for address, _ in homes} | {"?"}
+    complete = launched is not None and len(ranks) >= launched
     for (where, first, second), connection in sorted(connections.items()):
         bytes_, segs = connection.carried()
+        if complete and not {_address(first), _address(second)} <= known:
+            elsewhere += bytes_
+            continue
         total, segments = total + bytes_, segments + segs
         if not where and not _inside({_address(first), _address(second)}, homes):
             between_nodes += bytes_
@@ -157,6 +196,7 @@ def traffic(reports: Iterable[Report]) -> Traffic | None:
         bytes=total,
         segments=segments,
         bytes_between=between_nodes,
+        bytes_elsewhere=elsewhere,
         by_peer=by_peer,
         devices=tuple(sorted(devices)),
         libraries=tuple(sorted(libraries)),
@@ -165,6 +205,32 @@ def traffic(reports: Iterable[Report]) -> Traffic | None:
         udp_sockets=sum(report.udp_sockets for report in reports),
         unix_sockets=sum(report.unix_sockets for report in reports),
     )
+
+
+def interval_traffic(reports: Iterable[Report]) -> dict[str, IntervalTraffic]:
+    """What the ranks sent in each marked interval, by label; empty where a report has lost marks.
+
+    Only what senders counted is added up: a receiver may count the bytes of one interval in the next one.
+    """
+    reports = [report for report in reports if report.rank is not None and not report.forked]
+    if any(report.dropped_marks for report in reports):
+        return {}
+    found: dict[str, IntervalTraffic] = {}
+    for report in reports:
+        for interval in report.intervals:
+            known = found.get(interval.label, IntervalTraffic(0, Sent(), Sent()))
+            found[interval.label] = IntervalTraffic(
+                ranks=known.ranks + 1,
+                same_node=known.same_node + interval.same_node,
+                other_node=known.other_node + interval.other_node,
+            )
+    return found
+
+
+def printed_lines(reports: Iterable[Report]) -> tuple[MarkedInterval, ...]:
+    """What rank 0 sent and received before each line that it flushed; empty where several processes speak for it."""
+    found = [report for report in reports if report.rank == 0 and not report.forked]
+    return found[0].lines if len(found) == 1 else ()
 
 
 def _inside(addresses: set[str], homes: set[tuple[str, str]]) -> bool:

@@ -8,10 +8,10 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from fabricbench.core.attest import refute_beyond_physics
 from fabricbench.core.campaign import FACTS, LAUNCHES
 from fabricbench.core.errors import BadInput
 from fabricbench.core.launch import Gap
+from fabricbench.core.physics import refute_beyond_physics
 from fabricbench.core.record import Campaign, CampaignFacts, Record
 from fabricbench.core.requirements import Requirements
 from fabricbench.parsers.collect import benchmarks, collect, digest

@@ -18,7 +18,7 @@ from fabricbench.core.host import Host, foreign_cpu_share
 from fabricbench.core.launch import Begin, End, Launch, canonical_case
 from fabricbench.core.lost import why_lost
 from fabricbench.core.record import Attestation, Payload, Record, Row, RowGap, State
-from fabricbench.core.witness import Report, read_reports, report_files, traffic
+from fabricbench.core.witness import Report, interval_traffic, printed_lines, read_reports, report_files, traffic
 from fabricbench.parsers.hosts import host_files, read_hosts
 from fabricbench.parsers.output import LARGEST_OUTPUT_BYTES, Parsed, Unreadable, read_model
 
@@ -84,10 +84,18 @@ def _finished(directory: Path, record: Record, launch: Launch, end: End, seen: _
         _complete(launch, parsed)
         if seen.problem:
             raise ValueError(seen.problem)
-        carried = traffic(seen.reports)
+        carried = traffic(seen.reports, launch.ranks)
     except (Unreadable, ValueError) as error:
         return record.model_copy(update={"state": "unreadable", "reason": str(error)})
-    attestation = attest(launch, carried, parsed.payload, port_counters(seen.hosts))
+    attestation = attest(
+        launch,
+        carried,
+        parsed.payload,
+        port_counters(seen.hosts),
+        parts=parsed.parts,
+        intervals=interval_traffic(seen.reports),
+        lines=printed_lines(seen.reports),
+    )
     binding = bound(launch, seen.reports, seen.hosts, attestation)
     state, reason = _state(launch, attestation)
     update: dict[str, Any] = {

@@ -5,8 +5,8 @@ import re
 from pathlib import Path
 
 from fabricbench.core.launch import Launch, canonical_case
-from fabricbench.core.record import Payload, Row
-from fabricbench.parsers.output import Parsed, Unreadable, number
+from fabricbench.core.record import Payload, PayloadPart, Row
+from fabricbench.parsers.output import Parsed, Unreadable, number, payload_of
 from fabricbench.parsers.pair import Run, count, runs
 
 COLUMNS = ["bytes", "#sent", "#ack", "total", "time", "MB/sec", "usec/xfer", "Mxfers/sec"]
@@ -20,15 +20,15 @@ def parse(directory: Path, launch: Launch) -> Parsed:
     """
     iterations, case = count(launch, "-I"), canonical_case(launch.case)
     rows: list[Row] = []
-    bytes_ = messages = 0
+    parts: list[PayloadPart] = []
     for run in runs(directory, launch):
         size, latency = run.size, _latency(run)
         values = {"latency": latency} | ({"bandwidth": round(size / latency, 6)} if size and latency else {})
         for metric, value in values.items():
             rows.append(Row(benchmark="pingpong", case=case, metric=metric, msg_size_bytes=size, value=value))
-        bytes_ += 2 * iterations * size
-        messages += 2 * iterations
-    return Parsed(tuple(rows), Payload(bytes=bytes_, messages=messages))
+        payload = Payload(bytes=2 * iterations * size, messages=2 * iterations)
+        parts.append(PayloadPart(benchmark="pingpong", case=case, msg_size_bytes=size, payload=payload))
+    return Parsed(tuple(rows), payload_of(parts), parts=tuple(parts))
 
 
 def _latency(run: Run) -> float:

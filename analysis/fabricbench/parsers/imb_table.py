@@ -11,8 +11,8 @@ from itertools import pairwise
 from pathlib import Path
 
 from fabricbench.core.launch import Launch, canonical_case
-from fabricbench.core.record import Payload, Row, RowGap
-from fabricbench.parsers.output import Parsed, Unreadable, number, read_lines, whole
+from fabricbench.core.record import Payload, PayloadPart, Row, RowGap
+from fabricbench.parsers.output import Parsed, Unreadable, number, payload_of, read_lines, whole
 
 _TITLE = re.compile(r"^# Benchmarking (\w+)(?: \([\dx ]+\))?\s*$")
 _PROCESSES = re.compile(r"^# #processes = (\d+)(?: \(threads: (\d+)\))?\s*$")
@@ -90,6 +90,7 @@ class _Entry:
     size: int | None
     repetitions: int
     values: Mapping[str, float]
+    line: str
 
 
 @dataclass(slots=True)
@@ -127,17 +128,26 @@ def parse_program(directory: Path, launch: Launch, program: Program) -> Parsed:
     entries = list(reader.entries(lines))
     if not program.closed(lines):
         raise Unreadable("stdout", len(lines), program.closing)
-    bytes_ = messages = 0
+    parts: list[PayloadPart] = []
     rows: list[Row] = []
     threads = threads_of(launch)
     for entry in entries:
-        rows += _rows(entry, _case(launch, entry.table.mode))
+        case = _case(launch, entry.table.mode)
+        rows += _rows(entry, case)
         runs = program.runs(launch, entry.repetitions)
         each_bytes, each_messages = entry.table.moves.at_least(entry.size, entry.ranks)
         windows = int_option(launch, "-window_size", 1) if entry.table.windows else 1
-        bytes_ += runs * each_bytes * windows * threads
-        messages += runs * each_messages
-    return Parsed(tuple(rows), Payload(bytes=bytes_, messages=messages), tuple(reader.gaps))
+        payload = Payload(bytes=runs * each_bytes * windows * threads, messages=runs * each_messages)
+        parts.append(
+            PayloadPart(
+                line=entry.line,
+                benchmark=entry.benchmark,
+                case=case,
+                msg_size_bytes=entry.size,
+                payload=payload,
+            )
+        )
+    return Parsed(tuple(rows), payload_of(parts), tuple(reader.gaps), tuple(parts))
 
 
 def twice_without_policy(launch: Launch, repetitions: int) -> int:
@@ -232,7 +242,7 @@ class _Reader:
             if title not in _COUNTED
         }
         size = self._size(counted["size"], at) if table.sized else None
-        yield _Entry(section.benchmark, table, section.ranks, size, counted["repetitions"], values)
+        yield _Entry(section.benchmark, table, section.ranks, size, counted["repetitions"], values, " ".join(words))
 
     def _size(self, printed: int, at: int) -> int:
         """IMB-MT prints the size times the threads."""

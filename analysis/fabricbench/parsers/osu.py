@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Literal
 
 from fabricbench.core.launch import Launch, canonical_case
-from fabricbench.core.record import Payload, Row, RowGap
-from fabricbench.parsers.output import Parsed, Unreadable, number, read_text, whole
+from fabricbench.core.record import Payload, PayloadPart, Row, RowGap
+from fabricbench.parsers.output import Parsed, Unreadable, number, payload_of, read_text, whole
 
 Family = Literal["pt2pt", "one-sided", "collective"]
 Version = tuple[int, ...]
@@ -207,11 +207,15 @@ def parse(directory: Path, launch: Launch) -> Parsed:
     if version is None:
         raise Unreadable("stdout", None, "OSU's title, '# OSU MPI … v7.4'")
     _whole(table, asked, len(lines))
-    cells = [cell for _at, values in table for cell in _cells(values, asked, canonical_case(launch.case))]
+    case = canonical_case(launch.case)
+    cells = [cell for _at, values in table for cell in _cells(values, asked, case)]
+    printed = [(" ".join(lines[at - 1].split()), values) for at, values in table]
+    parts = _parts(printed, asked, version, case)
     return Parsed(
         tuple(cell for cell in cells if isinstance(cell, Row)),
-        _payload([values for _at, values in table], asked, version),
+        payload_of(parts),
         tuple(cell for cell in cells if isinstance(cell, RowGap)),
+        parts,
     )
 
 
@@ -302,15 +306,26 @@ def _cells(values: dict[str, float], asked: _Asked, case: str) -> Iterator[Row |
             yield Row(benchmark=program.benchmark, case=case, metric=metric, msg_size_bytes=size, value=values[name])
 
 
-def _payload(table: list[dict[str, float]], asked: _Asked, version: Version) -> Payload:
+def _parts(
+    table: list[tuple[str, dict[str, float]]], asked: _Asked, version: Version, case: str
+) -> tuple[PayloadPart, ...]:
     program, ranks = asked.program, asked.ranks
     outer = asked.iterations + asked.skipped
     known = asked.validated and version >= WARMUPS_SINCE and program.family != "one-sided"
     repetitions = outer * (1 + WARMUPS if known else 1)
     messages = repetitions * program.messages(ranks) + ranks * _barriers(program, version, outer, repetitions, known)
-    return Payload(
-        bytes=sum(repetitions * program.bytes(ranks) * int(values.get("size", 0)) for values in table),
-        messages=len(table) * messages,
+    return tuple(
+        PayloadPart(
+            line=line,
+            benchmark=program.benchmark,
+            case=case,
+            msg_size_bytes=int(values["size"]) if "size" in values else None,
+            payload=Payload(
+                bytes=repetitions * program.bytes(ranks) * int(values.get("size", 0)),
+                messages=messages,
+            ),
+        )
+        for line, values in table
     )
 
 

@@ -3,13 +3,14 @@
 
 import math
 import stat
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from fabricbench.core.record import Payload, Row, RowGap
+from fabricbench.core.record import Payload, PayloadPart, Row, RowGap
 
 Model = TypeVar("Model", bound=BaseModel)
 
@@ -18,11 +19,23 @@ LARGEST_OUTPUT_BYTES = 64 * 2**20
 
 @dataclass(frozen=True, slots=True)
 class Parsed:
-    """The rows of a launch, the payload where the benchmark defines one, and what the tool says it could not do."""
+    """The rows of a launch, the payload where the benchmark defines one, and what the tool says it could not do.
+
+    ``parts`` divide the payload by size and case, as far as the tool's output does.
+    """
 
     rows: tuple[Row, ...]
     payload: Payload | None
     gaps: tuple[RowGap, ...] = ()
+    parts: tuple[PayloadPart, ...] = ()
+
+
+def payload_of(parts: Iterable[PayloadPart]) -> Payload:
+    """The payload of a launch that consists of these parts."""
+    parts = tuple(parts)
+    return Payload(
+        bytes=sum(part.payload.bytes for part in parts), messages=sum(part.payload.messages for part in parts)
+    )
 
 
 class Unreadable(Exception):

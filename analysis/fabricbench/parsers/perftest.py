@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from fabricbench.core.launch import Launch, canonical_case
-from fabricbench.core.record import Payload, Row
-from fabricbench.parsers.output import Parsed, Unreadable, number, whole
+from fabricbench.core.record import Payload, PayloadPart, Row
+from fabricbench.parsers.output import Parsed, Unreadable, number, payload_of, whole
 from fabricbench.parsers.pair import Run, count, runs
 
 
@@ -59,15 +59,16 @@ def parse(directory: Path, launch: Launch) -> Parsed:
         raise Unreadable("launch.json", None, f"a known benchmark, not '{launch.benchmark[:40]}'")
     test, iterations, case = tests[launch.benchmark], count(launch, "-n"), canonical_case(launch.case)
     rows: list[Row] = []
-    bytes_ = messages = 0
+    parts: list[PayloadPart] = []
     for run in runs(directory, launch):
         values = _values(run, test, iterations)
         for metric, value in values.items():
             rows.append(Row(benchmark=test.benchmark, case=case, metric=metric, msg_size_bytes=run.size, value=value))
         moved = (2 if "latency" in test.metrics else 1) * iterations
-        bytes_ += moved * run.size
-        messages += 1 if test.streams else 2 * iterations
-    return Parsed(tuple(rows), Payload(bytes=bytes_, messages=messages))
+        messages = 1 if test.streams else 2 * iterations
+        payload = Payload(bytes=moved * run.size, messages=messages)
+        parts.append(PayloadPart(benchmark=test.benchmark, case=case, msg_size_bytes=run.size, payload=payload))
+    return Parsed(tuple(rows), payload_of(parts), parts=tuple(parts))
 
 
 def _values(run: Run, test: Test, iterations: int) -> dict[str, float]:

@@ -5,8 +5,8 @@ import re
 from pathlib import Path
 
 from fabricbench.core.launch import Launch, canonical_case
-from fabricbench.core.record import Payload, Row
-from fabricbench.parsers.output import Parsed, Unreadable, number, whole
+from fabricbench.core.record import Payload, PayloadPart, Row
+from fabricbench.parsers.output import Parsed, Unreadable, number, payload_of, whole
 from fabricbench.parsers.pair import Run, runs
 
 BENCHMARKS = ("pingpong", "stream")
@@ -29,7 +29,7 @@ def parse(directory: Path, launch: Launch) -> Parsed:
     """
     case = canonical_case(launch.case)
     rows: list[Row] = []
-    bytes_ = messages = 0
+    parts: list[PayloadPart] = []
     for run in runs(directory, launch):
         test, fields = _section(run)
         at, size = run.at, run.size
@@ -39,17 +39,17 @@ def parse(directory: Path, launch: Launch) -> Parsed:
             value = number(_field(fields, "latency", "ns", at), "stdout", at) / 1e3
             found = {"latency": value} | ({"bandwidth": size / value} if value else {})
             sent, back = (whole(_field(fields, f"loc_{way}_msgs", "", at), "stdout", at) for way in ("send", "recv"))
-            messages += sent + back
-            bytes_ += (sent + back) * size
+            payload = Payload(bytes=(sent + back) * size, messages=sent + back)
         else:
             found = {"stream_bandwidth": number(_field(fields, "bw", "bytes/sec", at), "stdout", at) / 1e6}
-            messages += 1
-            bytes_ += whole(_field(fields, "recv_bytes", "bytes", at), "stdout", at)
+            moved = whole(_field(fields, "recv_bytes", "bytes", at), "stdout", at)
+            payload = Payload(bytes=moved, messages=1)
+        parts.append(PayloadPart(benchmark=TESTS[test], case=case, msg_size_bytes=size, payload=payload))
         rows += [
             Row(benchmark=TESTS[test], case=case, metric=metric, msg_size_bytes=size, value=round(value, 6))
             for metric, value in found.items()
         ]
-    return Parsed(tuple(rows), Payload(bytes=bytes_, messages=messages))
+    return Parsed(tuple(rows), payload_of(parts), parts=tuple(parts))
 
 
 def _section(run: Run) -> tuple[str, Fields]:

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from fabricbench.core.launch import Launch, canonical_case
-from fabricbench.core.record import Payload, Row
-from fabricbench.parsers.output import Parsed, Unreadable, number, whole
+from fabricbench.core.record import Payload, PayloadPart, Row
+from fabricbench.parsers.output import Parsed, Unreadable, number, payload_of, whole
 from fabricbench.parsers.pair import Run, count, option, runs
 
 TIMES = ("percentile_lat", "avg_lat", "overall_lat")
@@ -56,15 +56,16 @@ def parse(directory: Path, launch: Launch) -> Parsed:
     test, iterations = TESTS[name], count(launch, "-n")
     case = canonical_case(launch.case)
     rows: list[Row] = []
-    bytes_ = messages = 0
+    parts: list[PayloadPart] = []
     for run in runs(directory, launch):
         values = _values(run, iterations)
         for metric in test.metrics:
             value = round(values["overall_mr"] * run.size / 1e6, 6) if test.streams else values[_COLUMN[metric]]
             rows.append(Row(benchmark=test.benchmark, case=case, metric=metric, msg_size_bytes=run.size, value=value))
-        moved = test.least(iterations, run.size)
-        bytes_, messages = bytes_ + moved[0], messages + moved[1]
-    return Parsed(tuple(rows), Payload(bytes=bytes_, messages=messages))
+        moved, messages = test.least(iterations, run.size)
+        payload = Payload(bytes=moved, messages=messages)
+        parts.append(PayloadPart(benchmark=test.benchmark, case=case, msg_size_bytes=run.size, payload=payload))
+    return Parsed(tuple(rows), payload_of(parts), parts=tuple(parts))
 
 
 _COLUMN = {"latency": "percentile_lat", "latency_mean": "overall_lat", "time": "overall_lat"}

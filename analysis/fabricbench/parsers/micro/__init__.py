@@ -5,7 +5,7 @@ from collections import defaultdict
 from pathlib import Path
 
 from fabricbench.core.launch import Launch, joined_case
-from fabricbench.core.record import Payload, RowGap
+from fabricbench.core.record import Payload, PayloadPart, RowGap
 from fabricbench.parsers.micro import pairs
 from fabricbench.parsers.micro.estimates import SAMPLES, Cell, Series, rows
 from fabricbench.parsers.output import Parsed, Unreadable, number, read_lines, whole
@@ -54,7 +54,7 @@ def parse(directory: Path, launch: Launch) -> Parsed:
     values = tuple(rows(found, launch.case))
     if launch.benchmark in pairs.BENCHMARKS:
         values = tuple(pairs.rows(values, facts))
-    return Parsed(values, _payload(facts), tuple(_gaps(facts, launch)))
+    return Parsed(values, _payload(facts), tuple(_gaps(facts, launch)), tuple(_parts(facts, launch)))
 
 
 def _sample(line: str, at: int) -> tuple[Cell, str, int, float]:
@@ -116,6 +116,32 @@ def _payload(facts: Facts) -> Payload | None:
         bytes=whole(facts["payload_bytes"], "stdout", 1),
         messages=whole(facts.get("payload_messages", "0"), "stdout", 1),
     )
+
+
+def _parts(facts: Facts, launch: Launch) -> list[PayloadPart]:
+    """The payload of each marked interval: ``#@interval_bytes.window_us.sync:lock.8=20480``."""
+    found = []
+    for key, value in facts.items():
+        if not key.startswith("interval_bytes."):
+            continue
+        label = key.removeprefix("interval_bytes.")
+        case, _, size = label.rpartition(".")
+        if not size.isdigit():
+            case, size = label, ""
+        case = " ".join(word.translate(_IN_CASES) for word in case.split("."))
+        found.append(
+            PayloadPart(
+                label=label,
+                benchmark=launch.benchmark,
+                case="" if case == "all" else case,
+                msg_size_bytes=whole(size, "stdout", None) if size else None,
+                payload=Payload(
+                    bytes=whole(value, "stdout", None),
+                    messages=whole(facts.get(f"interval_messages.{label}", ""), "stdout", None),
+                ),
+            )
+        )
+    return found
 
 
 def _gaps(facts: Facts, launch: Launch) -> list[RowGap]:

@@ -1,0 +1,219 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Attests each part of a launch, one size of one case, by what the ranks' sockets carried while it ran.
+
+*Marks.* The project's own programs mark begin and end of each part after a barrier, outside the timed region
+(``apps/timing/mark.hpp``); the witness adds up what each rank sent in between. Before its first measurement a program
+marks *calibration* intervals, which hold the same synchronisation and no message. They give what is taken off every
+interval, and its scatter.
+
+*Lines.* A benchmark without marks prints and flushes a line for each size. The witness of rank 0 adds up what rank 0
+sent and received between two flushes of stdout. These intervals also hold what the tool sends between its sizes; the
+smallest excess over the payload of any part bounds it.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from fabricbench.core.launch import Launch, WireUp
+from fabricbench.core.record import AttestationBasis, AttestationState, PartEvidence, Payload, PayloadPart
+from fabricbench.core.witness import IntervalTraffic, MarkedInterval, Sent
+
+CALIBRATION = "calibration."
+"""How the labels of calibration intervals begin."""
+
+BORDER_SEGMENTS = 2
+"""Segments of each rank that may share one with a message of the synchronisation, at the two borders together."""
+
+LARGEST_UNCERTAINTY = 0.1
+"""An interval decides by bytes, or by segments, where the uncertainty at its borders is at most this share of the
+payload."""
+
+FORBIDDEN_PART_SHARE = 0.01
+"""A forbidden transport may carry this share of a part's payload: upkeep of connections."""
+
+LATE_WIREUP = 0.5
+"""Share of wire-up that a forbidden transport may carry in any marked interval, for connections that are made late."""
+
+LATE_WIREUP_BETWEEN_LINES = 1.5
+"""The same between two lines: the first one may hold all of wire-up."""
+
+MORE_ITERATIONS = "more iterations would decide"
+
+
+@dataclass(frozen=True, slots=True)
+class Border:
+    """What an interval holds beside its part: at most ``bytes`` in ``segments``, uncertain by the scatters."""
+
+    bytes: int
+    segments: int
+    bytes_scatter: int
+    segments_scatter: int
+
+
+def part_evidence(
+    launch: Launch,
+    parts: Sequence[PayloadPart],
+    intervals: Mapping[str, IntervalTraffic],
+    lines: Sequence[MarkedInterval],
+) -> tuple[AttestationBasis, tuple[PartEvidence, ...]]:
+    """What the evidence rests on, and the evidence of every part that it reaches.
+
+    That is ``launch`` and nothing where a program set no marks and printed no line for each part.
+
+    By marks every part has evidence, undecided ones included. By lines only the decided parts have. Parts that move
+    nothing need no evidence and are left out.
+    """
+    moving = [part for part in parts if part.payload.bytes or part.payload.messages]
+    if launch.wireup is None or not moving:
+        return "launch", ()
+    if found := tuple(_by_marks(launch, launch.wireup, moving, intervals)):
+        return "marks", found
+    if found := tuple(_by_lines(launch, launch.wireup, parts, lines)):
+        return "lines", found
+    return "launch", ()
+
+
+# ---- marks
+
+
+def _by_marks(
+    launch: Launch, wireup: WireUp, parts: Sequence[PayloadPart], intervals: Mapping[str, IntervalTraffic]
+) -> Iterator[PartEvidence]:
+    border = calibrated_border(launch, intervals)
+    if border is None or any(not part.label or part.label not in intervals for part in parts):
+        return
+    if any(intervals[part.label].ranks != launch.ranks for part in parts):
+        return
+    for part in parts:
+        sent = _counted(launch, intervals[part.label])
+        if launch.transport == "tcp":
+            yield _carried(part, part.payload, sent, border)
+        else:
+            yield _quiet(part, part.payload, sent, border, wireup, LATE_WIREUP)
+
+
+def calibrated_border(launch: Launch, intervals: Mapping[str, IntervalTraffic]) -> Border | None:
+    """What the calibration intervals carried; None with fewer than two that all ranks marked."""
+    found = [
+        _counted(launch, traffic)
+        for label, traffic in intervals.items()
+        if label.startswith(CALIBRATION) and traffic.ranks == launch.ranks
+    ]
+    if len(found) < 2:
+        return None
+    bytes_, segments = [one.bytes for one in found], [one.segments for one in found]
+    return Border(
+        bytes=max(bytes_),
+        segments=max(segments),
+        bytes_scatter=max(bytes_) - min(bytes_),
+        segments_scatter=max(segments) - min(segments) + BORDER_SEGMENTS * launch.ranks,
+    )
+
+
+# ---- lines
+
+
+def _by_lines(
+    launch: Launch, wireup: WireUp, parts: Sequence[PayloadPart], lines: Sequence[MarkedInterval]
+) -> Iterator[PartEvidence]:
+    """The evidence of the parts that the lines of rank 0 decide."""
+    found = matched_lines(parts, lines)
+    if found is None or launch.runs != 1:
+        return
+    moving = [
+        (part, _at_rank_0(part.payload, launch.ranks), _counted(launch, line))
+        for part, line in found
+        if part.payload.bytes or part.payload.messages
+    ]
+    excess = [(sent.bytes - least.bytes, sent.segments - least.messages) for _, least, sent in moving]
+    border = Border(0, 0, max(0, min(each[0] for each in excess)), max(0, min(each[1] for each in excess)))
+    for part, least, sent in moving:
+        if launch.transport == "tcp":
+            evidence = _carried(part, least, sent, border)
+        else:
+            evidence = _quiet(part, least, sent, Border(0, 0, 0, 0), wireup, LATE_WIREUP_BETWEEN_LINES)
+        if evidence.state != "unknown":
+            yield evidence
+
+
+def matched_lines(
+    parts: Sequence[PayloadPart], lines: Sequence[MarkedInterval]
+) -> list[tuple[PayloadPart, MarkedInterval]] | None:
+    """Each part with the interval that its line ended, in order; None where one is missing."""
+    rest = iter(lines)
+    found = []
+    for part in parts:
+        line = next((one for one in rest if part.line and " ".join(one.label.split()) == part.line), None)
+        if line is None:
+            return None
+        found.append((part, line))
+    return found
+
+
+def _at_rank_0(payload: Payload, ranks: int) -> Payload:
+    """The least of a payload that rank 0 sends or receives: all with two ranks, else a rank's equal share."""
+    if ranks <= 2:
+        return payload
+    return Payload(bytes=payload.bytes // ranks, messages=payload.messages // ranks)
+
+
+# ---- both
+
+
+def _counted(launch: Launch, traffic: IntervalTraffic | MarkedInterval) -> Sent:
+    """What counts: with one rank on each of several nodes what left the node, else all."""
+    if launch.transport == "tcp" and 1 < launch.nodes == launch.ranks:
+        return traffic.other_node
+    return traffic.same_node + traffic.other_node
+
+
+def _carried(part: PayloadPart, least: Payload, sent: Sent, border: Border) -> PartEvidence:
+    """The evidence that sockets carried the part."""
+    bytes_, segments = max(0, sent.bytes - border.bytes), max(0, sent.segments - border.segments)
+    decided = [
+        (carried / count, 1 - scatter / count)
+        for carried, count, scatter in (
+            (bytes_, least.bytes, border.bytes_scatter),
+            (segments, least.messages, border.segments_scatter),
+        )
+        if count and scatter <= LARGEST_UNCERTAINTY * count
+    ]
+    if not decided:
+        reason = f"what the interval holds beside it may be more than a tenth of it; {MORE_ITERATIONS}"
+        return PartEvidence(part=part, bytes=bytes_, segments=segments, state="unknown", reason=reason)
+    share, asked = min(decided, key=lambda one: one[0] - one[1])
+    state: AttestationState = "attested" if share >= asked else "refuted"
+    return PartEvidence(part=part, bytes=bytes_, segments=segments, share=share, asked=asked, state=state)
+
+
+def _quiet(
+    part: PayloadPart, least: Payload, sent: Sent, border: Border, wireup: WireUp, late_wireup: float
+) -> PartEvidence:
+    """The evidence that sockets did not carry the part.
+
+    They may have carried the synchronisation, a late part of wire-up, and ``FORBIDDEN_PART_SHARE`` of the payload.
+    """
+    most_bytes = border.bytes + border.bytes_scatter + late_wireup * wireup.bytes
+    most_segments = border.segments + border.segments_scatter + late_wireup * wireup.segments
+    most_bytes += FORBIDDEN_PART_SHARE * least.bytes
+    most_segments += FORBIDDEN_PART_SHARE * least.messages
+    state: AttestationState = "attested"
+    reason = ""
+    if sent.bytes > most_bytes or sent.segments > most_segments:
+        state = "refuted"
+    elif least.bytes <= most_bytes and least.messages <= most_segments:
+        state, reason = "unknown", f"wire-up explains as many bytes as it has; {MORE_ITERATIONS}"
+    return PartEvidence(part=part, bytes=sent.bytes, segments=sent.segments, state=state, reason=reason)
+
+
+def could_hide(parts: Sequence[PayloadPart], spare_bytes: float, spare_segments: float) -> tuple[PayloadPart, ...]:
+    """The parts any one of which could have bypassed the transport, because the launch carried that much more than the
+    least that attests it. ``spare_bytes`` and ``spare_segments`` are this surplus.
+    """
+    return tuple(
+        part
+        for part in parts
+        if (part.payload.bytes or part.payload.messages)
+        and part.payload.bytes <= spare_bytes
+        and part.payload.messages <= spare_segments
+    )
