@@ -68,9 +68,13 @@ uint64_t marks_dropped(void) {
 
 void lines_print(const char* text, size_t length) {
   for (size_t i = 0; i < length; i++) {
+    if (text[i] == '\n') {
+      line_ended = true;
+      continue;
+    }
     if (line_ended) last_length = 0;
-    line_ended = text[i] == '\n' && last_length > 0;
-    if (text[i] != '\n' && last_length < LABEL_LENGTH - 1) last_line[last_length++] = text[i];
+    line_ended = false;
+    if (last_length < LABEL_LENGTH - 1) last_line[last_length++] = text[i];
   }
 }
 

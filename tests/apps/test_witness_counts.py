@@ -41,6 +41,40 @@ def test_each_socket_counts_once_however_it_ends(run: Run, what: str, status: in
     assert sender["inode"] != receiver["inode"]
 
 
+def same_node(intervals: list[Json]) -> list[tuple[str, int, int]]:
+    """Label, bytes and segments of each interval; nothing went to other nodes."""
+    assert {entry["other_node"]["bytes"] for entry in intervals} <= {0}
+    return [(entry["label"], entry["same_node"]["bytes"], entry["same_node"]["segments"]) for entry in intervals]
+
+
+def test_a_marked_interval_holds_what_was_sent_in_it(run: Run) -> None:
+    """A label that returns adds up, a socket that closes in between counts, and an end without its begin is nothing."""
+    (report,) = run("marks")
+    assert same_node(report["intervals"]) == [("first.8", 111, 2), ("second", 14, 2)]
+    assert report["dropped_marks"] == 1, "the label that is too long"
+    assert sum(entry["tx_bytes"] for entry in report["sockets"]) == 1000 + 111 + 5000 + 14
+
+
+@pytest.mark.parametrize("what", ["lines", "lines-unbuffered"])
+def test_flushed_lines_tell_sizes_apart(run: Run, what: str) -> None:
+    """Each line with what was sent and received since the flush before: each byte is counted at both ends here."""
+    (report,) = run(what)
+    assert same_node(report["lines"]) == [
+        ("#bytes t", 2 * 4000, 2 * 2),
+        ("     100 0.50", 2 * 100, 2 * 1),
+        ("     200 0.75", 2 * 201, 2 * 2),
+    ]
+
+
+@pytest.mark.parametrize("what", ["lines", "lines-unbuffered"])
+def test_what_is_printed_does_not_change(witness: Path, victim: Path, tmp_path: Path, what: str) -> None:
+    alone, watched = (
+        subprocess.run([victim, what], env=env, capture_output=True, timeout=60).stdout
+        for env in (environment(witness, None), environment(witness, tmp_path))
+    )
+    assert watched == alone == b"# A benchmark\n#bytes t\n     100 0.50\n     200 0.75\n\n"
+
+
 TALK = """
 import socket, sys
 family, address, port, role, size = sys.argv[1], sys.argv[2], int(sys.argv[3]), sys.argv[4], int(sys.argv[5])

@@ -124,7 +124,8 @@ ADAPTER = "/dev/infiniband/uverbs0"
 
 
 @pytest.mark.parametrize(
-    ("at_wireup", "expected"), [(None, "unknown"), ((), "unknown"), (("/dev/cxi0",), "unknown"), ((ADAPTER,), "attested")]
+    ("at_wireup", "expected"),
+    [(None, "unknown"), ((), "unknown"), (("/dev/cxi0",), "unknown"), ((ADAPTER,), "attested")],
 )
 def test_tcp_beside_an_adapter_that_only_this_launch_opens_is_unknown(
     at_wireup: tuple[str, ...] | None, expected: str

@@ -3,9 +3,11 @@
 // prints what a program could notice.
 #define _GNU_SOURCE
 #include <arpa/inet.h>
+#include <dlfcn.h>
 #include <errno.h>
 #include <netinet/in.h>
 #include <pthread.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -42,6 +44,38 @@ static void moved(int fds[2]) {
   pair(fds), move(fds);
 }
 
+static void send_bytes(const int fds[2], int count) {
+  sent_bytes = count, move(fds);
+}
+
+// Three marked intervals, of which two have one label, and one whose label is too long.
+static void mark_some(int fds[2]) {
+  void* symbol = dlsym(RTLD_DEFAULT, "fabricbench_mark");
+  void (*mark)(bool, const char*);
+  memcpy(&mark, &symbol, sizeof mark);
+  char label[200] = {0};
+  memset(label, 'x', sizeof label - 1);
+  errno = 77;
+  mark(true, "first.8"), send_bytes(fds, 100), mark(false, "first.8");
+  if (errno != 77) exit(95);
+  send_bytes(fds, 5000);
+  mark(true, "second"), send_bytes(fds, 7), send_bytes(fds, 7);
+  mark(false, "another"), mark(false, "second"), mark(false, "second");
+  mark(true, "first.8"), send_bytes(fds, 11), close(fds[0]), close(fds[1]), mark(false, "first.8");
+  mark(true, label), mark(false, label);
+}
+
+// As a benchmark does that prints a row for each size.
+static void print_some(int fds[2]) {
+  send_bytes(fds, 3000);
+  printf("# A %s\n#bytes t\n", "benchmark"), fflush(stdout);
+  send_bytes(fds, 100);
+  fprintf(stdout, "%8d ", 100), printf("%.2f\n", 0.5), fflush(stdout);
+  fprintf(stderr, "%s", ""), fflush(stderr), fflush(stdout);
+  send_bytes(fds, 200), send_bytes(fds, 1);
+  printf("%8d %.2f\n\n", 200, 0.75), fflush(stdout);
+}
+
 static int pairs[500][2];
 
 static void* close_some(void* start) {
@@ -66,7 +100,14 @@ int main(int argc, char** argv) {
     printf("next: %d\n", dup(1));
     return 42;
   }
-  if (!strcmp(what, "once")) {
+  if (!strcmp(what, "marks")) {
+    moved(fds), mark_some(fds);
+  } else if (!strcmp(what, "lines")) {
+    moved(fds), print_some(fds);
+  } else if (!strcmp(what, "lines-unbuffered")) {
+    setvbuf(stdout, NULL, _IONBF, 0);
+    moved(fds), print_some(fds);
+  } else if (!strcmp(what, "once")) {
     moved(fds);
     extra = dup(fds[0]);
     shutdown(fds[0], SHUT_WR), close(fds[0]), close(extra);

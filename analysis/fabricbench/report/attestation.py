@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from statistics import median
 
 from fabricbench.core.launch import Launch
-from fabricbench.core.record import Attestation, Record
+from fabricbench.core.record import Attestation, PayloadPart, Record
 from fabricbench.report.links import Launches, Link
 from fabricbench.report.words import amount, number, percent
 
@@ -34,6 +34,24 @@ class AttestedGroup:
 
 
 @dataclass(frozen=True, slots=True)
+class AttestedBenchmark:
+    """What the attestation of one benchmark on one lane rests on, over its launches.
+
+    ``by`` is how its sizes are told apart, ``sizes`` how many of them have evidence of their own in each launch,
+    ``least`` the smallest share of their payload that the transport carried, and at which size. ``could_hide`` are the
+    sizes that could have bypassed the transport unnoticed in any of the launches.
+    """
+
+    lane: str
+    benchmark: str
+    by: str
+    sizes: str
+    least: str
+    could_hide: str
+    launches: int
+
+
+@dataclass(frozen=True, slots=True)
 class Doubt:
     """A reason why launches are refuted or unknown, and which."""
 
@@ -49,6 +67,7 @@ class AttestationView:
     """The second section."""
 
     groups: tuple[AttestedGroup, ...]
+    benchmarks: tuple[AttestedBenchmark, ...]
     doubts: tuple[Doubt, ...]
     exclusion: bool
     simulated: tuple[str, ...]
@@ -66,9 +85,54 @@ def attestation(records: Sequence[Record], launches: Launches) -> AttestationVie
     order = sorted(by_group, key=lambda key: (key[0], key[1], _MESSAGES.index(key[2])))
     return AttestationView(
         groups=tuple(_group(*key, by_group[key]) for key in order),
+        benchmarks=_benchmarks(measured),
         doubts=_doubts(measured, launches),
         exclusion=any(launch.transport == "shm" for launch, _ in measured),
         simulated=tuple(sorted({_platform(x) for x, _ in measured if x.transport == "simulated"})),
+    )
+
+
+_BASES = {
+    "marks": "size by size, by the program's marks",
+    "lines": "size by size, by the tool's lines",
+    "launch": "the launch as a whole",
+}
+
+
+def _benchmarks(measured: list[Attested]) -> tuple[AttestedBenchmark, ...]:
+    found: dict[tuple[str, str, str, str], list[Attestation]] = defaultdict(list)
+    for launch, record in measured:
+        if record.attestation is not None and record.attestation.state == "attested":
+            name = " ".join(part for part in (launch.tool, launch.benchmark, launch.messages) if part)
+            found[launch.lane, launch.transport, name, record.attestation.by].append(record.attestation)
+    return tuple(_benchmark(*key, attested) for key, attested in sorted(found.items()))
+
+
+def _benchmark(lane: str, transport: str, name: str, by: str, attested: list[Attestation]) -> AttestedBenchmark:
+    shares = [(one.share, one.part) for each in attested for one in each.parts if one.share is not None]
+    least = min(shares, key=lambda one: one[0], default=None)
+    hidden = {part.name: part for each in attested for part in each.could_hide}
+    counts = sorted({len(each.parts) for each in attested})
+    return AttestedBenchmark(
+        lane=lane,
+        benchmark=name,
+        by=_BASES[by],
+        sizes="–".join(str(count) for count in {counts[0]: 0, counts[-1]: 0}) if by != "launch" else "",
+        least=f"{percent(least[0])} ({least[1].name})" if least else "",
+        could_hide=_sizes(list(hidden.values())) if transport == "tcp" else "",
+        launches=len(attested),
+    )
+
+
+def _sizes(parts: list[PayloadPart]) -> str:
+    """The parts in few words: benchmark and case once, its sizes as a list."""
+    by_name: dict[str, list[int]] = defaultdict(list)
+    for part in parts:
+        name = " ".join(word for word in (part.benchmark, part.case) if word)
+        by_name[name] += [] if part.msg_size_bytes is None else [part.msg_size_bytes]
+    return "; ".join(
+        f"{name} {', '.join(str(size) for size in sorted(sizes))} B" if sizes else name
+        for name, sizes in by_name.items()
     )
 
 

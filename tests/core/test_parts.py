@@ -1,0 +1,286 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Each size attested by itself, on modelled counts: what a launch's sum hides, marks and lines show."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pytest
+
+from fabricbench.core.attest import attest
+from fabricbench.core.launch import Launch, WireUp
+from fabricbench.core.parts import calibrated_border, part_evidence
+from fabricbench.core.record import Attestation, Payload, PayloadPart, Traffic
+from fabricbench.core.witness import IntervalTraffic, MarkedInterval, Sent
+
+SIZES = (0, *(2**k for k in range(15)))
+"""The small messages: 0 B to 16 KiB."""
+ITERATIONS = 601
+MSS = 1448
+"""Payload of a segment on Ethernet with an MTU of 1500."""
+HEADER = 20
+"""Bytes that the modelled stack puts before each message."""
+NOTHING = Sent(bytes=0, segments=0)
+BARRIER = Sent(bytes=88, segments=4)
+Intervals = dict[str, IntervalTraffic]
+
+
+def launch(transport: str = "tcp", **values: Any) -> Launch:
+    facts: dict[str, Any] = {
+        **{"id": "x", "block": 0, "position": 0, "system": "local", "fabric": transport, "transport": transport},
+        **{"stack": "mpich", "tool": "micro", "benchmark": "pingpong", "ranks": 2, "nodes": 1, "argv": ("x",)},
+        **{"limit_seconds": 60.0, "wireup": WireUp(launch="w", bytes=1000, segments=40)},
+    }
+    return Launch.model_validate(facts | values)
+
+
+def part(size: int, iterations: int = ITERATIONS, **values: Any) -> PayloadPart:
+    """A ping-pong of one size."""
+    payload = Payload(bytes=2 * iterations * size, messages=2 * iterations)
+    known: dict[str, Any] = {"label": str(size), "benchmark": "pingpong", "case": "", "msg_size_bytes": size}
+    return PayloadPart.model_validate({**known, "payload": payload} | values)
+
+
+PARTS = tuple(part(size) for size in SIZES)
+
+
+def sent(one: PayloadPart) -> Sent:
+    """What an honest stack sends for a part on Ethernet."""
+    each = (one.msg_size_bytes or 0) + HEADER
+    messages = one.payload.messages
+    return Sent(bytes=messages * each, segments=messages * -(-each // MSS))
+
+
+def interval(same: Sent, ranks: int = 2, other: Sent = NOTHING) -> IntervalTraffic:
+    return IntervalTraffic(ranks=ranks, same_node=same, other_node=other)
+
+
+def marked(hidden: Sequence[int] = (), parts: Sequence[PayloadPart] = PARTS) -> Intervals:
+    """The intervals of a launch in which the messages of ``hidden`` sizes bypass the sockets."""
+    found = {f"calibration.{number}": interval(BARRIER) for number in range(6)}
+    for one in parts:
+        carried = NOTHING if one.msg_size_bytes in hidden else sent(one)
+        found[one.label] = interval(carried + BARRIER)
+    return found
+
+
+def traffic(intervals: Mapping[str, IntervalTraffic]) -> Traffic:
+    """What the sockets carried in all: wire-up and the intervals."""
+    totals = [each.same_node + each.other_node for each in intervals.values()]
+    return Traffic(
+        reports=2,
+        connections=1,
+        bytes=1000 + sum(total.bytes for total in totals),
+        segments=40 + sum(total.segments for total in totals),
+        bytes_between=sum(each.other_node.bytes for each in intervals.values()),
+        by_peer={},
+        devices=(),
+        libraries=(),
+        shared_maps=0,
+        dropped=0,
+    )
+
+
+def total(parts: Sequence[PayloadPart]) -> Payload:
+    return Payload(bytes=sum(one.payload.bytes for one in parts), messages=sum(one.payload.messages for one in parts))
+
+
+def by_sum(intervals: Intervals) -> Attestation:
+    """As a launch without marks."""
+    return attest(launch(), traffic(intervals), total(PARTS), parts=PARTS)
+
+
+def by_marks(intervals: Intervals, **values: Any) -> Attestation:
+    return attest(launch(**values), traffic(intervals), total(PARTS), parts=PARTS, intervals=intervals)
+
+
+def test_an_honest_launch_is_attested_size_by_size() -> None:
+    found = by_marks(marked())
+    assert (found.state, found.by, len(found.parts)) == ("attested", "marks", len(SIZES))
+    assert {one.state for one in found.parts} == {"attested"}
+    assert found.could_hide == ()
+    smallest = min(one.share for one in found.parts if one.share is not None)
+    assert 1.0 <= smallest < 1.01
+    assert found.reason.startswith(f"each of {len(SIZES)} sizes by itself, at least 100.0%")
+
+
+@pytest.mark.parametrize("hidden", [*((size,) for size in SIZES), tuple(size for size in SIZES if size <= 1024)])
+def test_sizes_that_bypass_the_transport_are_refuted(hidden: tuple[int, ...]) -> None:
+    found = by_marks(marked(hidden))
+    assert found.state == "refuted"
+    refuted = [one.part.msg_size_bytes for one in found.parts if one.state == "refuted"]
+    assert refuted == list(hidden)
+    assert found.reason.startswith(f"{len(hidden)} of {len(SIZES)} sizes refuted: pingpong at {hidden[0]} B")
+
+
+def test_the_sum_of_a_launch_hides_what_marks_show() -> None:
+    """Every ping-pong of up to 64 B bypasses the transport; the larger sizes' segments and headers make up for it."""
+    hidden = tuple(size for size in SIZES if size <= 64)
+    assert by_sum(marked(hidden)).state == "attested"
+    assert by_marks(marked(hidden)).state == "refuted"
+
+
+def test_the_sum_of_a_launch_shows_more_than_a_tenth_of_its_bytes() -> None:
+    """Up to 1 KiB is 6 % of the bytes, which a threshold of 0.9 would let pass."""
+    assert by_sum(marked(tuple(size for size in SIZES if size <= 1024))).state == "refuted"
+
+
+def test_a_launch_without_marks_names_the_sizes_that_could_hide() -> None:
+    found = by_sum(marked())
+    assert (found.state, found.by) == ("attested", "launch")
+    assert [one.msg_size_bytes for one in found.could_hide] == [0, *(2**k for k in range(9))]
+
+
+def test_the_share_is_asked_for_less_the_scatter_at_the_borders() -> None:
+    """Of 1202 messages four may share a segment with the synchronisation; of bytes none may be missing."""
+    one = (part(8),)
+    payload = one[0].payload
+
+    def state(carried: Sent, calibrations: Sequence[Sent]) -> str:
+        found = {f"calibration.{number}": interval(each) for number, each in enumerate(calibrations)}
+        _, (evidence,) = part_evidence(launch(), one, found | {"8": interval(carried)}, ())
+        return evidence.state
+
+    exact = [BARRIER] * 6
+    least = Sent(bytes=payload.bytes + 88, segments=payload.messages + 4 - 4)
+    assert state(least, exact) == "attested"
+    assert state(Sent(bytes=least.bytes - 1, segments=least.segments), exact) == "refuted"
+    assert state(Sent(bytes=least.bytes, segments=least.segments - 1), exact) == "refuted"
+    # A scatter of 100 bytes and 2 segments between calibrations lowers what is asked for by as much.
+    scattered = [BARRIER, Sent(bytes=188, segments=6)]
+    assert state(Sent(bytes=payload.bytes + 88, segments=payload.messages), scattered) == "attested"
+    assert state(Sent(bytes=payload.bytes + 87, segments=payload.messages), scattered) == "refuted"
+    assert state(Sent(bytes=payload.bytes + 88, segments=payload.messages - 1), scattered) == "refuted"
+
+
+@pytest.mark.parametrize(("iterations", "expected"), [(19, "unknown"), (20, "attested")])
+def test_too_few_messages_beside_the_scatter_are_unknown(iterations: int, expected: str) -> None:
+    """Four uncertain segments are a tenth of 40 messages; empty messages have no bytes that could decide."""
+    parts = (part(0, iterations),)
+    intervals = marked(parts=parts)
+    found = attest(launch(), traffic(intervals), total(parts), parts=parts, intervals=intervals)
+    assert found.state == expected
+    if expected == "unknown":
+        assert "more iterations would decide" in found.reason
+
+
+def test_few_large_messages_are_decided_by_their_bytes() -> None:
+    parts = (part(4 * 2**20, 1),)
+    intervals = marked(parts=parts)
+    found = attest(launch(), traffic(intervals), total(parts), parts=parts, intervals=intervals)
+    assert found.state == "attested"
+    none = marked(hidden=(4 * 2**20,), parts=parts)
+    assert part_evidence(launch(), parts, none, ())[1][0].state == "refuted"
+
+
+def without(intervals: Intervals, *labels: str) -> Intervals:
+    return {label: each for label, each in intervals.items() if not label.startswith(labels)}
+
+
+@pytest.mark.parametrize(
+    "incomplete",
+    [
+        without(marked(), "8192"),
+        without(marked(), "calibration."),
+        without(marked(), *(f"calibration.{number}" for number in range(5))),
+        {**marked(), "8": interval(sent(part(8)), ranks=1)},
+        {},
+    ],
+)
+def test_without_all_marks_of_all_ranks_the_launch_counts_as_a_whole(incomplete: Intervals) -> None:
+    found = attest(launch(), traffic(marked()), total(PARTS), parts=PARTS, intervals=incomplete)
+    assert (found.state, found.by, found.parts) == ("attested", "launch", ())
+
+
+def test_between_nodes_only_what_left_the_node_counts() -> None:
+    inside = marked()
+    between = {label: interval(NOTHING, other=each.same_node) for label, each in inside.items()}
+    assert by_marks(between, nodes=2).state == "attested"
+    found = by_marks(inside, nodes=2)
+    assert (found.state, len([one for one in found.parts if one.state == "refuted"])) == ("refuted", len(SIZES))
+
+
+def test_shared_memory_is_quiet_at_every_size() -> None:
+    quiet = marked(hidden=SIZES)
+    assert by_marks(quiet, transport="shm").state == "attested"
+    # Sixteen bytes in each message of one size pass sockets: 0.1 % of the launch's payload, and all of that size's.
+    loud = marked(hidden=tuple(size for size in SIZES if size != 8))
+    found = by_marks(loud, transport="shm")
+    assert found.state == "refuted"
+    assert [one.part.msg_size_bytes for one in found.parts if one.state == "refuted"] == [8]
+
+
+def test_the_calibrations_give_the_border() -> None:
+    found = calibrated_border(launch(), {"calibration.0": interval(BARRIER), "calibration.1": interval(BARRIER)})
+    assert found is not None
+    assert (found.bytes, found.segments, found.bytes_scatter, found.segments_scatter) == (88, 4, 0, 4)
+
+
+# ---- lines of a tool that sets no marks
+
+
+BETWEEN_SIZES = Sent(bytes=1500, segments=57)
+"""What the modelled tool sends between two sizes."""
+PRINTED = tuple(part(size, label="", line=f"{size} 601 7.5") for size in SIZES)
+
+
+def line(text: str, carried: Sent) -> MarkedInterval:
+    return MarkedInterval(label=text, same_node=carried, other_node=NOTHING)
+
+
+def printed(hidden: Sequence[int] = ()) -> tuple[MarkedInterval, ...]:
+    """The lines of rank 0, of which the first is the table's head."""
+    rows = (
+        line(
+            f"     {one.line.replace(' ', '     ')}",
+            BETWEEN_SIZES + (NOTHING if one.msg_size_bytes in hidden else sent(one)),
+        )
+        for one in PRINTED
+    )
+    return (line("#bytes t", Sent(bytes=1000, segments=40)), *rows)
+
+
+def by_lines(lines: tuple[MarkedInterval, ...], **values: Any) -> Attestation:
+    carried = traffic({str(number): interval(each.same_node) for number, each in enumerate(lines)})
+    return attest(launch(**values), carried, total(PRINTED), parts=PRINTED, lines=lines)
+
+
+def test_printed_lines_tell_the_sizes_of_an_honest_tool_apart() -> None:
+    found = by_lines(printed())
+    assert (found.state, found.by, len(found.parts)) == ("attested", "lines", len(SIZES))
+    assert found.could_hide == ()
+
+
+@pytest.mark.parametrize("hidden", [*((size,) for size in SIZES), tuple(size for size in SIZES if size <= 128)])
+def test_printed_lines_show_what_bypasses(hidden: tuple[int, ...]) -> None:
+    found = by_lines(printed(hidden))
+    assert found.state == "refuted"
+    assert [one.part.msg_size_bytes for one in found.parts if one.state == "refuted"] == list(hidden)
+
+
+def test_a_missing_line_leaves_the_launch_to_its_sum() -> None:
+    lines = printed()
+    assert by_lines((*lines[:5], *lines[6:])).by == "launch"
+    assert by_lines(tuple(reversed(lines))).by == "launch"
+    assert by_lines(lines, runs=2).by == "launch"
+
+
+def test_on_shared_memory_lines_are_quiet() -> None:
+    """What the tool sends between its sizes is more than wire-up explains; wire-up itself may stand before a line."""
+    assert by_lines(printed(hidden=SIZES), transport="shm").state == "refuted"
+    silent = [line(each.label, NOTHING) for each in printed()]
+    silent[1] = line(silent[1].label, Sent(bytes=1000, segments=40))
+    assert by_lines(tuple(silent), transport="shm").state == "attested"
+    at = 1 + SIZES.index(8)
+    silent[at] = line(silent[at].label, sent(part(8)))
+    found = by_lines(tuple(silent), transport="shm")
+    assert [one.part.msg_size_bytes for one in found.parts if one.state == "refuted"] == [8]
+
+
+def test_of_four_ranks_the_first_has_a_quarter_at_least() -> None:
+    quarter = tuple(
+        line(each.label, Sent(bytes=each.same_node.bytes // 4, segments=each.same_node.segments // 4))
+        for each in printed()
+    )
+    assert by_lines(quarter, ranks=4).by == "lines"
+    _, evidence = part_evidence(launch(ranks=4), PRINTED, {}, quarter)
+    assert {one.state for one in evidence} == {"attested"}
