@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Each message size attested by itself on real stacks, honest ones and one that hides its small collectives."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from fabricbench.core.attest import attest
+from fabricbench.core.launch import Launch
+from fabricbench.core.record import Attestation
+from fabricbench.core.witness import interval_traffic, printed_lines, read_reports, traffic
+from fabricbench.parsers import imb, micro
+from support.micro import launch, stack
+
+SIZES = (8, 1024, 16384, 262144)
+WIREUP = {"launch": "w", "bytes": 5000, "segments": 60}
+MPI = ("impi", "mpich", "openmpi")
+
+
+def attested(
+    directory: Path, name: str, tool: str, benchmark: str, program: str, *arguments: str, **extra: str
+) -> Attestation:
+    """The attestation of a program on two ranks of the lane tcp, with the witness preloaded."""
+    installed = stack(name)
+    preloaded = f"{installed.apps}/lib/libfabricbench_witness.so:{installed.apps}/lib/libfabricbench_ucx_close.so"
+    reports = directory / "reports"
+    reports.mkdir()
+    variables: Mapping[str, str] = {"FABRICBENCH_WITNESS_DIR": str(reports), **extra}
+    argv = (program, *arguments)
+    done = launch(name, "tcp", f"LD_PRELOAD={preloaded}", *argv, program="env", extra=variables)
+    assert done.returncode == 0, done.stdout[-2000:] + done.stderr
+    (directory / "stdout").write_text(done.stdout)
+    facts = Launch.model_validate(
+        {
+            **{"id": "x", "block": 0, "position": 0, "system": "s", "fabric": "tcp", "transport": "tcp", "stack": name},
+            **{"tool": tool, "benchmark": benchmark, "nodes": 1, "ranks": 2, "argv": argv, "limit_seconds": 1},
+            "wireup": WIREUP,
+        }
+    )
+    parsed = (micro if tool == "micro" else imb).parse(directory, facts)
+    found = read_reports(reports)
+    if len(found) < 2:
+        pytest.skip("a rank was ended before it could report (README, limits)")
+    return attest(
+        facts,
+        traffic(found, 2),
+        parsed.payload,
+        parts=parsed.parts,
+        intervals=interval_traffic(found),
+        lines=printed_lines(found),
+    )
+
+
+def own(directory: Path, name: str, benchmark: str, **extra: str) -> Attestation:
+    program = f"{stack(name).apps}/bin/fabricbench-micro"
+    sizes = ",".join(map(str, SIZES))
+    return attested(
+        directory, name, "micro", benchmark, program, benchmark, "--sizes", sizes, "--iterations", "100", **extra
+    )
+
+
+def intels(directory: Path, name: str, benchmark: str, **extra: str) -> Attestation:
+    if (program := stack(name).imb) is None:
+        pytest.skip(f"no IMB-MPI1 runs on this {name}")
+    sizes = directory / "sizes"
+    sizes.write_text("".join(f"{size}\n" for size in SIZES))
+    arguments = ("-npmin", "2", "-msglen", str(sizes), "-iter_policy", "off", "-iter", "400")
+    return attested(directory, name, "imb", benchmark.lower(), program, benchmark, *arguments, **extra)
+
+
+@pytest.mark.parametrize("name", MPI)
+@pytest.mark.parametrize("benchmark", ["pingpong", "allreduce", "put"])
+def test_own_programs_mark_every_size(tmp_path: Path, name: str, benchmark: str) -> None:
+    found = own(tmp_path, name, benchmark)
+    assert (found.state, found.by) == ("attested", "marks"), found.reason
+    assert {one.part.msg_size_bytes for one in found.parts} == set(SIZES)
+    assert found.could_hide == ()
+
+
+@pytest.mark.parametrize("name", ["impi", "mpich"])
+@pytest.mark.parametrize("benchmark", ["PingPong", "Allreduce"])
+def test_intels_benchmarks_are_told_apart_by_their_lines(tmp_path: Path, name: str, benchmark: str) -> None:
+    found = intels(tmp_path, name, benchmark)
+    assert (found.state, found.by) == ("attested", "lines"), found.reason
+    assert {one.part.msg_size_bytes for one in found.parts} == set(SIZES)
+
+
+@pytest.mark.parametrize(("run", "benchmark"), [(own, "allreduce"), (intels, "Allreduce")])
+def test_small_collectives_through_memory_are_refuted_beside_large_ones_that_are_not(
+    tmp_path: Path, run: object, benchmark: str
+) -> None:
+    """Without I_MPI_COLL_INTRANODE=pt2pt Intel MPI sends small collectives through memory, large ones by sockets."""
+    assert callable(run)
+    found = run(tmp_path, "impi", benchmark, I_MPI_COLL_INTRANODE="shm")
+    assert isinstance(found, Attestation)
+    states = {one.part.msg_size_bytes: one.state for one in found.parts}
+    assert (found.state, states[8], states[SIZES[-1]]) == ("refuted", "refuted", "attested"), found
