@@ -1,24 +1,101 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Preloaded into the ranks of MPICH 4.0 over UCX's TCP, whose MPI_Finalize else hangs now and then.
-// UCX closes a TCP endpoint by an empty transfer that the peer must acknowledge (25 bytes). A peer
-// that has acknowledged it while still in the last barrier, and whose own endpoints are closed,
-// waits in the process manager's barrier, and nobody acknowledges what comes after. A pause between
-// the barrier and the first close lets every rank leave the barrier before any endpoint closes:
-// then each acknowledges while it closes its own. A library that closes
-// through another function never comes here.
+// Preloaded into the ranks of MPICH over UCX's TCP. It keeps MPI_Finalize of MPICH 4.0 and 4.1 from
+// hanging.
+//
+// The fault: MPI_Finalize closes every UCX endpoint. UCX closes a TCP endpoint with an empty
+// transfer of 25 bytes, which the peer acknowledges only while it calls ucp_worker_progress. When a
+// rank has closed its last endpoint, it waits in read() for the process manager's barrier and makes
+// no more progress. A rank that closes its endpoints later waits for that rank's acknowledgement
+// for ever. MPI_Finalize does not synchronise the ranks before the close. So a rank that still
+// waits for a third one when its peers close is enough. MPICH 4.2 has no barrier behind the close.
+//
+// The mend: from the first close until the worker is destroyed, a read() that would block makes
+// progress while it waits. No rank leaves the barrier before every rank has closed its endpoints,
+// so every acknowledgement is sent. A process manager whose client waits in another function than
+// read() is not mended.
 #include <dlfcn.h>
+#include <fcntl.h>
+#include <poll.h>
 #include <stdbool.h>
 #include <stddef.h>
-#include <time.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/types.h>
+#include <unistd.h>
 
-typedef void* (*disconnect_function)(void* endpoint);
+#define EXPORT __attribute__((visibility("default")))
 
-__attribute__((visibility("default"))) void* ucp_disconnect_nb(void* endpoint) {
-  static const struct timespec pause = {.tv_nsec = 100 * 1000 * 1000};
-  static bool paused = false;
-  if (!paused) nanosleep(&pause, NULL);
-  paused = true;
-  void* address = dlsym(RTLD_NEXT, "ucp_disconnect_nb");
-  return address ? ((disconnect_function)address)(endpoint) : NULL;
+enum { MOST_WORKERS = 64, WAIT_MILLISECONDS = 1, UCX_UNSUPPORTED = -22 };
+
+// The next definitions in the search order; null in a process without UCX.
+static struct {
+  int (*create)(void* context, const void* parameters, void** worker);
+  void (*destroy)(void* worker);
+  void* (*disconnect)(void* endpoint);
+  unsigned (*progress)(void* worker);
+  ssize_t (*read)(int fd, void* buffer, size_t size);
+} next;
+
+// MPICH creates and destroys workers on one thread at a time.
+static void* workers[MOST_WORKERS];
+// Only for the thread that closes: MPICH calls UCX from no other during MPI_Finalize.
+static _Thread_local bool closing;
+
+static void find_next(void* pointer, const char* name) {
+  void* symbol = dlsym(RTLD_NEXT, name);
+  memcpy(pointer, &symbol,
+         sizeof symbol);  // ISO C converts no object pointer to a function pointer
+}
+
+__attribute__((constructor)) static void find_all(void) {
+  find_next(&next.create, "ucp_worker_create");
+  find_next(&next.destroy, "ucp_worker_destroy");
+  find_next(&next.disconnect, "ucp_disconnect_nb");
+  find_next(&next.progress, "ucp_worker_progress");
+  find_next(&next.read, "read");
+}
+
+static void replace(const void* old, void* new) {
+  for (size_t i = 0; i < MOST_WORKERS; i++)
+    if (workers[i] == old) {
+      workers[i] = new;
+      return;
+    }
+}
+
+EXPORT int ucp_worker_create(void* context, const void* parameters, void** worker) {
+  if (!next.create) return UCX_UNSUPPORTED;
+  int status = next.create(context, parameters, worker);
+  if (status == 0) replace(NULL, *worker);
+  return status;
+}
+
+EXPORT void* ucp_disconnect_nb(void* endpoint) {
+  closing = true;
+  return next.disconnect ? next.disconnect(endpoint) : NULL;
+}
+
+EXPORT void ucp_worker_destroy(void* worker) {
+  closing = false;
+  replace(worker, NULL);
+  if (next.destroy) next.destroy(worker);
+}
+
+static bool would_block(int fd) {
+  int flags = fcntl(fd, F_GETFL);
+  struct pollfd entry = {.fd = fd, .events = POLLIN};
+  return flags >= 0 && !(flags & O_NONBLOCK) && poll(&entry, 1, WAIT_MILLISECONDS) <= 0;
+}
+
+static void make_progress(void) {
+  closing = false;  // a read() of UCX's own is left alone
+  for (size_t i = 0; next.progress && i < MOST_WORKERS; i++)
+    if (workers[i]) next.progress(workers[i]);
+  closing = true;
+}
+
+EXPORT ssize_t read(int fd, void* buffer, size_t size) {
+  while (closing && would_block(fd)) make_progress();
+  return next.read ? next.read(fd, buffer, size) : syscall(SYS_read, fd, buffer, size);
 }
