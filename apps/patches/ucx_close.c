@@ -64,6 +64,11 @@ static void replace(const void* old, void* new) {
     }
 }
 
+// UCX's own headers need not be there.
+int ucp_worker_create(void* context, const void* parameters, void** worker);
+void* ucp_disconnect_nb(void* endpoint);
+void ucp_worker_destroy(void* worker);
+
 EXPORT int ucp_worker_create(void* context, const void* parameters, void** worker) {
   if (!next.create) return UCX_UNSUPPORTED;
   int status = next.create(context, parameters, worker);

@@ -136,6 +136,20 @@ def test_tcp_beside_an_adapter_that_only_this_launch_opens_is_unknown(
     assert ADAPTER in found.reason
 
 
+@pytest.mark.parametrize(
+    ("between", "expected"),
+    [
+        # four ranks on two nodes: one of the three connections that join them passes between the nodes
+        (0, "refuted"),
+        (29_999, "unknown"),
+        (30_000, "attested"),
+    ],
+)
+def test_ranks_that_share_nodes_must_still_use_the_network(between: int, expected: str) -> None:
+    four = launch("tcp", ranks=4, nodes=2)
+    assert state(four, carried(101_000, 1040, reports=4, bytes_between=between), PAYLOAD) == expected
+
+
 def test_tcp_does_not_need_every_rank() -> None:
     assert state(launch("tcp"), carried(101_000, 1040, reports=1), PAYLOAD) == "attested"
 

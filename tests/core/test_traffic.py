@@ -112,6 +112,23 @@ def test_loopbacks_of_two_hosts_with_the_same_ports_are_two_connections(address:
     assert seen(*reports).by_peer == {"a (loopback)": 30, "b (loopback)": 30}
 
 
+ELSEWHERE = "192.0.2.9:7000"
+
+
+def test_bytes_to_an_address_that_no_rank_has_are_no_traffic_between_ranks() -> None:
+    one = report(0, end(A, B, (100, 2), (30, 1)), end("10.0.0.1:5001", ELSEWHERE, (10**6, 900), (0, 0)))
+    two = report(1, end(B, A, (30, 1), (100, 2)), host="b")
+    found = traffic((one, two), 2)
+    assert found is not None
+    assert (found.bytes, found.segments, found.bytes_between, found.bytes_elsewhere) == (130, 3, 130, 10**6)
+
+
+def test_addresses_of_a_rank_that_left_no_report_still_count() -> None:
+    found = traffic((report(0, end(A, B, (100, 2), (30, 1))),), 2)
+    assert found is not None
+    assert (found.bytes, found.bytes_elsewhere) == (130, 0)
+
+
 def test_ipv6_addresses() -> None:
     one, two = "[fe80::1]:5000", "[fe80::2]:6000"
     found = seen(report(0, end(one, two, (1, 1), (2, 1))), report(1, end(two, one, (2, 1), (1, 1)), host="b"))
