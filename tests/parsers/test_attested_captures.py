@@ -29,6 +29,29 @@ def test_what_used_its_transport_is_attested(name: str) -> None:
     assert attestation_of(record).state == "attested"
 
 
+@pytest.mark.parametrize(
+    ("name", "by", "sizes"),
+    [
+        ("impi-tcp-micro-pingpong-small-marked", "marks", 16),
+        ("openmpi-shm-micro-pingpong-small-marked", "marks", 16),
+        ("impi-tcp-imb-pt2pt-small-lines", "lines", 19),  # 20 repetitions are too few for small messages
+        ("impi-tcp-micro-pingpong-small", "launch", 0),
+        ("mpich-tcp-imb-pt2pt-small", "launch", 0),
+    ],
+)
+def test_what_an_attestation_rests_on(name: str, by: str, sizes: int) -> None:
+    """Launches recorded before there were marks keep the rule of the whole launch."""
+    found = attestation_of(collect(LAUNCHES / name))
+    assert (found.by, len(found.parts)) == (by, sizes)
+    assert {one.state for one in found.parts} <= {"attested"}
+
+
+def test_marked_intervals_of_a_real_launch_are_exact() -> None:
+    """Each message is one segment; 2 x (20 timed + 100 warm-up + 1 verified) messages, and one that was sent again."""
+    found = attestation_of(collect(LAUNCHES / "impi-tcp-micro-pingpong-small-marked"))
+    assert {(one.segments, one.part.payload.messages) for one in found.parts} == {(242, 242), (243, 242)}
+
+
 def test_all_honest_launches_together_stay_attested() -> None:
     records = tuple(collect(LAUNCHES / name) for name in HONEST)
     assert refute_beyond_physics(records) == records
@@ -36,6 +59,9 @@ def test_all_honest_launches_together_stay_attested() -> None:
 
 # bytes, segments and connections on sockets
 WITNESSED = {
+    "impi-tcp-micro-pingpong-small-marked": (8028114, 4094, 1),
+    "openmpi-shm-micro-pingpong-small-marked": (10405, 48, 2),
+    "impi-tcp-imb-pt2pt-small-lines": (11190529, 6226, 2),
     "impi-tcp-imb-nbc-allreduce-scatter-small": (1330936, 10778, 2),
     "impi-tcp-imb-nbc-ibarrier": (28233, 316, 2),
     "impi-tcp-imb-rma-accumulate-small": (1219337, 4612, 2),

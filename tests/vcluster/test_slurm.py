@@ -29,7 +29,8 @@ def empty_queue(cluster: Cluster) -> Iterator[None]:
 
 
 def test_reframe_launches_between_nodes_and_every_byte_is_accounted_for(site: Site, tmp_path: Path) -> None:
-    """As its users type it: a job each, PMI-2 and PMIx; sockets and the nodes' interfaces say the same."""
+    """As its users type it: a job each, PMI-2 and PMIx; sockets and the nodes' interfaces say the same, and sizes are
+    told apart by marks and by IMB's lines."""
     checks = ("-n", "^MicroPingpong", "-n", "^NPB%kernel=IS%np=2", "-n", "^ImbPointToPoint%messages=small")
     short = ("-S", "repetitions=20", "-S", "MicroPingpong.iterations=20", "-p", "^(mpich|openmpi)$")
     done = site.reframe(tmp_path / "campaign", *checks, *short)
@@ -46,6 +47,12 @@ def test_reframe_launches_between_nodes_and_every_byte_is_accounted_for(site: Si
         assert between > 0.9 * record.attestation.traffic.bytes
         sent = sum(ports["eth0"]["tx_bytes"] for ports in record.attestation.ports.values())
         assert sent >= between
+        by = {"micro": "marks", "imb": "lines", "npb": "launch"}[record.launch.tool if record.launch else ""]
+        assert record.attestation.by == by
+        assert {one.state for one in record.attestation.parts} <= {"attested"}
+    scripts = [file.read_text() for file in tmp_path.rglob("rfm_job.sh")]
+    assert scripts
+    assert all("--distribution=block" in script for script in scripts if "srun" in script)
 
 
 def test_a_campaign_waits_for_its_nodes(site: Site, tmp_path: Path, cluster: Cluster) -> None:
