@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
+from fabricbench.stats.pairs import Pairs
 from fabricbench.verdict.nodes import Matrix
 from fabricbench.verdict.survey import Finding, Survey, as_frame
 from fabricbench.verdict.suspects import ALPHA, TOLERANCE
@@ -147,6 +148,28 @@ def test_few_blocks_that_cannot_tell_are_said_to_be_too_few() -> None:
         "a@gige: 6 blocks are too few to name a node: with 3 nodes and 60 tests of nodes in the campaign, being the "
         "slowest in every block may be chance; 7 blocks are enough"
     )
+
+
+def test_some_rounds_of_many_in_each_block() -> None:
+    """40 nodes, 3 of their 39 rounds in each of 8 blocks: no pair is tested, each node is; nothing healthy is named."""
+    rng = np.random.default_rng(11)
+    worlds = World(40, 8, slow={1: 1.5}), World(40, 8)
+    found = [[names(few_rounds(world, rng)) for world in worlds] for _ in range(20)]
+    assert sum(slow == {("node", "n1")} for slow, _ in found) >= 18
+    assert sum(bool(healthy) for _, healthy in found) <= binom.ppf(0.999, 20, ALPHA)
+
+
+def few_rounds(world: World, rng: np.random.Generator) -> Survey:
+    """Rounds of the circle method, three in a block: round r of n nodes has the pairs of sum r, modulo n - 1."""
+    kept = []
+    for of in campaign(world, rng).matrices:
+        pairs, last = of.pairs, world.nodes - 1
+        total = np.where(pairs.second == last, 2 * pairs.first, pairs.first + pairs.second)
+        total = np.where(pairs.first == last, 2 * pairs.second, total) % last
+        at = total // 3 == pairs.block
+        cut = Pairs(world.nodes, pairs.first[at], pairs.second[at], pairs.block[at], pairs.slowness[at], pairs.directed)
+        kept.append(Matrix(of.key, of.names, cut))
+    return Survey(tuple(kept))
 
 
 def of_lane(of: Matrix, stack: str) -> Matrix:
