@@ -42,6 +42,25 @@ def test_what_is_named_comes_first() -> None:
     assert [(one.name, one.evidence[0].seen) for one in view.pairs] == [("n4 → n1", "6 of 6 blocks")]
 
 
+def test_stalls_are_said_and_a_node_that_stalls_more_often_is_shown() -> None:
+    rng = np.random.default_rng(1)
+    found = table_of(rows(6, rng, metric="latency", blocks=12))
+    often, seldom = (pl.Series(rng.random(len(found)) < share) for share in (0.6, 0.05))
+    of_n3 = pl.col("case").str.contains(r"=n3\b")
+    stalled = pl.when(of_n3).then(often).otherwise(seldom)
+    view = nodes(found.with_columns(value=pl.when(stalled).then(8000.0).otherwise("value")), 0.95)
+    assert [one.name for one in view.stalls] == ["n3"]
+    assert view.nodes == view.pairs == ()
+    assert "of the values stall (latency at 8 bytes): two modes, with medians" in view.notes[0]
+
+
+def test_nothing_is_not_said_where_nothing_can_be_told() -> None:
+    few = table_of(rows(4, np.random.default_rng(2), blocks=3))
+    assert "No node and no pair is named" not in Page(report(SMALL, few, None)).text
+    enough = table_of(rows(4, np.random.default_rng(2), blocks=6))
+    assert "No node and no pair is named" in Page(report(SMALL, enough, None)).text
+
+
 def test_a_map_for_each_metric() -> None:
     (lane,) = nodes(table(6), 0.95).lanes
     assert [map_.caption.split(",")[0] for map_ in lane.maps] == [

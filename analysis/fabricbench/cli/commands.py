@@ -33,8 +33,8 @@ from fabricbench.report import differences as unlike
 from fabricbench.report import lane_curves_svg
 from fabricbench.verdict.compare import compare as compare_lanes
 from fabricbench.verdict.explain import explain
-from fabricbench.verdict.nodes import as_frame, matrices, notes
 from fabricbench.verdict.propose import propose as propose_requirements
+from fabricbench.verdict.survey import as_frame, survey
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -230,9 +230,9 @@ def nodes(
     format: Format = "text",
     output: Output = None,
 ) -> None:
-    """Nodes, and pairs of nodes, that are slower than the others. Exit 0 none is, 1 there is one to look at."""
-    found = matrices(long_table(read_campaign(campaign).records))
-    if not found:
+    """Nodes, and pairs of nodes, that are slower than the others. Exit 0 none is named, 1 there is one to look at."""
+    found = survey(long_table(read_campaign(campaign).records))
+    if not found.matrices:
         raise BadInput(
             "no pairs of nodes were measured",
             where=str(campaign),
@@ -243,8 +243,8 @@ def nodes(
     if format != "text" or output is not None or not frame.is_empty():
         write(frame, format, output)
     if format == "text":
-        nothing = ["no node and no pair is named"] if frame.is_empty() else []
-        for line in (*nothing, *notes(found)):
+        nothing = ["no node and no pair is named"] if frame.is_empty() and found.decidable else []
+        for line in (*nothing, *found.notes):
             say(line)
     raise typer.Exit(TO_LOOK_AT if len(frame) else 0)
 

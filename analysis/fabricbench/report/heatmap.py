@@ -17,6 +17,7 @@ from fabricbench.report import svg
 from fabricbench.report.groups import LegendEntry
 from fabricbench.report.words import clean, number
 from fabricbench.verdict.nodes import Matrix
+from fabricbench.verdict.suspects import Suspect
 
 MOST_NODES = 64
 """A map of more could not be read."""
@@ -48,8 +49,8 @@ def legend() -> tuple[LegendEntry, ...]:
     return tuple(LegendEntry(Markup(box.format(c)), words) for c, words in zip(_COLOURS, _WORDS, strict=True))
 
 
-def heat_map_svg(matrix: Matrix, key: str, title: str) -> str:
-    """The map as inline SVG; what is named is framed, or its name is bold."""
+def heat_map_svg(matrix: Matrix, named: Sequence[Suspect], key: str, title: str) -> str:
+    """The map as inline SVG; a named pair is framed, the name of a named node is bold."""
     count = len(matrix.names)
     cells = _cells(matrix)
     with svg.drawing(key):
@@ -62,8 +63,8 @@ def heat_map_svg(matrix: Matrix, key: str, title: str) -> str:
                 axes.text(
                     cell.column, cell.row, f"{cell.ratio:.2f}", color=colour, fontsize=8, ha="center", va="center"
                 )
-        _frames(axes, matrix)
-        _axes(axes, matrix)
+        _frames(axes, matrix, named)
+        _axes(axes, matrix, named)
         return svg.inline(figure, key, clean(title), clean(_describe(matrix, cells)))
 
 
@@ -98,25 +99,25 @@ def _box(row: int, first: int, last: int) -> Path:
     return Path([(left, top), (right, top), (right, bottom), (left, bottom), (left, top)], closed=True)
 
 
-def _frames(axes: Axes, matrix: Matrix) -> None:
-    for finding in matrix.findings:
+def _frames(axes: Axes, matrix: Matrix, named: Sequence[Suspect]) -> None:
+    for finding in named:
         if finding.other:
             one, other = matrix.names.index(finding.node), matrix.names.index(finding.other)
             for row, column in {(one, other), (one, other) if matrix.pairs.directed else (other, one)}:
                 axes.add_patch(PathPatch(_box(row, column, column), fill=False, edgecolor=_INK, linewidth=1.4))
 
 
-def _axes(axes: Axes, matrix: Matrix) -> None:
+def _axes(axes: Axes, matrix: Matrix, named: Sequence[Suspect]) -> None:
     count = len(matrix.names)
     step = -(-count // _MOST_NAMES)
-    slow = {(finding.role, finding.node) for finding in matrix.findings if finding.kind == "node"}
+    slow = {(finding.role, finding.node) for finding in named if finding.kind == "node"}
     for axis, roles in ((axes.yaxis, ("sending", "either way")), (axes.xaxis, ("receiving", "either way"))):
-        named = [any((role, name) in slow for role in roles) for name in matrix.names]
-        shown = [at for at in range(count) if at % step == 0 or named[at]]
+        bold = [any((role, name) in slow for role in roles) for name in matrix.names]
+        shown = [at for at in range(count) if at % step == 0 or bold[at]]
         axis.set_ticks(shown, ["\u200b" + clean(matrix.names[at]) for at in shown])
         axis.set_tick_params(length=0, labelsize=8)
         for label, at in zip(axis.get_ticklabels(), shown, strict=True):
-            label.set(color=_NAMED if named[at] else _INK, weight="bold" if named[at] else "normal")
+            label.set(color=_NAMED if bold[at] else _INK, weight="bold" if bold[at] else "normal")
     axes.set(xlim=(-0.5, count - 0.5), ylim=(count - 0.5, -0.5), aspect="equal")
     for label in axes.get_xticklabels():
         label.set(rotation=90 if count > 6 else 0)

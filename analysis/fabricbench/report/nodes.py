@@ -16,18 +16,10 @@ from fabricbench.report.heatmap import MOST_NODES, heat_map_svg, legend
 from fabricbench.report.series import estimate
 from fabricbench.report.words import number, plural, size_label, slugs
 from fabricbench.stats.paired import ratio_of
-from fabricbench.verdict.nodes import (
-    BENCHMARKS,
-    LEAST_BLOCKS,
-    LEAST_Z,
-    MARGIN,
-    Finding,
-    Matrix,
-    MatrixKey,
-    matrices,
-    notes,
-)
+from fabricbench.verdict.nodes import BENCHMARKS, LEAST_BLOCKS, Matrix, MatrixKey
 from fabricbench.verdict.series import all_series
+from fabricbench.verdict.survey import Finding, Survey, survey
+from fabricbench.verdict.suspects import ALPHA, MARGIN, TOLERANCE
 
 MOST_ROWS = 16
 """Rows of a table beyond which only the worst stand in it."""
@@ -35,12 +27,14 @@ MOST_ROWS = 16
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """One finding in words; ``slowdown`` is a factor."""
+    """One finding in words; ``slowdown`` is a factor, ``stalled`` and ``others`` are shares of stalled values."""
 
     role: str
     slowdown: str
     seen: str
-    z: str
+    p: str
+    stalled: str
+    others: str
     lane: str
     what: str
 
@@ -93,9 +87,12 @@ class NodesView:
 
     nodes: tuple[ToLookAt, ...]
     pairs: tuple[ToLookAt, ...]
+    stalls: tuple[ToLookAt, ...]
+    decidable: bool
     notes: tuple[str, ...]
     margin: str
-    least_z: str
+    tolerance: str
+    alpha: str
     least_blocks: int
     legend: tuple[LegendEntry, ...]
     lanes: tuple[LaneView, ...]
@@ -109,23 +106,26 @@ def of_pairs() -> pl.Expr:
 def nodes(table: pl.DataFrame, confidence: float) -> NodesView:
     """The section of nodes and pairs."""
     rows = table.filter(of_pairs())
-    found = matrices(rows)
+    found = survey(rows)
     by_lane: dict[str, list[Matrix]] = defaultdict(list)
-    for matrix in found:
+    for matrix in found.matrices:
         by_lane[matrix.key.lane].append(matrix)
     sums = _sums(rows)
     anchors = slugs(by_lane, "nodes")
-    findings = [finding for matrix in found for finding in matrix.findings]
     return NodesView(
-        nodes=_to_look_at([f for f in findings if f.kind == "node"]),
-        pairs=_to_look_at([f for f in findings if f.kind != "node"]),
-        notes=tuple(notes(found)),
+        nodes=_to_look_at([f for f in found.findings if f.what.kind == "node"]),
+        pairs=_to_look_at([f for f in found.findings if f.what.other]),
+        stalls=_to_look_at([f for f in found.findings if f.what.kind == "stalls"]),
+        decidable=found.decidable,
+        notes=tuple(found.notes),
         margin=number(MARGIN, 2),
-        least_z=number(LEAST_Z, 1),
+        tolerance=number(TOLERANCE, 3),
+        alpha=f"{ALPHA:.0%}",
         least_blocks=LEAST_BLOCKS,
         legend=legend(),
         lanes=tuple(
-            _lane(anchors[lane], lane, of_lane, sums.get(lane, {}), confidence) for lane, of_lane in by_lane.items()
+            _lane(anchors[lane], lane, of_lane, found, sums.get(lane, {}), confidence)
+            for lane, of_lane in by_lane.items()
         ),
     )
 
@@ -133,15 +133,23 @@ def nodes(table: pl.DataFrame, confidence: float) -> NodesView:
 def _to_look_at(findings: Sequence[Finding]) -> tuple[ToLookAt, ...]:
     """The slowest first."""
     named: dict[str, list[Finding]] = defaultdict(list)
-    for finding in sorted(findings, key=lambda finding: -finding.slowdown):
-        named[f"{finding.node} → {finding.other}" if finding.other else finding.node].append(finding)
+    for finding in sorted(findings, key=lambda finding: -(finding.what.slowdown or 0.0)):
+        one = finding.what
+        named[f"{one.node} → {one.other}" if one.other else one.node].append(finding)
     return tuple(ToLookAt(name, tuple(_evidence(one) for one in found)) for name, found in named.items())
 
 
 def _evidence(found: Finding) -> Evidence:
-    seen = f"{found.seen} of {plural(found.blocks, 'block')}"
+    one = found.what
     return Evidence(
-        found.role, number(found.slowdown, 3), seen, number(found.z, 2), found.where.lane, _what(found.where)
+        role=one.role,
+        slowdown="" if one.slowdown is None else number(one.slowdown, 3),
+        seen=f"{one.seen} of {plural(one.blocks, 'block')}",
+        p=f"{found.p:.2g}",
+        stalled=f"{one.stalled:.0%}",
+        others=f"{one.stalled_others:.0%}",
+        lane=found.where.lane,
+        what=_what(found.where),
     )
 
 
@@ -151,32 +159,35 @@ def _what(key: MatrixKey) -> str:
     return f"{key.metric}{how}, {size_label(key.msg_size_bytes)}"
 
 
-def _lane(anchor: str, lane: str, found: Sequence[Matrix], sums: "Sums", confidence: float) -> LaneView:
+def _lane(
+    anchor: str, lane: str, of_lane: Sequence[Matrix], found: Survey, sums: "Sums", confidence: float
+) -> LaneView:
     """Its bisection over all rounds, then the rounds that suffer most."""
     rounds = sorted(sums, key=lambda where: (where.round != "", float(np.median(_shares(sums[where]) or [1.0]))))
     most = sum(not where.round for where in rounds) + MOST_ROWS
     return LaneView(
         anchor,
         lane,
-        tuple(_map(matrix, f"{anchor}-map-{at}") for at, matrix in enumerate(found)),
+        tuple(_map(matrix, found, f"{anchor}-map-{at}") for at, matrix in enumerate(of_lane)),
         tuple(_bisection(where, sums[where], confidence) for where in rounds[:most]),
         max(0, len(rounds) - most),
     )
 
 
-def _map(matrix: Matrix, key: str) -> MapView:
-    effects = matrix.split.nodes.effect.reshape(-1, len(matrix.names))
+def _map(matrix: Matrix, found: Survey, key: str) -> MapView:
+    effects = matrix.split.nodes.reshape(-1, len(matrix.names))
     order = np.argsort(-effects.max(axis=0), kind="stable")
     shown = order if len(order) <= MOST_ROWS else order[:MOST_ROWS]
     few = len(matrix.names) <= MOST_NODES
     what = _what(matrix.key)
     caption = f"{what[0].upper()}{what[1:]}: {plural(len(matrix.names), 'node')}, {plural(matrix.blocks, 'block')}"
     tabled = len(matrix.names) > 2
+    named = [finding.what for finding in found.of(matrix)]
     return MapView(
         key=key,
         caption=caption,
-        svg=Markup(heat_map_svg(matrix, key, f"{matrix.key.lane}: {caption}")) if few else Markup(),
-        columns=("sending", "receiving") if matrix.pairs.directed else ("either way",),
+        svg=Markup(heat_map_svg(matrix, named, key, f"{matrix.key.lane}: {caption}")) if few else Markup(),
+        columns=matrix.roles,
         nodes=tuple(
             (matrix.names[at], tuple(number(float(np.exp(effect)), 3) for effect in effects[:, at]))
             for at in (shown if tabled else ())

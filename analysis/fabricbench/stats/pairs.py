@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every pair of nodes over the blocks of a campaign: what of a pair's slowness is one node's, and what its own."""
+"""Every pair of nodes over the blocks of a campaign: how much of a pair's slowness is one node's, how much its own."""
 
 from dataclasses import dataclass
 
@@ -10,21 +10,15 @@ from scipy.sparse import csr_matrix, eye_array, hstack
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+Bools = NDArray[np.bool_]
 
 SLOW_NODE, FAST_NODE = 0.8, 1.2
 """What a node's effect costs against a pair's of the same size, so that with few nodes the likelier of two
 explanations is taken: two slow pairs that share a node are that node's, and one slow pair of three nodes is not the
 third node's speed."""
 
-RESOLUTION = 1e-6
-"""Least error of a logarithm: values are printed with so many digits."""
-
-KNOWN_BLOCKS = 3
-"""A pair measured in fewer blocks has no effect of its own that could be told from one block's scatter."""
-
-_MAD_TO_SIGMA = 1.4826
-_MEDIAN_TO_MEAN = 1.2533
-"""Standard error of a median over that of a mean, of normal values."""
+_POLISH = 5
+"""How often blocks' levels and pairs' medians are taken from each other where entries are left out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,83 +39,71 @@ class Pairs:
 
 
 @dataclass(frozen=True, slots=True)
-class Effects:
-    """Logarithmic slowdowns, each with its standard error and in how many blocks it was measured and seen.
-
-    Shapes: (nodes) or, of directed pairs, (2 nodes): as senders, then as receivers; of pairs (pairs).
-    """
-
-    effect: Floats
-    error: Floats
-    blocks: Ints
-    seen: Ints
-
-    @property
-    def z(self) -> Floats:
-        """Effects over their errors."""
-        return self.effect / np.maximum(self.error, RESOLUTION)
-
-
-@dataclass(frozen=True, slots=True)
 class Split:
-    """The effects of nodes, and of pairs beyond those of their nodes; ``first``, ``second``: the pairs, shape (pairs).
+    """The effects of nodes, and of pairs beyond those of their nodes: logarithmic slowdowns.
 
+    ``nodes``: shape (nodes) or, of directed pairs, (2 nodes): as senders, then as receivers. ``pairs``: shape (pairs),
+    as are ``first`` and ``second``, the pairs' nodes, in the order of ``numbered``.
     ``typical``: the pairs' slowness (pairs), median over blocks after each block's own level is taken off;
     ``ordinary``: that of a pair without any effect.
     """
 
-    nodes: Effects
-    pairs: Effects
+    nodes: Floats
+    pairs: Floats
     first: Ints
     second: Ints
     typical: Floats
     ordinary: float
 
 
-def split(measured: Pairs, margin: float) -> Split:
-    """Nodes' effects and pairs' own; a block has *seen* an effect that is ``margin`` or more in it.
+def split(measured: Pairs, stalled: Bools | None = None) -> Split:
+    """Estimates the effects of nodes and the pairs' own effects.
 
     Definition: y_ijb = c_b + a_i + a_j + e_ij, of directed pairs s_i + r_j in place of a_i + a_j. The pairs' medians
     over blocks are split into the cheapest explanation, least sum of |e| + ``SLOW_NODE`` a where a > 0, + ``FAST_NODE``
-    |a| where a < 0: least absolute deviations with an L1 penalty, a linear program, exact. Errors: the scatter of an
-    effect between blocks (pooled over all, 1.2533 sigma / sqrt(blocks)), for nodes with that of their pairs' own
-    effects; in either case at least the spread of all nodes, or of all pairs, around their median (1.4826 MAD).
-    Assumptions: slow nodes and pairs are few; blocks are independent, those of a pair alike but for their level c_b.
-    Two nodes: see ``direction``; their effects could not be told from the pair's.
+    |a| where a < 0: least absolute deviations with an L1 penalty, a linear program, exact.
+    ``stalled``, shape (m): entries to leave out, except those of a pair that has no others.
+    Assumptions: slow nodes and pairs are few. The estimate has no error; ``contrasts`` and ``exact`` decide whether an
+    effect can be told from chance. Effects of two nodes cannot be told from their pair's.
     Source: Tukey (1977), Exploratory Data Analysis, chapter 11 (median polish, whose coordinate steps can stop short
     with few nodes); Bloomfield & Steiger (1983), Least Absolute Deviations; Tibshirani (1996), JRSS B 58 (L1).
     """
-    pairs, place = np.unique(np.stack([measured.first, measured.second]), axis=1, return_inverse=True)
-    place = place.reshape(-1)
-    first, second = pairs
+    first, second, place = numbered(measured)
     members = np.stack([first, second + measured.nodes * measured.directed])
     size = measured.nodes * (1 + measured.directed)
 
-    blocks = np.unique(measured.block, return_inverse=True)[1].reshape(-1)
-    level = _medians(measured.slowness, blocks)
-    typical = _medians(measured.slowness - level[blocks], place)
+    kept = np.ones(len(place), dtype=bool) if stalled is None else _kept(stalled, place, len(first))
+    blocks = np.unique(measured.block[kept], return_inverse=True)[1].reshape(-1)
+    slowness = measured.slowness[kept]
+    level = group_medians(slowness, blocks)
+    typical = group_medians(slowness - level[blocks], place[kept])
+    for _ in range(0 if kept.all() else _POLISH):  # each block has other pairs left, which moves its median
+        level = group_medians(slowness - typical[place[kept]], blocks)
+        typical = group_medians(slowness - level[blocks], place[kept])
     ordinary, nodes, own = _cheapest(typical, members, size)
-
-    explained = nodes[members[0]] + nodes[members[1]]
-    level = _medians(measured.slowness - (explained + own)[place], blocks)
-    rest = measured.slowness - level[blocks] - explained[place]
-    of_pairs = _pair_effects(own, rest, place, margin)
-    rest = rest - np.where(of_pairs.blocks >= KNOWN_BLOCKS, own, 0.0)[place]
-    of_nodes = _node_effects(nodes, own, rest, members[:, place], blocks, margin)
-    return Split(of_nodes, of_pairs, first, second, typical, ordinary)
+    return Split(nodes, own, first, second, typical, ordinary)
 
 
-def direction(forth: Floats, back: Floats, margin: float) -> Effects:
-    """Between two nodes: how much slower the one way is than the other, one effect; positive: ``forth`` is slower.
+def numbered(measured: Pairs) -> tuple[Ints, Ints, Ints]:
+    """The first and the second node of each pair, both shape (pairs), and the pair of each entry, shape (m)."""
+    found, place = np.unique(measured.first * measured.nodes + measured.second, return_inverse=True)
+    return found // measured.nodes, found % measured.nodes, place.reshape(-1)
 
-    Definition: the median over blocks of forth - back with 1.2533 sigma / sqrt(n), sigma by the MAD.
-    ``forth``, ``back``: logarithms of times, shape (blocks).
-    """
-    difference = forth - back
-    effect = np.atleast_1d(np.median(difference))
-    error = _MEDIAN_TO_MEAN * _sigma(difference - effect, len(difference)) / np.sqrt(len(difference))
-    seen = np.sum(difference * np.sign(effect) >= margin)
-    return Effects(effect, np.atleast_1d(error), np.array([len(difference)]), np.atleast_1d(seen))
+
+def group_medians(values: Floats, group: Ints) -> Floats:
+    """The median of each group, numbered from 0 without holes."""
+    ordered = values[np.lexsort((values, group))]
+    count = np.bincount(group)
+    start = np.cumsum(count) - count
+    medians: Floats = (ordered[start + (count - 1) // 2] + ordered[start + count // 2]) / 2
+    return medians
+
+
+def _kept(stalled: Bools, place: Ints, pairs: int) -> Bools:
+    """All entries that did not stall, and those of pairs that have no others."""
+    others: Bools = np.bincount(place, weights=~stalled, minlength=pairs) > 0
+    kept: Bools = ~stalled | ~others[place]
+    return kept
 
 
 def _cheapest(typical: Floats, members: Ints, size: int) -> tuple[float, Floats, Floats]:
@@ -142,39 +124,3 @@ def _cheapest(typical: Floats, members: Ints, size: int) -> tuple[float, Floats,
     nodes = found[:size] - found[size : 2 * size]
     rest = found[2 * size :]
     return ordinary, nodes, rest[:count] - rest[count:]
-
-
-def _node_effects(nodes: Floats, own: Floats, rest: Floats, members: Ints, blocks: Ints, margin: float) -> Effects:
-    """``rest`` (m): what the split leaves of each entry, whose nodes are ``members`` (2, m)."""
-    count = int(blocks.max()) + 1
-    owner = np.concatenate([members[0], members[1]])
-    cell, place = np.unique(owner * count + np.tile(blocks, 2), return_inverse=True)
-    deviation = _medians(np.tile(rest, 2), place.reshape(-1))
-    owner = cell // count
-    measured = np.bincount(owner, minlength=len(nodes))
-    partners = np.bincount(np.unique(members, axis=1).reshape(-1), minlength=len(nodes))
-    between_blocks = _sigma(deviation, measured.max()) / np.sqrt(np.maximum(measured, 1))
-    between_pairs = _sigma(own, len(own)) / np.sqrt(np.maximum(partners, 1))
-    error = np.maximum(_MEDIAN_TO_MEAN * np.hypot(between_blocks, between_pairs), _sigma(nodes - np.median(nodes), 0))
-    seen = np.bincount(owner, weights=nodes[owner] + deviation >= margin, minlength=len(nodes))
-    return Effects(nodes, error, measured, seen.astype(np.int64))
-
-
-def _pair_effects(own: Floats, rest: Floats, place: Ints, margin: float) -> Effects:
-    """``rest`` (m): what the nodes leave of each entry, whose pair is ``place`` (m)."""
-    measured = np.bincount(place, minlength=len(own))
-    scatter = _sigma(rest - own[place], measured.max())
-    error = np.maximum(_MEDIAN_TO_MEAN * scatter / np.sqrt(measured), _sigma(own - np.median(own), 0))
-    seen = np.bincount(place, weights=rest >= margin, minlength=len(own))
-    return Effects(own, error, measured, seen.astype(np.int64))
-
-
-def _medians(values: Floats, group: Ints) -> Floats:
-    """The median of each group, numbered from 0 without holes."""
-    order = np.argsort(group, kind="stable")
-    return np.array([np.median(part) for part in np.split(values[order], np.cumsum(np.bincount(group))[:-1])])
-
-
-def _sigma(deviations: Floats, n: int) -> float:
-    """Robust standard deviation around zero; of deviations from a median of ``n`` values each, freed of their bias."""
-    return float(_MAD_TO_SIGMA * np.median(np.abs(deviations))) * (n / (n - 0.8) if n > 1 else 1.0)

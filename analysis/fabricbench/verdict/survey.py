@@ -1,0 +1,151 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which nodes, and which pairs of nodes, of a campaign are named, and what else their values show."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from math import ceil, log
+
+import polars as pl
+
+from fabricbench.verdict.nodes import LEAST_BLOCKS, Matrix, MatrixKey, matrices
+from fabricbench.verdict.suspects import ALPHA, MatrixTests, Suspect
+
+OF_NODES, OF_PAIRS, OF_STALLS = 0.7, 0.15, 0.15
+"""How ``ALPHA`` is divided. Nodes get most of it: a node has few peers, so its p-values cannot be very small; the peers
+of a pair are all pairs."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """A suspect that cannot be chance. ``p``: adjusted for all that was tested in the campaign, at most ``ALPHA``."""
+
+    what: Suspect
+    p: float
+    where: MatrixKey
+
+
+@dataclass(frozen=True)
+class Survey:
+    """All matrices of a campaign, tested together."""
+
+    matrices: tuple[Matrix, ...]
+
+    @cached_property
+    def tests(self) -> tuple[MatrixTests, ...]:
+        """The tests of each matrix."""
+        return tuple(MatrixTests(matrix) for matrix in self.matrices)
+
+    @cached_property
+    def findings(self) -> tuple[Finding, ...]:
+        """What is named: in each matrix nodes, then pairs, then nodes that stall, the slowest first.
+
+        Definition: a p-value is multiplied by the number of tests of its kind in all matrices of the campaign, and
+        divided by the kind's share of alpha (Bonferroni's method); named is what has at most ``ALPHA``.
+        Error: the probability that a campaign names any healthy node or pair is at most ``ALPHA``, whatever the
+        dependence of the tests.
+        """
+        numbered = list(enumerate(self.tests))
+        nodes = [(at, one) for at, tests in numbered for one in tests.nodes]
+        pairs = [(at, one) for at, tests in numbered for one in tests.pairs]
+        stalls = [(at, one) for at, tests in numbered for one in tests.stalls]
+        named = [
+            *self._named(nodes, self._of_nodes, OF_NODES),
+            *self._named(pairs, sum(tests.of_pairs for tests in self.tests), OF_PAIRS),
+            *self._named(stalls, sum(tests.of_stalls for tests in self.tests), OF_STALLS),
+        ]
+        return tuple(finding for _, finding in sorted(named, key=lambda found: found[0]))
+
+    def of(self, matrix: Matrix) -> tuple[Finding, ...]:
+        """What is named in one matrix."""
+        return tuple(finding for finding in self.findings if finding.where == matrix.key)
+
+    @property
+    def decidable(self) -> bool:
+        """Whether a node that is the slowest in every block of some matrix would be named."""
+        return any(tests.tested and self._least_blocks(tests) <= tests.matrix.blocks for tests in self.tests)
+
+    @property
+    def notes(self) -> list[str]:
+        """What the names do not say: too few blocks, two nodes, a slow network, stalls; each once."""
+        return list(dict.fromkeys(line for tests in self.tests for line in self._notes(tests)))
+
+    @property
+    def _of_nodes(self) -> int:
+        return sum(tests.of_nodes for tests in self.tests)
+
+    def _named(self, suspects: list[tuple[int, Suspect]], tests: int, share: float) -> list[tuple[int, Finding]]:
+        """Those of one kind that cannot be chance, the slowest first, each with its matrix's number."""
+        adjusted = [(at, one, one.p * tests / share) for at, one in suspects]
+        found = [(at, Finding(one, p, self.matrices[at].key)) for at, one, p in adjusted if p <= ALPHA]
+        return sorted(found, key=lambda numbered: -(numbered[1].what.slowdown or 0.0))
+
+    def _least_blocks(self, tests: MatrixTests) -> int:
+        """Blocks from which on the slowest node, or way between two nodes, can be named."""
+        nodes = len(tests.matrix.names)
+        return max(LEAST_BLOCKS, ceil(log(max(1, self._of_nodes) / (ALPHA * OF_NODES), nodes) - 1e-9))
+
+    def _notes(self, tests: MatrixTests) -> Iterator[str]:
+        matrix = tests.matrix
+        lane, nodes, blocks = matrix.key.lane, len(matrix.names), matrix.blocks
+        tried = self._of_nodes
+        if blocks < LEAST_BLOCKS:
+            yield f"{lane}: nothing is named before {LEAST_BLOCKS} blocks, there are {blocks}"
+        elif tests.of_nodes and (least := self._least_blocks(tests)) > blocks:
+            yield (
+                f"{lane}: {blocks} blocks are too few to name a node: with {nodes} nodes and {tried} tests of "
+                f"nodes in the campaign, being the slowest in every block may be chance; {least} blocks are enough"
+            )
+        if nodes == 2:
+            yield f"{lane}: of two nodes only the direction can be told, not which of them is slow"
+        if slow := tests.network:
+            yield (
+                f"{lane}: {slow} of {len(matrix.split.first)} pairs are slower than their nodes explain "
+                f"({matrix.key.words}): look at the network's layout, not at single links"
+            )
+        if matrix.modes.two:
+            fast, stalled = (
+                f"{matrix.value(mode):.4g} {matrix.unit}" for mode in (matrix.modes.fast, matrix.modes.slow)
+            )
+            yield (
+                f"{lane}: {matrix.modes.share:.0%} of the values stall ({matrix.key.words}): two modes, with medians "
+                f"{fast} and {stalled}; the slow mode does not count for the speed of a node"
+            )
+
+
+SCHEMA = pl.Schema(
+    {
+        "kind": pl.String,
+        "node": pl.String,
+        "other": pl.String,
+        "role": pl.String,
+        "slowdown": pl.Float64,
+        "p": pl.Float64,
+        "seen": pl.Int64,
+        "blocks": pl.Int64,
+        "stalled": pl.Float64,
+        "stalled_others": pl.Float64,
+        "lane": pl.String,
+        "benchmark": pl.String,
+        "case": pl.String,
+        "metric": pl.String,
+        "msg_size_bytes": pl.Int64,
+    }
+)
+
+
+def survey(table: pl.DataFrame) -> Survey:
+    """All pairs of nodes in a campaign's long table."""
+    return Survey(tuple(matrices(table)))
+
+
+def as_frame(found: Survey) -> pl.DataFrame:
+    """A row per finding; ``other`` is empty of a node, ``slowdown`` of stalls."""
+    rows = [
+        (one.kind, one.node, one.other, one.role, None if one.slowdown is None else round(one.slowdown, 4),
+         float(f"{finding.p:.3g}"), one.seen, one.blocks, round(one.stalled, 4), round(one.stalled_others, 4),
+         finding.where.lane, finding.where.benchmark, finding.where.case, finding.where.metric,
+         finding.where.msg_size_bytes)
+        for finding in found.findings for one in (finding.what,)
+    ]  # fmt: skip
+    return pl.DataFrame(rows, schema=SCHEMA, orient="row").sort("kind", "node", maintain_order=True)

@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Two modes are found where values stall, and not where nodes or pairs are slow or tails are heavy."""
+
+import numpy as np
+import pytest
+
+from fabricbench.stats.contrasts import counts, of_nodes, of_pairs
+from fabricbench.stats.modes import modes
+from fabricbench.stats.pairs import Pairs, numbered
+from verdict.simulated_pairs import NOISES, STALL, World, matrix
+
+
+def drawn(world: World, seed: int = 1, *, latency: bool = False) -> Pairs:
+    return matrix(world, np.zeros(world.nodes), np.random.default_rng(seed), latency=latency).pairs
+
+
+@pytest.mark.parametrize("noise", NOISES[2:])
+@pytest.mark.parametrize(("nodes", "blocks"), [(4, 6), (4, 30), (8, 15), (64, 6)])
+@pytest.mark.parametrize("latency", [False, True])
+def test_stalls_are_a_mode(noise: str, nodes: int, blocks: int, latency: bool) -> None:
+    pairs = drawn(World(nodes, blocks, noise, slow={1: 1.5}), latency=latency)
+    found = modes(pairs)
+    assert found.two
+    assert found.share == pytest.approx(np.mean(pairs.slowness > STALL / 2), abs=0.03)
+    assert found.fast == pytest.approx(0, abs=0.3)
+    assert found.slow == pytest.approx(STALL, abs=0.5)
+
+
+@pytest.mark.parametrize("noise", NOISES[:2])
+@pytest.mark.parametrize("cv", [0.1, 0.5])
+def test_scatter_and_heavy_tails_are_no_mode(noise: str, cv: float) -> None:
+    assert not any(modes(drawn(World(nodes, 15, noise, cv=cv), seed)).two for nodes in (3, 4, 16) for seed in range(10))
+
+
+def test_what_is_always_slow_does_not_stall() -> None:
+    assert not modes(drawn(World(4, 15, slow={2: 20.0}))).two
+    assert not modes(drawn(World(6, 15, links={(0, 1): 20.0, (1, 0): 20.0}))).two
+
+
+def test_contrasts_of_nodes_are_medians_of_their_pairs_and_of_the_rest() -> None:
+    pairs = drawn(World(5, 3))
+    nothing = np.zeros(len(pairs.slowness), dtype=bool)
+    found = of_nodes(pairs, nothing)
+    of_block = pairs.block == 1
+    own = of_block & (pairs.second == 3)
+    rest = of_block & (pairs.first != 3) & (pairs.second != 3)
+    at = (found.unit == 3 + 5) & (found.group == 1 + 3)
+    assert found.value[at] == pytest.approx([np.median(pairs.slowness[own]) - np.median(pairs.slowness[rest])])
+    assert len(found.unit) == 5 * 2 * 3
+
+
+def test_contrasts_of_pairs_are_against_the_other_pairs_of_both_nodes() -> None:
+    pairs = drawn(World(5, 3))
+    place = numbered(pairs)[2]
+    found = of_pairs(pairs, np.zeros(len(place), dtype=bool), place)
+    entry = (pairs.block == 2) & (pairs.first == 1) & (pairs.second == 4)
+    of_block = (pairs.block == 2) & ~entry
+    sides = [np.median(pairs.slowness[of_block & side]) for side in (pairs.first == 1, pairs.second == 4)]
+    at = (found.unit == place[entry][0]) & (found.group == 2)
+    assert found.value[at] == pytest.approx(pairs.slowness[entry] - sum(sides))
+    assert found.least[at] == pytest.approx(pairs.slowness[entry] - max(sides))
+
+
+def test_a_node_that_rests_is_not_compared() -> None:
+    """Of five nodes one rests in each round, so of four rounds one node has four partners and the others three."""
+    full = drawn(World(5, 2), latency=True)
+    met = (full.first + full.second) % 5 != full.block  # a round is left out of each block
+    pairs = Pairs(5, full.first[met], full.second[met], full.block[met], full.slowness[met], False)
+    found = of_nodes(pairs, np.zeros(met.sum(), dtype=bool))
+    resting = {(node, block) for block in (0, 1) for node in range(5) if (2 * node) % 5 == block}
+    assert {(int(u), int(g)) for u, g in zip(found.unit, found.group, strict=True)} == resting
+    assert (counts(pairs, np.zeros(met.sum(), dtype=bool)) >= 0).sum() == len(resting)
