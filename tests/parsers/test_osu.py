@@ -270,12 +270,12 @@ def asked_of(program: str) -> Launch:
 @pytest.mark.parametrize("program", PRINTED)
 def test_title_and_columns_of_every_program_and_version(tmp_path: Path, program: str, version: str) -> None:
     rows = parse_text(tmp_path, printed_by(program, version), asked_of(program)).rows
-    assert [(row.benchmark, row.metric) for row in rows][0] == (PROGRAMS[program].benchmark, PROGRAMS[program].metric)
-    assert rows[0].value == 2.0
+    known = PROGRAMS[program]
+    assert (rows[0].benchmark, rows[0].metric, rows[0].value) == (known.benchmark, known.metric, 2.0)
 
 
 def test_every_program_has_its_title() -> None:
-    assert list(PRINTED) == sorted(PRINTED, key=list(PROGRAMS).index) and set(PRINTED) == set(PROGRAMS) == set(TITLES)
+    assert set(PRINTED) == set(PROGRAMS) == set(TITLES)
 
 
 @pytest.mark.parametrize("version", ["5.7", "7.4"])
@@ -283,7 +283,9 @@ def test_every_program_has_its_title() -> None:
 def test_no_program_passes_with_the_output_of_another(tmp_path: Path, program: str, version: str) -> None:
     for other in PRINTED:
         if other != program:
-            with pytest.raises(Unreadable, match=re.escape(f"stdout:2: expected {program}'s title '{TITLES[program]}'")):
+            with pytest.raises(
+                Unreadable, match=re.escape(f"stdout:2: expected {program}'s title '{TITLES[program]}'")
+            ):
                 parse_text(tmp_path, printed_by(other, version), asked_of(program))
 
 
@@ -321,11 +323,15 @@ def test_the_rate_program_may_print_its_title_twice_up_to_7_3(tmp_path: Path) ->
 
 
 def test_a_table_before_its_title(tmp_path: Path) -> None:
-    with pytest.raises(Unreadable, match="stdout:1: expected OSU's title, '# OSU MPI Bandwidth Test v…', before a table"):
+    with pytest.raises(
+        Unreadable, match="stdout:1: expected OSU's title, '# OSU MPI Bandwidth Test v…', before a table"
+    ):
         parse_text(tmp_path, f"{BANDWIDTHS}\n64   2.00\n# OSU MPI Bandwidth Test v5.7\n", asked_of("osu_bw"))
 
 
-@pytest.mark.parametrize("value", ["nan", "inf", "1_0", "１.00", "+1.00", "1e", "infinity", "-1.00", "1e999", "*****", "0x10"])
+@pytest.mark.parametrize(
+    "value", ["nan", "inf", "1_0", "１.00", "+1.00", "1e", "infinity", "-1.00", "1e999", "*****", "0x10"]
+)
 def test_what_is_no_value(tmp_path: Path, value: str) -> None:
     text = re.sub(r"(?m)^(65536 +)\S+", rf"\g<1>{value}", text_of(BANDWIDTH))
     with pytest.raises(Unreadable, match=r"stdout:\d+: expected a (finite )?number"):

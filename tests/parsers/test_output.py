@@ -21,7 +21,8 @@ def test_a_negative_zero_is_zero() -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["", " ", "1_0", "1 0", " 1", "1 ", "1\n", "+1", "１０", "٣", "0x10", "1e", "e5", ".", "--1", "1,5", "1.2.3", "½"]
+    "text",
+    ["", " ", "1_0", "1 0", " 1", "1 ", "1\n", "+1", "１０", "٣", "0x10", "1e", "e5", ".", "--1", "1,5", "1.2.3", "½"],
 )
 def test_what_is_no_number(text: str) -> None:
     with pytest.raises(Unreadable) as error:
