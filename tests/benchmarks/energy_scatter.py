@@ -15,6 +15,7 @@ from typing import Annotated
 
 import typer
 
+from fabricbench.core.errors import BadInput
 from fabricbench.core.site import build_root
 from fabricbench.core.stacks import STACK_FILE, Installed, read_installed, site_stacks
 from fabricbench.drive.probe import lane_environment
@@ -36,15 +37,23 @@ def main(
         sys.exit(f"{STACK} has no GROMACS: run fabricbench setup")
     print("| system | ranks | threads | step 0 | step 20 | shm and tcp alike |\n| --- | --- | --- | --- | --- | --- |")
     for name in names or list(SYSTEMS):
-        if name not in SYSTEMS:
-            sys.exit(f"no GROMACS system is called '{name}', expected one of {', '.join(SYSTEMS)}")
-        found = find_input(name)
-        if not isinstance(found, Found):
-            sys.exit(f"{name}: {found.reason}; {found.cure}")
-        reference = read_reference(found.reference).model_copy(update={"tolerance": 0.99})
+        found, reference = _input(name)
         for count, each in ways:
             shm, tcp = (run(installed, found, transport, count, each) for transport in ("shm", "tcp"))
             print(f"| {name} | {count} | {each} | {_words(shm, reference)} | {_alike(shm, tcp)} |", flush=True)
+
+
+def _input(name: str) -> tuple[Found, Reference]:
+    """The input and its energies in double precision, with a tolerance that takes every deviation."""
+    try:
+        found = find_input(name)
+    except BadInput as error:
+        sys.exit(str(error))
+    if not isinstance(found, Found):
+        sys.exit(f"{name}: {found.reason}; {found.cure}")
+    if not found.reference.exists():
+        sys.exit(f"{name}: no reference beside {found.tpr}; run: fabricbench inputs {name}")
+    return found, read_reference(found.reference).model_copy(update={"tolerance": 0.99})
 
 
 def run(installed: Installed, found: Found, transport: str, ranks: int, threads: int) -> str:
