@@ -55,6 +55,14 @@ def test_nasas_is_has_no_total_of_communication() -> None:
     assert found["communication_time"] == 0.0013
 
 
+def test_a_part_of_communication_is_not_taken_for_all_of_it(tmp_path: Path) -> None:
+    """CG's rcomm is its row sums alone."""
+    for name in (OWN, NASA):
+        text = "".join(line for line in text_of(name).splitlines(keepends=True) if "totcomm" not in line)
+        assert "rcomm" in text
+        assert {row.metric for row in parse_text(tmp_path, text, launch_of(name)).rows} == {"mops", "run_time"}
+
+
 def test_without_timers_there_is_no_communication_time(tmp_path: Path) -> None:
     text = "".join(line for line in text_of().splitlines(keepends=True) if not line.startswith(" timer"))
     assert {row.metric for row in parse_text(tmp_path, text).rows} == {"mops", "run_time"}
