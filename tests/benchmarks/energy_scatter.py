@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """How far energies in mixed precision are from those in double, by ranks and threads: what tolerances rest on.
 
-    PYTHONPATH=tests python -m benchmarks.energy_scatter [villin] [lzm] [dppc]
+    PYTHONPATH=tests python -m benchmarks.energy_scatter [villin] [lzm] [dppc] [--ranks 1,2,3,4] [--threads 1,2]
 
 Every run is made twice, on shm and on tcp: in GROMACS's reproducible mode both must print the same digits.
 """
@@ -9,8 +9,13 @@ Every run is made twice, on shm and on tcp: in GROMACS's reproducible mode both 
 import subprocess
 import sys
 import tempfile
+from itertools import product
 from pathlib import Path
+from typing import Annotated
 
+import typer
+
+from fabricbench.core.errors import BadInput
 from fabricbench.core.site import build_root
 from fabricbench.core.stacks import STACK_FILE, Installed, read_installed, site_stacks
 from fabricbench.drive.probe import lane_environment
@@ -20,23 +25,35 @@ from fabricbench.inputs.recipes import CHECKED_STEPS, SYSTEMS
 from fabricbench.parsers.gromacs import FILE, Reference, deviations, read_log, read_reference
 
 STACK = "openmpi"
-WAYS = [(ranks, threads) for ranks in (1, 2, 3, 4) for threads in (1, 2)]
 
 
-def main(names: list[str]) -> None:
+def main(
+    names: Annotated[list[str] | None, typer.Argument()] = None, ranks: str = "1,2,3,4", threads: str = "1,2"
+) -> None:
     """A line for every number of ranks and threads."""
+    ways = list(product(map(int, ranks.split(",")), map(int, threads.split(","))))
     installed = read_installed(build_root() / "stacks" / STACK / STACK_FILE)
     if installed is None or installed.gromacs is None:
         sys.exit(f"{STACK} has no GROMACS: run fabricbench setup")
     print("| system | ranks | threads | step 0 | step 20 | shm and tcp alike |\n| --- | --- | --- | --- | --- | --- |")
     for name in names or list(SYSTEMS):
+        found, reference = _input(name)
+        for count, each in ways:
+            shm, tcp = (run(installed, found, transport, count, each) for transport in ("shm", "tcp"))
+            print(f"| {name} | {count} | {each} | {_words(shm, reference)} | {_alike(shm, tcp)} |", flush=True)
+
+
+def _input(name: str) -> tuple[Found, Reference]:
+    """The input and its energies in double precision, with a tolerance that takes every deviation."""
+    try:
         found = find_input(name)
-        if not isinstance(found, Found):
-            sys.exit(f"{name}: {found.reason}; {found.cure}")
-        reference = read_reference(found.reference).model_copy(update={"tolerance": 0.99})
-        for ranks, threads in WAYS:
-            shm, tcp = (run(installed, found, transport, ranks, threads) for transport in ("shm", "tcp"))
-            print(f"| {name} | {ranks} | {threads} | {_words(shm, reference)} | {_alike(shm, tcp)} |", flush=True)
+    except BadInput as error:
+        sys.exit(str(error))
+    if not isinstance(found, Found):
+        sys.exit(f"{name}: {found.reason}; {found.cure}")
+    if not found.reference.exists():
+        sys.exit(f"{name}: no reference beside {found.tpr}; run: fabricbench inputs {name}")
+    return found, read_reference(found.reference).model_copy(update={"tolerance": 0.99})
 
 
 def run(installed: Installed, found: Found, transport: str, ranks: int, threads: int) -> str:
@@ -64,4 +81,4 @@ def _alike(one: str, other: str) -> str:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    typer.run(main)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the project adds to bare ReFrame per launch: the same program, launcher and variables, interleaved.
 
-    PYTHONPATH=tests python -m benchmarks.launch_overhead [--pairs 12] [--launches 20]
+    PYTHONPATH=tests python -m benchmarks.launch_overhead [--pairs 12] [--launches 20] [--lane mpich@shm]
 
 The bare side is a plain RunOnlyRegressionTest with one anchored pattern; ours records, wraps, witnesses, parses,
 attests, and runs the lane's wire-up once per session (its time is counted, divided by the launches).
@@ -17,9 +17,10 @@ from pathlib import Path
 
 import typer
 
+from benchmarks.mpi import mpi_lanes
 from benchmarks.pairs import interleaved, line
 from fabricbench.core.site import REPOSITORY
-from fabricbench.drive.system import Lane, choose, lanes, settings_file
+from fabricbench.drive.system import Lane, settings_file
 
 BARE = """\
 import reframe as rfm
@@ -64,9 +65,7 @@ def seconds(lane: Lane, folder: Path, arguments: Sequence[str], launches: int) -
 
 
 def main(pairs: int = 12, launches: int = 20, lane: str = "mpich@shm") -> None:
-    (chosen,) = choose(lanes("local"), [lane])
-    assert chosen.installed is not None
-    installed = chosen.installed
+    ((chosen, installed),) = mpi_lanes("local", [lane])
     variables = {**chosen.variables, "PATH": f"{installed.prefix}/bin:$PATH"}
     program = f"{installed.apps}/bin/fabricbench-micro"
     with tempfile.TemporaryDirectory() as directory:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """How long an own ping-pong launch takes, and how much its values vary, against other tools' default at the same sizes.
 
-    PYTHONPATH=tests python -m benchmarks.measuring_speed [--pairs 20] [--lane mpich@tcp] [--osu PATH]
+    PYTHONPATH=tests python -m benchmarks.measuring_speed [--pairs 20] [--lane mpich@tcp] [--osu PATH] [--largest 65536]
 
 Launches are interleaved. The other tool runs as it comes: IMB-MPI1 PingPong with 1000 repetitions and its own bounds on
 time and volume, or the osu_latency at PATH. A launch's value is its latency at one size; the spread of a tool is the
@@ -14,53 +14,66 @@ import sys
 import tempfile
 import time
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
 import numpy as np
 import typer
 
+from benchmarks.mpi import mpi_lanes
 from benchmarks.pairs import interleaved, line
+from fabricbench.core.stacks import Installed
 from fabricbench.drive.probe import lane_environment
-from fabricbench.drive.system import Lane, choose, lanes
+from fabricbench.drive.system import Lane
 
-SIZES = (0, *(2**k for k in range(23)))
+LARGEST = 2**22
 SHOWN = (8, 65536)
 RESAMPLES = 2000
 
 
-def launch(lane: Lane, command: Sequence[str]) -> tuple[float, list[str]]:
-    """Seconds from start to end, and the lines of the output."""
-    assert lane.installed is not None
-    argv = [f"{lane.installed.prefix}/bin/mpirun", "-np", "2", *command]
-    start = time.monotonic()
-    done = subprocess.run(
-        argv, env=lane_environment(lane.installed, lane.variables), capture_output=True, text=True, timeout=300,
-        check=False,
-    )  # fmt: skip
-    if done.returncode:
-        sys.exit(done.stdout[-2000:] + done.stderr)
-    return time.monotonic() - start, done.stdout.splitlines()
+@dataclass(frozen=True)
+class Side:
+    """A lane, and up to which message size both tools measure on it."""
+
+    lane: Lane
+    installed: Installed
+    largest: int
+
+    @property
+    def sizes(self) -> list[int]:
+        """0 and the powers of two up to the largest."""
+        return [0, *(2**k for k in range(self.largest.bit_length()))]
+
+    def launch(self, command: Sequence[str]) -> tuple[float, list[str]]:
+        """Seconds from start to end, and the lines of the output."""
+        argv = [f"{self.installed.prefix}/bin/mpirun", "-np", "2", *command]
+        start = time.monotonic()
+        done = subprocess.run(
+            argv, env=lane_environment(self.installed, self.lane.variables), capture_output=True, text=True,
+            timeout=300, check=False,
+        )  # fmt: skip
+        if done.returncode:
+            sys.exit(f"{self.lane.name}: {done.stdout[-2000:]}{done.stderr}")
+        return time.monotonic() - start, done.stdout.splitlines()
 
 
-def own(lane: Lane) -> Sequence[float]:
+def own(side: Side) -> Sequence[float]:
     """Seconds, then the median latency at each size shown; as the check asks for it."""
-    assert lane.installed is not None
-    sizes = ",".join(map(str, SIZES))
-    program = f"{lane.installed.apps}/bin/fabricbench-micro"
-    seconds, lines = launch(lane, [program, "pingpong", "--sizes", sizes, "--iterations", "500"])
+    sizes = ",".join(map(str, side.sizes))
+    program = f"{side.installed.apps}/bin/fabricbench-micro"
+    seconds, lines = side.launch([program, "pingpong", "--sizes", sizes, "--iterations", "500"])
     rows = [row.split(",") for row in lines if row.startswith("pingpong,")]
     return seconds, *(float(np.median([float(row[5]) for row in rows if row[2] == str(size)])) for size in SHOWN)
 
 
-def other(lane: Lane, osu: Path | None) -> Sequence[float]:
+def other(side: Side, osu: Path | None) -> Sequence[float]:
     """Seconds, then the latency at each size shown."""
-    assert lane.installed is not None
     with tempfile.TemporaryDirectory() as directory:
         sizes = Path(directory, "sizes")
-        sizes.write_text("".join(f"{size}\n" for size in SIZES))
-        imb = [str(lane.installed.imb), "PingPong", "-msglen", str(sizes)]
-        seconds, lines = launch(lane, [str(osu), "-m", f"0:{SIZES[-1]}"] if osu else imb)
+        sizes.write_text("".join(f"{size}\n" for size in side.sizes))
+        imb = [str(side.installed.imb), "PingPong", "-msglen", str(sizes)]
+        seconds, lines = side.launch([str(osu), "-m", f"0:{side.largest}"] if osu else imb)
     rows = [row.split() for row in lines if row[:1].isdigit() or row.startswith("   ")]
     column = 1 if osu else 2
     found = {row[0]: float(row[column]) for row in rows if len(row) > column and row[0].isdigit()}
@@ -88,17 +101,29 @@ def spread_ratio(mine: np.ndarray, others: np.ndarray) -> tuple[float, float, fl
     return spread(mine) / spread(others), float(low), float(high)
 
 
-def main(pairs: int = 20, lane: Annotated[list[str] | None, typer.Option()] = None, osu: Path | None = None) -> None:
+def main(
+    pairs: int = 20,
+    lane: Annotated[list[str] | None, typer.Option()] = None,
+    osu: Path | None = None,
+    largest: int = LARGEST,
+) -> None:
+    if largest < max(SHOWN):
+        sys.exit(f"--largest {largest}: expected at least {max(SHOWN)} bytes, the largest size shown")
     name = "osu_latency" if osu else "IMB PingPong"
+    found_lanes = mpi_lanes("local", lane or ["mpich@shm", "mpich@tcp", "impi@tcp"])
+    if without := [chosen.name for chosen, installed in found_lanes if not osu and installed.imb is None]:
+        sys.exit(f"{without[0]} has no IMB-MPI1: choose other lanes, or name an osu_latency with --osu")
     print(f"| own / {name} | ratio | 95 % interval | pairs |\n| --- | --- | --- | --- |")
-    for chosen in choose(lanes("local"), lane or ["mpich@shm", "mpich@tcp", "impi@tcp"]):
-        found = interleaved(lambda c=chosen: own(c), lambda c=chosen: other(c, osu), pairs)  # type: ignore[misc]
+    for chosen, installed in found_lanes:
+        side = Side(chosen, installed, largest)
+        found = interleaved(lambda s=side: own(s), lambda s=side: other(s, osu), pairs)  # type: ignore[misc]
         print(line(f"{chosen.name}, time of a launch", [a[0] / b[0] for a, b in found], ""))
         for at, size in enumerate(SHOWN, start=1):
             values = [np.array([side[at] for side in sides]) for sides in zip(*found, strict=True)]
             ratio, low, high = spread_ratio(*values)
             what = f"{chosen.name}, spread between launches at {size} B"
-            print(f"| {what} | {ratio:.3f} | {low:.3f} to {high:.3f} | {pairs} |")
+            shown = "- | -" if np.isnan(ratio) else f"{ratio:.3f} | {low:.3f} to {high:.3f}"
+            print(f"| {what} | {shown} | {pairs} |")
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Memory of the own kernels and of NASA's NPB: resident MB of the largest rank, on one lane.
 
-    PYTHONPATH=tests python -m benchmarks.npb_memory DIRECTORY [--classes A] [--ranks 1,2]
+    PYTHONPATH=tests python -m benchmarks.npb_memory DIRECTORY [--classes A] [--ranks 1,2] [--kernels is,cg,ft]
 
 DIRECTORY holds NASA's executables, as is.A.x.
 """
@@ -14,9 +14,10 @@ from typing import Annotated
 
 import typer
 
+from benchmarks.mpi import mpi_lanes
 from benchmarks.npb_speed import KERNELS
 from fabricbench.drive.probe import lane_environment
-from fabricbench.drive.system import Lane, choose, lanes
+from fabricbench.drive.system import Lane
 
 WATCH = """
 import resource, subprocess, sys
@@ -32,8 +33,10 @@ def resident(lane: Lane, ranks: int, program: list[str]) -> float:
     launcher = [f"{lane.installed.prefix}/bin/mpirun", "-np", str(ranks), sys.executable, "-c", WATCH]
     environment = lane_environment(lane.installed, lane.variables)
     done = subprocess.run(
-        [*launcher, *program], env=environment, capture_output=True, text=True, timeout=3600, check=True
+        [*launcher, *program], env=environment, capture_output=True, text=True, timeout=3600, check=False
     )
+    if done.returncode:
+        sys.exit(f"{' '.join(program)}: {done.stderr[-300:] or done.stdout[-300:]}")
     return max(int(found) for found in re.findall(r"resident_kib (\d+)", done.stdout)) / 1024
 
 
@@ -42,15 +45,15 @@ def main(
     lane: str = "mpich@shm",
     classes: str = "A",
     ranks: str = "1,2",
+    kernels: str = ",".join(KERNELS),
     system: str = "local",
 ) -> None:
-    (chosen,) = choose(lanes(system), [lane])
-    assert chosen.installed is not None
+    ((chosen, installed),) = mpi_lanes(system, [lane])
     print("| kernel, class, ranks | own, MB | NASA's, MB |\n| --- | --- | --- |")
-    for kernel in KERNELS:
+    for kernel in kernels.split(","):
         for problem in classes.split(","):
             for count in map(int, ranks.split(",")):
-                own = resident(chosen, count, [f"{chosen.installed.apps}/bin/fabricbench-{kernel}", "--class", problem])
+                own = resident(chosen, count, [f"{installed.apps}/bin/fabricbench-{kernel}", "--class", problem])
                 nasa = resident(chosen, count, [str((directory / f"{kernel}.{problem}.x").resolve())])
                 print(f"| {kernel.upper()}.{problem}, {count} | {own:.0f} | {nasa:.0f} |", flush=True)
 

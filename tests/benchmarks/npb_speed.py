@@ -15,9 +15,10 @@ from typing import Annotated
 
 import typer
 
+from benchmarks.mpi import mpi_lanes
 from benchmarks.pairs import interleaved, line
 from fabricbench.drive.probe import lane_environment
-from fabricbench.drive.system import Lane, choose, lanes
+from fabricbench.drive.system import Lane
 
 KERNELS = ("is", "cg", "ft")
 
@@ -46,9 +47,8 @@ def main(
     pairs: int = 12,
     system: str = "local",
 ) -> None:
-    (chosen,) = choose(lanes(system), [lane])
-    assert chosen.installed is not None
-    apps = chosen.installed.apps
+    ((chosen, installed),) = mpi_lanes(system, [lane])
+    apps = installed.apps
     print("| kernel, class, ranks | own / NASA's Mop/s | 95 % interval | pairs |\n| --- | --- | --- | --- |")
     for kernel in kernels.split(","):
         for problem in classes.split(","):

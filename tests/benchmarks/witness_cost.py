@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the witness costs: own ping-pong with it and without, interleaved, as ratio of latencies per lane.
 
-PYTHONPATH=tests python -m benchmarks.witness_cost [--pairs 20] [--lane mpich@tcp ...]
+    PYTHONPATH=tests python -m benchmarks.witness_cost [--pairs 20] [--lane mpich@tcp ...] [--iterations 500]
+
+Without ``--lane`` on every MPI lane that is ready.
 """
 
 import subprocess
@@ -14,24 +16,32 @@ from typing import Annotated
 import numpy as np
 import typer
 
+from benchmarks.mpi import mpi_lanes
 from benchmarks.pairs import interleaved, line
+from fabricbench.core.stacks import Installed
 from fabricbench.drive.probe import lane_environment
-from fabricbench.drive.system import Lane, choose, lanes
+from fabricbench.drive.system import Lane
 
 SIZES = (8, 4096, 65536)
 
 
-def latencies(lane: Lane, preload: bool) -> Sequence[float]:
+def latencies(lane: Lane, installed: Installed, preload: bool, iterations: int) -> Sequence[float]:
     """Median half round trip in microseconds at each size, from one launch."""
-    assert lane.installed is not None
-    apps = lane.installed.apps
+    apps = installed.apps
+    variables = dict(lane.variables)
+    of_lane = variables.pop("LD_PRELOAD", "")
     with tempfile.TemporaryDirectory() as directory:
-        witness = [f"LD_PRELOAD={apps}/lib/libfabricbench_witness.so", f"FABRICBENCH_WITNESS_DIR={directory}"]
+        libraries = [f"{apps}/lib/libfabricbench_witness.so"] if preload else []
+        loaded = ":".join([*libraries, *([of_lane] if of_lane else [])])
+        witness = [f"LD_PRELOAD={loaded}", f"FABRICBENCH_WITNESS_DIR={directory}"]
         program = [f"{apps}/bin/fabricbench-micro", "pingpong", "--sizes", ",".join(map(str, SIZES))]
-        argv = [f"{lane.installed.prefix}/bin/mpirun", "-np", "2", "env", *(witness if preload else []), *program]
-        environment = lane_environment(lane.installed, lane.variables)
-        done = subprocess.run(argv, env=environment, capture_output=True, text=True, timeout=120, check=True)
+        argv = [f"{installed.prefix}/bin/mpirun", "-np", "2", "env", *witness, *program]
+        argv += ["--iterations", str(iterations)]
+        environment = lane_environment(installed, variables)
+        done = subprocess.run(argv, env=environment, capture_output=True, text=True, timeout=120, check=False)
         reports = len(list(Path(directory).glob("witness.*.json")))
+    if done.returncode:
+        sys.exit(f"{lane.name}: {done.stdout[-2000:]}{done.stderr}")
     if reports != (2 if preload else 0):
         sys.exit(f"{lane.name}: {reports} witness reports, preload {preload}")
     rows = [row.split(",") for row in done.stdout.splitlines() if row.endswith(",latency_us")]
@@ -42,15 +52,17 @@ def main(
     pairs: int = 20,
     lane: Annotated[list[str] | None, typer.Option("--lane")] = None,
     system: str = "local",
+    iterations: int = 500,
 ) -> None:
+    chosen = mpi_lanes(system, lane or ())
     print("| lane, size | latency with / without the witness | 95 % interval | pairs |\n| --- | --- | --- | --- |")
-    for each in choose([item for item in lanes(system) if not item.missing], lane or ()):
+    for each, installed in chosen:
 
-        def with_witness(lane: Lane = each) -> Sequence[float]:
-            return latencies(lane, True)
+        def with_witness(lane: Lane = each, installed: Installed = installed) -> Sequence[float]:
+            return latencies(lane, installed, True, iterations)
 
-        def without(lane: Lane = each) -> Sequence[float]:
-            return latencies(lane, False)
+        def without(lane: Lane = each, installed: Installed = installed) -> Sequence[float]:
+            return latencies(lane, installed, False, iterations)
 
         found = interleaved(with_witness, without, pairs)
         for at, size in enumerate(SIZES):

@@ -8,7 +8,8 @@ import pytest
 
 from fabricbench.core.record import Campaign, Record
 from fabricbench.parsers.campaign import read_campaign
-from fabricbench.parsers.osu import PROGRAMS
+from fabricbench.parsers.osu import PROGRAMS, version_of
+from fabricbench.parsers.osu_table import TITLES, headings
 from support import fake_site
 from support.fake_site import FakeSite
 
@@ -32,9 +33,9 @@ while [ $# -gt 0 ]; do
     esac
     shift
 done
-echo "# OSU MPI Fake Test v{version}"
-head="# Size       Avg Latency(us)"
-[ -z "$full" ] || head="$head   Min Latency(us)   Max Latency(us)  Iterations"
+echo "# {title} v{version}"
+head="# Size       {column}"
+[ -z "$full" ] || head="# Size       Avg Latency(us)   Min Latency(us)   Max Latency(us)  Iterations"
 echo "$head${{check:+        Validation}}"
 size=${{sizes%:*}}
 while [ "$size" -le "${{sizes#*:}}" ]; do
@@ -52,7 +53,10 @@ def site(tmp_path: Path) -> FakeSite:
 def install(folder: Path, version: str, *programs: str, verdict: str = "Pass") -> None:
     folder.mkdir(parents=True, exist_ok=True)
     for name in programs:
-        (folder / name).write_text(PROGRAM.format(version=version, verdict=verdict))
+        known = version_of(version) if version[0].isdigit() else (7, 4)
+        column = headings(name, known, sized=False, full=False, validated=False)[0]
+        facts = {"version": version, "verdict": verdict, "title": TITLES.get(name, "none"), "column": column}
+        (folder / name).write_text(PROGRAM.format(**facts))
         (folder / name).chmod(0o755)
 
 

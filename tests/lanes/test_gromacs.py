@@ -11,7 +11,6 @@ import pytest
 
 from fabricbench.core.record import Campaign
 from fabricbench.core.stacks import STACK_FILE, read_installed
-from fabricbench.inputs import recipes
 from fabricbench.inputs.cache import digest_of
 from fabricbench.parsers.campaign import read_campaign
 from support import toy_input
@@ -27,17 +26,7 @@ def water(tmp_path_factory: pytest.TempPathFactory) -> Path:
         pytest.skip("no GROMACS on openmpi: run `make setup` as root on Debian")
     if not all(map(shutil.which, ("gmx", "gmx_d"))):
         pytest.skip("no gmx and gmx_d: Debian's package gromacs has both")
-    root = tmp_path_factory.mktemp("water")
-    settings, systems = recipes.SETTINGS, dict(recipes.SYSTEMS)
-    found, _ = toy_input.build(root / "cache", toy_input.system(root / "settings"))
-    recipes.SETTINGS = settings
-    recipes.SYSTEMS.clear()
-    recipes.SYSTEMS.update(systems)
-    given = root / "given"
-    shutil.copytree(found.tpr.parent, given)
-    (given / "toy.tpr").rename(given / "water.tpr")
-    (given / "toy.reference.json").rename(given / "water.reference.json")
-    return given
+    return toy_input.given_water(tmp_path_factory.mktemp("water"))
 
 
 def reframe(campaign: Path, given: Path, *arguments: str, **extra: str) -> subprocess.CompletedProcess[str]:

@@ -177,6 +177,39 @@ def test_a_time_that_is_none(directory: Path, file: str, value: object) -> None:
     assert assert_unreadable(directory, f"{file}: expected time").launch is not None
 
 
+@pytest.mark.parametrize(
+    ("file", "key", "values"),
+    [
+        ("end", "seconds", [-0.001, -1, float("nan"), float("inf"), float("-inf"), None, "1_0"]),
+        ("end", "cpu_seconds", [-0.001, float("inf")]),
+        ("end", "time", [-1.0]),
+        ("end", "leftovers", [-1, 10**30]),
+        ("begin", "time", [-1.0]),
+        ("begin", "pid", [0, -1, 10**30]),
+        ("begin", "pgid", [0, -1, 10**30]),
+        ("begin", "starttime", [-1, 10**30]),
+        ("host.vm", "cores", [-1, 10**30]),
+        ("host.vm", "sockets", [-1]),
+        ("host.vm", "memory_bytes", [-1, 10**30]),
+        ("host.vm", "hugepages", [-1.0]),
+        ("host.vm", "seconds", [-0.1, float("inf")]),
+        ("host.vm", "busy_cpu_seconds", [float("inf"), float("nan")]),
+        ("host.vm", "foreign_cpu_share", [-0.1, float("inf"), float("nan")]),
+    ],
+)
+def test_a_quantity_that_cannot_be(directory: Path, file: str, key: str, values: list[object]) -> None:
+    for value in values:
+        change(directory / file, **{key: value})
+        record = assert_unreadable(directory, f"{file}: expected {key}: ")
+        assert record.seconds is None
+
+
+@pytest.mark.parametrize("key", ["speed_mbit", "mtu", "pcie_width"])
+def test_a_port_of_negative_size(directory: Path, key: str) -> None:
+    change(directory / "host.vm", nics=[{"name": "eth0", "kind": "net", key: -1}])
+    assert_unreadable(directory, f"host.vm: expected nics.0.{key}: ")
+
+
 def test_an_end_may_say_more_than_is_known(directory: Path) -> None:
     change(directory / "end", something_new=[1])
     change(directory / "begin", something_new=[1])

@@ -251,6 +251,10 @@ def test_a_run_that_was_killed(name: str) -> None:
     ("old", "new", "expected"),
     [
         ("MPI library:        MPI", "MPI library:        thread_mpi", "not with its thread-MPI"),
+        ("MPI library:        MPI", "MPI library:        thread_mpi (GPU-aware: no)", "not with its thread-MPI"),
+        ("MPI library:        MPI", "MPI library:        none", r"md.log:48: expected a GROMACS .* MPI, not without"),
+        ("MPI library:        MPI\n", "", "md.log: expected the line 'MPI library:', the log names no MPI library"),
+        ("MPI library:        MPI\n", "MPI library:\n", "the log names no MPI library"),
         ("GROMACS version:", "GROMACS  version:", "expected the line 'GROMACS version:'"),
         ("There are: 2339 Atoms", "There are: 2339 Atoms\nGROMACS version: 2022", "the log of one run"),
         ("Performance:       19.560", "Performance:          nan", "a finite number of at least 0, not 'nan'"),

@@ -313,6 +313,14 @@ def output(benchmark: str, *series: Series, several: bool = False, reporting: in
     return "\n".join([*lines, "#@verified=yes", "#@end=ok", ""])
 
 
+def test_a_window_without_its_number_of_messages_has_no_rate(tmp_path: Path) -> None:
+    """And not 0 messages a second."""
+    for facts in ({}, {"messages_per_run": 0}):
+        text = output("unidirectional", ("window_us", "window=64", 8, {0: [1.0]}, facts))
+        with pytest.raises(Unreadable, match="expected messages_per_run of unidirectional at 8 bytes"):
+            parse_text(tmp_path, text)
+
+
 def by_case(parsed: Parsed) -> dict[tuple[str, str, int | None], float]:
     found = {(row.metric, row.case, row.msg_size_bytes): row.value for row in parsed.rows}
     assert len(found) == len(parsed.rows)

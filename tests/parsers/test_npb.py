@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from fabricbench.core.launch import Launch
+from fabricbench.parsers.collect import collect
 from fabricbench.parsers.npb import CLASSES, KERNELS, PROBLEMS, parse, payload
 from fabricbench.parsers.output import Parsed, Unreadable
 
@@ -32,7 +33,7 @@ def parse_text(tmp_path: Path, text: str, launch: Launch | None = None) -> Parse
     [
         (OWN, "cg.S", "", {"mops": 4609.05, "run_time": 0.014462, "communication_time": 0.009053}),
         (NASA, "cg.S", "code=nasa", {"mops", "run_time", "communication_time"}),
-        ("mpich-tcp-nasa-is", "is.S", "code=nasa", {"mops", "run_time", "communication_time"}),
+        ("mpich-tcp-nasa-is", "is.S", "code=nasa", {"mops": 350.51, "communication_time": 0.0013}),
         ("impi-shm-npb-ft", "ft.S", "", {"mops", "run_time", "communication_time"}),
         ("openmpi-tcp-npb-is", "is.S", "", {"mops", "run_time", "communication_time"}),
         ("mpich-tcp-npb-is-alone", "is.S", "", {"mops", "run_time", "communication_time"}),
@@ -54,6 +55,14 @@ def test_nasas_is_has_no_total_of_communication() -> None:
     assert found["communication_time"] == 0.0013
 
 
+def test_a_part_of_communication_is_not_taken_for_all_of_it(tmp_path: Path) -> None:
+    """CG's rcomm is its row sums alone."""
+    for name in (OWN, NASA):
+        text = "".join(line for line in text_of(name).splitlines(keepends=True) if "totcomm" not in line)
+        assert "rcomm" in text
+        assert {row.metric for row in parse_text(tmp_path, text, launch_of(name)).rows} == {"mops", "run_time"}
+
+
 def test_without_timers_there_is_no_communication_time(tmp_path: Path) -> None:
     text = "".join(line for line in text_of().splitlines(keepends=True) if not line.startswith(" timer"))
     assert {row.metric for row in parse_text(tmp_path, text).rows} == {"mops", "run_time"}
@@ -63,9 +72,39 @@ def test_without_timers_there_is_no_communication_time(tmp_path: Path) -> None:
     ("old", "new", "expected"),
     [
         ("SUCCESSFUL\n Version", "UNSUCCESSFUL\n Version", "a successful verification, not 'UNSUCCESSFUL'"),
-        ("Active processes=                        2", "Active processes=                        1", "2 ranks, not 1"),
+        (
+            "Active processes=                        2",
+            "Active processes=                        1",
+            "take part, not 1",
+        ),
+        ("Total processes =                        2", "Total processes =                        4", "2 ranks, not 4"),
+        ("Total processes =                        2\n", "", "the line 'Total processes ='"),
+        (
+            "Iterations      =                       15",
+            "Iterations      =                       75",
+            "15 iterations, not",
+        ),
+        (
+            "Size            =                     1400",
+            "Size            =                     7000",
+            "of class S, 1400",
+        ),
+        ("Size            =                     1400", "Size            =             20x  7x  10", "of class S, 1400"),
+        ("Size            =                     1400", "Size            =                     1_400", "of class S"),
+        (
+            "Mop/s total     =                  4609.05",
+            "Mop/s total     =                     0.00",
+            "more than 0 Mop/s",
+        ),
+        (
+            "Version         =",
+            "Mop/s total     =                  9999.00\n Version =",
+            "one line 'Mop/s total', the f",
+        ),
         ("Class           =                        S", "Class           =                        W", "cg.S, not cg.W"),
-        ("CG Benchmark Completed", "FT Benchmark Completed", "cg.S, not ft.S"),
+        ("CG Benchmark Completed", "FT Benchmark Completed", "the end of CG's report, not of FT's"),
+        ("CG Benchmark Completed", "IS Benchmark Completed\n CG Benchmark Completed", "the end of CG's report, not"),
+        ("-- CG Benchmark\n", "-- FT Benchmark\n", "the end of FT's report, not of CG's"),
         ("CG Benchmark Completed", "XX Benchmark Completed", "the output is cut off"),
         ("Mop/s total     =                  4609.05", "Mop/s total     =                      nan", "a finite number"),
         ("Mop/s total     =                  4609.05", "", "the line 'Mop/s total ='"),
@@ -81,6 +120,106 @@ def test_what_is_wrong_is_unreadable(tmp_path: Path, old: str, new: str, expecte
     assert old in text
     with pytest.raises(Unreadable, match=expected):
         parse_text(tmp_path, text.replace(old, new))
+
+
+KEPT = [OWN, NASA, "mpich-tcp-nasa-is", "impi-shm-npb-ft", "openmpi-tcp-npb-is", "mpich-tcp-npb-is-alone"]
+
+
+@pytest.mark.parametrize("name", KEPT)
+def test_two_reports_in_one_output(tmp_path: Path, name: str) -> None:
+    """Of two runs, one after the other or, as where ranks found no world, each for itself."""
+    text = text_of(name)
+    closing = text.index(" Benchmark Completed") - 2
+    for both, expected in [
+        (text + text, "one report, this is the head of another"),
+        (text[:closing] + text, "one report, this is the head of another"),
+        (text + text[closing:], "one report, this is the end of another"),
+        (text.replace(" Time in seconds", " Time in seconds = 1.00\n Time in seconds"), "one line 'Time in seconds'"),
+    ]:
+        with pytest.raises(Unreadable, match=f"stdout:\\d+: expected {expected}"):
+            parse_text(tmp_path, both, launch_of(name))
+
+
+def test_a_time_printed_as_zero_is_a_gap_and_not_zero_seconds(tmp_path: Path) -> None:
+    name = "mpich-tcp-nasa-is"
+    assert "Time in seconds =                     0.00\n" in text_of(name)
+    (gap,) = parse(LAUNCHES / name, launch_of(name)).gaps
+    assert (gap.benchmark, gap.case, gap.msg_size_bytes) == ("is.S", "code=nasa", None)
+    assert gap.reason == "run_time printed as 0: class S is too small for the resolution NPB prints"
+    parsed = parse_text(tmp_path, text_of(name).replace("0.0013", "0.0000"), launch_of(name))
+    assert {row.metric for row in parsed.rows} == {"mops"}
+    assert parsed.gaps[0].reason.startswith("run_time and communication_time printed as 0: class S")
+
+
+def test_a_launch_whose_time_is_a_gap_is_complete() -> None:
+    record = collect(LAUNCHES / "mpich-tcp-nasa-is")
+    assert (record.state, record.reason) == ("ok", "")
+    assert {row.metric for row in record.rows} == {"mops", "communication_time"}
+
+
+def test_one_rank_communicates_for_zero_seconds(tmp_path: Path) -> None:
+    name = "mpich-tcp-npb-is-alone"
+    parsed = parse_text(tmp_path, text_of(name).replace("0.000006", "0.000000"), launch_of(name))
+    assert {row.metric: row.value for row in parsed.rows}["communication_time"] == 0
+    assert not parsed.gaps
+
+
+def report_of(kernel: str, problem_class: str, size: str, iterations: int, *, code: str) -> str:
+    """A report for two ranks, as the own kernels or NASA's programs lay it out."""
+    text = text_of(OWN if code == "own" else NASA)
+    lines = [line for line in text[text.index(" CG Benchmark Completed") :].splitlines() if "timer" not in line]
+    values = {"Class": problem_class, "Size": size, "Iterations": str(iterations)}
+    for name, value in values.items():
+        lines = [f" {name:<16}={value:>25}" if line.startswith(f" {name} ") else line for line in lines]
+    return "\n".join(lines).replace("CG Benchmark", f"{kernel} Benchmark") + "\n"
+
+
+@pytest.mark.parametrize("code", ["own", "nasa"])
+@pytest.mark.parametrize(
+    ("kernel", "problem_class", "size", "iterations"),
+    [
+        ("IS", "S", "65536", 10),
+        ("IS", "A", "8388608", 10),
+        ("IS", "D", "2147483648", 10),
+        ("CG", "W", "7000", 15),
+        ("CG", "B", "75000", 75),
+        ("CG", "D", "1500000", 100),
+        ("FT", "S", "64x  64x  64", 6),
+        ("FT", "W", "128x 128x  32", 6),
+        ("FT", "B", "512x 256x 256", 20),
+        ("FT", "D", "2048x1024x1024", 25),
+    ],
+)
+def test_size_and_iterations_follow_from_the_class(
+    tmp_path: Path, kernel: str, problem_class: str, size: str, iterations: int, code: str
+) -> None:
+    """Sizes and iterations as NASA's problem sizes table (NPB 3.4) and the programs print them."""
+    launch = launch_of().model_copy(update={"benchmark": f"{kernel.lower()}.{problem_class}"})
+    text = report_of(kernel, problem_class, size, iterations, code=code)
+    assert {row.metric for row in parse_text(tmp_path, text, launch).rows} == {"mops", "run_time"}
+    for wrong in (
+        report_of(kernel, problem_class, "1400x   2x   1", iterations, code=code),
+        report_of(kernel, problem_class, size, iterations + 1, code=code),
+    ):
+        with pytest.raises(Unreadable, match=r"stdout:\d+: expected (the size of class|\d+ iterations)"):
+            parse_text(tmp_path, wrong, launch)
+
+
+@pytest.mark.parametrize("name", KEPT)
+def test_damage_is_unreadable_or_harmless(tmp_path: Path, name: str) -> None:
+    """One byte after the other becomes another digit: no number changes but those that NPB alone knows."""
+    text, launch = text_of(name), launch_of(name)
+    whole = parse_text(tmp_path, text, launch)
+    for at, char in enumerate(text):
+        if not char.isdigit():
+            continue
+        line = text[text.rfind("\n", 0, at) + 1 : text.find("\n", at)]
+        try:
+            parsed = parse_text(tmp_path, text[:at] + str((int(char) + 1) % 10) + text[at + 1 :], launch)
+        except Unreadable:
+            continue
+        measured = line.startswith((" Time in seconds", " Mop/s total", " timer"))
+        assert measured or parsed == whole, line
 
 
 def test_an_output_cut_anywhere_never_yields_a_row_too_few(tmp_path: Path) -> None:

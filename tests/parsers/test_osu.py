@@ -12,6 +12,7 @@ from fabricbench.core.launch import Launch
 from fabricbench.core.record import Row
 from fabricbench.parsers.collect import collect
 from fabricbench.parsers.osu import PROGRAMS, parse, version_of
+from fabricbench.parsers.osu_table import TITLES
 from fabricbench.parsers.output import Parsed, Unreadable
 
 LAUNCHES = Path(__file__).resolve().parents[1] / "data/launches"
@@ -137,8 +138,8 @@ def test_payload_counted_by_hand(name: str, bytes_: int, messages: int) -> None:
     assert (payload.bytes, payload.messages) == (bytes_, messages)
 
 
-def synthetic(title: str, head: str, *rows: str) -> str:
-    return "\n".join(["", f"# OSU MPI {title} Test v5.7", head, *rows, ""])
+def synthetic(program: str, head: str, *rows: str, version: str = "5.7") -> str:
+    return "\n".join(["", f"# {TITLES[program]} v{version}", head, *rows, ""])
 
 
 @pytest.mark.parametrize(
@@ -158,7 +159,7 @@ def test_payload_of_four_ranks(tmp_path: Path, program: str, bytes_: int, messag
     """Ten calls at 16 bytes, a barrier of four messages after each."""
     launch = launch_of(ALLREDUCE, ranks=4, argv=(program, "-m", "16:16", "-i", "8", "-x", "2", "-f"))
     head = "# Size       Avg Latency(us)   Min Latency(us)   Max Latency(us)  Iterations"
-    payload = parse_text(tmp_path, synthetic("Some", head, "16  2.00  1.00  3.00  8"), launch).payload
+    payload = parse_text(tmp_path, synthetic(program, head, "16  2.00  1.00  3.00  8"), launch).payload
     assert payload is not None
     assert (payload.bytes, payload.messages) == (10 * 16 * bytes_, 10 * (messages + 4))
 
@@ -166,13 +167,16 @@ def test_payload_of_four_ranks(tmp_path: Path, program: str, bytes_: int, messag
 def test_percentiles_are_read_over(tmp_path: Path) -> None:
     launch = launch_of(LATENCY, argv=("osu_latency", "-m", "8:8", "-i", "8", "-x", "2", "-z"))
     head = "# Size       Avg Latency(us)    P50 Tail Lat(us)    P95 Tail Lat(us)    P99 Tail Lat(us)"
-    rows = parse_text(tmp_path, synthetic("Latency", head, "8   4.00  3.00  5.00  6.00"), launch).rows
-    assert as_dict(rows) == {("latency", 8): 4.0}
+    text = synthetic("osu_latency", head, "8   4.00  3.00  5.00  6.00", version="7.4")
+    assert as_dict(parse_text(tmp_path, text, launch).rows) == {("latency", 8): 4.0}
+    without = launch_of(LATENCY, argv=("osu_latency", "-m", "8:8", "-i", "8", "-x", "2"))
+    with pytest.raises(Unreadable, match="stdout:3: expected the columns 'Size, Avg Latency"):
+        parse_text(tmp_path, text, without)
 
 
 def test_what_osu_rounds_to_nothing_is_a_gap(tmp_path: Path) -> None:
     launch = launch_of(BANDWIDTH, argv=("osu_bw", "-m", "1:2", "-i", "8", "-x", "2"))
-    text = synthetic("Bandwidth", "# Size      Bandwidth (MB/s)", "1   0.00", "2   0.01")
+    text = synthetic("osu_bw", "# Size      Bandwidth (MB/s)", "1   0.00", "2   0.01")
     parsed = parse_text(tmp_path, text, launch)
     assert as_dict(parsed.rows) == {("bandwidth", 2): 0.01}
     assert [(gap.benchmark, gap.case, gap.msg_size_bytes) for gap in parsed.gaps] == [
@@ -186,8 +190,15 @@ def test_what_osu_rounds_to_nothing_is_a_gap(tmp_path: Path) -> None:
         (LATENCY, "Pass", "Fail", "data that pass the validation, not 'Fail'"),
         (ATOMIC, "passed", "failed", "data that pass the validation, not 'failed'"),
         (ATOMIC, "PASSED", "FAILED", "data that pass the validation"),
-        (LATENCY, "        Validation", "", "the column validation"),
-        (LATENCY, "Validation", "Checked", "a known column, not 'Checked'"),
+        (LATENCY, "        Validation", "", "the columns 'Size, Avg Latency(us), Validation' of osu_latency"),
+        (LATENCY, "Validation", "Checked", "not 'Size Avg Latency(us) Checked'"),
+        (LATENCY, "Avg Latency(us)", "Avg Latency(ms)", "not 'Size Avg Latency(ms) Validation'"),
+        (LATENCY, "Avg Latency(us)", "Latency (us)", "not 'Size Latency (us) Validation'"),
+        (LATENCY, "MPI Latency", "MPI-CUDA Latency", "'OSU MPI Latency Test', not 'OSU MPI-CUDA Latency Test'"),
+        (BANDWIDTH, "(MB/s)", "(MiB/s)", "stdout:2: expected the columns 'Size, Bandwidth (MB/s)' of osu_bw, not"),
+        (PAIRS, "        Messages/s", "", "the columns 'Size, MB/s, Messages/s, Validation' of osu_mbw_mr"),
+        (BARRIER, "Min", "Mid", "the columns 'Avg Latency(us), Min Latency(us), Max Latency(us), Iterations'"),
+        (ATOMIC, "MPI_INT", "MPI_FLOAT", "the launch's datatype, mpi_int, not mpi_float"),
         (LATENCY, "# OSU MPI Latency Test v7.4\n", "", "OSU's title"),
         (LATENCY, "# OSU MPI Latency Test v7.4\n", "# OSU MPI Latency Test v7.4\n" * 2, "one world of 2 ranks"),
         (PAIRS, "pairs: 1", "pairs: 2", "pairs, 1, not 2"),
@@ -205,7 +216,122 @@ def test_what_contradicts_the_launch(tmp_path: Path, name: str, old: str, new: s
         parse_text(tmp_path, text_of(name).replace(old, new), launch_of(name))
 
 
-@pytest.mark.parametrize("value", ["nan", "inf", "-1.00", "1e999", "*****", "0x10"])
+COLLECTIVE = "# Size       Avg Latency(us)   Min Latency(us)   Max Latency(us)  Iterations"
+ALONE = "# Avg Latency(us)   Min Latency(us)   Max Latency(us)  Iterations"
+LATENCIES = "# Size          Latency (us)"
+AVERAGES = "# Size       Avg Latency(us)"
+BANDWIDTHS = "# Size      Bandwidth (MB/s)"
+RATES = "# Size                  MB/s        Messages/s"
+
+PRINTED = {
+    "osu_latency": ("OSU MPI Latency Test", LATENCIES, AVERAGES),
+    "osu_bw": ("OSU MPI Bandwidth Test", BANDWIDTHS, BANDWIDTHS),
+    "osu_bibw": ("OSU MPI Bi-Directional Bandwidth Test", BANDWIDTHS, BANDWIDTHS),
+    "osu_multi_lat": ("OSU MPI Multi Latency Test", LATENCIES, AVERAGES),
+    "osu_mbw_mr": ("OSU MPI Multiple Bandwidth / Message Rate Test", RATES, RATES),
+    "osu_put_latency": ("OSU MPI_Put Latency Test", LATENCIES, LATENCIES),
+    "osu_put_bw": ("OSU MPI_Put Bandwidth Test", BANDWIDTHS, BANDWIDTHS),
+    "osu_put_bibw": ("OSU MPI_Put Bi-directional Bandwidth Test", BANDWIDTHS, BANDWIDTHS),
+    "osu_get_latency": ("OSU MPI_Get latency Test", LATENCIES, LATENCIES),
+    "osu_get_bw": ("OSU MPI_Get Bandwidth Test", BANDWIDTHS, BANDWIDTHS),
+    "osu_acc_latency": ("OSU MPI_Accumulate latency Test", LATENCIES, LATENCIES),
+    "osu_get_acc_latency": ("OSU MPI_Get_accumulate latency Test", LATENCIES, LATENCIES),
+    "osu_cas_latency": ("OSU MPI_Compare_and_swap latency Test", LATENCIES, LATENCIES),
+    "osu_fop_latency": ("OSU MPI_Fetch_and_op latency Test", LATENCIES, LATENCIES),
+    "osu_allreduce": ("OSU MPI Allreduce Latency Test", COLLECTIVE, COLLECTIVE),
+    "osu_allgather": ("OSU MPI Allgather Latency Test", COLLECTIVE, COLLECTIVE),
+    "osu_alltoall": ("OSU MPI All-to-All Personalized Exchange Latency Test", COLLECTIVE, COLLECTIVE),
+    "osu_bcast": ("OSU MPI Broadcast Latency Test", COLLECTIVE, COLLECTIVE),
+    "osu_reduce": ("OSU MPI Reduce Latency Test", COLLECTIVE, COLLECTIVE),
+    "osu_reduce_scatter": ("OSU MPI Reduce_scatter Latency Test", COLLECTIVE, COLLECTIVE),
+    "osu_gather": ("OSU MPI Gather Latency Test", COLLECTIVE, COLLECTIVE),
+    "osu_scatter": ("OSU MPI Scatter Latency Test", COLLECTIVE, COLLECTIVE),
+    "osu_barrier": ("OSU MPI Barrier Latency Test", ALONE, ALONE),
+}
+"""Title, heading up to 7.3 and heading from 7.4 on, as the programs print them."""
+
+VERSIONS = ["5.3", "5.3.2", "5.5", "5.6.3", "5.7", "5.8", "5.9", "6.1", "6.2", "7.0", "7.1", "7.2", "7.3", "7.4", "7.5"]
+
+
+def printed_by(program: str, version: str, *, head: str | None = None) -> str:
+    """The output of a program, a message of 64 bytes; with the header ``head`` in place of its own."""
+    title, before, since = PRINTED[program]
+    head = head or (since if version_of(version) >= (7, 4) else before)
+    values = {COLLECTIVE: "64  2.00  1.00  3.00  8", ALONE: "  2.00  1.00  3.00  8", RATES: "64  2.00  31250.00"}
+    return "\n".join(["", f"# {title} v{version}", head, values.get(head, "64   2.00"), ""])
+
+
+def asked_of(program: str) -> Launch:
+    options = ("-m", "64:64") if PROGRAMS[program].sized else ()
+    return launch_of(LATENCY, argv=(f"/opt/osu/{program}", *options, "-i", "8", "-x", "2"), expected=())
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+@pytest.mark.parametrize("program", PRINTED)
+def test_title_and_columns_of_every_program_and_version(tmp_path: Path, program: str, version: str) -> None:
+    rows = parse_text(tmp_path, printed_by(program, version), asked_of(program)).rows
+    known = PROGRAMS[program]
+    assert (rows[0].benchmark, rows[0].metric, rows[0].value) == (known.benchmark, known.metric, 2.0)
+
+
+def test_every_program_has_its_title() -> None:
+    assert set(PRINTED) == set(PROGRAMS) == set(TITLES)
+
+
+@pytest.mark.parametrize("version", ["5.7", "7.4"])
+@pytest.mark.parametrize("program", PRINTED)
+def test_no_program_passes_with_the_output_of_another(tmp_path: Path, program: str, version: str) -> None:
+    for other in PRINTED:
+        if other != program:
+            with pytest.raises(
+                Unreadable, match=re.escape(f"stdout:2: expected {program}'s title '{TITLES[program]}'")
+            ):
+                parse_text(tmp_path, printed_by(other, version), asked_of(program))
+
+
+@pytest.mark.parametrize("version", ["5.7", "7.4"])
+@pytest.mark.parametrize("program", PRINTED)
+def test_no_program_passes_with_the_columns_of_another(tmp_path: Path, program: str, version: str) -> None:
+    own = PRINTED[program][2 if version == "7.4" else 1]
+    for head in {COLLECTIVE, ALONE, LATENCIES, AVERAGES, BANDWIDTHS, RATES} - {own}:
+        with pytest.raises(Unreadable, match=f"stdout:3: expected the columns .* of {program}, not"):
+            parse_text(tmp_path, printed_by(program, version, head=head), asked_of(program))
+
+
+def test_a_real_latency_table_is_no_bandwidth(tmp_path: Path) -> None:
+    """It passed a requirement on bandwidth once."""
+    launch = launch_of(LATENCY)
+    argv = (launch.argv[0].replace("osu_latency", "osu_bw"), *launch.argv[1:])
+    with pytest.raises(Unreadable, match="stdout:2: expected osu_bw's title 'OSU MPI Bandwidth Test', not"):
+        parse_text(tmp_path, text_of(LATENCY), launch.model_copy(update={"argv": argv}))
+    columns = text_of(LATENCY).replace("OSU MPI Latency", "OSU MPI Bandwidth")
+    with pytest.raises(Unreadable, match=re.escape("stdout:4: expected the columns 'Size, Bandwidth (MB/s), Valid")):
+        parse_text(tmp_path, columns, launch.model_copy(update={"argv": argv}))
+
+
+def test_the_rate_program_may_print_its_title_twice_up_to_7_3(tmp_path: Path) -> None:
+    for version in ("5.9", "7.0", "7.3"):
+        title, _, rest = printed_by("osu_mbw_mr", version).lstrip().partition("\n")
+        assert parse_text(tmp_path, f"{title}\n{title}\n\n{rest}", asked_of("osu_mbw_mr")).rows
+        for apart in (f"{title}\n\n{title}\n{rest}", f"{title}\n{title}\n{rest}{title}\n{rest}"):
+            with pytest.raises(Unreadable, match="one world of 2 ranks"):
+                parse_text(tmp_path, apart, asked_of("osu_mbw_mr"))
+    for program, version in (("osu_mbw_mr", "7.4"), ("osu_multi_lat", "7.1")):
+        text = printed_by(program, version).replace("# OSU", f"# {TITLES[program]} v{version}\n# OSU", 1)
+        with pytest.raises(Unreadable, match="one world of 2 ranks"):
+            parse_text(tmp_path, text, asked_of(program))
+
+
+def test_a_table_before_its_title(tmp_path: Path) -> None:
+    with pytest.raises(
+        Unreadable, match="stdout:1: expected OSU's title, '# OSU MPI Bandwidth Test v…', before a table"
+    ):
+        parse_text(tmp_path, f"{BANDWIDTHS}\n64   2.00\n# OSU MPI Bandwidth Test v5.7\n", asked_of("osu_bw"))
+
+
+@pytest.mark.parametrize(
+    "value", ["nan", "inf", "1_0", "１.00", "+1.00", "1e", "infinity", "-1.00", "1e999", "*****", "0x10"]
+)
 def test_what_is_no_value(tmp_path: Path, value: str) -> None:
     text = re.sub(r"(?m)^(65536 +)\S+", rf"\g<1>{value}", text_of(BANDWIDTH))
     with pytest.raises(Unreadable, match=r"stdout:\d+: expected a (finite )?number"):

@@ -4,6 +4,7 @@
 As a program, ``toy_input.py ROOT PICOSECONDS``, it builds the system below ROOT, so that a test can kill it.
 """
 
+import shutil
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -62,6 +63,20 @@ def build(root: Path, made: System, copies: int = 1) -> tuple[Found, list[str]]:
     (found,) = inputs.build([made], copies, root, said.append)
     assert str(found.tpr) in said[-1]
     return found, said[:-1]
+
+
+def given_water(root: Path) -> Path:
+    """A directory with ``water.tpr``, its reference, and what grompp needs to make another."""
+    settings, systems = recipes.SETTINGS, dict(recipes.SYSTEMS)
+    found, _ = build(root / "cache", system(root / "settings"))
+    recipes.SETTINGS = settings
+    recipes.SYSTEMS.clear()
+    recipes.SYSTEMS.update(systems)
+    given = root / "given"
+    shutil.copytree(found.tpr.parent, given)
+    (given / "toy.tpr").rename(given / "water.tpr")
+    (given / "toy.reference.json").rename(given / "water.reference.json")
+    return given
 
 
 if __name__ == "__main__":

@@ -10,6 +10,8 @@ from pydantic import BaseModel, ConfigDict, Field
 from fabricbench.core.witness import CpuList, Report
 
 Reading = Annotated[int, Field(strict=True, ge=0, lt=2**64)]
+NotNegative = Annotated[float, Field(strict=True, ge=0)]
+Many = Annotated[int, Field(strict=True, ge=0, lt=2**63)]
 Readings = tuple[Reading | None, Reading | None]
 """Of a counter, before and after; None where it could not be read, the second also where the node never came to the
 end."""
@@ -28,8 +30,8 @@ class Numa(BaseModel):
     """The memory of a node: ``distances`` from each NUMA node to each, as the firmware says (10 is its own)."""
 
     model_config = ConfigDict(extra="ignore", frozen=True)
-    nodes: int | None = None
-    distances: tuple[tuple[int, ...], ...] = ()
+    nodes: Many | None = None
+    distances: tuple[tuple[Many, ...], ...] = ()
 
 
 class Nic(BaseModel):
@@ -41,10 +43,10 @@ class Nic(BaseModel):
     driver: str | None = None
     firmware: str | None = None
     model: str | None = None
-    speed_mbit: float | None = None
-    mtu: float | None = None
+    speed_mbit: NotNegative | None = None
+    mtu: NotNegative | None = None
     pcie_speed: str | None = None
-    pcie_width: float | None = None
+    pcie_width: NotNegative | None = None
     numa_node: float | None = None
     link_layer: str | None = None
     state: str | None = None
@@ -63,24 +65,24 @@ class Host(BaseModel):
     kernel: str | None = None
     kernel_command_line: str | None = None
     cpu_model: str | None = None
-    cores: int | None = None
+    cores: Many | None = None
     topology: Topology = Topology()
-    sockets: int | None = None
+    sockets: Many | None = None
     numa: Numa = Numa()
     governor: str | None = None
     frequency_driver: str | None = None
     boost: bool | None = None
     smt: str | None = None
     mitigations: dict[str, str] = {}
-    memory_bytes: int | None = None
+    memory_bytes: Many | None = None
     transparent_hugepages: str | None = None
-    hugepages: float | None = None
+    hugepages: NotNegative | None = None
     topology_address: str | None = None
     nics: tuple[Nic, ...] = ()
     counters: dict[str, dict[str, Readings | None] | None] | None = None
-    seconds: float | None = None
+    seconds: NotNegative | None = None
     busy_cpu_seconds: float | None = None
-    foreign_cpu_share: float | None = None
+    foreign_cpu_share: NotNegative | None = None
 
 
 def switches_between(one: str, other: str) -> int | None:

@@ -47,6 +47,7 @@ Scalar = str | int | float | bool
 Block = Annotated[int, Field(ge=0, lt=2**30)]
 Count = Annotated[int, Field(ge=0, lt=2**63)]
 """What fits a column of the table."""
+Seconds = Annotated[float, Field(strict=True, ge=0)]
 
 
 def _declared(metric: str) -> str:
@@ -169,25 +170,25 @@ class Begin(BaseModel):
     """``begin``: the wrapper's word that the command was started, with what is needed to find its processes."""
 
     model_config = ConfigDict(extra="ignore", frozen=True, allow_inf_nan=False)
-    time: float
+    time: Seconds
     host: str
-    pid: int
-    pgid: int
+    pid: int = Field(gt=0, lt=2**31)
+    pgid: int = Field(gt=0, lt=2**31)
     boot_id: str
-    starttime: int
+    starttime: int = Field(ge=0, lt=2**64)
 
 
 class End(BaseModel):
     """``end``: the wrapper's word that the command came back. Without it the launch is unfinished."""
 
     model_config = ConfigDict(extra="ignore", frozen=True, allow_inf_nan=False)
-    time: float
-    seconds: float
+    time: Seconds
+    seconds: Seconds
     status: int | None
     signal: int | None
     timed_out: bool
-    leftovers: int
-    cpu_seconds: float
+    leftovers: Count
+    cpu_seconds: Seconds
 
 
 def inherited_variables() -> dict[str, str]:

@@ -23,7 +23,7 @@ from fabricbench.parsers.hosts import host_files, read_hosts
 from fabricbench.parsers.output import LARGEST_OUTPUT_BYTES, Parsed, Unreadable, read_model
 
 LAST_LINES = 8
-_SHARED = ("output", "collect", "campaign", "hosts", "imb_table", "pair", "provenance")
+_SHARED = ("output", "collect", "campaign", "hosts", "imb_table", "osu_table", "pair", "provenance")
 TOOLS = tuple(m.name for m in pkgutil.iter_modules(parsers.__path__) if m.name not in _SHARED)
 """Every tool that has a parser: the module of its name beside this one."""
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from fabricbench.core.launch import Launch, canonical_case
-from fabricbench.core.record import Payload, Row
+from fabricbench.core.record import Payload, Row, RowGap
 from fabricbench.parsers.output import Parsed, Unreadable, number, read_text, whole
 
 CLASSES = ("S", "W", "A", "B", "C", "D")
@@ -62,7 +62,9 @@ _CG_STEPS = 25
 
 _FIELD = re.compile(r"^ ([A-Za-z][A-Za-z /]*?) *= +(\S.*?) *$")
 _TIMER = re.compile(r"^ timer +\d+ *\( *(\S+) *\) *: +(\S+) +(\S+) +(\S+) *$")
+_HEAD = re.compile(r"^ *NAS Parallel Benchmarks? .*-- *(\w+) Benchmark")
 _NAME = re.compile(r"^ *(IS|CG|FT) Benchmark Completed")
+_SIZE = re.compile(r"([0-9]{1,18})(?:x *([0-9]{1,6})x *([0-9]{1,6}))?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +84,9 @@ class _Report:
 def parse(directory: Path, launch: Launch) -> Parsed:
     """Mop/s, the time of the timed region, and what of it was communication (the timer ``totcomm``).
 
-    A run that was not verified, that ran another kernel, class or number of ranks, is Unreadable.
+    Unreadable: a run that was not verified, that ran another kernel, class, size, number of iterations or number of
+    ranks than the launch's, that says 0 Mop/s, and an output with two reports. A time that is printed as 0 is a gap;
+    of communication on one rank it is 0.
     """
     text = read_text(directory / "stdout")
     lines = text.splitlines()
@@ -93,27 +97,51 @@ def parse(directory: Path, launch: Launch) -> Parsed:
     name = f"{report.kernel.lower()}.{problem_class}"
     if name != launch.benchmark:
         raise Unreadable("stdout", at, f"{launch.benchmark}, not {name[:40]}")
-    ranks, at = report.field("Active processes")
-    if whole(ranks, "stdout", at) != launch.ranks:
-        raise Unreadable("stdout", at, f"{launch.ranks} ranks, not {ranks[:40]}")
+    _as_asked(report, problem_class, launch.ranks)
+    values = {"mops": report.field("Mop/s total"), "run_time": report.field("Time in seconds")}
+    for timer in ("totcomm", *(("rcomm",) if report.kernel == "IS" else ())):  # NASA's IS has no total
+        if timer in report.timers:
+            values.setdefault("communication_time", report.timers[timer])
+    found = {metric: number(text, "stdout", at) for metric, (text, at) in values.items()}
+    if not found["mops"]:
+        raise Unreadable("stdout", values["mops"][1], "more than 0 Mop/s")
+    case = canonical_case(launch.case)
+    below = [m for m, value in found.items() if not value and (m == "run_time" or launch.ranks > 1)]
+    rows = [
+        Row(benchmark=name, case=case, metric=metric, msg_size_bytes=None, value=value)
+        for metric, value in found.items()
+        if metric not in below
+    ]
+    gaps = [RowGap(benchmark=name, case=case, msg_size_bytes=None, reason=_too_small(problem_class, below))]
+    return Parsed(tuple(rows), payload(report.kernel, problem_class, launch.ranks), tuple(gaps if below else ()))
+
+
+def _as_asked(report: _Report, problem_class: str, ranks: int) -> None:
+    """The report is of the class's size and iterations, on ``ranks``, and verified."""
+    problem = PROBLEMS.get((report.kernel, problem_class))
+    if problem is None:
+        raise Unreadable("stdout", report.field("Class")[1], f"a class of NPB, not '{problem_class[:40]}'")
+    size, at = report.field("Size")
+    found = _SIZE.fullmatch(size)
+    sides = [int(side) for side in found.groups() if side] if found else []
+    if len(sides) != (3 if report.kernel == "FT" else 1) or math.prod(sides) != problem.points:
+        raise Unreadable("stdout", at, f"the size of class {problem_class}, {problem.points} points, not '{size[:40]}'")
+    wanted = {
+        "Iterations": (problem.iterations, "iterations"),
+        "Total processes": (ranks, "ranks"),
+        "Active processes": (ranks, "ranks that take part"),
+    }
+    for name, (expected, what) in wanted.items():
+        text, at = report.field(name)
+        if whole(text, "stdout", at) != expected:
+            raise Unreadable("stdout", at, f"{expected} {what}, not {text[:40]}")
     verification, at = report.field("Verification")
     if verification != "SUCCESSFUL":
         raise Unreadable("stdout", at, f"a successful verification, not '{verification[:40]}'")
-    values = {"mops": report.field("Mop/s total"), "run_time": report.field("Time in seconds")}
-    for timer in ("totcomm", "rcomm"):  # NASA's IS has no total
-        if timer in report.timers:
-            values.setdefault("communication_time", report.timers[timer])
-    rows = tuple(
-        Row(
-            benchmark=name,
-            case=canonical_case(launch.case),
-            metric=metric,
-            msg_size_bytes=None,
-            value=number(text, "stdout", at),
-        )
-        for metric, (text, at) in values.items()
-    )
-    return Parsed(rows, payload(report.kernel, problem_class, launch.ranks))
+
+
+def _too_small(problem_class: str, metrics: list[str]) -> str:
+    return f"{' and '.join(metrics)} printed as 0: class {problem_class} is too small for the resolution NPB prints"
 
 
 def payload(kernel: str, problem_class: str, ranks: int) -> Payload:
@@ -142,15 +170,35 @@ def payload(kernel: str, problem_class: str, ranks: int) -> Payload:
 
 def _read(lines: list[str]) -> _Report:
     kernel = ""
+    began = ""
     fields: dict[str, tuple[str, int]] = {}
     timers: dict[str, tuple[str, int]] = {}
     for at, line in enumerate(lines, start=1):
-        if found := _NAME.match(line):
-            kernel = found[1]
+        if found := _HEAD.match(line):
+            if began or kernel:
+                raise Unreadable("stdout", at, "one report, this is the head of another")
+            began = found[1]
+        elif found := _NAME.match(line):
+            kernel = _ended(found[1], began, kernel, at)
         elif kernel and (found := _FIELD.match(line)):
-            fields.setdefault(found[1], (found[2], at))
+            _once(fields, found[1], (found[2], at))
         elif found := _TIMER.match(line):
-            timers[found[1]] = (found[4], at)
+            _once(timers, found[1], (found[4], at))
     if not kernel:
         raise Unreadable("stdout", len(lines), "'IS, CG or FT Benchmark Completed': the output is cut off")
     return _Report(kernel, fields, timers)
+
+
+def _ended(kernel: str, began: str, before: str, at: int) -> str:
+    """The kernel whose report ends in this line: the one that began it, and the only one."""
+    if before:
+        raise Unreadable("stdout", at, "one report, this is the end of another")
+    if began and began != kernel:
+        raise Unreadable("stdout", at, f"the end of {began[:40]}'s report, not of {kernel}'s")
+    return kernel
+
+
+def _once(found: dict[str, tuple[str, int]], name: str, value: tuple[str, int]) -> None:
+    if name in found:
+        raise Unreadable("stdout", value[1], f"one line '{name[:40]}', the first is line {found[name][1]}")
+    found[name] = value

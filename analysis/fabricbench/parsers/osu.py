@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The OSU micro-benchmarks' tables. Read in the sources of 5.3.2, 5.7, 7.1 and 7.4, and seen of all but 7.1."""
+"""The OSU micro-benchmarks' tables. Read in the sources of 5.3.2, 5.7, 7.1 and 7.4, and seen of all but 7.1.
+
+``osu_table`` beside this module holds their titles and column headings.
+"""
 
 import re
 from collections.abc import Callable, Iterator
@@ -10,10 +13,12 @@ from typing import Literal
 
 from fabricbench.core.launch import Launch, canonical_case
 from fabricbench.core.record import Payload, PayloadPart, Row, RowGap
+from fabricbench.parsers.osu_table import ONE_TITLE_SINCE, TITLES, Version, columns, headings, title_in, version_of
 from fabricbench.parsers.output import Parsed, Unreadable, number, payload_of, read_text, whole
 
+__all__ = ["BENCHMARKS", "PROGRAMS", "SYNCS", "WINDOW", "WINDOWS", "Program", "Version", "parse", "version_of"]
+
 Family = Literal["pt2pt", "one-sided", "collective"]
-Version = tuple[int, ...]
 Ranks = Callable[[int], int]
 
 WINDOW = 64
@@ -133,48 +138,34 @@ SYNCS = {
 }
 """OSU's words. ``flush_local`` is not among them: it completes nothing at the target, so nothing has to travel."""
 
-_TITLE = re.compile(r"^# OSU MPI.* v(\d{1,3}(?:\.\d{1,3}){1,3})$")
-_HEAD = re.compile(r"^# (?:Size\b|Avg Latency\(us\))")
+_HEAD = re.compile(r"^# (?:Size|Avg Latency|Latency|Bandwidth)\b")
 _ROW = re.compile(r"^ *[\d.]")
 _PAIRS = re.compile(r"^# \[ pairs: (\d+) \] \[ window size: (\d+) \]$")
-_PERCENTILE = re.compile(r"^P\d{1,2} Tail (?:Lat\(us\)|BW\(MB/s\))$")
-_COLUMNS = {
-    "Size": "size",
-    "Latency (us)": "value",
-    "Avg Latency(us)": "value",
-    "Bandwidth (MB/s)": "value",
-    "MB/s": "value",
-    "Messages/s": "message_rate",
-    "Min Latency(us)": "time_min",
-    "Max Latency(us)": "time_max",
-    "Iterations": "iterations",
-    "Validation": "validation",
-}
+_DATATYPE = re.compile(r"^# Datatype: (\w+)\.$")
 _PASSED = ("Pass", "passed")
 
 
 @dataclass(frozen=True, slots=True)
 class _Asked:
-    """What the command line asked for."""
+    """What the command line asked for; ``name`` is the program's file name."""
 
+    name: str
     program: Program
     ranks: int
     sizes: tuple[int, ...] | None
     iterations: int
     skipped: int
     validated: bool
-
-
-def version_of(text: str) -> Version:
-    """A version as numbers that compare: '5.3.2' is before '7.4'."""
-    return tuple(int(part) for part in text.split("."))
+    percentiles: bool
+    datatype: str | None
 
 
 def parse(directory: Path, launch: Launch) -> Parsed:
     """All rows of one OSU program and the least payload that it must have moved.
 
-    OSU prints no last line, so the sizes must be those of the command line. Every row of a validated launch must have
-    passed. A value that OSU rounds to 0.00 is a gap.
+    Title and column headings must be those that the launch's program prints in this version. OSU prints no last line,
+    so the sizes must be those of the command line. Every row of a validated launch must have passed. A value that OSU
+    rounds to 0.00 is a gap.
     """
     asked = _asked(launch)
     text = read_text(directory / "stdout")
@@ -182,30 +173,26 @@ def parse(directory: Path, launch: Launch) -> Parsed:
     if not text.endswith("\n"):
         raise Unreadable("stdout", len(lines), "a whole line: the output is cut off")
     version: Version | None = None
-    columns: list[str] = []
+    names: list[str] = []
     table: list[tuple[int, dict[str, float]]] = []
     for at, line in enumerate(lines, start=1):
-        if title := _TITLE.match(line):
-            if version is not None:
+        if title := title_in(line):
+            again = version is not None and lines[at - 2] == line and _repeats_title(asked, title[1])
+            if version is not None and not again:
                 raise Unreadable("stdout", at, f"one world of {launch.ranks} ranks, this is the title of another")
-            version = version_of(title.group(1))
+            version = _titled(title, at, asked)
         elif _HEAD.match(line):
-            if columns:
+            if names:
                 raise Unreadable("stdout", at, "one table, this is the head of another")
-            columns = _head(line, at, asked)
-        elif pairs := _PAIRS.match(line):
-            _expect(pairs.group(1), str(launch.ranks // 2), "pairs", at)
-            _expect(pairs.group(2), str(WINDOW), "messages in a window", at)
-        elif line.startswith("# Window creation: "):
-            _expect(line.partition(": ")[2], WINDOWS.get(str(launch.case.get("win"))), "window creation", at)
-        elif line.startswith("# Synchronization: "):
-            _expect(line.partition(": ")[2], SYNCS.get(str(launch.case.get("sync"))), "synchronization", at)
+            names = _head(line, at, asked, version)
+        elif line.startswith("# "):
+            _told(line, at, asked, launch)
         elif "VALIDATION ERROR" in line or line.startswith("FAILED"):
             raise Unreadable("stdout", at, "data that pass the validation")
-        elif columns and _ROW.match(line):
-            table.append((at, _values(line, columns, at, asked)))
+        elif names and _ROW.match(line):
+            table.append((at, _values(line, names, at, asked)))
     if version is None:
-        raise Unreadable("stdout", None, "OSU's title, '# OSU MPI … v7.4'")
+        raise Unreadable("stdout", None, f"OSU's title, '# {TITLES[asked.name]} v…'")
     _whole(table, asked, len(lines))
     case = canonical_case(launch.case)
     cells = [cell for _at, values in table for cell in _cells(values, asked, case)]
@@ -229,12 +216,15 @@ def _asked(launch: Launch) -> _Asked:
     if program.sized and (bounds is None or int(bounds[1]) < 1):
         raise Unreadable("launch.json", None, f"-m MIN:MAX among the arguments of {name}")
     return _Asked(
+        name=name,
         program=program,
         ranks=launch.ranks,
         sizes=tuple(_doubling(int(bounds[1]), int(bounds[2]))) if program.sized and bounds else None,
         iterations=whole(options.get("-i", "no -i"), "launch.json", 1),
         skipped=whole(options.get("-x", "no -x"), "launch.json", 1),
         validated="-c" in launch.argv,
+        percentiles="-z" in launch.argv,
+        datatype=options.get("-T"),
     )
 
 
@@ -249,17 +239,45 @@ def _expect(found: str, wanted: str | None, what: str, at: int) -> None:
         raise Unreadable("stdout", at, f"the launch's {what}, {wanted}, not {found[:40]}")
 
 
-def _head(line: str, at: int, asked: _Asked) -> list[str]:
-    words = re.split(r"\s{2,}", line.removeprefix("# ").strip())
-    columns = ["percentile" if _PERCENTILE.match(word) else _COLUMNS.get(word, "") for word in words]
-    if "" in columns:
-        raise Unreadable("stdout", at, f"a known column, not '{words[columns.index('')][:40]}'")
-    wanted = {"value"} | ({"size"} if asked.program.metric != "time" or asked.program.sized else set())
-    wanted |= {"validation"} if asked.validated else set()
-    wanted |= {"time_min", "time_max", "iterations"} if asked.program.metric == "time" else set()
-    if missing := wanted - set(columns):
-        raise Unreadable("stdout", at, f"the column {sorted(missing)[0]}")
-    return columns
+def _told(line: str, at: int, asked: _Asked, launch: Launch) -> None:
+    """What a line before the table says of the run must be what the launch asked for."""
+    if pairs := _PAIRS.match(line):
+        _expect(pairs.group(1), str(launch.ranks // 2), "pairs", at)
+        _expect(pairs.group(2), str(WINDOW), "messages in a window", at)
+    elif (datatype := _DATATYPE.match(line)) and asked.datatype:
+        _expect(datatype.group(1).lower(), asked.datatype, "datatype", at)
+    elif line.startswith("# Window creation: "):
+        _expect(line.partition(": ")[2], WINDOWS.get(str(launch.case.get("win"))), "window creation", at)
+    elif line.startswith("# Synchronization: "):
+        _expect(line.partition(": ")[2], SYNCS.get(str(launch.case.get("sync"))), "synchronization", at)
+
+
+def _titled(title: tuple[str, Version], at: int, asked: _Asked) -> Version:
+    """The version in a title, which must be that of the launch's program."""
+    if title[0] != TITLES[asked.name]:
+        raise Unreadable("stdout", at, f"{asked.name}'s title '{TITLES[asked.name]}', not '{title[0][:80]}'")
+    return title[1]
+
+
+def _repeats_title(asked: _Asked, version: Version) -> bool:
+    return asked.name == "osu_mbw_mr" and version < ONE_TITLE_SINCE
+
+
+def _head(line: str, at: int, asked: _Asked, version: Version | None) -> list[str]:
+    if version is None:
+        raise Unreadable("stdout", at, f"OSU's title, '# {TITLES[asked.name]} v…', before a table")
+    full = asked.program.metric == "time"
+    expected = headings(asked.name, version, sized=_has_sizes(asked), full=full, validated=asked.validated)
+    found = columns(line, expected, percentiles=asked.percentiles)
+    if found is None:
+        told = f"the columns '{', '.join(expected)}' of {asked.name}"
+        raise Unreadable("stdout", at, f"{told}, not '{' '.join(line.removeprefix('#').split())[:100]}'")
+    return found
+
+
+def _has_sizes(asked: _Asked) -> bool:
+    """Atomic operations have one size, which the table shows."""
+    return asked.program.sized or asked.program.family == "one-sided"
 
 
 def _values(line: str, columns: list[str], at: int, asked: _Asked) -> dict[str, float]:

@@ -2,6 +2,7 @@
 """What every parser shares: its result, its one error, and careful reading of a tool's output."""
 
 import math
+import re
 import stat
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -15,6 +16,8 @@ from fabricbench.core.record import Payload, PayloadPart, Row, RowGap
 Model = TypeVar("Model", bound=BaseModel)
 
 LARGEST_OUTPUT_BYTES = 64 * 2**20
+_DECIMAL = re.compile(r"-?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|[+-]?(?:nan|inf|infinity)", re.IGNORECASE)
+"""Numbers as C and Fortran print them. ``float`` takes more: blanks around them, underscores, digits of any script."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,14 +96,13 @@ def read_model(path: Path, model: type[Model]) -> Model:
 
 
 def number(text: str, file: str, line: int) -> float:
-    """A finite number that is not negative; Unreadable otherwise."""
-    try:
-        value = float(text)
-    except ValueError:
-        raise Unreadable(file, line, f"a number, not '{text[:40]}'") from None
+    """A finite decimal number that is not negative; Unreadable otherwise."""
+    if not _DECIMAL.fullmatch(text):
+        raise Unreadable(file, line, f"a number, not '{text[:40]}'")
+    value = float(text)
     if not math.isfinite(value) or value < 0:
         raise Unreadable(file, line, f"a finite number of at least 0, not '{text[:40]}'")
-    return value
+    return abs(value)
 
 
 def whole(text: str, file: str, line: int | None) -> int:

@@ -38,6 +38,7 @@ __all__ = [
 BENCHMARKS = ("villin", "lzm", "dppc")
 
 _THREAD_MPI = "thread_mpi"
+_NO_MPI = "none"
 _ROUNDING_NS = 0.001
 _ROUNDING_S = 0.0006
 _ROUNDING_SHARE = 0.01
@@ -57,8 +58,8 @@ def parse(directory: Path, launch: Launch) -> Parsed:
     ``energy_deviation`` where it is expected, case ``step=…``: energies against ``reference.json`` of the launch
     directory; one that is too large is Unreadable.
 
-    A log that is cut off, that ends before the last step, or of other ranks, threads, steps or atoms than the launch's
-    (``versions`` or ``case`` may hold ``atoms``) is Unreadable.
+    A log that is cut off, that ends before the last step, that names no MPI library, or of other ranks, threads, steps
+    or atoms than the launch's (``versions`` or ``case`` may hold ``atoms``) is Unreadable.
     """
     text = read_text(directory / FILE)
     log = read_log(text)
@@ -125,8 +126,12 @@ def _finished(log: Log, last: int) -> tuple[Cycles, dict[str, float]]:
 
 def _as_launched(log: Log, launch: Launch) -> None:
     """The run is the launch's: its ranks, its steps, and threads and atoms where the launch says them."""
-    if log.mpi == _THREAD_MPI:
+    if not log.mpi:
+        raise Unreadable(FILE, None, "the line 'MPI library:', the log names no MPI library")
+    if log.mpi.startswith(_THREAD_MPI):
         raise Unreadable(FILE, log.lines.get("mpi"), "a GROMACS that was built with MPI, not with its thread-MPI")
+    if log.mpi == _NO_MPI:
+        raise Unreadable(FILE, log.lines.get("mpi"), "a GROMACS that was built with MPI, not without")
     wanted = {
         "ranks": (launch.ranks, log.ranks),
         "threads": (_asked(launch.argv, "-ntomp"), log.threads),

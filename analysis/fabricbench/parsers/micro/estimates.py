@@ -63,6 +63,8 @@ def _operation(cell: Cell, found: Found) -> Values:
 
 def _window(cell: Cell, found: Found) -> Values:
     series = found["window_us"]
+    if not series.messages_per_run:
+        raise Unreadable("stdout", None, f"messages_per_run of {cell.benchmark[:40]} at {cell.msg_size_bytes} bytes")
     if not series.median:
         return {}
     values = {"message_rate": series.messages_per_run / series.median * 1e6}

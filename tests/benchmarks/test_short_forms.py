@@ -1,0 +1,156 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Every benchmark of this folder runs to its end in a short form and prints its table. No time is asserted."""
+
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from support import toy_input
+from support.fake_site import REPOSITORY
+from support.micro import stack
+from support.processes import clean_environment
+
+FOLDER = Path(__file__).parent
+NUMBER = r"-?\d+\.\d+"
+LIMIT_SECONDS = 400
+
+
+def run(name: str, *arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
+    """``python -m benchmarks.NAME`` as its docstring says."""
+    return subprocess.run(
+        [sys.executable, "-m", f"benchmarks.{name}", *arguments],
+        env={**clean_environment(), "PYTHONPATH": "tests", **variables}, cwd=REPOSITORY,
+        capture_output=True, text=True, timeout=LIMIT_SECONDS, check=False,
+    )  # fmt: skip
+
+
+def rows_of(name: str, *arguments: str, **variables: str) -> list[list[str]]:
+    """The cells of the Markdown table that a benchmark prints, without the header."""
+    done = run(name, *arguments, **variables)
+    assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
+    rows = [
+        [cell.strip() for cell in line.strip("|").split("|")] for line in done.stdout.splitlines() if line[:1] == "|"
+    ]
+    assert all(set(cell) == {"-"} for cell in rows[1])
+    assert {len(row) for row in rows} == {len(rows[0])}
+    return rows[2:]
+
+
+def nasa_programs(directory: Path, kernels: list[str]) -> Path:
+    """The own kernels under the names that NASA's programs have."""
+    apps = stack("mpich").apps
+    for kernel in kernels:
+        program = directory / f"{kernel}.S.x"
+        program.write_text(f'#!/bin/sh\nexec "{apps}/bin/fabricbench-{kernel}" --class S\n')
+        program.chmod(0o755)
+    return directory
+
+
+def test_launch_overhead() -> None:
+    stack("mpich")
+    rows = rows_of("launch_overhead", "--pairs", "1", "--launches", "1")
+    assert [row[0] for row in rows] == ["bare ReFrame", "Fabricbench", "added"]
+    assert all(re.fullmatch(rf"{NUMBER} s", row[1]) for row in rows)
+    assert all(row[2:] == ["-", "1"] for row in rows)
+
+
+def test_witness_cost_on_every_mpi_lane_that_is_ready() -> None:
+    """And on no other: libraries below MPI have no mpirun."""
+    stack("mpich")
+    rows = rows_of("witness_cost", "--pairs", "1", "--iterations", "20")
+    lanes = {row[0].partition(",")[0] for row in rows}
+    assert {"mpich@shm", "mpich@tcp"} <= lanes
+    assert {lane.partition("@")[0] for lane in lanes} <= {"impi", "mpich", "openmpi"}
+    assert [row[0] for row in rows] == [
+        f"{lane}, {size} B" for lane in sorted(lanes, key=list_of(rows)) for size in SIZES
+    ]
+    assert all(re.fullmatch(NUMBER, row[1]) for row in rows)
+
+
+SIZES = (8, 4096, 65536)
+
+
+def list_of(rows: list[list[str]]) -> Callable[[str], int]:
+    order = list(dict.fromkeys(row[0].partition(",")[0] for row in rows))
+    return order.index
+
+
+def test_measuring_speed() -> None:
+    if stack("mpich").imb is None:
+        pytest.skip("no IMB-MPI1 runs on this mpich")
+    short = ("--pairs", "2", "--lane", "mpich@shm", "--largest", "65536")
+    rows = rows_of("measuring_speed", *short)
+    assert [row[0] for row in rows] == [
+        "mpich@shm, time of a launch",
+        "mpich@shm, spread between launches at 8 B",
+        "mpich@shm, spread between launches at 65536 B",
+    ]
+    assert re.fullmatch(NUMBER, rows[0][1])
+    assert all(re.fullmatch(rf"{NUMBER}|-", row[1]) for row in rows)
+
+
+def test_dry_run() -> None:
+    done = run("dry_run", "--nodes", "8", "--cores", "4", "--tier", "quick")
+    assert re.match(r"8 nodes of 4 cores: [1-9]\d* launches a block, \d+ gaps, listed in \d+\.\d s\n", done.stdout), (
+        done
+    )
+    assert re.search(r"^\d+ blocks: at most \S+ h, \S+ node-hours$", done.stdout, re.MULTILINE)
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(("name", "values"), [("npb_speed", rf"{NUMBER}"), ("npb_memory", r"\d+")])
+def test_kernels_against_others(tmp_path: Path, name: str, values: str) -> None:
+    kernels = [k for k in ("is", "cg") if Path(stack("mpich").apps, f"bin/fabricbench-{k}").exists()]
+    pairs = ("--pairs", "1") if name == "npb_speed" else ()
+    chosen = ("--classes", "S", "--ranks", "1,2", "--kernels", ",".join(kernels), *pairs)
+    rows = rows_of(name, str(nasa_programs(tmp_path, kernels)), *chosen)
+    assert [row[0] for row in rows] == [f"{kernel.upper()}.S, {ranks}" for kernel in kernels for ranks in (1, 2)]
+    assert all(re.fullmatch(values, row[1]) for row in rows)
+
+
+def test_energy_scatter(tmp_path: Path) -> None:
+    installed = stack("openmpi")
+    if installed.gromacs is None or installed.gromacs.problem or not all(map(shutil.which, ("gmx", "gmx_d"))):
+        pytest.skip("no GROMACS on openmpi with gmx and gmx_d: run `make setup` as root on Debian")
+    given = {"FABRICBENCH_GROMACS_INPUTS": str(toy_input.given_water(tmp_path))}
+    rows = rows_of("energy_scatter", "water", "--ranks", "1,2", "--threads", "1", **given)
+    assert [(system, ranks, threads) for system, ranks, threads, *_ in rows] == [("water", n, "1") for n in ("1", "2")]
+    for *_, first, last, alike in rows:
+        assert all(re.fullmatch(r"\d\.\de[-+]\d\d", deviation) for deviation in (first, last))
+        assert alike in ("yes", "no")
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "said"),
+    [
+        ("witness_cost", ("--lane", "libfabric@shm"), r"libfabric@shm: libfabric is a library below MPI.*\n"),
+        ("witness_cost", ("--lane", "mpihc@shm"), r"unknown lane 'mpihc@shm'.*\n"),
+        ("measuring_speed", ("--lane", "openmpi@shm"), r"openmpi@shm has no IMB-MPI1: .*\n"),
+        ("measuring_speed", ("--largest", "8"), r"--largest 8: expected at least 65536 bytes.*\n"),
+        ("launch_overhead", ("--lane", "ucx@tcp"), r"ucx@tcp: ucx is a library below MPI.*\n"),
+        ("npb_speed", (".", "--lane", "verbs@shm"), r"verbs@shm: verbs is a library below MPI.*\n"),
+        ("energy_scatter", ("vilin",), r".*'vilin'.*villin.*\n"),
+    ],
+)
+def test_what_cannot_run_is_said_in_one_line(name: str, arguments: tuple[str, ...], said: str) -> None:
+    stack("openmpi")
+    done = run(name, *arguments)
+    assert done.returncode == 1
+    assert re.fullmatch(said, done.stderr), done.stderr
+
+
+def test_every_benchmark_has_its_short_form() -> None:
+    modules = {path.stem for path in FOLDER.glob("*.py") if "__main__" in path.read_text()} - {Path(__file__).stem}
+    called = re.findall(r'(?:run|rows_of)\("(\w+)"|\("(npb_\w+)", r', Path(__file__).read_text())
+    assert {one or other for one, other in called} == modules
+
+
+def test_make_benchmarks_names_benchmarks_that_exist() -> None:
+    named = re.findall(r"-m benchmarks\.(\w+)", (REPOSITORY / "Makefile").read_text())
+    assert len(named) >= 3
+    assert all((FOLDER / f"{name}.py").exists() for name in named)
