@@ -176,8 +176,8 @@ def test_what_is_skipped_is_counted_in_the_table_and_the_report(finished: tuple[
     (campaign / "requirements.yaml").write_text(measured)
     judged = site.inside("judge", str(campaign)).stdout
     assert "one-latency/two" not in judged
-    assert "1 not measured and skipped" in judged
-    assert "skipped: one-latency, 1 cell: not measured: no two here; set it up" in judged
+    assert "1 cell not measured and skipped" in judged
+    assert "skipped: 1 cell of one-latency: not measured: no two here; set it up" in judged
     assert site.inside("report", str(campaign)).returncode == 0
     page = (campaign / "report.html").read_text()
     assert "1 cell not measured and skipped" in page

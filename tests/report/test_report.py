@@ -203,7 +203,7 @@ def test_notes_stand_beside_their_verdicts() -> None:
     for note in (
         f"3 of {len(cells[0].launches)} launches beside foreign load above 10 %",
         "2 lost launches repeated",
-        "4 not measured and skipped",
+        "4 cells not measured and skipped",
     ):
         assert note in html
 

@@ -53,7 +53,7 @@ def test_where_measured_leaves_gaps_out_and_counts_them(tmp_path: Path) -> None:
     found = judged(tmp_path, wanted, lane_rows("mpich@shm", FAST), gaps=(gap("openmpi@shm"),))
     (cell,) = found.cells
     assert (cell.verdict, cell.skipped, found.exit_status) == ("PASS", 2, 0)
-    assert cell.notes == ("2 not measured and skipped",)
+    assert cell.notes == ("2 cells not measured and skipped",)
     assert [one.name for one in found.skipped] == ["lat/openmpi@shm/8", "lat/openmpi@shm/16"]
 
 

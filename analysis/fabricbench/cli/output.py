@@ -64,8 +64,9 @@ def print_judgement(judgement: Judgement | None) -> None:
         rows = [row[:-1] for row in rows]
     for line in _columns(rows):
         say(line)
-    for (requirement, reason), count in Counter((one.requirement, one.reason) for one in judgement.skipped).items():
-        say(f"skipped: {requirement}, {count} cell{'s' if count > 1 else ''}: {reason}")
+    for reason, count in Counter(one.reason for one in judgement.skipped).items():
+        names = dict.fromkeys(one.requirement for one in judgement.skipped if one.reason == reason)
+        say(f"skipped: {count} cell{'s' if count > 1 else ''} of {', '.join(names)}: {reason}")
     counts = {verdict: sum(cell.verdict == verdict for cell in judgement.cells) for verdict in EXIT_STATUS}
     say(", ".join(f"{count} {verdict}" for verdict, count in counts.items()) + f"; {judgement.blocks} blocks")
 

@@ -32,13 +32,16 @@ def unmeasured(
     """Everything planned that was not measured, once for all blocks; ``gaps`` by their directory."""
     found: dict[object, Unmeasured] = {}
     for item in (*_of_gaps(gaps.values()), *_of_rows(records), *_without_trace(planned, gaps, records)):
-        same = item.model_copy(update={"reason": "", "cure": ""}).model_dump_json()
-        found.setdefault(same, item)
+        found.setdefault(_what(item), item)
     seen = {(item.stack, item.fabric, item.variant) for item in found.values()}
     seen |= {(r.launch.stack, r.launch.fabric, r.launch.variant) for r in records if r.launch is not None}
-    for item in _of_lanes(facts, seen):
-        found.setdefault(item.model_dump_json(), item)
-    return tuple(found.values())
+    return (*found.values(), *_of_lanes(facts, seen))
+
+
+def _what(item: Unmeasured) -> tuple[object, ...]:
+    """What is the same in every block, whatever the reason is."""
+    lane = (item.system, item.fabric, item.stack, item.variant)
+    return (*lane, item.tool, item.benchmark, item.rows, item.ranks, item.nodes, item.applies)
 
 
 def _of_gaps(gaps: Iterable[Gap]) -> Iterator[Unmeasured]:

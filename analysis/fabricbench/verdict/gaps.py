@@ -17,9 +17,12 @@ def lane_of(gap: Unmeasured) -> str:
     return lane_name(gap.stack, gap.fabric, gap.variant)
 
 
-def cells(gap: Unmeasured) -> Iterator[CellKey]:
-    """The cells that it leaves without a value; none where its rows are not known."""
+def cells(gap: Unmeasured, benchmark: str = "", metric: str = "") -> Iterator[CellKey]:
+    """The cells that it leaves without a value, all or those of a benchmark's metric; none where its rows are not
+    known."""
     for row in gap.rows or ():
+        if benchmark not in ("", row.benchmark) or metric not in ("", row.metric):
+            continue
         for size in (None,) if row.msg_sizes_bytes is None else row.msg_sizes_bytes:
             yield CellKey(
                 gap.system, gap.stack, gap.fabric, gap.variant, gap.tool, row.benchmark, row.case or "", row.metric,

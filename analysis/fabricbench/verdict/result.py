@@ -83,7 +83,8 @@ class Cell:
     @property
     def notes(self) -> tuple[str, ...]:
         """What a reader of the verdict should know beside it, in half sentences."""
-        skipped = f"{self.skipped} not measured and skipped" if self.skipped else ""
+        cells = "cells" if self.skipped > 1 else "cell"
+        skipped = f"{self.skipped} {cells} not measured and skipped" if self.skipped else ""
         loaded = f"{self.loaded} of {len(self.launches)} launches beside foreign load above {100 * FOREIGN_LOAD:.0f} %"
         several = "es" if len(self.repeated) > 1 else ""
         repeated = f"{len(self.repeated)} lost launch{several} repeated" if self.repeated else ""

@@ -56,7 +56,7 @@ def targets(
 
 def _cells(item: Requirement, gap: Unmeasured) -> Iterator[CellKey]:
     """The cells of a gap that the requirement selects, their sizes aside."""
-    for key in gaps.cells(gap) if gap.tool == item.tool else ():
+    for key in gaps.cells(gap, item.benchmark, item.metric.name) if gap.tool == item.tool else ():
         if _selected(item, key):
             yield key
 
@@ -95,9 +95,11 @@ def _why_no_denominator(item: Requirement, key: CellKey, unmeasured: Sequence[Un
     wanted = CellKey(**{**key._asdict(), **item.relative_to})
     any_case = bool({"tool", "benchmark"} & item.relative_to.keys()) and "case" not in item.relative_to
     for gap in unmeasured:
-        if gaps.lane_of(gap) == wanted.lane and gaps.may_be(gap, wanted.tool, wanted.benchmark):
+        if gaps.lane_of(gap) != wanted.lane:
+            continue
+        if gaps.may_be(gap, wanted.tool, wanted.benchmark):
             return gaps.why(gap)
-        for one in gaps.cells(gap):
+        for one in gaps.cells(gap, wanted.benchmark, wanted.metric):
             if (one._replace(case=wanted.case) if any_case else one) == wanted:
                 return gaps.why(gap)
     return ""
