@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from fabricbench.core.campaign import LAUNCHES, came_back
-from fabricbench.core.lost import why_lost
+from fabricbench.core.lost import job_ended, why_lost
 from fabricbench.parsers.collect import collect
 
 TRIES = 2
@@ -31,11 +31,11 @@ def finished(tries: Iterable[Path]) -> Path | None:
     started (again).
 
     A launch is finished when it came back and was not lost, or when it was lost as often as it may be tried. One
-    without an end was interrupted: it is not finished however often that happens.
+    without an end was interrupted, and so was one whose job ended: it is not finished however often that happens.
     """
-    ended = [directory for directory in tries if (directory / "end").exists()]
-    left = [directory for directory in ended if lost(directory)]
-    kept = [directory for directory in ended if directory not in left and came_back(directory)]
+    ended = {directory: lost(directory) for directory in tries if (directory / "end").exists()}
+    kept = [directory for directory, why in ended.items() if not why and came_back(directory)]
+    left = [directory for directory, why in ended.items() if why and not job_ended(why)]
     return kept[-1] if kept else left[-1] if len(left) >= TRIES else None
 
 
@@ -56,7 +56,8 @@ def finished_launches(path: Path, block: int) -> dict[str, str]:
 
 
 def first_losses(path: Path, block: int, session: int) -> dict[str, str]:
-    """Launches that ``session`` lost, wire-ups too, and no other session of their block: from id to reason."""
+    """Launches that ``session`` lost, wire-ups too, and no other session of their block: from id to reason. Those whose
+    job ended are not among them: the next allocation may be as short."""
     reasons: dict[str, str] = {}
     times: Counter[str] = Counter()
     for file in sorted((path / LAUNCHES).glob(f"b{block:03d}.s*/*/*/*/*/launch.json")):
@@ -64,7 +65,7 @@ def first_losses(path: Path, block: int, session: int) -> dict[str, str]:
             name = json.loads(file.read_bytes())["id"]
         except (OSError, ValueError, KeyError, TypeError, RecursionError):
             continue
-        if why := lost(file.parent):
+        if (why := lost(file.parent)) and not job_ended(why):
             times[name] += 1
             if file.parts[-6] == f"b{block:03d}.s{session:02d}":
                 reasons[name] = why
