@@ -85,6 +85,8 @@ class Osu(SizedBenchmark):
     @property
     def found(self) -> Mapping[str, Path]:
         """The stack's programs: below the directory that is named, else in its Spack view or the stack's own prefix."""
+        if self.stack_facts["installed"] is None:
+            return {}
         if named := os.environ.get(OSU):
             return programs_below((Path(named) / self.stack_facts["stack"]).resolve())
         own, stack = (
@@ -192,7 +194,7 @@ class OsuAtomic(OsuWindow):
     messages = parameter(["small"])
 
     def sizes(self) -> tuple[int, ...]:
-        return (4 if version_of(self.version) >= TYPES_SINCE else 8,)
+        return (8 if self.version and version_of(self.version) < TYPES_SINCE else 4,)
 
 
 @rfm.simple_test

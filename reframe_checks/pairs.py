@@ -38,8 +38,11 @@ class Pairs(Micro):
         self.ranks = int(self.fabric_facts["nodes"])
         self.limit_seconds = max(self.limit_seconds, float(SECONDS_PER_PAIR * self.rounds * (self.ranks // 2)))
 
+    def applies(self) -> bool:
+        return int(self.fabric_facts["nodes"]) > 1
+
     def family_gap(self) -> tuple[str, str] | None:
-        if self.fabric_facts["nodes"] < 2:
+        if not self.applies():
             return "a single node has no pairs", "say how many there are: fabric(…, nodes=4) in the site's settings.py"
         return None
 

@@ -17,7 +17,7 @@ from pydantic import BaseModel
 from reframe.core.builtins import required, run_after, run_before, sanity_function, variable
 from reframe.core.logging import getlogger
 
-from fabricbench.core.campaign import finished_launches, open_single, write_json
+from fabricbench.core.campaign import open_single, write_json
 from fabricbench.core.launch import (
     Expected,
     Gap,
@@ -31,6 +31,7 @@ from fabricbench.core.launch import (
 from fabricbench.core.record import Record
 from fabricbench.core.site import FORECAST
 from fabricbench.core.spack import package_of
+from fabricbench.parsers.attempts import finished_launches
 from fabricbench.parsers.campaign import write_cache
 from fabricbench.parsers.collect import collect
 
@@ -103,6 +104,21 @@ class LaunchTest(LaneMixin, MetricsMixin, rfm.RunOnlyRegressionTest):
         """Sizes that this launch cannot measure on its nodes."""
         return None
 
+    def applies(self) -> bool:
+        """Whether the fabric has what this check is about; where it has not, no requirement waits for it."""
+        return True
+
+    def planned(self) -> tuple[Expected, ...]:
+        """The rows that a gap keeps from being measured, each with its case, sizes that were left out included."""
+        left = self.left_out()
+        more = left.msg_sizes_bytes if left else ()
+        rows = []
+        for item in self.expected() if self.mode == "timed" else ():
+            sizes = None if item.msg_sizes_bytes is None else (*item.msg_sizes_bytes, *more)
+            case = canonical_case(self.case) if item.case is None else item.case
+            rows.append(item.model_copy(update={"case": case, "msg_sizes_bytes": sizes}))
+        return tuple(rows)
+
     def tool_versions(self) -> dict[str, str]:
         """Versions of what runs, beyond those of the stack and of this project."""
         return {}
@@ -173,8 +189,7 @@ class LaunchTest(LaneMixin, MetricsMixin, rfm.RunOnlyRegressionTest):
             self.case = {**self.case, "port": self.port}
         self.meet_lane()
         gap = self.lane_gap() or self.family_gap()
-        if gap is not None and self.family:
-            self.benchmark, self.stands_for_family = self.family, True
+        self.stands_for_family = gap is not None and bool(self.family)
         gap = gap or self.benchmark_gap()
         if gap is not None:
             self.leave_gap(*gap)
@@ -311,6 +326,9 @@ class LaunchTest(LaneMixin, MetricsMixin, rfm.RunOnlyRegressionTest):
         if self.leaves_facts:
             session = self.fabric_facts["session"]
             open_single(Path(self.campaign), Path(self.fabric_facts["site"]), session["seed"])
+            planned = self.planned()
+            if self.stands_for_family:
+                self.benchmark = self.family
             gap = Gap(
                 id=self.launch_id,
                 block=session["block"],
@@ -320,6 +338,10 @@ class LaunchTest(LaneMixin, MetricsMixin, rfm.RunOnlyRegressionTest):
                 tool=self.tool,
                 benchmark=f"{self.benchmark} {self.named_case}".strip(),
                 messages=self.message_class,
+                ranks=self.ranks,
+                nodes=self.nodes,
+                expected=planned,
+                applies=self.applies(),
                 reason=reason,
                 cure=cure,
             )

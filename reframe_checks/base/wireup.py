@@ -10,6 +10,7 @@ from reframe.core.backends import getlauncher
 from fabricbench.core.campaign import came_back
 from fabricbench.core.launch import WireUp
 from fabricbench.core.stacks import meeting_at
+from fabricbench.parsers.attempts import lost
 from fabricbench.parsers.collect import collect
 
 from .launch import LaunchTest
@@ -69,8 +70,8 @@ class WireUpLaunch(LaunchTest):
 
     @property
     def came_back(self) -> bool:
-        """Whether the wire-up ended by itself, in this session or an earlier one, however it ended."""
-        return self.measured_in is not None and came_back(Path(self.measured_in))
+        """Whether the wire-up ended and was not lost, in this session or an earlier one, however it ended."""
+        return self.measured_in is not None and came_back(Path(self.measured_in)) and not lost(Path(self.measured_in))
 
     def measured(self) -> WireUp | None:
         """Bytes and segments of the wire-up; None where no rank reported any."""

@@ -135,3 +135,63 @@ def test_gaps_alone_are_no_campaign(site: FakeSite) -> None:
     done = site.inside("run", str(site.root / "campaign"), *choice)
     assert done.returncode == 2, done.stdout + done.stderr
     assert "nothing was measured, there are only gaps: one@shm imb: no IMB-MPI1 runs on this one" in done.stderr
+
+
+def add_gap(campaign: Path) -> None:
+    """The check of the stack "one" as a gap of a stack that is not there."""
+    (launch,) = campaign.glob("launches/b000.s00/fake/shm/one/MicroPingpong*/launch.json")
+    facts = json.loads(launch.read_text())
+    gap = {key: facts[key] for key in ("id", "block", "system", "fabric", "tool", "benchmark", "ranks", "nodes")}
+    rows = [row | {"case": ""} for row in facts["expected"]]
+    folder = launch.parents[2] / "two" / launch.parent.name
+    folder.mkdir(parents=True)
+    text = json.dumps(gap | {"stack": "two", "expected": rows, "reason": "no two here", "cure": "set it up"})
+    (folder / "gap.json").write_text(text)
+
+
+def test_a_gap_is_a_cell_of_the_table_the_explanation_and_the_report(finished: tuple[FakeSite, Path]) -> None:
+    site, campaign = finished
+    for launch in campaign.glob("launches/b000.s00/fake/shm/one/MicroPingpong*/launch.json"):
+        if json.loads(launch.read_text())["messages"] == "large":
+            shutil.rmtree(launch.parent)
+    add_gap(campaign)
+    reason = "not measured: no two here; set it up"
+    judged = site.inside("judge", str(campaign))
+    (line,) = (line for line in judged.stdout.splitlines() if "one-latency/two@shm/8" in line)
+    assert line.startswith("INCONCLUSIVE")
+    assert reason in line
+    explained = site.inside("judge", str(campaign), "--explain", "one-latency/two@shm/8")
+    assert f"INCONCLUSIVE: {reason}" in explained.stdout
+    assert site.inside("report", str(campaign)).returncode == 0
+    assert reason in (campaign / "report.html").read_text()
+
+
+def test_what_is_skipped_is_counted_in_the_table_and_the_report(finished: tuple[FakeSite, Path]) -> None:
+    site, campaign = finished
+    for launch in campaign.glob("launches/b000.s00/fake/shm/one/MicroPingpong*/launch.json"):
+        if json.loads(launch.read_text())["messages"] == "large":
+            shutil.rmtree(launch.parent)
+    add_gap(campaign)
+    measured = REQUIREMENTS.replace("    at_most", "    where: measured\n    at_most")
+    (campaign / "requirements.yaml").write_text(measured)
+    judged = site.inside("judge", str(campaign)).stdout
+    assert "one-latency/two" not in judged
+    assert "1 cell not measured and skipped" in judged
+    assert "skipped: 1 cell of one-latency: not measured: no two here; set it up" in judged
+    assert site.inside("report", str(campaign)).returncode == 0
+    page = (campaign / "report.html").read_text()
+    assert "1 cell not measured and skipped" in page
+    assert "no two here; set it up: 1 cell (one-latency/two@shm/8)" in page
+
+
+def test_requirements_that_replace_the_campaigns_own_are_named(finished: tuple[FakeSite, Path]) -> None:
+    site, campaign = finished
+    file = campaign.with_name("mine.yaml")
+    file.write_text(REQUIREMENTS)
+    words = f"judged by {file} instead of the campaign's own requirements.yaml"
+    assert words not in site.inside("judge", str(campaign)).stdout
+    given = ("judge", str(campaign), "--requirements", str(file))
+    assert words in site.inside(*given).stdout
+    assert words in site.inside(*given, "--explain", "one-latency/one@shm/8").stdout
+    assert site.inside("report", str(campaign), "--requirements", str(file)).returncode == 0
+    assert f"by {file}, not by the campaign" in (campaign / "report.html").read_text()

@@ -9,9 +9,10 @@ from typing import Any
 
 import pytest
 
-from fabricbench.core.campaign import came_back, create, finished_launches, open_single
+from fabricbench.core.campaign import came_back, create, open_single
 from fabricbench.core.errors import BadInput
 from fabricbench.core.table import table
+from fabricbench.parsers.attempts import finished_launches
 from fabricbench.parsers.campaign import launch_directories, read_campaign, read_facts, write_cache
 from fabricbench.parsers.collect import collect, digest
 

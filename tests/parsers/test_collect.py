@@ -77,8 +77,6 @@ def test_the_killed_rank_is_named() -> None:
     [
         ({"status": 3}, "exit status 3: first | second"),
         ({"status": None, "signal": 9}, "killed by signal 9: first | second"),
-        ({"status": 0, "timed_out": True}, "ended at its time limit of 60 s: first | second"),
-        ({"status": 124, "signal": 15, "timed_out": True}, "ended at its time limit of 60 s: first | second"),
         ({"status": None}, "exit status None: first | second"),
     ],
 )
@@ -87,6 +85,39 @@ def test_failed(directory: Path, end: dict[str, Any], reason: str) -> None:
     (directory / "stderr").write_text("\n  first\n--------\n\t second  \n\n")
     record = collect(directory)
     assert (record.state, record.reason, record.rows) == ("failed", reason, ())
+
+
+@pytest.mark.parametrize("end", [{"status": 0}, {"status": 124, "signal": 15}, {"status": None, "signal": 9}])
+def test_a_launch_that_hung_at_its_end_was_lost(directory: Path, end: dict[str, Any]) -> None:
+    change(directory / "end", timed_out=True, **end)
+    record = collect(directory)
+    reason = "hung at its end after a complete output, ended at its time limit of 60 s"
+    assert (record.state, record.reason, record.rows) == ("lost", reason, ())
+
+
+def test_a_launch_that_hung_before_its_output_was_complete_failed(directory: Path) -> None:
+    change(directory / "end", timed_out=True)
+    lines = (directory / "stdout").read_text().splitlines(keepends=True)
+    (directory / "stdout").write_text("".join(lines[: len(lines) // 2]))
+    (directory / "stderr").write_text("first\n")
+    record = collect(directory)
+    assert (record.state, record.reason) == ("failed", "ended at its time limit of 60 s: first")
+
+
+def test_a_wire_up_that_hung_at_its_end_was_lost(tmp_path: Path) -> None:
+    copied = Path(shutil.copytree(LAUNCHES / "mpich-tcp-wireup", tmp_path / "wireup"))
+    change(copied / "end", timed_out=True)
+    assert collect(copied).state == "lost"
+    (copied / "stdout").write_text((copied / "stdout").read_text().replace("#@end=ok", ""))
+    assert collect(copied).state == "failed"
+
+
+@pytest.mark.parametrize("status", [126, 127])
+def test_a_command_that_could_not_be_started_never_ran(directory: Path, status: int) -> None:
+    change(directory / "end", status=status)
+    record = collect(directory)
+    assert record.state == "unfinished"
+    assert record.reason.startswith(f"it could not be started: exit status {status}")
 
 
 def test_a_failed_launch_that_said_nothing_on_stderr_shows_its_output(directory: Path) -> None:

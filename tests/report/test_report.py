@@ -193,3 +193,31 @@ def test_settings_of_the_user_change_nothing() -> None:
     with matplotlib.rc_context({"lines.linewidth": 9, "font.size": 30, "svg.fonttype": "path"}):
         assert report(made, table(made.records), judgement(made)) == html
         assert matplotlib.rcParams["font.size"] == 30
+
+
+def test_notes_stand_beside_their_verdicts() -> None:
+    made = campaign(SMALL)
+    first = judgement(made)
+    cells = (replace(first.cells[0], loaded=3, repeated=("b000/x", "b001/x"), skipped=4), *first.cells[1:])
+    html = report(made, table(made.records), replace(first, cells=cells))
+    for note in (
+        f"3 of {len(cells[0].launches)} launches beside foreign load above 10 %",
+        "2 lost launches repeated",
+        "4 cells not measured and skipped",
+    ):
+        assert note in html
+
+
+def test_a_lost_launch_is_listed_with_what_became_of_its_repeat() -> None:
+    made = campaign(replace(SMALL, faults=False, blocks=1))
+    first = made.records[0]
+    assert first.launch is not None
+    twice = made.records[1]
+    lost = [
+        first.model_copy(update={"state": "lost", "reason": "hung at its end", "directory": "b000/lost", "rows": ()}),
+        twice.model_copy(update={"state": "lost", "reason": "hung as well", "rows": ()}),
+    ]
+    records = (*lost, first, *made.records[2:])
+    html = report(made.model_copy(update={"records": records}), table(records), None)
+    assert "hung at its end; repeated<" in html
+    assert "hung as well; not repeated<" in html

@@ -48,7 +48,12 @@ stack=$(cd "$(dirname "$0")/../.." && pwd)
 echo "#@benchmark=$1"
 echo "#@ranks=$PMI_SIZE"
 echo "#@mpi_library=Fake MPI 1.0"
-if [ "$1" = wireup ]; then sleep "$(cat "$stack/wireup-seconds" 2>/dev/null || echo 0)"; echo "#@end=ok"; exit 0; fi
+if [ "$1" = wireup ]; then
+    sleep "$(cat "$stack/wireup-seconds" 2>/dev/null || echo 0)"
+    echo "#@end=ok"
+    [ ! -e "$stack/hang-wireup" ] || { rm "$stack/hang-wireup"; sleep 600; }
+    exit 0
+fi
 sleep "$(cat "$stack/seconds" 2>/dev/null || echo 0.02)"
 [ ! -e "$stack/break-hang" ] || sleep 600
 [ ! -e "$stack/break-exit" ] || { echo "rank 0: wrong byte at offset 7" >&2; exit 1; }
@@ -63,6 +68,8 @@ echo "#@payload_bytes=1000"
 echo "#@payload_messages=10"
 echo "#@verified=yes"
 echo "#@end=ok"
+hangs=$(cat "$stack/hang-at-end" 2>/dev/null || echo 0)
+[ "$hangs" -eq 0 ] || { echo $((hangs - 1)) > "$stack/hang-at-end"; sleep 600; }
 """
 
 STACKS = """\

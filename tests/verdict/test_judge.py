@@ -71,15 +71,42 @@ def test_a_doubtful_launch_on_either_side_is_invalid(tmp_path: Path, state: str,
     assert "launches/doubtful" in found.cells[0].reason
 
 
-def test_a_lost_launch_is_invalid_unless_its_block_has_a_repeat(tmp_path: Path) -> None:
-    lost = [row | {"state": "failed"} for row in lane_rows("mpich@tcp", {2: None}, launch="launches/lost")]
+@pytest.mark.parametrize("state", ["lost", "unfinished"])
+def test_a_lost_launch_is_invalid_unless_its_block_has_a_repeat(tmp_path: Path, state: str) -> None:
+    lost = [row | {"state": state} for row in lane_rows("mpich@tcp", {2: None}, launch="launches/lost")]
     wanted = requirements(tmp_path, entry())
     without = lane_rows("mpich@tcp", {0: 8.0, 1: 8.1, 3: 8.3, 4: 8.4, 5: 8.5, 6: 8.6})
     (cell,) = judge(table_of(without, lost), wanted, facts(6)).cells
     assert cell.verdict == "INVALID"
-    assert "launches/lost (failed)" in cell.reason
+    assert f"launches/lost ({state})" in cell.reason
     (cell,) = judge(table_of(lane_rows("mpich@tcp", FASTER), lost), wanted, facts(6)).cells
     assert cell.verdict == "PASS"
+    assert cell.repeated == ("launches/lost",)
+    assert cell.notes == ("1 lost launch repeated",)
+
+
+@pytest.mark.parametrize("state", ["failed", "unreadable"])
+def test_a_launch_that_failed_by_itself_is_not_repeated_away(tmp_path: Path, state: str) -> None:
+    failed = [row | {"state": state} for row in lane_rows("mpich@tcp", {2: None}, launch="launches/failed")]
+    (cell,) = judge(table_of(lane_rows("mpich@tcp", FASTER), failed), requirements(tmp_path, entry()), facts(6)).cells
+    assert cell.verdict == "INVALID"
+    assert f"launches/failed ({state})" in cell.reason
+
+
+@pytest.mark.parametrize(
+    ("lost", "limit", "verdict"),
+    [(1, "", "PASS"), (2, "", "INVALID"), (2, "0.25", "PASS"), (1, "0", "INVALID"), (6, "1", "PASS")],
+)
+def test_too_many_lost_launches_are_invalid(tmp_path: Path, lost: int, limit: str, verdict: str) -> None:
+    rows = lane_rows("mpich@tcp", [None] * lost, state="lost")
+    for row in rows:
+        row["launch"] = f"launches/lost-{row['block']}"
+    bound = "at_most: 10 us" + (f"\n    lost_at_most: {limit}" if limit else "")
+    wanted = requirements(tmp_path, entry(bound=bound))
+    (cell,) = judge(table_of(lane_rows("mpich@tcp", FASTER), rows), wanted, facts(6)).cells
+    assert cell.verdict == verdict
+    if verdict == "INVALID":
+        assert f"{lost} of {6 + lost} launches were lost, at most" in cell.reason
 
 
 def test_repeats_of_a_block_count_once(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ import typer
 from fabricbench.cli.output import say
 from fabricbench.core.campaign import REQUIREMENTS
 from fabricbench.core.errors import BadInput
-from fabricbench.core.record import Campaign, Record
+from fabricbench.core.record import LOST_STATES, Campaign, Record
 from fabricbench.core.requirements import Requirements, load
 from fabricbench.core.site import REPOSITORY
 from fabricbench.core.table import table as long_table
@@ -22,7 +22,7 @@ from fabricbench.parsers.campaign import known_names, read_campaign, read_facts
 from fabricbench.parsers.provenance import read_provenance
 from fabricbench.report import report as page
 from fabricbench.verdict.judge import judge as judge_table
-from fabricbench.verdict.result import Judgement
+from fabricbench.verdict.result import Judgement, beside
 
 NOT_ALL_ATTESTED = 1
 
@@ -55,7 +55,10 @@ def _requirements(found: Campaign, path: Path, given: Path | None) -> Requiremen
 def judgement_of(found: Campaign, path: Path, given: Path | None = None) -> Judgement | None:
     """The verdicts of the campaign at ``path``, by its own requirements or those given; None without any."""
     requirements = _requirements(found, path, given)
-    return None if requirements is None else judge_table(long_table(found.records), requirements, found.facts)
+    if requirements is None:
+        return None
+    around = beside(found, "" if given is None else str(given))
+    return judge_table(long_table(found.records), requirements, found.facts, around)
 
 
 def report_page(
@@ -74,9 +77,11 @@ def report_page(
 
 
 def decided(path: Path) -> bool:
-    """Whether every requirement of the campaign has a verdict that further blocks would not change."""
+    """Whether every requirement that was measured has a verdict that further blocks would not change. Cells that no
+    block measured do not keep a campaign going."""
     judgement = judgement_of(read_campaign(path), path)
-    return judgement is not None and all(cell.verdict != "INCONCLUSIVE" for cell in judgement.cells)
+    measured = [cell for cell in judgement.cells if not cell.unmeasured] if judgement else []
+    return bool(measured) and all(cell.verdict != "INCONCLUSIVE" for cell in measured)
 
 
 def finish(found: Campaign) -> None:
@@ -91,6 +96,10 @@ def finish(found: Campaign) -> None:
     gaps = f"; {refused} more are gaps, refused by their tool" if refused else ""
     came = len(last) - len(wrong) - refused
     say(f"{came} of {len(last)} launches came back and were attested, on {' '.join(lanes_seen)}{gaps}")
+    lost = sum(record.state in LOST_STATES for record in found.records)
+    again = lost - sum(record.state in LOST_STATES for record in last.values())
+    if again:
+        say("1 launch was lost and repeated" if again == 1 else f"{again} launches were lost and repeated")
     for record in wrong[:20]:
         say(f"{record.state}: {record.directory}: {record.reason}")
     for (lane, problem), count in Counter(

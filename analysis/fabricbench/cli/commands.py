@@ -10,7 +10,17 @@ from typing import Annotated
 import typer
 
 from fabricbench.cli.campaigns import decided, finish, judgement_of, new_campaign, report_page, unfinished
-from fabricbench.cli.output import Format, Output, print_forecast, print_judgement, print_problems, save, say, write
+from fabricbench.cli.output import (
+    Format,
+    Output,
+    print_forecast,
+    print_judged_by,
+    print_judgement,
+    print_problems,
+    save,
+    say,
+    write,
+)
 from fabricbench.core.campaign import LOOKS, REQUIREMENTS
 from fabricbench.core.errors import BadInput, nearest
 from fabricbench.core.site import build_root
@@ -32,8 +42,10 @@ from fabricbench.parsers.provenance import read_provenance
 from fabricbench.report import differences as unlike
 from fabricbench.report import lane_curves_svg
 from fabricbench.verdict.compare import compare as compare_lanes
+from fabricbench.verdict.compare import measured_on_neither
 from fabricbench.verdict.explain import explain
 from fabricbench.verdict.propose import propose as propose_requirements
+from fabricbench.verdict.result import beside
 from fabricbench.verdict.survey import as_frame, survey
 
 app = typer.Typer(
@@ -221,7 +233,12 @@ def compare(
     output: Output = None,
 ) -> None:
     """One lane against another, paired by block, over the whole curve."""
-    write(compare_lanes(long_table(read_campaign(campaign).records), lane, other), format, output)
+    found = read_campaign(campaign)
+    frame = compare_lanes(long_table(found.records), lane, other, unmeasured=found.unmeasured)
+    write(frame, format, output)
+    if format == "text":
+        for line in measured_on_neither(found.unmeasured, lane, other):
+            say(line)
 
 
 @app.command()
@@ -288,7 +305,8 @@ def judge(
     if judgement is None:
         raise BadInput("no requirements", where=str(campaign), expected=f"{REQUIREMENTS}, or --requirements FILE")
     if cell is not None:
-        print("\n".join(explain(cell, judgement, frame)))
+        print_judged_by(judgement)
+        print("\n".join(explain(cell, judgement, frame, beside(found))))
     else:
         print_judgement(judgement)
     raise typer.Exit(judgement.exit_status)

@@ -4,6 +4,7 @@
 import json
 import os
 import sys
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -12,6 +13,7 @@ from typing import Annotated
 import polars as pl
 import typer
 
+from fabricbench.core.campaign import REQUIREMENTS
 from fabricbench.core.errors import BadInput, nearest
 from fabricbench.drive.forecast import Forecast
 from fabricbench.drive.site_check import Problem
@@ -47,19 +49,32 @@ def save(file: Path, text: str) -> None:
 
 
 def print_judgement(judgement: Judgement | None) -> None:
-    """A line for each cell, and how many there are of each verdict."""
+    """A line for each cell, what was not measured, and how many cells there are of each verdict."""
     if judgement is None:
         say("no requirements, nothing is judged")
         return
-    rows: list[tuple[str, ...]] = [("verdict", "cell", "bound", "estimate", "interval", "n")]
+    print_judged_by(judgement)
+    rows: list[tuple[str, ...]] = [("verdict", "cell", "bound", "estimate", "interval", "n", "notes")]
     for cell in judgement.cells:
         estimate = "-" if cell.estimate is None else f"{cell.estimate:.4g} {cell.unit}".rstrip()
         interval = "-" if cell.low is None or cell.high is None else f"{cell.low:.4g} to {cell.high:.4g}"
-        rows.append((cell.verdict, cell.name, cell.bound, estimate, interval, str(cell.n)))
+        notes = "; ".join((cell.reason, *cell.notes) if cell.unmeasured else cell.notes)
+        rows.append((cell.verdict, cell.name, cell.bound, estimate, interval, str(cell.n), notes))
+    if not any(row[-1] for row in rows[1:]):
+        rows = [row[:-1] for row in rows]
     for line in _columns(rows):
         say(line)
+    for reason, count in Counter(one.reason for one in judgement.skipped).items():
+        names = dict.fromkeys(one.requirement for one in judgement.skipped if one.reason == reason)
+        say(f"skipped: {count} cell{'s' if count > 1 else ''} of {', '.join(names)}: {reason}")
     counts = {verdict: sum(cell.verdict == verdict for cell in judgement.cells) for verdict in EXIT_STATUS}
     say(", ".join(f"{count} {verdict}" for verdict, count in counts.items()) + f"; {judgement.blocks} blocks")
+
+
+def print_judged_by(judgement: Judgement) -> None:
+    """A line where other requirements than the campaign's own were used."""
+    if judgement.judged_by:
+        say(f"judged by {judgement.judged_by} instead of the campaign's own {REQUIREMENTS}")
 
 
 def print_forecast(found: Forecast, format: str) -> None:

@@ -5,6 +5,7 @@ import json
 import os
 import shutil
 import time
+from collections.abc import Iterable
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -12,9 +13,11 @@ from typing import Any
 from fabricbench.core.errors import BadInput
 from fabricbench.core.lost import why_lost
 from fabricbench.core.record import CampaignFacts
+from fabricbench.core.unmeasured import Case
 
 FACTS = "campaign.json"
 LAUNCHES = "launches"
+PLANNED = "planned.json"
 REQUIREMENTS = "requirements.yaml"
 
 CANNOT_START = (126, 127)
@@ -81,6 +84,26 @@ def create(
     return facts
 
 
+def write_planned(path: Path, cases: Iterable[Case]) -> None:
+    """List the test cases of a block in the campaign at ``path``, beside those that an earlier run listed there."""
+    write_json(path / PLANNED, {"cases": sorted({*read_planned(path), *cases})})
+
+
+def read_planned(path: Path) -> tuple[Case, ...]:
+    """The test cases of a block as the campaign lists them; none where it was recorded without a list."""
+    file = path / PLANNED
+    try:
+        return tuple(Case(*map(str, words)) for words in json.loads(file.read_bytes())["cases"])
+    except FileNotFoundError:
+        return ()
+    except OSError as error:
+        raise BadInput(f"cannot be read: {error.strerror}", where=str(file)) from None
+    except (ValueError, KeyError, TypeError, RecursionError):
+        raise BadInput(
+            "not a list of test cases", where=str(file), expected='{"cases": [[check, fabric, stack]]}'
+        ) from None
+
+
 def open_single(path: Path, site: Path, seed: int) -> None:
     """Make the campaign of a plain ``reframe -r``, unless it is there already."""
     if not (path / FACTS).exists():
@@ -95,22 +118,3 @@ def came_back(directory: Path) -> bool:
         return end["status"] not in CANNOT_START and (end["status"] == 0 or not why_lost(directory))
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return False
-
-
-def finished_launches(path: Path, block: int) -> dict[str, str]:
-    """Launches that came back, from id to directory: those of ``block``, and every wire-up that succeeded."""
-    found = {}
-    for file in sorted((path / LAUNCHES).glob("*/*/*/*/*/launch.json")):
-        try:
-            launch = json.loads(file.read_bytes())
-            wireup = launch["mode"] == "wireup"
-            if came_back(file.parent) and (_succeeded(file.parent) if wireup else launch["block"] == block):
-                found[launch["id"]] = str(file.parent)
-        except (OSError, ValueError, KeyError, TypeError, RecursionError):
-            continue
-    return found
-
-
-def _succeeded(directory: Path) -> bool:
-    end = json.loads((directory / "end").read_bytes())
-    return end["status"] == 0 and not end["timed_out"]

@@ -145,7 +145,12 @@ class Launch(Facts):
 
 
 class Gap(Facts):
-    """``gap.json`` in place of ``launch.json``: what could not be measured here, why, and the cure."""
+    """``gap.json`` in place of ``launch.json``: what could not be measured here, why, and the cure.
+
+    ``expected`` are the rows that the launch would have yielded, each with its case; None in campaigns that were
+    recorded before gaps had rows. ``applies`` is False where the fabric has nothing of the kind to measure, as a single
+    port has nothing to stripe over.
+    """
 
     schema_version: Literal[1] = SCHEMA
     id: str
@@ -157,6 +162,10 @@ class Gap(Facts):
     tool: str
     benchmark: str
     messages: Literal["small", "large"] | None = None
+    ranks: int | None = None
+    nodes: int | None = None
+    expected: tuple[Expected, ...] | None = None
+    applies: bool = True
     reason: str
     cure: str = ""
 
@@ -199,6 +208,13 @@ def inherited_variables() -> dict[str, str]:
 def lane_name(stack: str, fabric: str, variant: str = "") -> str:
     """A lane as users write it: ``openmpi@tcp``, ``mvapich2@ib:two-rails``."""
     return f"{stack}@{fabric}" + (f":{variant}" if variant else "")
+
+
+def lane_parts(lane: str) -> tuple[str, str, str]:
+    """Stack, fabric and variant of a lane as users write it."""
+    stack, _, rest = lane.partition("@")
+    fabric, _, variant = rest.partition(":")
+    return stack, fabric, variant
 
 
 def canonical_case(case: Mapping[str, Scalar]) -> str:

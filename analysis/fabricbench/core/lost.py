@@ -12,6 +12,13 @@ _WORDS = re.compile(
     rf"Unable to (?:confirm|create step)[^\n]*(?:{_GONE})|Unable to allocate resources: Invalid job id|"
     r"launch (?:for StepId=\S+ )?failed[^:\n]*: (?:Communication|Connection|Socket timed out|Zero Bytes))[^\n]*"
 )
+_JOB_ENDED = re.compile(rf"DUE TO (?:TIME LIMIT|PREEMPTION|JOB REQUEUE)|has been revoked|{_GONE}|Invalid job id")
+
+
+def job_ended(words: str) -> bool:
+    """Whether these words of Slurm's say that the job ended around the launch, as an allocation does that is too short:
+    no fault of a node, and as often as allocations end."""
+    return "Node failure" not in words and bool(_JOB_ENDED.search(words))
 
 
 def why_lost(directory: Path) -> str:

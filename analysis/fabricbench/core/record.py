@@ -5,9 +5,11 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
 
-from fabricbench.core.launch import Binding, Gap, Launch
+from fabricbench.core.launch import Binding, Expected, Gap, Launch
 
-State = Literal["ok", "failed", "refuted", "unknown", "unreadable", "unfinished"]
+State = Literal["ok", "failed", "refuted", "unknown", "unreadable", "unfinished", "lost"]
+LOST_STATES: tuple[State, ...] = ("unfinished", "lost")
+"""States of launches that say nothing of their lane: they may be repeated within their block."""
 AttestationState = Literal["attested", "refuted", "unknown"]
 AttestationBasis = Literal["launch", "marks", "lines"]
 Ports = dict[str, dict[str, dict[str, int]]]
@@ -172,13 +174,36 @@ class Record(Derived):
     gaps: tuple[RowGap, ...] = ()
 
 
+class Unmeasured(Derived):
+    """Rows that a campaign planned and did not measure, with the reason and the cure.
+
+    ``rows`` have their cases; None where it is not known which rows they would have been. ``tool`` is empty where that
+    is not known either. ``applies`` as in ``Gap``.
+    """
+
+    system: str
+    fabric: str
+    stack: str
+    variant: str = ""
+    tool: str
+    benchmark: str
+    rows: tuple[Expected, ...] | None
+    ranks: int | None = None
+    nodes: int | None = None
+    reason: str
+    cure: str = ""
+    applies: bool = True
+
+
 class Campaign(Derived):
-    """A campaign as read: its facts, the records in order of block and position, and the named gaps."""
+    """A campaign as read: its facts, the records in order of block and position, the named gaps, and what else was
+    planned and not measured."""
 
     name: str
     facts: "CampaignFacts"
     records: tuple[Record, ...]
     gaps: tuple[Gap, ...]
+    unmeasured: tuple[Unmeasured, ...] = ()
 
 
 class CampaignFacts(Derived):

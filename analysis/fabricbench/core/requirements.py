@@ -23,7 +23,11 @@ _ONE = ("tool", "benchmark", "metric")
 _SELECT = (*_ONE, *MANY, *COUNTS, "msg_size_bytes")
 _RELATIVE = (*_ONE, *MANY, *COUNTS)
 _BOUNDS = ("at_most", "at_least", "within")
-_ENTRY = ("id", "text", "clause", "select", "relative_to", *_BOUNDS)
+_ENTRY = ("id", "text", "clause", "select", "where", "relative_to", "lost_at_most", *_BOUNDS)
+MEASURED = "measured"
+"""The value of ``where`` that leaves out what was planned and not measured."""
+LOST_AT_MOST = 0.1
+"""The share of a cell's launches that may be lost where a requirement does not say."""
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
 
@@ -53,7 +57,8 @@ class Requirement:
 
     ``many`` holds the accepted values by column, a missing column meaning every value; ``relative_to`` the
     columns of the denominator that differ. ``lower`` and ``upper`` are in ``unit``: the metric's own, or
-    "ratio". ``lines`` gives the line of each part for messages.
+    "ratio". ``lines`` gives the line of each part for messages. ``measured_only``: what was planned and not measured
+    is left out. ``lost_at_most`` is the share of a cell's launches that may be lost.
     """
 
     id: str
@@ -71,6 +76,8 @@ class Requirement:
     unit: str
     path: str
     lines: Mapping[str, int]
+    measured_only: bool = False
+    lost_at_most: float = LOST_AT_MOST
 
     @property
     def relative(self) -> bool:
@@ -211,7 +218,22 @@ def _requirement(node: Node) -> Requirement:
         unit="ratio" if relative else declared.unit,
         path=node.path,
         lines=lines,
+        measured_only="where" in entry and _measured(entry["where"]),
+        lost_at_most=_share(entry["lost_at_most"], "lost_at_most") if "lost_at_most" in entry else LOST_AT_MOST,
     )  # fmt: skip
+
+
+def _measured(node: Node) -> bool:
+    if node.text("where") != MEASURED:
+        raise node.wrong("where", f"'{MEASURED}', or no 'where' for all that was planned")
+    return True
+
+
+def _share(node: Node, what: str) -> float:
+    value = node.number(what)
+    if not 0 <= value <= 1:
+        raise node.wrong(what, "a share from 0 to 1, such as 0.1")
+    return value
 
 
 def _relative(node: Node, select: Mapping[str, Node], declared: Metric) -> dict[str, str | int]:

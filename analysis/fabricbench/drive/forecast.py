@@ -15,7 +15,7 @@ from pathlib import Path
 
 import polars as pl
 
-from fabricbench.core.campaign import LOOKS, finished_launches
+from fabricbench.core.campaign import LOOKS
 from fabricbench.core.errors import BadInput
 from fabricbench.core.launch import Gap, Launch
 from fabricbench.core.record import Record
@@ -36,6 +36,7 @@ from fabricbench.drive.plan import (
 from fabricbench.drive.session import Start
 from fabricbench.drive.site_check import Problem, site_problems
 from fabricbench.drive.system import lanes, settings_file
+from fabricbench.parsers.attempts import finished_launches
 from fabricbench.parsers.campaign import read_campaign
 
 QUIET = """\

@@ -6,12 +6,13 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from fabricbench.core.campaign import FACTS, LAUNCHES, came_back
+from fabricbench.core.campaign import FACTS, LAUNCHES
 from fabricbench.core.errors import BadInput, nearest
 from fabricbench.core.record import CampaignFacts
 from fabricbench.drive import reframe
 from fabricbench.drive.allocation import Request
 from fabricbench.drive.system import Lane, lanes, settings_file
+from fabricbench.parsers.attempts import finished
 from fabricbench.parsers.campaign import read_facts
 
 COMPLETE = "complete.json"
@@ -128,13 +129,13 @@ def selection(plan: Plan) -> list[str]:
 
 
 def finished_cases(plan: Plan, cases: list[reframe.Case], block: int) -> set[reframe.Case]:
-    """The cases of a block that came back, or that are named gaps."""
+    """The cases of a block that came back and need no repeat, or that are named gaps."""
     done = set()
     for case in cases:
         pattern = f"b{block:03d}.s*/{plan.system}/{case.fabric}/{case.stack}/{case.name}"
-        for directory in (plan.path / LAUNCHES).glob(pattern):
-            if came_back(directory) or (directory / "gap.json").exists():
-                done.add(case)
+        tries = sorted((plan.path / LAUNCHES).glob(pattern))
+        if finished(tries) or any((directory / "gap.json").exists() for directory in tries):
+            done.add(case)
     return done
 
 

@@ -10,11 +10,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
-from fabricbench.core.campaign import came_back, create, write_json
+from fabricbench.core.campaign import came_back, create, write_json, write_planned
 from fabricbench.core.errors import BadInput
 from fabricbench.core.lost import why_lost
 from fabricbench.core.record import CampaignFacts
 from fabricbench.core.site import Session, next_session, no_blanks
+from fabricbench.core.unmeasured import Case
 from fabricbench.drive import reframe
 from fabricbench.drive.allocation import Request, demand_slurm, end_jobs
 from fabricbench.drive.plan import (
@@ -35,6 +36,7 @@ from fabricbench.drive.progress import CampaignProgress
 from fabricbench.drive.session import Start, run_session
 from fabricbench.drive.site_check import demand_sound
 from fabricbench.drive.system import lanes, settings_file
+from fabricbench.parsers.attempts import first_losses
 
 LEAST_FREE_BYTES = 32 * 2**20
 
@@ -52,6 +54,7 @@ def run(plan: Plan) -> None:
         facts = campaign_facts(plan) or _create(plan)
         if is_complete(plan.path):
             return
+        write_planned(plan.path, (Case(case.name, case.fabric, case.stack) for case in cases))
         mark = uuid.uuid4().hex
         _write_mark(lock, mark)
         with _given_back(plan, mark):
@@ -109,15 +112,17 @@ def _on_nodes(
     mark: str,
     progress: CampaignProgress,
 ) -> float:
-    """Sessions until every case came back; a further one only where an allocation ended before its block."""
+    """Sessions until every case came back; a further one only where an allocation ended before its block, and once for
+    the launches that were lost."""
     seconds = 0.0
     missing = missing_cases(plan, cases, block)
     while missing:
+        number = next_session(plan.path, block)
         start = Start(
             session=Session(
                 campaign=str(plan.path.resolve()),
                 block=block,
-                session=next_session(plan.path, block),
+                session=number,
                 seed=facts.seed,
                 lanes=tuple(sorted({case.lane for case in cases})) if request or plan.lanes else (),
             ),
@@ -130,8 +135,12 @@ def _on_nodes(
         seconds += ended.seconds
         before, missing = missing, missing_cases(plan, cases, block)
         lost = ended.lost or _lost_with_nodes(start.stage)
-        if missing and lost and len(missing) < len(before):
-            progress.say(f"nodes were lost ({lost}); {len(missing)} launches of this block are left")
+        losses = first_losses(plan.path, block, number)
+        for name, why in losses.items():
+            progress.say(f"lost, to be repeated: {name}: {why}")
+        if missing and (losses or (lost and len(missing) < len(before))):
+            nodes = f"nodes were lost ({lost}); " if lost else ""
+            progress.say(f"{nodes}{len(missing)} launches of this block are left")
         elif missing or ended.outcome.problem:
             raise BadInput(
                 (f"nodes were lost ({lost}), " if lost else "") + _why_missing(plan, ended.outcome, missing),

@@ -8,12 +8,13 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from fabricbench.core.campaign import FACTS, LAUNCHES
+from fabricbench.core.campaign import FACTS, LAUNCHES, read_planned
 from fabricbench.core.errors import BadInput
 from fabricbench.core.launch import Gap
 from fabricbench.core.physics import refute_beyond_physics
 from fabricbench.core.record import Campaign, CampaignFacts, Record
 from fabricbench.core.requirements import Requirements
+from fabricbench.core.unmeasured import unmeasured
 from fabricbench.parsers.collect import benchmarks, collect, digest
 
 CACHE = "record.json"
@@ -24,12 +25,14 @@ def read_campaign(path: Path) -> Campaign:
     facts = read_facts(path)
     records = [_record(path, directory) for directory in launch_directories(path)]
     records.sort(key=_order)
-    gaps = {_named(gap): gap for gap in (*_gaps(path), *_row_gaps(records))}
+    found = dict(_gaps(path))
+    gaps = {_named(gap): gap for gap in (*found.values(), *_row_gaps(records))}
     return Campaign(
         name=path.resolve().name,
         facts=facts,
         records=refute_beyond_physics(tuple(records)),
         gaps=tuple(gaps[key] for key in sorted(gaps)),
+        unmeasured=unmeasured(facts, read_planned(path), found, records),
     )
 
 
@@ -89,8 +92,7 @@ def write_cache(directory: Path, record: Record) -> None:
 
 
 def _record(path: Path, directory: Path) -> Record:
-    # A name that is no UTF-8 must still be text that every format can hold.
-    name = os.fsencode(directory.relative_to(path / LAUNCHES)).decode("utf-8", errors="replace")
+    name = _name(path, directory)
     try:
         cache = json.loads((directory / CACHE).read_bytes())
         if cache["digest"] == digest(directory):
@@ -100,11 +102,16 @@ def _record(path: Path, directory: Path) -> Record:
     return collect(directory, name)
 
 
-def _gaps(path: Path) -> Iterator[Gap]:
-    """Launches that could not be made."""
+def _name(path: Path, directory: Path) -> str:
+    """Where a launch is in its campaign. A name that is no UTF-8 must still be text that every format can hold."""
+    return os.fsencode(directory.relative_to(path / LAUNCHES)).decode("utf-8", errors="replace")
+
+
+def _gaps(path: Path) -> Iterator[tuple[str, Gap]]:
+    """Launches that could not be made, by their directories."""
     for file in sorted((path / LAUNCHES).rglob("gap.json"), reverse=True):
         try:
-            yield Gap.model_validate_json(file.read_bytes())
+            yield _name(path, file.parent), Gap.model_validate_json(file.read_bytes())
         except (OSError, ValueError):
             continue
 

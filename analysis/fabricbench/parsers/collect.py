@@ -13,6 +13,7 @@ from typing import Any
 import fabricbench.parsers as parsers
 from fabricbench.core.attest import attest
 from fabricbench.core.binding import bound
+from fabricbench.core.campaign import CANNOT_START
 from fabricbench.core.counters import port_counters
 from fabricbench.core.host import Host, foreign_cpu_share
 from fabricbench.core.launch import Begin, End, Launch, canonical_case
@@ -23,7 +24,7 @@ from fabricbench.parsers.hosts import host_files, read_hosts
 from fabricbench.parsers.output import LARGEST_OUTPUT_BYTES, Parsed, Unreadable, read_model
 
 LAST_LINES = 8
-_SHARED = ("output", "collect", "campaign", "hosts", "imb_table", "osu_table", "pair", "provenance")
+_SHARED = ("attempts", "output", "collect", "campaign", "hosts", "imb_table", "osu_table", "pair", "provenance")
 TOOLS = tuple(m.name for m in pkgutil.iter_modules(parsers.__path__) if m.name not in _SHARED)
 """Every tool that has a parser: the module of its name beside this one."""
 
@@ -73,8 +74,11 @@ def collect(directory: Path, name: str | None = None) -> Record:
 
 
 def _finished(directory: Path, record: Record, launch: Launch, end: End, seen: _Seen) -> Record:
-    if end.status != 0 and (lost := why_lost(directory)):
-        return record.model_copy(update={"state": "unfinished", "reason": f"lost with its nodes: {lost}"})
+    if lost := _why_lost(directory, launch, end):
+        return record.model_copy(update={"state": "lost", "reason": lost})
+    if end.status in CANNOT_START and end.signal is None and not end.timed_out:
+        reason = f"it could not be started: {_why_failed(directory, launch, end)}"
+        return record.model_copy(update={"state": "unfinished", "reason": reason})
     if end.timed_out or end.status != 0:
         if not end.timed_out and end.signal is None and (refusal := _refusal(directory, launch)):
             return record.model_copy(update={"state": "ok", "reason": refusal, "gaps": _all_gaps(launch, refusal)})
@@ -107,6 +111,26 @@ def _finished(directory: Path, record: Record, launch: Launch, end: End, seen: _
         "gaps": (*parsed.gaps, *_left_out(launch)),
     }
     return record.model_copy(update=update)
+
+
+def _why_lost(directory: Path, launch: Launch, end: End) -> str:
+    """Why a launch that came back says nothing of its lane; empty where it does."""
+    if end.status != 0 and (words := why_lost(directory)):
+        return f"lost with its nodes: {words}"
+    if end.timed_out and _output_is_complete(directory, launch):
+        return f"hung at its end after a complete output, ended at its time limit of {launch.limit_seconds:g} s"
+    return ""
+
+
+def _output_is_complete(directory: Path, launch: Launch) -> bool:
+    """Whether all that was expected stands in the output of a launch that was ended."""
+    if launch.mode == "wireup":
+        return last_lines(directory / "stdout").endswith("#@end=ok")
+    try:
+        _complete(launch, _parse(directory, launch))
+    except (Unreadable, ValueError):
+        return False
+    return bool(launch.expected)
 
 
 def _state(launch: Launch, attestation: Attestation) -> tuple[State, str]:

@@ -6,18 +6,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from fabricbench.core.launch import Gap
-from fabricbench.core.record import Record
+from fabricbench.core.record import LOST_STATES, Record
 from fabricbench.report.links import Launches, Link
 from fabricbench.report.words import MISSING, number, percent, plural
-
-FOREIGN = 0.10
-"""A launch beside a foreign load above this share of the processors is marked."""
+from fabricbench.verdict.result import FOREIGN_LOAD
 
 STATE_SYMBOLS = {
-    "ok": "✓", "failed": "✗", "refuted": "⊘", "unknown": "?", "unreadable": "✗", "unfinished": "…",
+    "ok": "✓", "failed": "✗", "refuted": "⊘", "unknown": "?", "unreadable": "✗", "unfinished": "…", "lost": "…",
 }  # fmt: skip
 
-_TROUBLE = ("failed", "unreadable", "unfinished")
+_TROUBLE = ("failed", "unreadable", *LOST_STATES)
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,8 +81,18 @@ def gaps(found: Sequence[Gap]) -> tuple[GapView, ...]:
 
 
 def troubles(records: Sequence[Record], launches: Launches) -> tuple[Trouble, ...]:
-    """Launches that failed, could not be read or never ended, by what they were and why."""
-    return _grouped([(record, record.reason) for record in records if record.state in _TROUBLE], launches)
+    """Launches that failed, could not be read, never ended or were lost, by what they were and why."""
+    lost = Counter(r.launch.id for r in records if r.launch and r.state in LOST_STATES)
+    others = Counter(r.launch.id for r in records if r.launch and r.state not in LOST_STATES)
+
+    def why(record: Record) -> str:
+        if record.state not in LOST_STATES or record.launch is None:
+            return record.reason
+        name = record.launch.id
+        again = "repeated" if others[name] else "repeated, and lost again" if lost[name] > 1 else "not repeated"
+        return "; ".join(part for part in (record.reason.strip(), again) if part)
+
+    return _grouped([(record, why(record)) for record in records if record.state in _TROUBLE], launches)
 
 
 def bound_otherwise(records: Sequence[Record], launches: Launches) -> tuple[Trouble, ...]:
@@ -151,5 +159,5 @@ def _row(record: Record, launches: Launches) -> LaunchView:
         seconds_key="" if record.seconds is None else f"{record.seconds:.3f}",
         load=percent(load, 2),
         load_key="" if load is None else f"{load:.4f}",
-        loaded=load is not None and load > FOREIGN,
+        loaded=load is not None and load > FOREIGN_LOAD,
     )

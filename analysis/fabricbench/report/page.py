@@ -26,7 +26,7 @@ from fabricbench.report.style import looks
 from fabricbench.report.user_level import user_level
 from fabricbench.report.verdicts import unit, verdicts
 from fabricbench.report.words import clean, instant
-from fabricbench.verdict.result import Judgement
+from fabricbench.verdict.result import FOREIGN_LOAD, Judgement
 
 _TEMPLATES = resources.files("fabricbench.report") / "templates"
 
@@ -63,7 +63,7 @@ def report(
         bound_otherwise=outcomes.bound_otherwise(campaign.records, launches),
         states=outcomes.states(campaign.records),
         launches=outcomes.rows(campaign.records, launches),
-        foreign=outcomes.FOREIGN,
+        foreign=FOREIGN_LOAD,
         provenance=provenance(seen or Provenance(campaign), launches, reference),
         **_figures(table, alpha),
     ) + "\n"  # fmt: skip

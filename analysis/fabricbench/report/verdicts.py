@@ -15,7 +15,7 @@ from fabricbench.report.words import (
     size_label,
     slugs,
 )
-from fabricbench.verdict.result import Cell, Judgement, Verdict
+from fabricbench.verdict.result import Cell, Judgement, Skipped, Verdict
 
 SYMBOLS: dict[Verdict, str] = {"PASS": "✓", "FAIL": "✗", "INCONCLUSIVE": "?", "INVALID": "⊘"}
 _WORST_FIRST: tuple[Verdict, ...] = ("FAIL", "INVALID", "INCONCLUSIVE", "PASS")
@@ -40,6 +40,7 @@ class CellView:
     n: int
     mde: str
     reason: str
+    notes: tuple[str, ...]
     evidence: str
 
 
@@ -72,8 +73,16 @@ class Evidence:
 
 
 @dataclass(frozen=True, slots=True)
+class SkippedView:
+    """Cells of a requirement that were not measured and are left out for one reason."""
+
+    reason: str
+    cells: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class RequirementView:
-    """One requirement with everything judged under it."""
+    """One requirement with everything judged under it, and what it leaves out."""
 
     anchor: str
     name: str
@@ -84,6 +93,7 @@ class RequirementView:
     groups: tuple[LaneGroup, ...]
     cells: tuple[CellView, ...]
     evidence: tuple[Evidence, ...]
+    skipped: tuple[SkippedView, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,18 +123,28 @@ def verdicts(judgement: Judgement | None, launches: Launches, attested: str) -> 
     names = list(dict.fromkeys(cell.requirement for cell in judgement.cells))
     places = slugs(names, "requirement")
     requirements = tuple(
-        _requirement([c for c in judgement.cells if c.requirement == name], places[name], anchors, launches)
+        _requirement(
+            [c for c in judgement.cells if c.requirement == name],
+            [one for one in judgement.skipped if one.requirement == name],
+            places[name],
+            anchors,
+            launches,
+        )
         for name in names
     )
     counts = _counts(judgement.cells)
     findings = tuple(Finding(anchors[c.name], _finding(c)) for c in _worst_findings(judgement.cells))
     said = enumerate_words(f"{c.count} {c.verdict}" for c in counts)
     blocks = plural(judgement.blocks, "block")
-    sentence = f"Of {plural(len(judgement.cells), 'cell')} judged over {blocks}, {said}; {attested}"
+    by = f" by {judgement.judged_by}, not by the campaign's own requirements" if judgement.judged_by else ""
+    left = f"; {plural(len(judgement.skipped), 'cell')} not measured and skipped" if judgement.skipped else ""
+    sentence = f"Of {plural(len(judgement.cells), 'cell')} judged over {blocks}{by}, {said}{left}; {attested}"
     return VerdictsView(sentence + ("; the worst:" if findings else "."), findings, counts, requirements)
 
 
-def _requirement(cells: list[Cell], anchor: str, anchors: dict[str, str], launches: Launches) -> RequirementView:
+def _requirement(
+    cells: list[Cell], skipped: list[Skipped], anchor: str, anchors: dict[str, str], launches: Launches
+) -> RequirementView:
     sets = list(dict.fromkeys(cell.launches for cell in cells if cell.launches))
     places = {names: f"{anchor}-evidence-{i}" for i, names in enumerate(sets, start=1)}
     views = {c.name: _view(c, anchors[c.name], places.get(c.launches, "")) for c in cells}
@@ -145,6 +165,10 @@ def _requirement(cells: list[Cell], anchor: str, anchors: dict[str, str], launch
         evidence=tuple(
             Evidence(place, _evidence_label(names, cells), tuple(launches.link(name) for name in names))
             for names, place in places.items()
+        ),
+        skipped=tuple(
+            SkippedView(reason, tuple(one.name for one in skipped if one.reason == reason))
+            for reason in dict.fromkeys(one.reason for one in skipped)
         ),
     )
 
@@ -186,6 +210,7 @@ def _view(cell: Cell, anchor: str, evidence: str) -> CellView:
         n=cell.n,
         mde=percent(cell.mde, 2),
         reason=cell.reason,
+        notes=cell.notes,
         evidence=evidence,
     )
 

@@ -13,12 +13,14 @@ import polars as pl
 
 from fabricbench.core.errors import BadInput, nearest
 from fabricbench.core.metrics import METRICS
+from fabricbench.core.record import Unmeasured
 from fabricbench.stats.interval import median_interval
 from fabricbench.stats.multiple import q_values
 from fabricbench.stats.paired import PairedRatio, paired_ratio
 from fabricbench.stats.power import log_sigma, minimum_detectable_effect
 from fabricbench.stats.sign import sign_p
 from fabricbench.stats.spending import schedule
+from fabricbench.verdict import gaps
 from fabricbench.verdict.series import CellKey, Series, all_series, counterpart, order
 from fabricbench.verdict.words import percent
 
@@ -106,7 +108,13 @@ class _Pair:
 
 
 def compare(
-    table: pl.DataFrame, lane_a: str, lane_b: str, alpha: float = 0.05, *, across_levels: bool = True
+    table: pl.DataFrame,
+    lane_a: str,
+    lane_b: str,
+    alpha: float = 0.05,
+    *,
+    across_levels: bool = True,
+    unmeasured: Sequence[Unmeasured] = (),
 ) -> pl.DataFrame:
     """Lane a against lane b, one row per tool, benchmark, metric, case and size; columns as in ``SCHEMA``.
 
@@ -114,14 +122,17 @@ def compare(
     sign test against a ratio of 1; ``q`` by Benjamini-Hochberg over the sizes of one curve that have blocks
     enough to decide; only main metrics (``core.metrics``) are tested.
     A lane below MPI has tools of its own: with ``across_levels`` its ping-pong is compared with ``MPI_MEAN``, like
-    estimator against like. Of pairs of nodes only what they come to is compared.
+    estimator against like. Of pairs of nodes only what they come to is compared. A cell that one lane measured and the
+    other did not is a row too, with the reason where ``unmeasured`` has it.
     Assumptions: as ``stats.paired`` and ``stats.multiple``; one look, after the last block.
     """
     series = {key: found for key, found in all_series(table).items() if not key.of_one_pair}
     lanes = {key.lane: (key.stack, key.fabric, key.variant) for key in series}
     for lane in (lane_a, lane_b):
         if lane not in lanes:
-            raise BadInput(f"unknown lane '{lane}'", expected=nearest(lane, lanes))
+            known = sorted({gaps.why(gap) for gap in unmeasured if gaps.lane_of(gap) == lane})
+            what = f"nothing was measured on '{lane}': {known[0]}" if known else f"unknown lane '{lane}'"
+            raise BadInput(what, expected=nearest(lane, lanes))
     if lane_a == lane_b:
         raise BadInput(f"lane '{lane_a}' against itself", expected="two lanes")
     find = _alike_on if across_levels else _same_on
@@ -134,7 +145,23 @@ def compare(
     if any(pair.across_levels for pair in pairs):
         # What one level alone has was never meant for the other.
         pairs = [pair for pair in pairs if pair.a and pair.b]
-    return _compared(pairs, series, alpha, main_only=True)
+    reasons = {key: gaps.why(gap) for gap in unmeasured for key in gaps.cells(gap) if key.lane in (lane_a, lane_b)}
+    elsewhere = {lane_a: lanes[lane_b], lane_b: lanes[lane_a]}
+    why = {key: reasons.get(_on(key, elsewhere[key.lane]), "") for key in series if key.lane in elsewhere}
+    return _compared(pairs, series, alpha, main_only=True, why=why)
+
+
+def measured_on_neither(unmeasured: Sequence[Unmeasured], lane_a: str, lane_b: str) -> list[str]:
+    """Lines of text: the benchmarks that were planned and that neither lane measured, with the first lane's reason."""
+    of: dict[str, dict[str, str]] = {lane_a: {}, lane_b: {}}
+    for gap in unmeasured:
+        if gaps.lane_of(gap) in of and gap.applies:
+            names = {row.benchmark for row in gap.rows} if gap.rows else {gap.benchmark}
+            of[gaps.lane_of(gap)] |= {f"{gap.tool} {name}".strip(): gaps.why(gap) for name in names}
+    by_reason: dict[str, list[str]] = defaultdict(list)
+    for name in sorted(of[lane_a].keys() & of[lane_b].keys()):
+        by_reason[of[lane_a][name]].append(name)
+    return [f"on neither lane: {', '.join(names)}: {reason}" for reason, names in by_reason.items()]
 
 
 def compare_tools(table: pl.DataFrame, lane: str | None = None, alpha: float = 0.05) -> pl.DataFrame:
@@ -177,10 +204,15 @@ def _alike_on(key: CellKey, lane: tuple[str, str, str], series: Mapping[CellKey,
 
 
 def _compared(
-    pairs: Sequence[_Pair], series: Mapping[CellKey, Series], alpha: float, *, main_only: bool
+    pairs: Sequence[_Pair],
+    series: Mapping[CellKey, Series],
+    alpha: float,
+    *,
+    main_only: bool,
+    why: Mapping[CellKey, str] | None = None,
 ) -> pl.DataFrame:
     pairs = sorted(pairs, key=lambda pair: order(_shown(pair)))
-    rows = [_row(pair, series, alpha) for pair in pairs]
+    rows = [_row(pair, series, alpha, (why or {}).get(_shown(pair), "")) for pair in pairs]
     for row, pair in zip(rows, pairs, strict=True):
         tested = not main_only or METRICS[row["metric"]].main or pair.across_levels
         if row["p"] is not None and not tested:
@@ -203,7 +235,7 @@ def _shown(pair: _Pair) -> CellKey:
     return key
 
 
-def _row(pair: _Pair, series: Mapping[CellKey, Series], alpha: float) -> _Row:
+def _row(pair: _Pair, series: Mapping[CellKey, Series], alpha: float, why: str) -> _Row:
     key = _shown(pair)
     a, b = (None if one is None else series[one] for one in (pair.a, pair.b))
     row: _Row = dict.fromkeys(SCHEMA)
@@ -217,7 +249,8 @@ def _row(pair: _Pair, series: Mapping[CellKey, Series], alpha: float) -> _Row:
         "n": 0,
     }
     if a is None or b is None:
-        return row | {"finding": f"too few: {pair.names[0 if a is None else 1]} was not measured"}
+        missing = f"too few: {pair.names[0 if a is None else 1]} was not measured"
+        return row | {"finding": f"{missing}: {why.removeprefix('not measured: ')}" if why else missing}
     found = paired_ratio(a.values(), b.values(), 1.0 - alpha)
     row |= _estimates(found, a, b)
     doubtful = [launch for one in (a, b) for launch, _ in one.doubtful]

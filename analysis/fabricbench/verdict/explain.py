@@ -9,13 +9,14 @@ from fabricbench.core.errors import BadInput, nearest
 from fabricbench.core.metrics import METRICS
 from fabricbench.stats.spending import Schedule, schedule
 from fabricbench.verdict.estimate import sample
-from fabricbench.verdict.result import Cell, Judgement
+from fabricbench.verdict.result import FOREIGN_LOAD, Beside, Cell, Judgement
 from fabricbench.verdict.series import CellKey, Series, all_series
 from fabricbench.verdict.words import number, percent
 
 
-def explain(name: str, judgement: Judgement, table: pl.DataFrame) -> list[str]:
+def explain(name: str, judgement: Judgement, table: pl.DataFrame, around: Beside | None = None) -> list[str]:
     """Lines of text: values by block and launch, order statistics, p, q, the bound and the verdict."""
+    around = around or Beside()
     cells = {cell.name: cell for cell in judgement.cells}
     if name not in cells:
         raise BadInput(f"unknown cell '{name}'", expected=nearest(name, cells))
@@ -23,8 +24,11 @@ def explain(name: str, judgement: Judgement, table: pl.DataFrame) -> list[str]:
     lines = [f"{cell.name}: {cell.verdict}", f"  {cell.text}", f"  bound: {_bound(cell)}"]
     if cell.measured is not None:
         series = all_series(table)
-        lines += ["", *_values(cell, series), *_left_out(cell, series)]
+        lines += ["", *_values(cell, series, around.foreign_load), *_left_out(cell, series)]
         lines += ["", *_numbers(cell, judgement, series)]
+    lines += [""] * bool(cell.notes) + [f"  note: {note}" for note in cell.notes]
+    skipped = [one for one in judgement.skipped if one.requirement == cell.requirement]
+    lines += [f"  skipped: {one.name}: {one.reason}" for one in skipped]
     return [*lines, "", f"  {cell.verdict}: {cell.reason}"]
 
 
@@ -39,16 +43,18 @@ def _sides(cell: Cell) -> tuple[CellKey, ...]:
     return tuple(key for key in (cell.measured, cell.reference) if key is not None)
 
 
-def _values(cell: Cell, series: Mapping[CellKey, Series]) -> list[str]:
-    """Each value that was used, with its launch and block; then the ratios."""
-    lines, used = [], set(cell.launches)
+def _values(cell: Cell, series: Mapping[CellKey, Series], loads: Mapping[str, float]) -> list[str]:
+    """Each value with its launch and block, and why it was not used where it was not; then the ratios."""
+    lines = []
+    why = _unused(cell, series)
     for key in _sides(cell):
         found, unit = series[key], METRICS[key.metric].unit
         lines.append(f"  {key.tool} {key.benchmark} {key.metric} on {key.lane}, {unit}:")
         for block, values in found.samples.items():
             for launch, value in values:
-                later = "" if launch in used else "  (beyond this look)"
-                lines.append(f"    block {block:3d}  {value:.6g}  {launch}{later}")
+                load = loads.get(launch, 0.0)
+                beside = f"  (beside foreign load of {percent(load)})" if load > FOREIGN_LOAD else ""
+                lines.append(f"    block {block:3d}  {value:.6g}  {launch}{beside}{why.get(block, '')}")
     if cell.reference is not None and cell.measured is not None:
         pairs = sample(series[cell.measured], series[cell.reference])
         ratios = zip(pairs.blocks[: cell.n], pairs.values[: cell.n], strict=True)
@@ -57,10 +63,30 @@ def _values(cell: Cell, series: Mapping[CellKey, Series]) -> list[str]:
     return lines
 
 
+def _unused(cell: Cell, series: Mapping[CellKey, Series]) -> dict[int, str]:
+    """Why the values of a block were not used, in brackets; blocks that were used are not in it."""
+    if cell.measured is None or (cell.reference is None and cell.against is not None):
+        return {}
+    found = sample(series[cell.measured], None if cell.reference is None else series[cell.reference])
+    why = dict.fromkeys(found.undefined, "  (not used: the denominator of the ratio is 0)")
+    blocks = {block for key in _sides(cell) for block in series[key].samples}
+    for block in blocks - {*found.blocks, *found.undefined}:
+        why[block] = "  (not used: the other side has no value in this block)"
+    if cell.n:
+        why |= dict.fromkeys(found.blocks[cell.n :], "  (beyond this look)")
+    return why
+
+
 def _left_out(cell: Cell, series: Mapping[CellKey, Series]) -> list[str]:
     found = [series[key] for key in _sides(cell)]
-    out = [item for one in found for item in (*one.doubtful, *one.lost)]
-    return ["  launches that count against the cell:"] * bool(out) + [f"    {name}: {state}" for name, state in out]
+    out = [item for one in found for item in (*one.doubtful, *one.failed)]
+    lines = ["  launches that count against the cell:"] * bool(out) + [f"    {name}: {state}" for name, state in out]
+    again = [
+        f"    block {block:3d}  {launch}, repeated by {', '.join(one.launches((block,)))}"
+        for one in found
+        for block, launch in one.repeated
+    ]
+    return lines + ["  launches that were lost, and their repeats:"] * bool(again) + again
 
 
 def _numbers(cell: Cell, judgement: Judgement, series: Mapping[CellKey, Series]) -> list[str]:

@@ -1,19 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
 """From the long table and the requirements to verdicts; docs/verdicts.md says what they mean."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import polars as pl
 
 from fabricbench.core.errors import BadInput
 from fabricbench.core.record import CampaignFacts
-from fabricbench.core.requirements import Requirements
+from fabricbench.core.requirements import Requirement, Requirements
 from fabricbench.stats.multiple import q_values
 from fabricbench.stats.spending import Schedule, schedule
 from fabricbench.verdict import words
 from fabricbench.verdict.estimate import Estimate, estimate, sample, side
-from fabricbench.verdict.result import EXIT_STATUS, Cell, Judgement, Verdict
+from fabricbench.verdict.result import EXIT_STATUS, FOREIGN_LOAD, Beside, Cell, Judgement, Skipped, Verdict
 from fabricbench.verdict.series import CellKey, Series, all_series
 from fabricbench.verdict.targets import Target, targets
 
@@ -29,6 +30,12 @@ class _Draft:
     launches: tuple[str, ...] = ()
     invalid: str = ""
     missing: str = ""
+    repeated: tuple[str, ...] = ()
+
+    @property
+    def skips(self) -> bool:
+        """Whether the requirement leaves the cell out, because it was not measured."""
+        return bool(self.missing) and (self.target.requirement.measured_only or not self.target.applies)
 
     @property
     def p(self) -> float | None:
@@ -36,11 +43,14 @@ class _Draft:
         return None if self.estimate is None or self.invalid else self.estimate.p
 
 
-def judge(table: pl.DataFrame, requirements: Requirements, facts: CampaignFacts) -> Judgement:
+def judge(
+    table: pl.DataFrame, requirements: Requirements, facts: CampaignFacts, around: Beside | None = None
+) -> Judgement:
     """Every requirement's cells, each with one verdict; pure, and the order of the rows does not matter.
 
-    Definition, per cell. INVALID: a launch of it, numerator or denominator, is refuted or unknown, or a block
-    gave no value, or a ratio is no number. Otherwise the values of the last completed look of ``facts.looks``
+    Definition, per cell. INVALID: a launch of it, numerator or denominator, failed by itself, is refuted or unknown,
+    or a block gave no value, or more launches were lost than the requirement allows, or a ratio is no number.
+    INCONCLUSIVE: it was planned and not measured. Otherwise the values of the last completed look of ``facts.looks``
     give an order-statistics interval at that look's level and a one-sided sign-test p-value over all looks;
     Benjamini-Hochberg makes q-values of those of all cells. PASS: the interval lies wholly within the bounds
     and q <= alpha. FAIL: it lies wholly beyond a bound and q <= alpha. INCONCLUSIVE: anything else.
@@ -50,15 +60,33 @@ def judge(table: pl.DataFrame, requirements: Requirements, facts: CampaignFacts)
     """
     if not requirements.items:
         raise BadInput("no requirements", where=requirements.path, expected="at least one requirement")
+    around = around or Beside()
     plan = schedule(facts.looks, facts.alpha)
     series = all_series(table)
-    drafts = [_draft(target, series, plan) for item in requirements.items for target in targets(item, series)]
+    drafts: list[_Draft] = []
+    skipped: list[Skipped] = []
+    for item in requirements.items:
+        found = [_draft(target, series, plan) for target in targets(item, series, around.unmeasured)]
+        left = [draft for draft in found if not draft.skips] or found
+        drafts += left
+        if len(left) < len(found):
+            skipped += [Skipped(draft.target.name, item.id, draft.missing) for draft in found if draft.skips]
     judged = [draft for draft in drafts if draft.p is not None]
     q = q_values([draft.p for draft in judged if draft.p is not None])
     by_name = {draft.target.name: value for draft, value in zip(judged, q, strict=True)}
-    cells = tuple(_cell(draft, by_name.get(draft.target.name), len(judged), plan) for draft in drafts)
+    left_out = Counter(one.requirement for one in skipped)
+    cells = tuple(
+        replace(
+            _cell(draft, by_name.get(draft.target.name), len(judged), plan),
+            skipped=left_out[draft.target.requirement.id],
+            loaded=sum(around.foreign_load.get(name, 0.0) > FOREIGN_LOAD for name in draft.launches),
+        )
+        for draft in drafts
+    )
     blocks = table.filter(pl.col("mode") == "timed")["block"].n_unique()
-    return Judgement(cells, tuple(facts.looks), blocks, facts.alpha, exit_status(cells))
+    return Judgement(
+        cells, tuple(facts.looks), blocks, facts.alpha, exit_status(cells), tuple(skipped), around.judged_by
+    )
 
 
 def exit_status(cells: Sequence[Cell]) -> int:
@@ -75,16 +103,27 @@ def _draft(target: Target, series: Mapping[CellKey, Series], plan: Schedule) -> 
     measured = series[target.measured]
     reference = None if target.reference is None else series[target.reference]
     both = [measured] if reference is None else [measured, reference]
-    if invalid := words.invalid(both):
-        return _Draft(target, launches=_launches(both, measured.samples), invalid=invalid)
+    draft = _Draft(
+        target,
+        launches=_launches(both, measured.samples),
+        repeated=tuple(dict.fromkeys(launch for one in both for _, launch in one.repeated)),
+    )
+    if invalid := words.invalid(both) or _too_many_lost(item, both):
+        return replace(draft, invalid=invalid)
     if target.missing:
-        return _Draft(target, launches=_launches(both, measured.samples), missing=target.missing)
+        return replace(draft, missing=target.missing)
     found = sample(measured, reference)
-    launches = _launches(both, found.blocks)
     if found.undefined:
-        return _Draft(target, launches=launches, invalid=words.undefined(found.undefined))
+        return replace(draft, launches=_launches(both, found.blocks), invalid=words.undefined(found.undefined))
     shown = estimate(found, (item.lower, item.upper), plan)
-    return _Draft(target, shown, _launches(both, shown.sample.blocks))
+    return replace(draft, estimate=shown, launches=_launches(both, shown.sample.blocks))
+
+
+def _too_many_lost(item: Requirement, series: Sequence[Series]) -> str:
+    """Why the lost launches of a cell are too many, over all its blocks; empty where they are not."""
+    lost = sum(len(one.repeated) for one in series)
+    launches = lost + sum(len(found) for one in series for found in one.samples.values())
+    return words.too_many_lost(lost, launches, item.lost_at_most)
 
 
 def _launches(series: Sequence[Series], blocks: Sequence[int] | Mapping[int, object]) -> tuple[str, ...]:
@@ -122,6 +161,8 @@ def _cell(draft: _Draft, q: float | None, judged: int, plan: Schedule) -> Cell:
         launches=draft.launches,
         measured=target.measured,
         reference=target.reference,
+        unmeasured=bool(target.missing),
+        repeated=draft.repeated,
     )
 
 

@@ -1,15 +1,39 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a judgement is made of: one cell per requirement, lane and size."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Literal
 
+from fabricbench.core.record import Campaign, Unmeasured
 from fabricbench.verdict.series import CellKey
 
 Verdict = Literal["PASS", "FAIL", "INCONCLUSIVE", "INVALID"]
 
 EXIT_STATUS: dict[Verdict, int] = {"PASS": 0, "FAIL": 1, "INCONCLUSIVE": 3, "INVALID": 4}
 """Exit status of ``judge``; a FAIL comes before an INVALID before an INCONCLUSIVE."""
+
+
+FOREIGN_LOAD = 0.1
+"""A launch beside a foreign load above this share of the processors is named."""
+
+
+@dataclass(frozen=True, slots=True)
+class Beside:
+    """What a judgement takes from a campaign beside its table: what was planned and ``unmeasured``, the share of the
+    processors that others kept busy by launch (``foreign_load``), and ``judged_by``, the file whose requirements took
+    the place of the campaign's own, empty where none did."""
+
+    unmeasured: tuple[Unmeasured, ...] = ()
+    foreign_load: Mapping[str, float] = field(default_factory=dict)
+    judged_by: str = ""
+
+
+def beside(campaign: Campaign, judged_by: str = "") -> Beside:
+    """What a judgement of this campaign takes beside the table."""
+    shares = {r.directory: r.foreign_cpu_share for r in campaign.records}
+    known = {name: share for name, share in shares.items() if share is not None}
+    return Beside(campaign.unmeasured, known, judged_by)
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +46,9 @@ class Cell:
     the bound, over all planned looks; ``q_value`` after Benjamini-Hochberg over all cells that have one;
     ``mde`` the smallest relative effect that n launches would have shown with power 0.8; ``launches`` names
     the launches used. ``measured`` and ``reference`` are the table's cells behind it (numerator and
-    denominator).
+    denominator). ``unmeasured``: one of them has no launch at all, and further blocks would not change that.
+    ``skipped`` is how many cells of the requirement were not measured and are left out; ``loaded`` how many of
+    ``launches`` ran beside foreign load; ``repeated`` names launches that were lost and repeated within their block.
     """
 
     name: str
@@ -49,14 +75,40 @@ class Cell:
     launches: tuple[str, ...]
     measured: CellKey | None = None
     reference: CellKey | None = None
+    unmeasured: bool = False
+    skipped: int = 0
+    loaded: int = 0
+    repeated: tuple[str, ...] = ()
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a reader of the verdict should know beside it, in half sentences."""
+        cells = "cells" if self.skipped > 1 else "cell"
+        skipped = f"{self.skipped} {cells} not measured and skipped" if self.skipped else ""
+        loaded = f"{self.loaded} of {len(self.launches)} launches beside foreign load above {100 * FOREIGN_LOAD:.0f} %"
+        several = "es" if len(self.repeated) > 1 else ""
+        repeated = f"{len(self.repeated)} lost launch{several} repeated" if self.repeated else ""
+        return tuple(note for note in (skipped, loaded if self.loaded else "", repeated) if note)
+
+
+@dataclass(frozen=True, slots=True)
+class Skipped:
+    """A cell that was not measured and that its requirement leaves out, with the reason."""
+
+    name: str
+    requirement: str
+    reason: str
 
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """All cells of a campaign, in the order of the requirements; ``exit_status`` as in EXIT_STATUS."""
+    """All cells of a campaign, in the order of the requirements, and those that were left out; ``exit_status`` as in
+    EXIT_STATUS, ``judged_by`` as in ``Beside``."""
 
     cells: tuple[Cell, ...]
     looks: tuple[int, ...]
     blocks: int
     alpha: float
     exit_status: int
+    skipped: tuple[Skipped, ...] = ()
+    judged_by: str = ""

@@ -11,6 +11,7 @@ import polars as pl
 
 from fabricbench.core.errors import BadInput
 from fabricbench.core.launch import case_parts, lane_name
+from fabricbench.core.record import LOST_STATES
 from fabricbench.core.table import CELL
 
 
@@ -54,14 +55,17 @@ class Series:
     """One cell over the blocks, in the metric's unit.
 
     ``samples``: the values of a block with their launches, in order of launch; several where a launch was
-    repeated. ``doubtful``: launches refuted or unknown, with that state. ``lost``: launches of blocks that
-    gave no value at all, with their state; a block that has later ones and no launch of the cell is ``absent``.
+    repeated. ``doubtful``: launches refuted or unknown, with that state. ``failed``: launches without a value that
+    count against the cell, with their state: those that failed by themselves, and those that were lost in a block
+    without any value; a block that has later ones and no launch of the cell is ``absent``. ``repeated``: block and
+    launch of those that were lost and whose block has the value of another launch.
     """
 
     key: CellKey
     samples: Mapping[int, tuple[tuple[str, float], ...]]
     doubtful: tuple[tuple[str, str], ...] = ()
-    lost: tuple[tuple[str, str], ...] = ()
+    failed: tuple[tuple[str, str], ...] = ()
+    repeated: tuple[tuple[int, str], ...] = ()
 
     def values(self) -> dict[int, tuple[float, ...]]:
         """The values by block."""
@@ -87,8 +91,9 @@ class _Gathered:
 def all_series(table: pl.DataFrame) -> dict[CellKey, Series]:
     """Every cell of the timed rows; the order of the rows does not matter.
 
-    Only values of state ``ok`` count. A row without one is ``lost`` unless a repeat gave its block a value. A block
-    is finished before the next begins, so a cell without any row in a block that is not the last lost its launch.
+    Only values of state ``ok`` count. A launch without one is ``failed``, unless it was lost (``LOST_STATES``) and a
+    repeat gave its block a value. A block is finished before the next begins, so a cell without any row in a block that
+    is not the last lost its launch.
     """
     timed = table.filter(pl.col("mode") == "timed").select(*CELL, "block", "launch", "value", "state")
     finished = sorted(timed["block"].unique())[:-1]
@@ -111,9 +116,15 @@ def all_series(table: pl.DataFrame) -> dict[CellKey, Series]:
 
 def _series(key: CellKey, found: _Gathered) -> Series:
     samples = {block: tuple(sorted(found.samples[block])) for block in sorted(found.samples)}
-    blocks = [block for block in sorted(found.missing) if block not in samples]
-    lost = tuple(item for block in blocks for item in sorted(found.missing[block]))
-    return Series(key, samples, tuple(sorted(found.doubtful)), lost)
+    missing = [(block, *item) for block in sorted(found.missing) for item in sorted(found.missing[block])]
+    repeated = [block in samples and state in LOST_STATES for block, _, state in missing]
+    return Series(
+        key,
+        samples,
+        tuple(sorted(found.doubtful)),
+        tuple((launch, state) for (_, launch, state), again in zip(missing, repeated, strict=True) if not again),
+        tuple((block, launch) for (block, launch, _), again in zip(missing, repeated, strict=True) if again),
+    )
 
 
 def counterpart(key: CellKey, changes: Mapping[str, str | int], known: Collection[CellKey]) -> CellKey | None:

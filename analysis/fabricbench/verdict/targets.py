@@ -1,18 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
 """Which cells of a campaign a requirement is about, and what is missing for it."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from fabricbench.core.errors import BadInput
-from fabricbench.core.launch import lane_name
+from fabricbench.core.launch import lane_name, lane_parts
+from fabricbench.core.record import Unmeasured
 from fabricbench.core.requirements import LANE_KEYS, MANY, Requirement
+from fabricbench.verdict import gaps
 from fabricbench.verdict.series import CellKey, Series, counterpart, order
 
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """One cell to judge: ``measured`` and, for a ratio, ``reference``; ``missing`` says what is not there."""
+    """One cell to judge: ``measured`` and, for a ratio, ``reference``; ``missing`` says why one of them is not there,
+    ``applies`` whether the fabric has what the cell is about."""
 
     name: str
     requirement: Requirement
@@ -22,23 +25,84 @@ class Target:
     measured: CellKey | None
     reference: CellKey | None
     missing: str = ""
+    applies: bool = True
 
 
-def targets(requirement: Requirement, series: Mapping[CellKey, Series]) -> tuple[Target, ...]:
+def targets(
+    requirement: Requirement, series: Mapping[CellKey, Series], unmeasured: Sequence[Unmeasured] = ()
+) -> tuple[Target, ...]:
     """The requirement's cells, lane by lane and size by size; never none.
 
-    A listed size that a lane lacks, a named stack or fabric without any value, and a requirement that selects
-    nothing at all each give a target without ``measured``.
+    A cell that the campaign planned and did not measure, a listed size that a lane lacks, a named stack or fabric
+    without any value, and a requirement that selects nothing at all each give a target without ``measured``.
     """
     matched = [key for key in series if _selected(requirement, key)]
-    varying = _varying(matched)
+    planned = {key: gap for gap in unmeasured for key in _cells(requirement, gap) if key not in series}
+    missing = [key for key in sorted(planned, key=order) if requirement.sizes.contains(key.msg_size_bytes)]
+    varying, among_gaps = _varying(matched), _varying([*matched, *planned])
+    lanes = {key.lane for key in matched}
     chosen = sorted((key for key in matched if requirement.sizes.contains(key.msg_size_bytes)), key=order)
-    found = [_target(requirement, key, varying, series) for key in chosen]
-    found += [_absent_size(requirement, key, varying) for key in _without_size(requirement, matched)]
-    found += [_absent_name(requirement, column, name) for column, name in _unseen(requirement, matched)]
+    found = [_target(requirement, key, varying, series, unmeasured) for key in chosen]
+    found += [_gap(requirement, key, among_gaps, planned[key]) for key in missing]
+    expected = [*matched, *(key for key, gap in planned.items() if gap.applies)]
+    for key in _without_size(requirement, expected):
+        found.append(_absent_size(requirement, key, varying if key.lane in lanes else among_gaps))
+    found += _vague(requirement, unmeasured, {target.lane for target in found})
+    found += [_absent_name(requirement, column, name) for column, name in _unseen(requirement, expected, found)]
     if not found:
         found = [_absent_all(requirement)]
     return tuple(found)
+
+
+def _cells(item: Requirement, gap: Unmeasured) -> Iterator[CellKey]:
+    """The cells of a gap that the requirement selects, their sizes aside."""
+    for key in gaps.cells(gap, item.benchmark, item.metric.name) if gap.tool == item.tool else ():
+        if _selected(item, key):
+            yield key
+
+
+def _gap(item: Requirement, key: CellKey, varying: tuple[str, ...], gap: Unmeasured) -> Target:
+    name = _name(item, key.lane, key, varying, key.msg_size_bytes)
+    against = against_words(item, key) if item.relative else None
+    applies = gap.applies or "case" in item.many
+    return Target(name, item, key.lane, against, key.msg_size_bytes, None, None, gaps.why(gap), applies)
+
+
+def _vague(item: Requirement, unmeasured: Sequence[Unmeasured], lanes: set[str]) -> Iterator[Target]:
+    """One target for each other lane with a gap of which it is not known which rows it keeps from being measured."""
+    found: dict[str, Unmeasured] = {}
+    for gap in sorted(unmeasured, key=lambda gap: gap.benchmark != item.benchmark):
+        lane = {column: getattr(gap, column) for column in LANE_KEYS}
+        named = all(lane[column] in item.many.get(column, (lane[column],)) for column in LANE_KEYS)
+        if named and gaps.may_be(gap, item.tool, item.benchmark) and not _is_denominator(item, lane):
+            found.setdefault(gaps.lane_of(gap), gap)
+    for lane_words in sorted(found.keys() - lanes):
+        gap = found[lane_words]
+        changed = {column: str(value) for column, value in item.relative_to.items() if column in LANE_KEYS}
+        parts = dict(zip(LANE_KEYS, lane_parts(lane_words), strict=True))
+        against = _lane_words(item, {**parts, **changed}) if item.relative else None
+        yield Target(f"{item.id}/{lane_words}", item, lane_words, against, None, None, None, gaps.why(gap))
+
+
+def _is_denominator(item: Requirement, lane: Mapping[str, str]) -> bool:
+    """Whether the requirement compares with this very lane."""
+    changed = {column: value for column, value in item.relative_to.items() if column in LANE_KEYS}
+    return len(changed) == len(item.relative_to) > 0 and all(lane[c] == value for c, value in changed.items())
+
+
+def _why_no_denominator(item: Requirement, key: CellKey, unmeasured: Sequence[Unmeasured]) -> str:
+    """The gap's reason where the denominator is one; empty where nothing is known of it."""
+    wanted = CellKey(**{**key._asdict(), **item.relative_to})
+    any_case = bool({"tool", "benchmark"} & item.relative_to.keys()) and "case" not in item.relative_to
+    for gap in unmeasured:
+        if gaps.lane_of(gap) != wanted.lane:
+            continue
+        if gaps.may_be(gap, wanted.tool, wanted.benchmark):
+            return gaps.why(gap)
+        for one in gaps.cells(gap, wanted.benchmark, wanted.metric):
+            if (one._replace(case=wanted.case) if any_case else one) == wanted:
+                return gaps.why(gap)
+    return ""
 
 
 def _selected(item: Requirement, key: CellKey) -> bool:
@@ -62,7 +126,13 @@ def _name(item: Requirement, lane: str, key: CellKey | None, varying: tuple[str,
     return "/".join([item.id, lane, *more, *([] if size is None else [str(size)])])
 
 
-def _target(item: Requirement, key: CellKey, varying: tuple[str, ...], series: Mapping[CellKey, Series]) -> Target:
+def _target(
+    item: Requirement,
+    key: CellKey,
+    varying: tuple[str, ...],
+    series: Mapping[CellKey, Series],
+    unmeasured: Sequence[Unmeasured],
+) -> Target:
     name = _name(item, key.lane, key, varying, key.msg_size_bytes)
     if not item.relative:
         return Target(name, item, key.lane, None, key.msg_size_bytes, key, None)
@@ -73,6 +143,8 @@ def _target(item: Requirement, key: CellKey, varying: tuple[str, ...], series: M
         raise BadInput(error.what, where=where, expected=error.expected) from None
     against = against_words(item, key)
     missing = "" if other else f"nothing measured to compare with: {against}"
+    if missing and (why := _why_no_denominator(item, key, unmeasured)):
+        missing += f"; {why}"
     return Target(name, item, key.lane, against, key.msg_size_bytes, key, other, missing)
 
 
@@ -106,10 +178,13 @@ def _absent_size(item: Requirement, key: CellKey, varying: tuple[str, ...]) -> T
     return Target(_name(item, key.lane, key, varying, size), item, key.lane, against, size, None, None, missing)
 
 
-def _unseen(item: Requirement, matched: list[CellKey]) -> Iterator[tuple[str, str]]:
-    """Names that the requirement lists and no cell has, where other names of the list were measured."""
+def _unseen(item: Requirement, matched: list[CellKey], found: Sequence[Target]) -> Iterator[tuple[str, str]]:
+    """Names that the requirement lists and no cell has, where other names of the list have one."""
+    lanes = [lane_parts(target.lane) for target in found]
     for column in MANY:
         seen = {getattr(key, column) for key in matched}
+        if column in LANE_KEYS:
+            seen |= {parts[LANE_KEYS.index(column)] for parts in lanes}
         yield from ((column, name) for name in item.many.get(column, ()) if seen and name not in seen)
 
 

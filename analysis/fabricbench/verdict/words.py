@@ -23,10 +23,21 @@ def invalid(series: Sequence[Series]) -> str:
         names = [launch for one in series for launch, found in one.doubtful if found == state]
         if names:
             reasons.append(f"{state}: {what} {listed(names)}")
-    lost = [f"{launch} ({state})" for one in series for launch, state in one.lost]
-    if lost:
-        reasons.append(f"no value and no repeat in the same block: {listed(lost)}")
+    failed = [f"{launch} ({state})" for one in series for launch, state in one.failed]
+    if failed:
+        reasons.append(f"no value and no repeat in the same block: {listed(failed)}")
     return "; ".join(reasons)
+
+
+def too_many_lost(lost: int, launches: int, share: float) -> str:
+    """Why so many lost launches make a cell invalid, empty where they do not; a share of ``launches``, which include
+    the lost ones, is rounded up to whole launches."""
+    allowed = math.ceil(share * launches - 1e-9)
+    if lost <= allowed:
+        return ""
+    return (
+        f"{lost} of {_count(launches, 'launch', 'launches')} were lost, at most {allowed} ({share:.3g} of them) may be"
+    )
 
 
 def undefined(blocks: Sequence[int]) -> str:
