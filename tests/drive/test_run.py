@@ -152,10 +152,9 @@ def test_a_copied_campaign_gives_the_same_table_and_verdicts(site: FakeSite) -> 
     copy = site.root / "elsewhere/other-name"
     copy.parent.mkdir()
     subprocess.run(["cp", "-r", str(campaign), str(copy)], check=True)
-    subprocess.run(["find", str(copy), "-name", "record.json", "-delete"], check=True)
     # One in a process of its own, where nothing has the same order by chance
     for command in (("table", "-f", "csv"), ("table", "-f", "json"), ("judge",)):
         first = site.fabricbench(command[0], str(campaign), *command[1:])
-        second = site.inside(command[0], str(copy), *command[1:])
+        second = site.inside(command[0], str(copy), *command[1:], "--recompute")
         assert (first.stdout, first.returncode) == (second.stdout, second.returncode)
         assert len(first.stdout) > 100

@@ -64,9 +64,10 @@ def report_page(
     given: Path | None = None,
     place: Path | None = None,
     reference: Path | None = None,
+    recompute: bool = False,
 ) -> str:
     """The report of the campaign at ``path``, whose links lead to it from the directory ``place``."""
-    other = None if reference is None else read_provenance(reference)
+    other = None if reference is None else read_provenance(reference, recompute=recompute)
     judgement = judgement_of(found, path, given)
     base = "" if place is None or place.resolve() == path.resolve() else os.path.relpath(path, place)
     seen = read_provenance(path, found)

@@ -47,6 +47,9 @@ CampaignPath = Annotated[Path, typer.Argument(help="the campaign's directory", s
 Reference = Annotated[
     Path | None, typer.Option(help="another campaign: how nodes, stacks and settings differ", show_default=False)
 ]
+Recompute = Annotated[
+    bool, typer.Option("--recompute", help="derive every record from the campaign's files, use no cache")
+]
 System = Annotated[str, typer.Option(help="a folder under site/")]
 NamedLanes = Annotated[list[str] | None, typer.Option("--lane", help="only this lane, stack@fabric; repeatable")]
 
@@ -207,9 +210,23 @@ def table(
     campaign: CampaignPath,
     format: Format = "text",
     output: Output = None,
+    recompute: Recompute = False,
 ) -> None:
     """The long table, one row per value."""
-    write(long_table(read_campaign(campaign).records), format, output)
+    write(long_table(read_campaign(campaign, recompute=recompute).records), format, output)
+
+
+@app.command()
+def record(
+    campaign: CampaignPath,
+    launch: Annotated[str, typer.Argument(help="as the table names it: its directory below launches/")],
+    recompute: Recompute = False,
+) -> None:
+    """The record of one launch as JSON: its state, the evidence of its attestation, its rows."""
+    records = {found.directory: found for found in read_campaign(campaign, recompute=recompute).records}
+    if launch not in records:
+        raise BadInput(f"no launch '{launch}'", where=str(campaign), expected=nearest(launch, records))
+    print(records[launch].model_dump_json(indent=1))
 
 
 @app.command()
@@ -219,9 +236,10 @@ def compare(
     other: Annotated[str, typer.Argument(help="the lane that it is divided by")],
     format: Format = "text",
     output: Output = None,
+    recompute: Recompute = False,
 ) -> None:
     """One lane against another, paired by block, over the whole curve."""
-    write(compare_lanes(long_table(read_campaign(campaign).records), lane, other), format, output)
+    write(compare_lanes(long_table(read_campaign(campaign, recompute=recompute).records), lane, other), format, output)
 
 
 @app.command()
@@ -229,9 +247,10 @@ def nodes(
     campaign: CampaignPath,
     format: Format = "text",
     output: Output = None,
+    recompute: Recompute = False,
 ) -> None:
     """Nodes, and pairs of nodes, that are slower than the others. Exit 0 none is, 1 there is one to look at."""
-    found = matrices(long_table(read_campaign(campaign).records))
+    found = matrices(long_table(read_campaign(campaign, recompute=recompute).records))
     if not found:
         raise BadInput(
             "no pairs of nodes were measured",
@@ -255,13 +274,14 @@ def provenance(
     reference: Reference = None,
     format: Format = "text",
     output: Output = None,
+    recompute: Recompute = False,
 ) -> None:
     """What the nodes are; with --reference what differs between two campaigns, likeliest to matter first."""
-    seen = read_provenance(campaign)
+    seen = read_provenance(campaign, recompute=recompute)
     if reference is None:
         write(unlike.told(seen.nodes), format, output)
         return
-    other = read_provenance(reference)
+    other = read_provenance(reference, recompute=recompute)
     frame = unlike.as_frame(unlike.differences(seen, other))
     if format != "text" or output is not None or not frame.is_empty():
         write(frame, format, output)
@@ -277,9 +297,10 @@ def judge(
     requirements: Annotated[Path | None, typer.Option(help="instead of the campaign's own")] = None,
     cell: Annotated[str | None, typer.Option("--explain", help="the way from the launches to one cell")] = None,
     propose: Annotated[bool, typer.Option("--propose", help="requirements that this campaign would meet")] = False,
+    recompute: Recompute = False,
 ) -> None:
     """Verdicts. Exit 0 all PASS, 1 a FAIL, 3 INCONCLUSIVE, 4 INVALID (1 before 4 before 3)."""
-    found = read_campaign(campaign)
+    found = read_campaign(campaign, recompute=recompute)
     frame = long_table(found.records)
     if propose:
         print(propose_requirements(frame), end="")
@@ -301,13 +322,14 @@ def report(
     requirements: Annotated[Path | None, typer.Option(help="instead of the campaign's own")] = None,
     reference: Reference = None,
     picture: Annotated[Path | None, typer.Option(help="also latency and bandwidth of all lanes, as SVG")] = None,
+    recompute: Recompute = False,
 ) -> None:
     """One self-contained HTML file."""
-    found = read_campaign(campaign)
+    found = read_campaign(campaign, recompute=recompute)
     if picture is not None:
         save(picture, lane_curves_svg(long_table(found.records)))
     file = output or campaign / "report.html"
-    save(file, report_page(found, campaign, requirements, file.parent, reference))
+    save(file, report_page(found, campaign, requirements, file.parent, reference, recompute))
     say(str(file))
 
 

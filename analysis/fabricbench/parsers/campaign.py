@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """A campaign directory: its facts, its launches, its gaps."""
 
-import json
+import hashlib
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from pydantic import ValidationError
@@ -14,15 +14,18 @@ from fabricbench.core.errors import BadInput
 from fabricbench.core.launch import Gap
 from fabricbench.core.record import Campaign, CampaignFacts, Record
 from fabricbench.core.requirements import Requirements
-from fabricbench.parsers.collect import benchmarks, collect, digest
+from fabricbench.parsers.cache import read_entries, write_entries
+from fabricbench.parsers.collect import benchmarks, code_digest, collect, digest
 
-CACHE = "record.json"
 
+def read_campaign(path: Path, *, recompute: bool = False) -> Campaign:
+    """Everything in the campaign at ``path``; BadInput where there is none. A bad launch is a record, no error.
 
-def read_campaign(path: Path) -> Campaign:
-    """Everything in the campaign at ``path``; BadInput where there is none. A bad launch is a record, no error."""
+    Records come from the user's cache where it has those of the same facts and code, with ``recompute`` never.
+    """
     facts = read_facts(path)
-    records = [_record(path, directory) for directory in launch_directories(path)]
+    name = hashlib.sha256(code_digest() + facts.model_dump_json().encode()).hexdigest()
+    records = list(_records(path, launch_directories(path), name, recompute))
     records.sort(key=_order)
     gaps = {_named(gap): gap for gap in (*_gaps(path), *_row_gaps(records))}
     return Campaign(
@@ -77,27 +80,30 @@ def launch_directories(path: Path) -> list[Path]:
     return sorted(found)
 
 
-def write_cache(directory: Path, record: Record) -> None:
-    """Keep ``record`` beside the facts that it was derived from; anyone may delete it."""
-    text = json.dumps({"digest": digest(directory), "record": record.model_dump(mode="json")})
-    temporary = directory / f".{CACHE}.{os.getpid()}"
-    try:
-        temporary.write_text(text)
-        temporary.replace(directory / CACHE)
-    except OSError:
-        temporary.unlink(missing_ok=True)
+def _records(path: Path, directories: Iterable[Path], name: str, recompute: bool) -> Iterator[Record]:
+    """The records of the launches in these directories; the cache then has these under ``name``, and no others."""
+    kept = {} if recompute else read_entries(name)
+    used: dict[str, bytes] = {}
+    for directory in directories:
+        # A name that is no UTF-8 must still be text that every format can hold.
+        place = os.fsencode(directory.relative_to(path / LAUNCHES)).decode("utf-8", errors="replace")
+        key = digest(directory)
+        if (record := _kept(kept, key)) is None:
+            record = collect(directory, place)
+            if digest(directory) == key:  # nothing changed while it was read
+                used[key] = record.model_dump_json().encode()
+        else:
+            used[key] = kept[key]
+        yield record.model_copy(update={"directory": place})
+    if recompute or used != kept:
+        write_entries(name, used)
 
 
-def _record(path: Path, directory: Path) -> Record:
-    # A name that is no UTF-8 must still be text that every format can hold.
-    name = os.fsencode(directory.relative_to(path / LAUNCHES)).decode("utf-8", errors="replace")
+def _kept(kept: Mapping[str, bytes], key: str) -> Record | None:
     try:
-        cache = json.loads((directory / CACHE).read_bytes())
-        if cache["digest"] == digest(directory):
-            return Record.model_validate({**cache["record"], "directory": name})
-    except (OSError, ValueError, KeyError, TypeError, RecursionError):
-        pass
-    return collect(directory, name)
+        return Record.model_validate_json(kept[key])
+    except (KeyError, ValueError):
+        return None
 
 
 def _gaps(path: Path) -> Iterator[Gap]:

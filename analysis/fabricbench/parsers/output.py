@@ -2,18 +2,16 @@
 """What every parser shares: its result, its one error, and careful reading of a tool's output."""
 
 import math
-import stat
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
 from pydantic import BaseModel, ValidationError
 
+from fabricbench.core.reading import LARGEST_OUTPUT_BYTES, NotRegular, TooLarge, read_regular
 from fabricbench.core.record import Payload, Row, RowGap
 
 Model = TypeVar("Model", bound=BaseModel)
-
-LARGEST_OUTPUT_BYTES = 64 * 2**20
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,12 +53,12 @@ def read_text(path: Path) -> str:
 
 def read_fact(path: Path) -> bytes:
     """The bytes of a file in a launch directory, which may come from anywhere: only a regular file of bounded size."""
-    facts = path.lstat()
-    if not stat.S_ISREG(facts.st_mode):
-        raise Unreadable(path.name, None, "a regular file")
-    if facts.st_size > LARGEST_OUTPUT_BYTES:
-        raise Unreadable(path.name, None, f"at most {LARGEST_OUTPUT_BYTES} bytes")
-    return path.read_bytes()
+    try:
+        return read_regular(path, LARGEST_OUTPUT_BYTES)
+    except NotRegular:
+        raise Unreadable(path.name, None, "a regular file") from None
+    except TooLarge:
+        raise Unreadable(path.name, None, f"at most {LARGEST_OUTPUT_BYTES} bytes") from None
 
 
 def read_model(path: Path, model: type[Model]) -> Model:
