@@ -30,7 +30,7 @@ NOT_ALL_ATTESTED = 1
 def unfinished(asked: Mapping[str, object]) -> Path | None:
     """The newest campaign that was asked for in the same words (``drive.plan.ASKED``) and interrupted."""
     for path in sorted((REPOSITORY / "campaigns").glob(f"{asked['tier']}-*"), reverse=True):
-        if (path / "campaign.json").exists() and not is_complete(path):
+        if os.path.lexists(path / "campaign.json") and not is_complete(path):
             try:
                 facts = read_facts(path)
             except BadInput as error:
@@ -48,7 +48,7 @@ def new_campaign(tier: str) -> Path:
 
 def _requirements(found: Campaign, path: Path, given: Path | None) -> Requirements | None:
     """The campaign's own, or those given, whose names must be names that the campaign or its own requirements use."""
-    own = load(path / REQUIREMENTS) if (path / REQUIREMENTS).exists() else None
+    own = load(path / REQUIREMENTS, guarded=True) if os.path.lexists(path / REQUIREMENTS) else None
     return own if given is None else load(given, known_names(found, own))
 
 

@@ -4,6 +4,7 @@
 import re
 import sys
 import time
+from os.path import lexists
 from pathlib import Path
 from typing import Annotated
 
@@ -172,7 +173,7 @@ def run(
     if found and format == "text":
         say(f"going on with {found}")
     path = campaign or found or new_campaign(wanted)
-    made = read_facts(path) if (path / "campaign.json").exists() else None
+    made = read_facts(path) if lexists(path / "campaign.json") else None
     if made is not None and seed not in (None, made.seed):
         raise BadInput(f"this campaign's seed is {made.seed}", where=str(path), cure="leave --seed out")
     plan = Plan(

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Writing a campaign: its facts, its launches' facts, always whole or not at all."""
 
+import contextlib
 import json
 import os
-import shutil
 import time
 from importlib.metadata import version
 from pathlib import Path
@@ -11,6 +11,7 @@ from typing import Any
 
 from fabricbench.core.errors import BadInput
 from fabricbench.core.lost import why_lost
+from fabricbench.core.reading import read_regular
 from fabricbench.core.record import CampaignFacts
 
 FACTS = "campaign.json"
@@ -28,13 +29,15 @@ def write_json(file: Path, value: Any) -> None:
     """Write ``value`` as JSON to ``file``, atomically; BadInput where the place cannot take it."""
     temporary = file.with_name(f".{file.name}.{os.getpid()}")
     try:
-        with temporary.open("w") as stream:
+        temporary.unlink(missing_ok=True)
+        with temporary.open("x", encoding="utf-8") as stream:
             json.dump(value, stream, indent=1, sort_keys=True)
             stream.flush()
             os.fsync(stream.fileno())
         temporary.replace(file)
     except OSError as error:
-        temporary.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            temporary.unlink(missing_ok=True)
         raise BadInput(
             f"cannot be written: {error.strerror}",
             where=str(file),
@@ -74,7 +77,10 @@ def create(
     try:
         (path / LAUNCHES).mkdir(parents=True, exist_ok=True)
         if (site / REQUIREMENTS).exists():
-            shutil.copyfile(site / REQUIREMENTS, path / REQUIREMENTS)
+            text = (site / REQUIREMENTS).read_bytes()
+            (path / REQUIREMENTS).unlink(missing_ok=True)
+            with (path / REQUIREMENTS).open("xb") as stream:
+                stream.write(text)
     except OSError as error:
         raise BadInput(f"cannot be made: {error.strerror}", where=str(path)) from None
     write_json(path / FACTS, facts.model_dump(mode="json"))
@@ -83,7 +89,7 @@ def create(
 
 def open_single(path: Path, site: Path, seed: int) -> None:
     """Make the campaign of a plain ``reframe -r``, unless it is there already."""
-    if not (path / FACTS).exists():
+    if not os.path.lexists(path / FACTS):
         create(path, site=site, tier="single", seed=seed)
 
 
@@ -91,7 +97,7 @@ def came_back(directory: Path) -> bool:
     """Whether the launch in ``directory`` came back. One whose command could not even be started did not, nor one
     that was lost with its nodes."""
     try:
-        end = json.loads((directory / "end").read_bytes())
+        end = json.loads(read_regular(directory / "end"))
         return end["status"] not in CANNOT_START and (end["status"] == 0 or not why_lost(directory))
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return False
@@ -102,7 +108,7 @@ def finished_launches(path: Path, block: int) -> dict[str, str]:
     found = {}
     for file in sorted((path / LAUNCHES).glob("*/*/*/*/*/launch.json")):
         try:
-            launch = json.loads(file.read_bytes())
+            launch = json.loads(read_regular(file))
             wireup = launch["mode"] == "wireup"
             if came_back(file.parent) and (_succeeded(file.parent) if wireup else launch["block"] == block):
                 found[launch["id"]] = str(file.parent)
@@ -112,5 +118,5 @@ def finished_launches(path: Path, block: int) -> dict[str, str]:
 
 
 def _succeeded(directory: Path) -> bool:
-    end = json.loads((directory / "end").read_bytes())
+    end = json.loads(read_regular(directory / "end"))
     return end["status"] == 0 and not end["timed_out"]

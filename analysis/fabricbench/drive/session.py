@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from fabricbench.core.errors import BadInput
+from fabricbench.core.reading import open_log
 from fabricbench.core.site import ALLOCATION, Session
 from fabricbench.drive import allocation, reframe
 from fabricbench.drive.processes import MARK
@@ -64,7 +65,7 @@ def run_session(start: Start, progress: CampaignProgress) -> Ended:
     within = start.request.command(start.mark) if start.request else ()
     result: list[reframe.Outcome] = []
     lines: list[str] = []
-    with log.open("w") as stream:
+    with open_log(log, "w") as stream:
 
         def take(line: str) -> None:
             lines.append(line)

@@ -3,7 +3,7 @@
 
 import hashlib
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from pydantic import ValidationError
@@ -12,10 +12,17 @@ from fabricbench.core.attest import refute_beyond_physics
 from fabricbench.core.campaign import FACTS, LAUNCHES
 from fabricbench.core.errors import BadInput
 from fabricbench.core.launch import Gap
+from fabricbench.core.reading import read_regular
 from fabricbench.core.record import Campaign, CampaignFacts, Record
 from fabricbench.core.requirements import Requirements
 from fabricbench.parsers.cache import read_entries, write_entries
 from fabricbench.parsers.collect import benchmarks, code_digest, collect, digest
+from fabricbench.parsers.output import Unreadable, read_model
+
+GAP = "gap.json"
+_OF_A_LAUNCH = {"launch.json", "begin"}
+_DEEPEST = 32
+"""So many directories below ``launches/`` nothing is looked for: a launch is the fifth."""
 
 
 def read_campaign(path: Path, *, recompute: bool = False) -> Campaign:
@@ -25,9 +32,11 @@ def read_campaign(path: Path, *, recompute: bool = False) -> Campaign:
     """
     facts = read_facts(path)
     name = hashlib.sha256(code_digest() + facts.model_dump_json().encode()).hexdigest()
-    records = list(_records(path, launch_directories(path), name, recompute))
-    records.sort(key=_order)
-    gaps = {_named(gap): gap for gap in (*_gaps(path), *_row_gaps(records))}
+    places = _places(path)
+    records = list(_records(path, [folder for folder, names in places if names & _OF_A_LAUNCH], name, recompute))
+    found, unreadable = _gaps(path, [folder for folder, names in places if GAP in names])
+    records = sorted([*records, *unreadable], key=_order)
+    gaps = {_named(gap): gap for gap in (*found, *_row_gaps(records))}
     return Campaign(
         name=path.resolve().name,
         facts=facts,
@@ -40,7 +49,7 @@ def read_facts(path: Path) -> CampaignFacts:
     """``campaign.json`` of the campaign at ``path``."""
     file = path / FACTS
     try:
-        return CampaignFacts.model_validate_json(file.read_bytes())
+        return CampaignFacts.model_validate_json(read_regular(file))
     except FileNotFoundError:
         raise BadInput(
             "no campaign here",
@@ -72,11 +81,25 @@ def known_names(found: Campaign, own: Requirements | None) -> dict[str, set[str]
 
 def launch_directories(path: Path) -> list[Path]:
     """Directories under ``launches/`` that hold a launch: those where the harness or the wrapper wrote a fact."""
-    found = []
-    for folder, subfolders, files in os.walk(path / LAUNCHES):
-        if {"launch.json", "begin"} & set(files):
-            found.append(Path(folder))
-            subfolders.clear()
+    return [folder for folder, names in _places(path) if names & _OF_A_LAUNCH]
+
+
+def _places(path: Path) -> list[tuple[Path, set[str]]]:
+    """Directories under ``launches/`` that hold a launch or a gap, in order, with the names in them. What is below a
+    launch, or deeper than any launch, is not looked at, nor what a symbolic link leads to."""
+    found, left = [], [(os.fspath(path / LAUNCHES), 0)]
+    while left:
+        folder, depth = left.pop()
+        try:
+            with os.scandir(folder) as entries:
+                kinds = {entry.name: entry.is_dir(follow_symlinks=False) for entry in entries}
+        except OSError:
+            continue
+        names = set(kinds)
+        if names & (_OF_A_LAUNCH | {GAP}):
+            found.append((Path(folder), names))
+        if depth < _DEEPEST and not names & _OF_A_LAUNCH:
+            left += [(os.path.join(folder, name), depth + 1) for name, is_folder in kinds.items() if is_folder]
     return sorted(found)
 
 
@@ -85,8 +108,7 @@ def _records(path: Path, directories: Iterable[Path], name: str, recompute: bool
     kept = {} if recompute else read_entries(name)
     used: dict[str, bytes] = {}
     for directory in directories:
-        # A name that is no UTF-8 must still be text that every format can hold.
-        place = os.fsencode(directory.relative_to(path / LAUNCHES)).decode("utf-8", errors="replace")
+        place = _place(path, directory)
         key = digest(directory)
         if (record := _kept(kept, key)) is None:
             record = collect(directory, place)
@@ -99,6 +121,11 @@ def _records(path: Path, directories: Iterable[Path], name: str, recompute: bool
         write_entries(name, used)
 
 
+def _place(path: Path, directory: Path) -> str:
+    """The name of a launch: a directory whose name is no UTF-8 must still be text that every format can hold."""
+    return os.fsencode(directory.relative_to(path / LAUNCHES)).decode("utf-8", errors="replace")
+
+
 def _kept(kept: Mapping[str, bytes], key: str) -> Record | None:
     try:
         return Record.model_validate_json(kept[key])
@@ -106,13 +133,16 @@ def _kept(kept: Mapping[str, bytes], key: str) -> Record | None:
         return None
 
 
-def _gaps(path: Path) -> Iterator[Gap]:
-    """Launches that could not be made."""
-    for file in sorted((path / LAUNCHES).rglob("gap.json"), reverse=True):
+def _gaps(path: Path, folders: Sequence[Path]) -> tuple[list[Gap], list[Record]]:
+    """Launches that could not be made; and a record of each place whose gap cannot be read."""
+    found, unreadable = [], []
+    for folder in reversed(folders):
         try:
-            yield Gap.model_validate_json(file.read_bytes())
-        except (OSError, ValueError):
-            continue
+            found.append(read_model(folder / GAP, Gap))
+        except Unreadable as error:
+            place = _place(path, folder)
+            unreadable.append(Record(directory=place, launch=None, state="unreadable", reason=str(error)))
+    return found, unreadable
 
 
 def _row_gaps(records: Iterable[Record]) -> Iterator[Gap]:

@@ -8,6 +8,7 @@ import pkgutil
 import re
 from dataclasses import dataclass
 from functools import cache
+from os.path import lexists
 from pathlib import Path
 from typing import Any
 
@@ -60,8 +61,8 @@ def collect(directory: Path, name: str | None = None) -> Record:
     except Unreadable as error:
         return Record(directory=name, launch=None, state="unreadable", reason=str(error))
     try:
-        begin = read_model(directory / "begin", Begin) if (directory / "begin").exists() else None
-        end = read_model(directory / "end", End) if (directory / "end").exists() else None
+        begin = read_model(directory / "begin", Begin) if lexists(directory / "begin") else None
+        end = read_model(directory / "end", End) if lexists(directory / "end") else None
         seen = _seen(directory)
     except Unreadable as error:
         return Record(directory=name, launch=launch, state="unreadable", reason=str(error))
@@ -195,11 +196,7 @@ def _all_gaps(launch: Launch, reason: str) -> tuple[RowGap, ...]:
 def last_lines(path: Path) -> str:
     """The last lines of a file that say something, in one line of at most 600 characters; empty where none does."""
     try:
-        if not path.is_file() or path.is_symlink():
-            return ""
-        with path.open("rb") as stream:
-            stream.seek(max(0, path.stat().st_size - 8192))
-            text = stream.read().decode("utf-8", errors="replace")
+        text = read_ends(path, 0, 8192).decode("utf-8", errors="replace")
     except OSError:
         return ""
     lines = [" ".join(line.split()) for line in text.splitlines() if any(map(str.isalnum, line))]
