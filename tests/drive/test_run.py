@@ -58,15 +58,19 @@ def test_a_second_run_is_refused(site: FakeSite) -> None:
         process.wait()
 
 
-def test_an_interrupt_ends_the_launch_and_says_how_to_go_on(site: FakeSite) -> None:
+@pytest.mark.parametrize(
+    ("number", "status", "why"), [(signal.SIGINT, 130, "interrupted"), (signal.SIGTERM, 143, "SIGTERM")]
+)
+def test_a_signal_ends_the_launch_and_says_how_to_go_on(site: FakeSite, number: int, status: int, why: str) -> None:
     campaign = site.root / "campaign"
     (site.stack("one") / "seconds").write_text("60")
     process = start(site, campaign)
     wait_for_launch(campaign)
-    process.send_signal(signal.SIGINT)
+    process.send_signal(number)
     output, _ = process.communicate(timeout=60)
-    assert process.returncode == 130
-    assert "the same command goes on from here" in output
+    assert process.returncode == status
+    assert f"{why}; the same command goes on from here: {campaign}" in output
+    assert "Traceback" not in output
     assert not left_over(campaign)
 
 

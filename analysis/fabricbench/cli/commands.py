@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The commands. Exit status 2 is wrong use or bad input, everywhere."""
 
+import errno
 import re
 import sys
 import time
@@ -14,13 +15,14 @@ from fabricbench.cli.campaigns import decided, finish, judgement_of, new_campaig
 from fabricbench.cli.output import Format, Output, print_forecast, print_judgement, print_problems, save, say, write
 from fabricbench.core.campaign import LOOKS, REQUIREMENTS
 from fabricbench.core.errors import BadInput, nearest
-from fabricbench.core.site import build_root
+from fabricbench.core.site import REPOSITORY, build_root, no_blanks
 from fabricbench.core.stacks import site_stacks
 from fabricbench.core.table import table as long_table
 from fabricbench.drive.doctor import examine, examine_site
 from fabricbench.drive.forecast import forecast
 from fabricbench.drive.inputs import build as build_inputs
 from fabricbench.drive.plan import Plan
+from fabricbench.drive.processes import Terminated, terminated_as_interrupted
 from fabricbench.drive.run import run as run_campaign
 from fabricbench.drive.setup import set_up, set_up_input
 from fabricbench.drive.spack import examine_spack, set_up_views, views_in
@@ -58,7 +60,8 @@ DEFAULT_TIER = "quick"
 FORECAST_FORMATS = ("text", "csv", "json")
 TO_LOOK_AT = 1
 BAD_INPUT = 2
-INTERRUPTED = 130
+_USER_CAN_MEND = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM)
+INTERRUPTED, TERMINATED = 130, 143
 
 
 @app.command()
@@ -71,6 +74,8 @@ def setup(
     ] = None,
 ) -> None:
     """Find or install the stacks and build the benchmarks on each; repeat it as often as you like."""
+    no_blanks(REPOSITORY, "the path of this checkout")
+    no_blanks(build_root(), "the path of the build directory")
     known = site_stacks(site_root())
     chosen = stack or (views_in(spack) if spack else [name for name in known if not known[name].only_spack])
     for name in chosen:
@@ -194,14 +199,17 @@ def run(
             raise typer.Exit(BAD_INPUT)
         return
     try:
-        run_campaign(plan)
-    except KeyboardInterrupt:
-        print(f"fabricbench: interrupted; the same command goes on from here: {path}", file=sys.stderr)
-        raise typer.Exit(INTERRUPTED) from None
+        with terminated_as_interrupted():
+            run_campaign(plan)
+    except KeyboardInterrupt as error:
+        print(
+            f"fabricbench: {str(error) or 'interrupted'}; the same command goes on from here: {path}", file=sys.stderr
+        )
+        raise typer.Exit(TERMINATED if isinstance(error, Terminated) else INTERRUPTED) from None
     ended = read_campaign(path)
     print_judgement(judgement_of(ended, path))
     if report:
-        save(path / "report.html", report_page(ended, path))
+        save(path / "report.html", report_page(ended, path), cure=f"fabricbench report {path} --output FILE")
         say(f"report: {path / 'report.html'}")
     finish(ended)
 
@@ -330,7 +338,8 @@ def report(
     if picture is not None:
         save(picture, lane_curves_svg(long_table(found.records)))
     file = output or campaign / "report.html"
-    save(file, report_page(found, campaign, requirements, file.parent, reference, recompute))
+    page = report_page(found, campaign, requirements, file.parent, reference, recompute)
+    save(file, page, cure="name another file: --output FILE")
     say(str(file))
 
 
@@ -351,3 +360,9 @@ def main() -> None:
         sys.exit(BAD_INPUT)
     except BrokenPipeError:
         sys.exit(0)
+    except OSError as error:
+        if error.errno not in _USER_CAN_MEND:
+            raise
+        where = f"{error.filename}: " if error.filename else ""
+        print(f"fabricbench: {where}cannot be written or read: {error.strerror}", file=sys.stderr)
+        sys.exit(BAD_INPUT)

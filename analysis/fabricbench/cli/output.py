@@ -36,7 +36,7 @@ def say(text: str) -> None:
     print(text, flush=True)
 
 
-def save(file: Path, text: str) -> None:
+def save(file: Path, text: str, *, cure: str = "") -> None:
     """All of it or nothing: what was there stays until the new file is whole."""
     temporary = file.with_name(f".{file.name}.{os.getpid()}")
     try:
@@ -47,7 +47,7 @@ def save(file: Path, text: str) -> None:
     except OSError as error:
         with contextlib.suppress(OSError):
             temporary.unlink(missing_ok=True)
-        raise BadInput(f"cannot be written: {error.strerror or error}", where=str(file)) from None
+        raise BadInput(f"cannot be written: {error.strerror or error}", where=str(file), cure=cure) from None
 
 
 def print_judgement(judgement: Judgement | None) -> None:
