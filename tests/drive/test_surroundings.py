@@ -212,6 +212,15 @@ def test_why_a_session_did_not_start(
     assert "None" not in str(raised.value)
 
 
+@pytest.mark.parametrize("name", ["session-000.00.json", "session-000.00.log"])
+def test_a_fifo_in_place_of_a_sessions_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    monkeypatch.setattr(Start, "environment", lambda self: {})
+    (tmp_path / "reframe").mkdir()
+    os.mkfifo(tmp_path / "reframe" / name)
+    with CampaignProgress(tmp_path / "run.log", 1, 1) as progress, pytest.raises((BadInput, OSError), match="regular"):
+        run_session(start_of(tmp_path), progress)
+
+
 def plain(*options: str) -> list[str]:
     """A ReFrame that shares nothing with this project's environment."""
     packages = str(Path(installed_reframe.__file__).parents[1])

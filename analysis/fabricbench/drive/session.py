@@ -4,10 +4,11 @@
 import threading
 import time
 from dataclasses import dataclass
+from os.path import lexists
 from pathlib import Path
 
 from fabricbench.core.errors import BadInput
-from fabricbench.core.reading import open_log
+from fabricbench.core.reading import is_regular, open_log
 from fabricbench.core.site import ALLOCATION, Session
 from fabricbench.drive import allocation, reframe
 from fabricbench.drive.processes import MARK
@@ -62,6 +63,8 @@ def run_session(start: Start, progress: CampaignProgress) -> Ended:
     log = Path(session.campaign) / "reframe" / f"session-{session.block:03d}.{session.session:02d}.log"
     start.stage.mkdir(parents=True, exist_ok=True)
     log.parent.mkdir(exist_ok=True)
+    if lexists(report := log.with_suffix(".json")) and not is_regular(report):  # ReFrame would wait for its reader
+        raise BadInput("not a regular file", where=str(report), cure="remove it")
     within = start.request.command(start.mark) if start.request else ()
     result: list[reframe.Outcome] = []
     failed: list[OSError] = []
