@@ -32,7 +32,6 @@ from fabricbench.core.record import Record
 from fabricbench.core.site import FORECAST
 from fabricbench.core.spack import package_of
 from fabricbench.parsers.attempts import finished_launches
-from fabricbench.parsers.campaign import write_cache
 from fabricbench.parsers.collect import collect
 
 from .lane import LaneMixin, per_node
@@ -245,11 +244,10 @@ class LaunchTest(LaneMixin, MetricsMixin, rfm.RunOnlyRegressionTest):
         return sn.assert_true(record.state == "ok", msg=f"{lane}: {record.state}: {record.reason}")
 
     def record(self) -> Record:
-        """The record of this launch, derived once and left beside its facts."""
+        """The record of this launch, derived once."""
         if (record := getattr(self, "_record", None)) is None:
             directory = Path(self.stagedir)
             record = collect(directory, directory.relative_to(Path(self.campaign) / "launches").as_posix())
-            write_cache(directory, record)
             self._record = record
         return record
 

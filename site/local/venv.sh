@@ -11,6 +11,11 @@ fail() {
     exit 2
 }
 
+unsafe='[]["'"'"'[:space:]\\$`&;|<>(){}*?!#:^]'
+# shellcheck disable=SC2254 # a pattern
+case $PWD in
+*$unsafe*) fail "this checkout is in '$PWD'; move it to a path without blanks, quotes and special characters" ;;
+esac
 command -v "$python" >/dev/null || fail "no $python; install Python 3.11 or newer, on Debian: apt-get install python3"
 "$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' ||
     fail "$("$python" --version) is too old; Python 3.11 or newer is needed: make run PYTHON=python3.12"

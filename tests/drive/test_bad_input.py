@@ -40,7 +40,8 @@ def test_as_typed(site: FakeSite) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ('transport="shm"', 'transport="smh"', "unknown transport 'smh'; expected shm"),
+        ('transport="shm"', 'transport="smh"', "fake/settings.py: fabric shm: unknown transport 'smh'; expected shm"),
+        ("SITE = Path", "import sys; sys.exit(3)\nSITE = Path", "settings.py:5: SystemExit: 3"),
         ('transport="shm"', 'transprt="shm"', "transprt"),
         ('in ("one", "two")', 'in ("one", "tow")', "unknown stack 'tow'; expected two"),
         ("SITE = Path", "SITE == Path", "settings.py:"),

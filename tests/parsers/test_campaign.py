@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A campaign as it is read: order, cache, gaps, and whatever else may lie in its directory."""
+"""A campaign as it is read: order, gaps, and whatever else may lie in its directory."""
 
 import json
 import os
@@ -13,8 +13,7 @@ from fabricbench.core.campaign import came_back, create, open_single
 from fabricbench.core.errors import BadInput
 from fabricbench.core.table import table
 from fabricbench.parsers.attempts import finished_launches
-from fabricbench.parsers.campaign import launch_directories, read_campaign, read_facts, write_cache
-from fabricbench.parsers.collect import collect, digest
+from fabricbench.parsers.campaign import launch_directories, read_campaign, read_facts
 
 LAUNCHES = Path(__file__).resolve().parents[1] / "data/launches"
 GAP = {
@@ -153,68 +152,6 @@ def test_facts_that_are_a_directory(campaign: Path) -> None:
         read_facts(campaign)
 
 
-def test_the_cache_is_used_while_no_fact_changes(campaign: Path) -> None:
-    directory = campaign / "launches/b000.s00/local/tcp/mpich/Imb_0"
-    # A cache that tells another story than the facts shows when it is believed.
-    told = collect(directory).model_copy(update={"reason": "from the cache"})
-    write_cache(directory, told)
-    place = "b000.s00/local/tcp/mpich/Imb_0"
-
-    def reason() -> str:
-        return next(record.reason for record in read_campaign(campaign).records if record.directory == place)
-
-    assert reason() == "from the cache"
-    for name in ("launch.json", "begin", "end", "stdout", "stderr", "witness.vm.0.json", "host.vm"):
-        original = (directory / name).read_bytes()
-        (directory / name).write_bytes(original + b"\n")
-        assert reason() == "", name
-        (directory / name).write_bytes(original)
-        assert reason() == "from the cache"
-    for name in ("witness.other.0.json", "host.other"):
-        shutil.copy(directory / "host.vm", directory / name)
-        assert reason() != "from the cache"
-        (directory / name).unlink()
-    assert reason() == "from the cache"
-    (directory / "record.json").unlink()
-    assert reason() == ""
-
-
-def test_a_fact_that_moves_to_another_name_is_a_change(campaign: Path) -> None:
-    directory = campaign / "launches/b000.s00/local/tcp/mpich/Imb_0"
-    before = digest(directory)
-    (directory / "witness.vm.1.json").rename(directory / "witness.vm.2.json")
-    assert digest(directory) != before
-
-
-def test_a_cache_moves_with_its_directory(campaign: Path) -> None:
-    directory = campaign / "launches/b000.s00/local/tcp/mpich/Imb_0"
-    write_cache(directory, collect(directory, "an/old/place"))
-    assert "b000.s00/local/tcp/mpich/Imb_0" in places(campaign)
-
-
-def caches(directory: Path) -> list[bytes]:
-    """Contents that are no cache, some of them with the right digest."""
-    right = digest(directory)
-    good = collect(directory).model_dump(mode="json")
-    wrong: list[object] = [good | {"state": "splendid"}, good | {"schema_version": 2}, {}, [], None, 5, "text"]
-    texts = [json.dumps({"digest": right, "record": record}) for record in wrong]
-    texts += [json.dumps({"digest": right}), json.dumps({"digest": None, "record": good}), "[]", "null", "5", ""]
-    return [text.encode() for text in texts] + [b"\x00\xff", b"[" * 100_000, b'{"digest":']
-
-
-def test_a_cache_of_garbage_is_ignored(campaign: Path) -> None:
-    directory = campaign / "launches/b000.s00/local/tcp/mpich/Imb_0"
-    before = read_campaign(campaign)
-    for content in caches(directory):
-        (directory / "record.json").write_bytes(content)
-        assert read_campaign(campaign) == before
-    (directory / "record.json").unlink()
-    (directory / "record.json").mkdir()
-    assert read_campaign(campaign) == before
-    write_cache(directory, collect(directory))
-    assert [path.name for path in directory.iterdir() if path.name.startswith(".")] == []
-
-
 def test_gaps_are_named_once_and_in_order(campaign: Path) -> None:
     add_gap(campaign, "b000.s00/local/tcp/openmpi/Imb_0")
     add_gap(campaign, "b001.s00/local/tcp/openmpi/Imb_0", block=1, reason="still no IMB")
@@ -236,8 +173,6 @@ def test_a_copied_campaign_gives_the_same_table_byte_for_byte(campaign: Path, tm
     add(campaign, "lying-openmpi-shm-micro-pingpong-large", "b001.s00/local/shm/openmpi/Micro_1", block=1)
     add(campaign, "failed-openmpi-tcp-time-limit", "b001.s00/local/tcp/openmpi/Micro_1", block=1)
     original = table(read_campaign(campaign).records).write_csv()
-    for directory in launch_directories(campaign)[:3]:
-        write_cache(directory, collect(directory))
     copy = Path(shutil.copytree(campaign, tmp_path / "far/away"))
     assert table(read_campaign(copy).records).write_csv() == original
     assert table(read_campaign(campaign).records).write_csv() == original
@@ -250,8 +185,6 @@ def test_what_physics_refutes_is_not_hidden_by_the_cache(tmp_path: Path) -> None
     add(path, "lying-impi-tcp-imb-collectives-large", "b000.s00/local/tcp/impi/Imb_0")
     for _ in range(2):
         assert [record.state for record in read_campaign(path).records] == ["ok"]
-        for directory in launch_directories(path):
-            write_cache(directory, collect(directory))
     add(path, "lying-impi-tcp-micro-pingpong-small", "b000.s00/local/tcp/impi/Micro_0")
     assert sorted(record.state for record in read_campaign(path).records) == ["ok", "refuted"]
 

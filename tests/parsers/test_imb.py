@@ -9,9 +9,10 @@ from pathlib import Path
 import pytest
 
 from fabricbench.core.launch import Launch
+from fabricbench.core.reading import LARGEST_OUTPUT_BYTES
 from fabricbench.core.record import Row
 from fabricbench.parsers.imb import parse
-from fabricbench.parsers.output import LARGEST_OUTPUT_BYTES, Parsed, Unreadable
+from fabricbench.parsers.output import Parsed, Unreadable
 
 LAUNCHES = Path(__file__).resolve().parents[1] / "data/launches"
 PT2PT = "mpich-tcp-imb-pt2pt-small"

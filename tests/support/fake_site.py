@@ -5,21 +5,19 @@
 goes wrong is chosen through files in the stack's folder, so that a test can break one lane and no other.
 """
 
-import io
 import json
 import os
 import shutil
 import subprocess
 import sys
 import textwrap
-from contextlib import chdir, redirect_stderr, redirect_stdout
+from contextlib import chdir
 from dataclasses import dataclass
 from pathlib import Path
-from unittest.mock import patch
 
 import pytest
 
-from fabricbench.cli import main
+from support.command import inside
 from support.processes import clean_environment
 
 REPOSITORY = Path(__file__).resolve().parents[2]
@@ -130,20 +128,8 @@ class FakeSite:
 
     def inside(self, *arguments: str) -> subprocess.CompletedProcess[str]:
         """``fabricbench`` within this process, for tests of what it says: to start it takes longer than that."""
-        words, output, errors = ["fabricbench", *arguments], io.StringIO(), io.StringIO()
-        with (
-            patch.dict(os.environ, self.environment, clear=True),
-            patch.object(sys, "argv", words),
-            chdir(REPOSITORY),
-            redirect_stdout(output),
-            redirect_stderr(errors),
-        ):
-            try:
-                main()
-                status = 0
-            except SystemExit as ended:
-                status = int(ended.code or 0)
-        return subprocess.CompletedProcess(words, status, output.getvalue(), errors.getvalue())
+        with chdir(REPOSITORY):
+            return inside(*arguments, environment=self.environment)
 
     def call(self, argv: list[str], **extra: str) -> subprocess.CompletedProcess[str]:
         """Any command in this site's environment."""

@@ -8,10 +8,13 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+from fabricbench.parsers.cache import CACHE
+
 
 def clean_environment() -> dict[str, str]:
-    """This process's environment without what chooses a system, a site or a campaign."""
-    return {key: value for key, value in os.environ.items() if not key.startswith(("RFM_", "FABRICBENCH_"))}
+    """This process's environment without what chooses a system, a site or a campaign. The tests' own cache stays."""
+    chosen = {key for key in os.environ if key.startswith(("RFM_", "FABRICBENCH_"))} - {CACHE}
+    return {key: value for key, value in os.environ.items() if key not in chosen}
 
 
 def marked(mark: str) -> list[int]:

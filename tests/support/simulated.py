@@ -89,6 +89,6 @@ def build(directory: Path) -> Simulator:
     chosen = [f"-DCMAKE_{language}_COMPILER={path}" for language, path in compilers.items()]
     configure = ["cmake", "-S", str(APPS), "-B", str(directory), "-DCMAKE_BUILD_TYPE=Release", "-DBUILD_TESTING=OFF"]
     for command in ([*configure, *chosen], ["cmake", "--build", str(directory), "--parallel", "2"]):
-        done = subprocess.run(command, capture_output=True, text=True, timeout=600, check=False)
+        done = subprocess.run(command, cwd=directory, capture_output=True, text=True, timeout=600, check=False)
         assert done.returncode == 0, done.stdout + done.stderr
     return Simulator(directory)

@@ -30,7 +30,7 @@ NOT_ALL_ATTESTED = 1
 def unfinished(asked: Mapping[str, object]) -> Path | None:
     """The newest campaign that was asked for in the same words (``drive.plan.ASKED``) and interrupted."""
     for path in sorted((REPOSITORY / "campaigns").glob(f"{asked['tier']}-*"), reverse=True):
-        if (path / "campaign.json").exists() and not is_complete(path):
+        if os.path.lexists(path / "campaign.json") and not is_complete(path):
             try:
                 facts = read_facts(path)
             except BadInput as error:
@@ -48,7 +48,7 @@ def new_campaign(tier: str) -> Path:
 
 def _requirements(found: Campaign, path: Path, given: Path | None) -> Requirements | None:
     """The campaign's own, or those given, whose names must be names that the campaign or its own requirements use."""
-    own = load(path / REQUIREMENTS) if (path / REQUIREMENTS).exists() else None
+    own = load(path / REQUIREMENTS, guarded=True) if os.path.lexists(path / REQUIREMENTS) else None
     return own if given is None else load(given, known_names(found, own))
 
 
@@ -67,9 +67,10 @@ def report_page(
     given: Path | None = None,
     place: Path | None = None,
     reference: Path | None = None,
+    recompute: bool = False,
 ) -> str:
     """The report of the campaign at ``path``, whose links lead to it from the directory ``place``."""
-    other = None if reference is None else read_provenance(reference)
+    other = None if reference is None else read_provenance(reference, recompute=recompute)
     judgement = judgement_of(found, path, given)
     base = "" if place is None or place.resolve() == path.resolve() else os.path.relpath(path, place)
     seen = read_provenance(path, found)

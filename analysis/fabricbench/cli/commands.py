@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """The commands. Exit status 2 is wrong use or bad input, everywhere."""
 
+import errno
 import re
 import sys
 import time
+from os.path import lexists
 from pathlib import Path
 from typing import Annotated
 
@@ -23,13 +25,14 @@ from fabricbench.cli.output import (
 )
 from fabricbench.core.campaign import LOOKS, REQUIREMENTS
 from fabricbench.core.errors import BadInput, nearest
-from fabricbench.core.site import build_root
+from fabricbench.core.site import REPOSITORY, build_root, no_blanks
 from fabricbench.core.stacks import site_stacks
 from fabricbench.core.table import table as long_table
 from fabricbench.drive.doctor import examine, examine_site
 from fabricbench.drive.forecast import forecast
 from fabricbench.drive.inputs import build as build_inputs
 from fabricbench.drive.plan import Plan
+from fabricbench.drive.processes import Terminated, terminated_as_interrupted
 from fabricbench.drive.run import run as run_campaign
 from fabricbench.drive.setup import set_up, set_up_input
 from fabricbench.drive.spack import examine_spack, set_up_views, views_in
@@ -59,6 +62,9 @@ CampaignPath = Annotated[Path, typer.Argument(help="the campaign's directory", s
 Reference = Annotated[
     Path | None, typer.Option(help="another campaign: how nodes, stacks and settings differ", show_default=False)
 ]
+Recompute = Annotated[
+    bool, typer.Option("--recompute", help="derive every record from the campaign's files, use no cache")
+]
 System = Annotated[str, typer.Option(help="a folder under site/")]
 NamedLanes = Annotated[list[str] | None, typer.Option("--lane", help="only this lane, stack@fabric; repeatable")]
 
@@ -66,7 +72,8 @@ DEFAULT_TIER = "quick"
 FORECAST_FORMATS = ("text", "csv", "json")
 TO_LOOK_AT = 1
 BAD_INPUT = 2
-INTERRUPTED = 130
+_USER_CAN_MEND = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM)
+INTERRUPTED, TERMINATED = 130, 143
 
 
 @app.command()
@@ -79,6 +86,8 @@ def setup(
     ] = None,
 ) -> None:
     """Find or install the stacks and build the benchmarks on each; repeat it as often as you like."""
+    no_blanks(REPOSITORY, "the path of this checkout")
+    no_blanks(build_root(), "the path of the build directory")
     known = site_stacks(site_root())
     chosen = stack or (views_in(spack) if spack else [name for name in known if not known[name].only_spack])
     for name in chosen:
@@ -181,7 +190,7 @@ def run(
     if found and format == "text":
         say(f"going on with {found}")
     path = campaign or found or new_campaign(wanted)
-    made = read_facts(path) if (path / "campaign.json").exists() else None
+    made = read_facts(path) if lexists(path / "campaign.json") else None
     if made is not None and seed not in (None, made.seed):
         raise BadInput(f"this campaign's seed is {made.seed}", where=str(path), cure="leave --seed out")
     plan = Plan(
@@ -202,14 +211,17 @@ def run(
             raise typer.Exit(BAD_INPUT)
         return
     try:
-        run_campaign(plan)
-    except KeyboardInterrupt:
-        print(f"fabricbench: interrupted; the same command goes on from here: {path}", file=sys.stderr)
-        raise typer.Exit(INTERRUPTED) from None
+        with terminated_as_interrupted():
+            run_campaign(plan)
+    except KeyboardInterrupt as error:
+        print(
+            f"fabricbench: {str(error) or 'interrupted'}; the same command goes on from here: {path}", file=sys.stderr
+        )
+        raise typer.Exit(TERMINATED if isinstance(error, Terminated) else INTERRUPTED) from None
     ended = read_campaign(path)
     print_judgement(judgement_of(ended, path))
     if report:
-        save(path / "report.html", report_page(ended, path))
+        save(path / "report.html", report_page(ended, path), cure=f"fabricbench report {path} --output FILE")
         say(f"report: {path / 'report.html'}")
     finish(ended)
 
@@ -219,9 +231,23 @@ def table(
     campaign: CampaignPath,
     format: Format = "text",
     output: Output = None,
+    recompute: Recompute = False,
 ) -> None:
     """The long table, one row per value."""
-    write(long_table(read_campaign(campaign).records), format, output)
+    write(long_table(read_campaign(campaign, recompute=recompute).records), format, output)
+
+
+@app.command()
+def record(
+    campaign: CampaignPath,
+    launch: Annotated[str, typer.Argument(help="as the table names it: its directory below launches/")],
+    recompute: Recompute = False,
+) -> None:
+    """The record of one launch as JSON: its state, the evidence of its attestation, its rows."""
+    records = {found.directory: found for found in read_campaign(campaign, recompute=recompute).records}
+    if launch not in records:
+        raise BadInput(f"no launch '{launch}'", where=str(campaign), expected=nearest(launch, records))
+    print(records[launch].model_dump_json(indent=1))
 
 
 @app.command()
@@ -231,9 +257,10 @@ def compare(
     other: Annotated[str, typer.Argument(help="the lane that it is divided by")],
     format: Format = "text",
     output: Output = None,
+    recompute: Recompute = False,
 ) -> None:
     """One lane against another, paired by block, over the whole curve."""
-    found = read_campaign(campaign)
+    found = read_campaign(campaign, recompute=recompute)
     frame = compare_lanes(long_table(found.records), lane, other, unmeasured=found.unmeasured)
     write(frame, format, output)
     if format == "text":
@@ -246,9 +273,10 @@ def nodes(
     campaign: CampaignPath,
     format: Format = "text",
     output: Output = None,
+    recompute: Recompute = False,
 ) -> None:
     """Nodes, and pairs of nodes, that are slower than the others. Exit 0 none is named, 1 there is one to look at."""
-    found = survey(long_table(read_campaign(campaign).records))
+    found = survey(long_table(read_campaign(campaign, recompute=recompute).records))
     if not found.matrices:
         raise BadInput(
             "no pairs of nodes were measured",
@@ -272,13 +300,14 @@ def provenance(
     reference: Reference = None,
     format: Format = "text",
     output: Output = None,
+    recompute: Recompute = False,
 ) -> None:
     """What the nodes are; with --reference what differs between two campaigns, likeliest to matter first."""
-    seen = read_provenance(campaign)
+    seen = read_provenance(campaign, recompute=recompute)
     if reference is None:
         write(unlike.told(seen.nodes), format, output)
         return
-    other = read_provenance(reference)
+    other = read_provenance(reference, recompute=recompute)
     frame = unlike.as_frame(unlike.differences(seen, other))
     if format != "text" or output is not None or not frame.is_empty():
         write(frame, format, output)
@@ -294,9 +323,10 @@ def judge(
     requirements: Annotated[Path | None, typer.Option(help="instead of the campaign's own")] = None,
     cell: Annotated[str | None, typer.Option("--explain", help="the way from the launches to one cell")] = None,
     propose: Annotated[bool, typer.Option("--propose", help="requirements that this campaign would meet")] = False,
+    recompute: Recompute = False,
 ) -> None:
     """Verdicts. Exit 0 all PASS, 1 a FAIL, 3 INCONCLUSIVE, 4 INVALID (1 before 4 before 3)."""
-    found = read_campaign(campaign)
+    found = read_campaign(campaign, recompute=recompute)
     frame = long_table(found.records)
     if propose:
         print(propose_requirements(frame), end="")
@@ -319,13 +349,15 @@ def report(
     requirements: Annotated[Path | None, typer.Option(help="instead of the campaign's own")] = None,
     reference: Reference = None,
     picture: Annotated[Path | None, typer.Option(help="also latency and bandwidth of all lanes, as SVG")] = None,
+    recompute: Recompute = False,
 ) -> None:
     """One self-contained HTML file."""
-    found = read_campaign(campaign)
+    found = read_campaign(campaign, recompute=recompute)
     if picture is not None:
         save(picture, lane_curves_svg(long_table(found.records)))
     file = output or campaign / "report.html"
-    save(file, report_page(found, campaign, requirements, file.parent, reference))
+    page = report_page(found, campaign, requirements, file.parent, reference, recompute)
+    save(file, page, cure="name another file: --output FILE")
     say(str(file))
 
 
@@ -346,3 +378,9 @@ def main() -> None:
         sys.exit(BAD_INPUT)
     except BrokenPipeError:
         sys.exit(0)
+    except OSError as error:
+        if error.errno not in _USER_CAN_MEND:
+            raise
+        where = f"{error.filename}: " if error.filename else ""
+        print(f"fabricbench: {where}cannot be written or read: {error.strerror}", file=sys.stderr)
+        sys.exit(BAD_INPUT)

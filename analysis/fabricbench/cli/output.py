@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """How commands say what they found: tables as text, CSV, JSON or Parquet, verdicts, a forecast."""
 
+import contextlib
 import json
 import os
 import sys
@@ -37,15 +38,18 @@ def say(text: str) -> None:
     print(text, flush=True)
 
 
-def save(file: Path, text: str) -> None:
+def save(file: Path, text: str, *, cure: str = "") -> None:
     """All of it or nothing: what was there stays until the new file is whole."""
     temporary = file.with_name(f".{file.name}.{os.getpid()}")
     try:
-        temporary.write_text(text, encoding="utf-8")
+        temporary.unlink(missing_ok=True)
+        with temporary.open("x", encoding="utf-8") as stream:
+            stream.write(text)
         temporary.replace(file)
     except OSError as error:
-        temporary.unlink(missing_ok=True)
-        raise BadInput(f"cannot be written: {error.strerror or error}", where=str(file)) from None
+        with contextlib.suppress(OSError):
+            temporary.unlink(missing_ok=True)
+        raise BadInput(f"cannot be written: {error.strerror or error}", where=str(file), cure=cure) from None
 
 
 def print_judgement(judgement: Judgement | None) -> None:

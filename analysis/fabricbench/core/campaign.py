@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Writing a campaign: its facts, its launches' facts, always whole or not at all."""
 
+import contextlib
 import json
 import os
-import shutil
 import time
 from collections.abc import Iterable
 from importlib.metadata import version
@@ -12,6 +12,7 @@ from typing import Any
 
 from fabricbench.core.errors import BadInput
 from fabricbench.core.lost import why_lost
+from fabricbench.core.reading import read_regular
 from fabricbench.core.record import CampaignFacts
 from fabricbench.core.unmeasured import Case
 
@@ -31,13 +32,15 @@ def write_json(file: Path, value: Any) -> None:
     """Write ``value`` as JSON to ``file``, atomically; BadInput where the place cannot take it."""
     temporary = file.with_name(f".{file.name}.{os.getpid()}")
     try:
-        with temporary.open("w") as stream:
+        temporary.unlink(missing_ok=True)
+        with temporary.open("x", encoding="utf-8") as stream:
             json.dump(value, stream, indent=1, sort_keys=True)
             stream.flush()
             os.fsync(stream.fileno())
         temporary.replace(file)
     except OSError as error:
-        temporary.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            temporary.unlink(missing_ok=True)
         raise BadInput(
             f"cannot be written: {error.strerror}",
             where=str(file),
@@ -77,7 +80,10 @@ def create(
     try:
         (path / LAUNCHES).mkdir(parents=True, exist_ok=True)
         if (site / REQUIREMENTS).exists():
-            shutil.copyfile(site / REQUIREMENTS, path / REQUIREMENTS)
+            text = (site / REQUIREMENTS).read_bytes()
+            (path / REQUIREMENTS).unlink(missing_ok=True)
+            with (path / REQUIREMENTS).open("xb") as stream:
+                stream.write(text)
     except OSError as error:
         raise BadInput(f"cannot be made: {error.strerror}", where=str(path)) from None
     write_json(path / FACTS, facts.model_dump(mode="json"))
@@ -93,7 +99,7 @@ def read_planned(path: Path) -> tuple[Case, ...]:
     """The test cases of a block as the campaign lists them; none where it was recorded without a list."""
     file = path / PLANNED
     try:
-        return tuple(Case(*map(str, words)) for words in json.loads(file.read_bytes())["cases"])
+        return tuple(Case(*map(str, words)) for words in json.loads(read_regular(file))["cases"])
     except FileNotFoundError:
         return ()
     except OSError as error:
@@ -106,7 +112,7 @@ def read_planned(path: Path) -> tuple[Case, ...]:
 
 def open_single(path: Path, site: Path, seed: int) -> None:
     """Make the campaign of a plain ``reframe -r``, unless it is there already."""
-    if not (path / FACTS).exists():
+    if not os.path.lexists(path / FACTS):
         create(path, site=site, tier="single", seed=seed)
 
 
@@ -114,7 +120,7 @@ def came_back(directory: Path) -> bool:
     """Whether the launch in ``directory`` came back. One whose command could not even be started did not, nor one
     that was lost with its nodes."""
     try:
-        end = json.loads((directory / "end").read_bytes())
+        end = json.loads(read_regular(directory / "end"))
         return end["status"] not in CANNOT_START and (end["status"] == 0 or not why_lost(directory))
     except (OSError, ValueError, KeyError, TypeError, RecursionError):
         return False

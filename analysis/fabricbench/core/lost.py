@@ -4,6 +4,8 @@
 import re
 from pathlib import Path
 
+from fabricbench.core.reading import read_ends
+
 LAST_BYTES = 16384
 _GONE = r"Job/step already completing|Invalid job id|Job has already finished|Expired|Node failure"
 _WORDS = re.compile(
@@ -24,9 +26,7 @@ def job_ended(words: str) -> bool:
 def why_lost(directory: Path) -> str:
     """What Slurm says became of the allocation under a launch that failed; empty where it says nothing."""
     try:
-        with (directory / "stderr").open("rb") as stream:
-            stream.seek(max(0, (directory / "stderr").stat().st_size - LAST_BYTES))
-            text = stream.read().decode("utf-8", errors="replace")
+        text = read_ends(directory / "stderr", 0, LAST_BYTES).decode("utf-8", errors="replace")
     except OSError:
         return ""
     found = _WORDS.search(text)

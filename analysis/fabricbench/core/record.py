@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The record of a launch: what is derived from its directory, a cache that anyone may delete."""
+"""The record of a launch: what is derived from the files in its directory."""
 
 from typing import Literal
 

@@ -118,13 +118,17 @@ class AbsoluteBound(NamedTuple):
     unit: str
 
 
-def load(path: str | Path, known: Mapping[str, Collection[str]] | None = None) -> Requirements:
+def load(
+    path: str | Path, known: Mapping[str, Collection[str]] | None = None, *, guarded: bool = False
+) -> Requirements:
     """The requirements of a file; BadInput with ``file:line`` for anything wrong in it.
+
+    ``guarded`` is for a file that may come from anywhere, as in a campaign.
 
     ``known``: the names that exist here by kind (``tool``, ``benchmark``, ``stack``, ``fabric``,
     ``variant``); kinds that it lacks are not checked.
     """
-    top = read(path).mapping("the file", ("schema", "requirements"))
+    top = read(path, guarded=guarded).mapping("the file", ("schema", "requirements"))
     _demand(top, ("schema", "requirements"), "the file", f"{path}:1")
     if top["schema"].integer("schema") != 1:
         raise top["schema"].wrong("schema", "1, the only one that this version reads")

@@ -3,11 +3,12 @@
 
 import os
 import random
+import re
 import sys
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, get_args
 
@@ -31,6 +32,8 @@ FORECAST = "FABRICBENCH_FORECAST"
 """Set where a dry run of ReFrame is to leave the facts of launches and gaps as if it were none."""
 
 LAUNCHERS = ("mpirun", "srun")
+_UNSAFE = re.compile(r"[^\w@%+=,./~-]")
+
 SLURM = ("slurm", "squeue")
 """ReFrame's schedulers that are Slurm, with and without its accounting."""
 SCHEDULERS = ("local", *SLURM, "pbs", "pbspro", "torque", "flux", "lsf", "sge", "oar")
@@ -95,10 +98,12 @@ def next_session(campaign: Path, block: int) -> int:
     return max((int(text) + 1 for text in numbers if text.isascii() and text.isdigit()), default=0)
 
 
-def no_blanks(campaign: Path) -> None:
-    """ReFrame writes the campaign's path into job scripts unquoted."""
-    if str(campaign).split() != [str(campaign)]:
-        raise BadInput("blanks in a campaign's path", where=repr(str(campaign)), expected="a path without blanks")
+def no_blanks(path: Path, what: str = "a campaign's path") -> None:
+    """BadInput where a path has blanks, quotes, or other characters that a shell or a list of paths takes apart:
+    ReFrame writes paths into job scripts unquoted."""
+    if found := _UNSAFE.search(str(path)):
+        problem = f"blanks in {what}" if found[0].isspace() else f"the character {found[0]!r} in {what}"
+        raise BadInput(problem, where=repr(str(path)), expected="a path without blanks, quotes and special characters")
 
 
 def fabric(
@@ -148,27 +153,29 @@ def fabric(
     ``addresses`` are where the server of a user-level benchmark listens: the first for a single flow, the first two,
     of two networks, for two at once.
     """
+    wrong = partial(BadInput, where=str(site / "settings.py"))
     if transport not in get_args(Transport):
-        raise BadInput(f"fabric {name}: unknown transport '{transport}'", expected=nearest(transport, TRANSPORTS))
+        raise wrong(f"fabric {name}: unknown transport '{transport}'", expected=nearest(transport, TRANSPORTS))
     if attestation not in ("required", "optional"):
-        raise BadInput(f"fabric {name}: attestation is '{attestation}'", expected="required or optional")
+        raise wrong(f"fabric {name}: attestation is '{attestation}'", expected="required or optional")
     if nodes < 1 or minutes < 1 or (cores is not None and cores < 1):
-        raise BadInput(f"fabric {name}: {nodes} nodes, {minutes} minutes, {cores} cores", expected="1 or more")
+        raise wrong(f"fabric {name}: {nodes} nodes, {minutes} minutes, {cores} cores", expected="1 or more")
     if memory_bytes is not None and memory_bytes < 1:
-        raise BadInput(f"fabric {name}: {memory_bytes} bytes of memory", expected="1 or more")
+        raise wrong(f"fabric {name}: {memory_bytes} bytes of memory", expected="1 or more")
     if binding not in BINDINGS:
-        raise BadInput(f"fabric {name}: unknown binding '{binding}'", expected=nearest(binding, BINDINGS))
+        raise wrong(f"fabric {name}: unknown binding '{binding}'", expected=nearest(binding, BINDINGS))
     if launcher not in LAUNCHERS:
-        raise BadInput(f"fabric {name}: unknown launcher '{launcher}'", expected=nearest(launcher, LAUNCHERS))
+        raise wrong(f"fabric {name}: unknown launcher '{launcher}'", expected=nearest(launcher, LAUNCHERS))
     for kind, named in (("pmi", pmi or {}), ("stack_variables", stack_variables or {})):
         for stack_name in named:
             if stack_name not in environs:
-                raise BadInput(
-                    f"fabric {name}: {kind} for the stack '{stack_name}'", expected=nearest(stack_name, environs)
+                raise wrong(
+                    f"fabric {name}: {kind} for the stack '{stack_name}'",
+                    expected=nearest(stack_name, environs),
                 )
     rails = (len(ports) or 1) if rails is None else rails
     if rails < 1 or len(ports) not in (0, rails):
-        raise BadInput(f"fabric {name}: {rails} rails, {len(ports)} ports", expected="1 or more rails, as many ports")
+        raise wrong(f"fabric {name}: {rails} rails, {len(ports)} ports", expected="1 or more rails, as many ports")
     return {
         "name": name,
         "descr": f"the fabric {name}",

@@ -189,7 +189,7 @@ def site_stacks(site: Path) -> dict[str, Stack]:
     try:
         spec.loader.exec_module(module)
         stacks = module.STACKS
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise BadInput(f"{type(error).__name__}: {error}", where=str(file)) from None
     if not isinstance(stacks, dict) or not all(isinstance(value, Stack) for value in stacks.values()):
         raise BadInput("STACKS is wrong", where=str(file), expected="a dict from name to Stack")

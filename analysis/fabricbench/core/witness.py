@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """From the witness files of a launch to what was carried between its ranks."""
 
-import stat
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -9,6 +8,7 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from fabricbench.core.reading import LARGEST_OUTPUT_BYTES, read_regular
 from fabricbench.core.record import Traffic
 
 Count = Annotated[int, Field(ge=0, lt=2**64)]
@@ -134,12 +134,11 @@ def read_reports(directory: Path) -> tuple[Report, ...]:
 def _read(path: Path) -> Iterator[Report]:
     where = path.name
     try:
-        if not stat.S_ISREG(path.lstat().st_mode):
-            raise OSError("no regular file")
+        data = read_regular(path, LARGEST_OUTPUT_BYTES)
         if path.suffix == ".json":
-            yield Report.model_validate_json(path.read_bytes())
+            yield Report.model_validate_json(data)
             return
-        for number, line in enumerate(path.read_bytes().splitlines(), 1):
+        for number, line in enumerate(data.splitlines(), 1):
             where = f"{path.name}, line {number}"
             yield Report.model_validate_json(line)
     except (OSError, ValidationError) as error:

@@ -15,6 +15,7 @@ from typing import Any
 import yaml
 
 from fabricbench.core.errors import BadInput, nearest
+from fabricbench.core.reading import open_regular
 
 MAX_BYTES = 1 << 20
 _SIZE = re.compile(r"(\d{1,12}) ?(B|KiB|MiB|GiB)")
@@ -99,10 +100,13 @@ class Node:
         return f"'{text}'" if text else "empty"
 
 
-def read(path: str | Path) -> Node:
-    """The file's one document as a tree of Nodes; BadInput for everything that is not plain YAML data."""
+def read(path: str | Path, *, guarded: bool = False) -> Node:
+    """The file's one document as a tree of Nodes; BadInput for everything that is not plain YAML data.
+
+    ``guarded`` is for files that may come from anywhere: regular files only, no links (``core.reading``).
+    """
     name = str(path)
-    text = _text(Path(path), name)
+    text = _text(Path(path), name, guarded)
     try:
         loader = _Loader(text)
         root = loader.get_single_node()
@@ -131,9 +135,9 @@ class _Loader(yaml.SafeLoader):
         return super().compose_node(parent, index)
 
 
-def _text(path: Path, name: str) -> str:
+def _text(path: Path, name: str, guarded: bool) -> str:
     try:
-        with path.open("rb") as file:
+        with open(open_regular(path), "rb") if guarded else path.open("rb") as file:
             data = file.read(MAX_BYTES + 1)
     except OSError as error:
         raise BadInput(f"cannot be read: {error.strerror}", where=name) from None

@@ -39,18 +39,6 @@ from fabricbench.drive.system import lanes, settings_file
 from fabricbench.parsers.attempts import finished_launches
 from fabricbench.parsers.campaign import read_campaign
 
-QUIET = """\
-site_configuration = {
-    "logging": [
-        {
-            "level": "info",
-            "handlers$": [{"type": "stream", "name": "stdout", "level": "info", "format": "%(message)s"}],
-            "handlers": [{"type": "file", "level": "warning", "format": "%(message)s"}],
-        }
-    ]
-}
-"""
-"""ReFrame's own log would take longer than all the rest."""
 HOUR = 3600
 
 Kind = tuple[str | int | None, ...]
@@ -243,7 +231,6 @@ def _problems(plan: Plan) -> list[Problem]:
 def _dry_run(plan: Plan, folder: Path) -> list[Path]:
     """Directories of a block's launches and gaps, as ReFrame left them below ``folder``."""
     no_blanks(folder)
-    (folder / "quiet.py").write_text(QUIET)
     arguments = (*selection(plan), "--dry-run", "--exec-policy=serial")
     start = Start(
         session=Session(campaign=str(folder.resolve()), block=0, session=0, seed=plan.seed, lanes=plan.lanes),
@@ -252,10 +239,9 @@ def _dry_run(plan: Plan, folder: Path) -> list[Path]:
         mark="",
         request=next((request for request in by_nodes(plan) if request), None),
     )
-    files = [settings_file(plan.system), folder / "quiet.py"]
     environment = {
         **start.environment(),
-        **reframe.settings_environment(files, plan.system),
+        **reframe.settings_environment([settings_file(plan.system)], plan.system),
         FORECAST: "1",
         "TMPDIR": str(folder),
     }

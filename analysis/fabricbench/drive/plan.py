@@ -4,6 +4,7 @@
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from os.path import lexists
 from pathlib import Path
 
 from fabricbench.core.campaign import FACTS, LAUNCHES
@@ -68,12 +69,12 @@ def by_nodes(plan: Plan) -> dict[Request | None, set[str]]:
 
 def is_complete(path: Path) -> bool:
     """Whether the campaign came to its end."""
-    return (path / COMPLETE).exists()
+    return lexists(path / COMPLETE)
 
 
 def campaign_facts(plan: Plan) -> CampaignFacts | None:
     """The facts of the campaign, where it is there; BadInput where it was made in other words."""
-    if not (plan.path / FACTS).exists():
+    if not lexists(plan.path / FACTS):
         return None
     facts = read_facts(plan.path)
     for key in ASKED:

@@ -5,6 +5,8 @@ import ctypes
 import os
 import signal
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 MARK = "FABRICBENCH_RUN"
@@ -43,6 +45,26 @@ def end_marked(run: str, patience_seconds: float = 10.0) -> int:
                 continue
         time.sleep(0.05)
     return len(ended)
+
+
+class Terminated(KeyboardInterrupt):
+    """The command was asked to end by SIGTERM."""
+
+
+@contextmanager
+def terminated_as_interrupted() -> Iterator[None]:
+    """Within it the first SIGTERM raises Terminated in the main thread, further ones do nothing: what was started is
+    ended in order."""
+
+    def terminate(number: int, frame: object) -> None:
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        raise Terminated("ended by SIGTERM")
+
+    before = signal.signal(signal.SIGTERM, terminate)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def die_with_parent() -> None:

@@ -9,12 +9,14 @@ from types import TracebackType
 
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
+from fabricbench.core.reading import open_log, read_regular
+
 
 class CampaignProgress:
     """Reads the launch directories as they fill; nothing of it feeds into a result."""
 
     def __init__(self, log: Path, blocks: int, launches_per_block: int) -> None:
-        self._log = log.open("a", buffering=1)
+        self._log = open_log(log, "a")
         self._total = blocks * launches_per_block
         self._blocks = blocks
         self._started = time.monotonic()
@@ -59,11 +61,11 @@ class CampaignProgress:
             if str(directory) in self._seen:
                 continue
             try:
-                launch = json.loads(facts.read_bytes())
+                launch = json.loads(read_regular(facts))
                 name = f"{launch['stack']}@{launch['fabric']}  {launch['tool']} {launch['benchmark']}"
                 name += f" {launch['messages']}" if launch.get("messages") else ""
                 wireup = launch["mode"] == "wireup"
-            except (OSError, ValueError, KeyError):
+            except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
                 continue
             if (directory / "end").exists():
                 self._seen.add(str(directory))
@@ -77,10 +79,10 @@ class CampaignProgress:
 
     def _ended(self, directory: Path, name: str) -> None:
         try:
-            end = json.loads((directory / "end").read_bytes())
+            end = json.loads(read_regular(directory / "end"))
             status = "timed out" if end["timed_out"] else f"exit {end['status']}"
             text = f"{name}  {end['seconds']:.2f} s  {status}  left {self._left()}"
-        except (OSError, ValueError, KeyError, TypeError):
+        except (OSError, ValueError, KeyError, TypeError, RecursionError):
             text = f"{name}  (its end cannot be read)"
         self._log.write(f"{time.strftime('%Y-%m-%dT%H:%M:%S')} {text}\n")
         if not self._terminal:

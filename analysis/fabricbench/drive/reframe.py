@@ -5,6 +5,7 @@ An import error in a check, an unknown host or a missing file leave ReFrame with
 status 0. Here that is an error.
 """
 
+import getpass
 import os
 import re
 import subprocess
@@ -15,9 +16,12 @@ from pathlib import Path
 
 from fabricbench.core.launch import lane_name
 from fabricbench.core.site import REPOSITORY
+from fabricbench.core.terminal import ignore_python_settings
 from fabricbench.drive.processes import ask_to_end_with_parent, die_with_parent
 
 NOTHING_RAN = 2
+_PYTHON = {"PYTHONUTF8": "1", "PYTHONIOENCODING": "utf-8:backslashreplace"}
+"""ReFrame reads checks, and writes, in the encoding of the user's shell, which may be ASCII."""
 _COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 _SKIPPED_FILE = re.compile(r"WARNING: (skipping test file .*)")
 _RAN = re.compile(r"Ran (\d+)/(\d+) test case")
@@ -50,7 +54,7 @@ class Case:
 
 def command() -> list[str]:
     """How ReFrame itself is started."""
-    return [str(Path(sys.executable).with_name("reframe"))]
+    return [sys.executable, "-P", "-m", "fabricbench.drive.reframe_program"]
 
 
 def run(
@@ -67,9 +71,9 @@ def run(
         [*within, *command(), *arguments],
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
-        text=True,
+        encoding="utf-8",
         errors="replace",
-        env={**os.environ, **(environment or {})},
+        env={**os.environ, **_PYTHON, **_user(), **(environment or {})},
         preexec_fn=ask_to_end_with_parent if within else die_with_parent,
     )
     assert process.stdout is not None
@@ -93,6 +97,15 @@ def problem(lines: Sequence[str], arguments: Sequence[str]) -> str:
     return ""
 
 
+def _user() -> dict[str, str]:
+    """A name for a user without one: without it ReFrame ends in an error."""
+    try:
+        getpass.getuser()
+    except (KeyError, OSError):
+        return {"LOGNAME": f"uid{os.geteuid()}"}
+    return {}
+
+
 def cases(lines: Sequence[str]) -> list[Case]:
     """The test cases that ``reframe --list=C`` printed, without their fixtures."""
     found = []
@@ -109,6 +122,7 @@ def settings_environment(files: Sequence[Path], system: str) -> dict[str, str]:
 
 def main() -> int:
     """``reframe`` as users type it: the same arguments, output and exit status, but never silently nothing."""
+    ignore_python_settings()
     arguments = sys.argv[1:]
     colour = {"RFM_COLORIZE": "y"} if sys.stdout.isatty() else {}
 

@@ -3,6 +3,7 @@
 
 import fcntl
 import os
+import re
 import shutil
 import uuid
 from collections.abc import Iterator
@@ -13,6 +14,7 @@ from typing import IO
 from fabricbench.core.campaign import came_back, create, write_json, write_planned
 from fabricbench.core.errors import BadInput
 from fabricbench.core.lost import why_lost
+from fabricbench.core.reading import open_log
 from fabricbench.core.record import CampaignFacts
 from fabricbench.core.site import Session, next_session, no_blanks
 from fabricbench.core.unmeasured import Case
@@ -39,6 +41,8 @@ from fabricbench.drive.system import lanes, settings_file
 from fabricbench.parsers.attempts import first_losses
 
 LEAST_FREE_BYTES = 32 * 2**20
+_LONGEST_MARK = 64
+_MARK = re.compile(r"[0-9a-f]{32}")
 
 
 def run(plan: Plan) -> None:
@@ -197,9 +201,9 @@ def _held(path: Path) -> Iterator[IO[str]]:
     """The campaign's own lock: a second run on it is refused."""
     try:
         path.mkdir(parents=True, exist_ok=True)
-        lock = (path / "lock").open("a+")
+        lock = open_log(path / "lock", "a+")
     except OSError as error:
-        raise BadInput(f"cannot be written: {error.strerror}", where=str(path)) from None
+        raise BadInput(f"cannot be written: {error.strerror}", where=str(error.filename or path)) from None
     with lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -215,8 +219,8 @@ def _held(path: Path) -> Iterator[IO[str]]:
 def _end_leftovers(plan: Plan, lock: IO[str]) -> None:
     """End what is left of a run that was killed; no one else can be running, the lock is ours."""
     lock.seek(0)
-    earlier = lock.read().strip()
-    if earlier:
+    earlier = lock.read(_LONGEST_MARK).strip()
+    if _MARK.fullmatch(earlier):
         _give_back(plan, earlier)
 
 

@@ -4,9 +4,11 @@
 import threading
 import time
 from dataclasses import dataclass
+from os.path import lexists
 from pathlib import Path
 
 from fabricbench.core.errors import BadInput
+from fabricbench.core.reading import is_regular, open_log
 from fabricbench.core.site import ALLOCATION, Session
 from fabricbench.drive import allocation, reframe
 from fabricbench.drive.processes import MARK
@@ -61,10 +63,13 @@ def run_session(start: Start, progress: CampaignProgress) -> Ended:
     log = Path(session.campaign) / "reframe" / f"session-{session.block:03d}.{session.session:02d}.log"
     start.stage.mkdir(parents=True, exist_ok=True)
     log.parent.mkdir(exist_ok=True)
+    if lexists(report := log.with_suffix(".json")) and not is_regular(report):  # ReFrame would wait for its reader
+        raise BadInput("not a regular file", where=str(report), cure="remove it")
     within = start.request.command(start.mark) if start.request else ()
     result: list[reframe.Outcome] = []
+    failed: list[OSError] = []
     lines: list[str] = []
-    with log.open("w") as stream:
+    with open_log(log, "w") as stream:
 
         def take(line: str) -> None:
             lines.append(line)
@@ -75,7 +80,7 @@ def run_session(start: Start, progress: CampaignProgress) -> Ended:
             try:
                 result.append(reframe.run(start.arguments, start.environment(), take, within))
             except OSError as error:
-                lines.append(f"{error.filename}: {error.strerror}")
+                failed.append(error)
 
         worker = threading.Thread(target=fill, daemon=True)
         worker.start()
@@ -87,8 +92,7 @@ def run_session(start: Start, progress: CampaignProgress) -> Ended:
     seconds = time.monotonic() - began
     progress.look(start.stage / start.system, session.block)
     if not result:
-        why = f": {lines[-1].strip()}" if lines else ""
-        raise BadInput(f"ReFrame could not be started{why}", where=str(log))
+        raise _not_run(failed, lines, log)
     if start.request and allocation.granted(lines) is None:
         refused = allocation.why_not_granted(lines) or f"salloc ended with {result[0].status}"
         raise BadInput(
@@ -98,6 +102,15 @@ def run_session(start: Start, progress: CampaignProgress) -> Ended:
             cure=f"fabricbench doctor --site --system {start.system}",
         )
     return Ended(result[0], seconds, allocation.why_ended_early(lines) if start.request else "")
+
+
+def _not_run(failed: list[OSError], lines: list[str], log: Path) -> BadInput:
+    """Why ReFrame did not come to its end; an error without a file name is the log's."""
+    for error in failed:
+        if error.filename is None:
+            return BadInput(f"cannot be written: {error.strerror}", where=str(log), cure="make room and run again")
+        return BadInput(f"ReFrame could not be started: {error.strerror}", where=str(error.filename))
+    return BadInput("ReFrame could not be started" + (f": {lines[-1].strip()}" if lines else ""), where=str(log))
 
 
 def _wait_for_nodes(start: Start, worker: threading.Thread, lines: list[str], progress: CampaignProgress) -> float:

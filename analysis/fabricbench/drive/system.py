@@ -130,7 +130,7 @@ def load_settings(file: Path) -> dict[str, Any]:
         raise
     except SyntaxError as error:
         raise BadInput(f"{error.msg}", where=f"{file}:{error.lineno}", expected="Python") from None
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         frames = [f for f in traceback.extract_tb(error.__traceback__) if f.filename == str(file)]
         line = f":{frames[-1].lineno}" if frames else ""
         raise BadInput(f"{type(error).__name__}: {error}", where=f"{file}{line}") from None

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from fabricbench.core.campaign import LAUNCHES, came_back
 from fabricbench.core.lost import job_ended, why_lost
+from fabricbench.core.reading import read_regular
 from fabricbench.parsers.collect import collect
 
 TRIES = 2
@@ -17,7 +18,7 @@ TRIES = 2
 def lost(directory: Path) -> str:
     """Why the launch in ``directory`` was lost although it has an end; empty where it was not lost, or has no end."""
     try:
-        end = json.loads((directory / "end").read_bytes())
+        end = json.loads(read_regular(directory / "end"))
         if end["timed_out"] or (end["status"] != 0 and why_lost(directory)):
             record = collect(directory)
             return record.reason if record.state == "lost" else ""
@@ -45,7 +46,7 @@ def finished_launches(path: Path, block: int) -> dict[str, str]:
     tries: dict[str, list[Path]] = {}
     for file in sorted((path / LAUNCHES).glob("*/*/*/*/*/launch.json")):
         try:
-            launch = json.loads(file.read_bytes())
+            launch = json.loads(read_regular(file))
             wireup = launch["mode"] == "wireup"
             if _succeeded(file.parent) if wireup else launch["block"] == block:
                 tries.setdefault(launch["id"], []).append(file.parent)
@@ -62,7 +63,7 @@ def first_losses(path: Path, block: int, session: int) -> dict[str, str]:
     times: Counter[str] = Counter()
     for file in sorted((path / LAUNCHES).glob(f"b{block:03d}.s*/*/*/*/*/launch.json")):
         try:
-            name = json.loads(file.read_bytes())["id"]
+            name = json.loads(read_regular(file))["id"]
         except (OSError, ValueError, KeyError, TypeError, RecursionError):
             continue
         if (why := lost(file.parent)) and not job_ended(why):
@@ -73,5 +74,5 @@ def first_losses(path: Path, block: int, session: int) -> dict[str, str]:
 
 
 def _succeeded(directory: Path) -> bool:
-    end = json.loads((directory / "end").read_bytes())
+    end = json.loads(read_regular(directory / "end"))
     return bool(end["status"] == 0 and not end["timed_out"])

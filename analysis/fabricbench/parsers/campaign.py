@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """A campaign directory: its facts, its launches, its gaps."""
 
-import json
+import hashlib
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from pydantic import ValidationError
@@ -12,20 +12,31 @@ from fabricbench.core.campaign import FACTS, LAUNCHES, read_planned
 from fabricbench.core.errors import BadInput
 from fabricbench.core.launch import Gap
 from fabricbench.core.physics import refute_beyond_physics
+from fabricbench.core.reading import read_regular
 from fabricbench.core.record import Campaign, CampaignFacts, Record
 from fabricbench.core.requirements import Requirements
 from fabricbench.core.unmeasured import unmeasured
-from fabricbench.parsers.collect import benchmarks, collect, digest
+from fabricbench.parsers.cache import read_entries, write_entries
+from fabricbench.parsers.collect import benchmarks, code_digest, collect, digest
+from fabricbench.parsers.output import Unreadable, read_model
 
-CACHE = "record.json"
+GAP = "gap.json"
+_OF_A_LAUNCH = {"launch.json", "begin"}
+_DEEPEST = 32
+"""So many directories below ``launches/`` nothing is looked for: a launch is the fifth."""
 
 
-def read_campaign(path: Path) -> Campaign:
-    """Everything in the campaign at ``path``; BadInput where there is none. A bad launch is a record, no error."""
+def read_campaign(path: Path, *, recompute: bool = False) -> Campaign:
+    """Everything in the campaign at ``path``; BadInput where there is none. A bad launch is a record, no error.
+
+    Records come from the user's cache where it has those of the same facts and code, with ``recompute`` never.
+    """
     facts = read_facts(path)
-    records = [_record(path, directory) for directory in launch_directories(path)]
-    records.sort(key=_order)
-    found = dict(_gaps(path))
+    name = hashlib.sha256(code_digest() + facts.model_dump_json().encode()).hexdigest()
+    places = _places(path)
+    records = list(_records(path, [folder for folder, names in places if names & _OF_A_LAUNCH], name, recompute))
+    found, unreadable = _gaps(path, [folder for folder, names in places if GAP in names])
+    records = sorted([*records, *unreadable], key=_order)
     gaps = {_named(gap): gap for gap in (*found.values(), *_row_gaps(records))}
     return Campaign(
         name=path.resolve().name,
@@ -40,7 +51,7 @@ def read_facts(path: Path) -> CampaignFacts:
     """``campaign.json`` of the campaign at ``path``."""
     file = path / FACTS
     try:
-        return CampaignFacts.model_validate_json(file.read_bytes())
+        return CampaignFacts.model_validate_json(read_regular(file))
     except FileNotFoundError:
         raise BadInput(
             "no campaign here",
@@ -72,48 +83,69 @@ def known_names(found: Campaign, own: Requirements | None) -> dict[str, set[str]
 
 def launch_directories(path: Path) -> list[Path]:
     """Directories under ``launches/`` that hold a launch: those where the harness or the wrapper wrote a fact."""
-    found = []
-    for folder, subfolders, files in os.walk(path / LAUNCHES):
-        if {"launch.json", "begin"} & set(files):
-            found.append(Path(folder))
-            subfolders.clear()
+    return [folder for folder, names in _places(path) if names & _OF_A_LAUNCH]
+
+
+def _places(path: Path) -> list[tuple[Path, set[str]]]:
+    """Directories under ``launches/`` that hold a launch or a gap, in order, with the names in them. What is below a
+    launch, or deeper than any launch, is not looked at, nor what a symbolic link leads to."""
+    found, left = [], [(os.fspath(path / LAUNCHES), 0)]
+    while left:
+        folder, depth = left.pop()
+        try:
+            with os.scandir(folder) as entries:
+                kinds = {entry.name: entry.is_dir(follow_symlinks=False) for entry in entries}
+        except OSError:
+            continue
+        names = set(kinds)
+        if names & (_OF_A_LAUNCH | {GAP}):
+            found.append((Path(folder), names))
+        if depth < _DEEPEST and not names & _OF_A_LAUNCH:
+            left += [(os.path.join(folder, name), depth + 1) for name, is_folder in kinds.items() if is_folder]
     return sorted(found)
 
 
-def write_cache(directory: Path, record: Record) -> None:
-    """Keep ``record`` beside the facts that it was derived from; anyone may delete it."""
-    text = json.dumps({"digest": digest(directory), "record": record.model_dump(mode="json")})
-    temporary = directory / f".{CACHE}.{os.getpid()}"
-    try:
-        temporary.write_text(text)
-        temporary.replace(directory / CACHE)
-    except OSError:
-        temporary.unlink(missing_ok=True)
+def _records(path: Path, directories: Iterable[Path], name: str, recompute: bool) -> Iterator[Record]:
+    """The records of the launches in these directories; the cache then has these under ``name``, and no others."""
+    kept = {} if recompute else read_entries(name)
+    used: dict[str, bytes] = {}
+    for directory in directories:
+        place = _place(path, directory)
+        key = digest(directory)
+        if (record := _kept(kept, key)) is None:
+            record = collect(directory, place)
+            if digest(directory) == key:  # nothing changed while it was read
+                used[key] = record.model_dump_json().encode()
+        else:
+            used[key] = kept[key]
+        yield record.model_copy(update={"directory": place})
+    if recompute or used != kept:
+        write_entries(name, used)
 
 
-def _record(path: Path, directory: Path) -> Record:
-    name = _name(path, directory)
-    try:
-        cache = json.loads((directory / CACHE).read_bytes())
-        if cache["digest"] == digest(directory):
-            return Record.model_validate({**cache["record"], "directory": name})
-    except (OSError, ValueError, KeyError, TypeError, RecursionError):
-        pass
-    return collect(directory, name)
-
-
-def _name(path: Path, directory: Path) -> str:
-    """Where a launch is in its campaign. A name that is no UTF-8 must still be text that every format can hold."""
+def _place(path: Path, directory: Path) -> str:
+    """The name of a launch: a directory whose name is no UTF-8 must still be text that every format can hold."""
     return os.fsencode(directory.relative_to(path / LAUNCHES)).decode("utf-8", errors="replace")
 
 
-def _gaps(path: Path) -> Iterator[tuple[str, Gap]]:
-    """Launches that could not be made, by their directories."""
-    for file in sorted((path / LAUNCHES).rglob("gap.json"), reverse=True):
+def _kept(kept: Mapping[str, bytes], key: str) -> Record | None:
+    try:
+        return Record.model_validate_json(kept[key])
+    except (KeyError, ValueError):
+        return None
+
+
+def _gaps(path: Path, folders: Sequence[Path]) -> tuple[dict[str, Gap], list[Record]]:
+    """Launches that could not be made, by their place; and a record of each place whose gap cannot be read."""
+    found: dict[str, Gap] = {}
+    unreadable = []
+    for folder in reversed(folders):
+        place = _place(path, folder)
         try:
-            yield _name(path, file.parent), Gap.model_validate_json(file.read_bytes())
-        except (OSError, ValueError):
-            continue
+            found[place] = read_model(folder / GAP, Gap)
+        except Unreadable as error:
+            unreadable.append(Record(directory=place, launch=None, state="unreadable", reason=str(error)))
+    return found, unreadable
 
 
 def _row_gaps(records: Iterable[Record]) -> Iterator[Gap]:

@@ -3,10 +3,12 @@
 
 import hashlib
 import importlib
+import os
 import pkgutil
-import stat
+import re
 from dataclasses import dataclass
 from functools import cache
+from os.path import lexists
 from pathlib import Path
 from typing import Any
 
@@ -18,15 +20,31 @@ from fabricbench.core.counters import port_counters
 from fabricbench.core.host import Host, foreign_cpu_share
 from fabricbench.core.launch import Begin, End, Launch, canonical_case
 from fabricbench.core.lost import why_lost
+from fabricbench.core.reading import LARGEST_OUTPUT_BYTES, TooLarge, read_ends, read_regular
 from fabricbench.core.record import Attestation, Payload, Record, Row, RowGap, State
-from fabricbench.core.witness import Report, interval_traffic, printed_lines, read_reports, report_files, traffic
-from fabricbench.parsers.hosts import host_files, read_hosts
-from fabricbench.parsers.output import LARGEST_OUTPUT_BYTES, Parsed, Unreadable, read_model
+from fabricbench.core.witness import Report, interval_traffic, printed_lines, read_reports, traffic
+from fabricbench.parsers.hosts import read_hosts
+from fabricbench.parsers.output import Parsed, Unreadable, read_model
 
 LAST_LINES = 8
-_SHARED = ("attempts", "output", "collect", "campaign", "hosts", "imb_table", "osu_table", "pair", "provenance")
+_SHARED = (
+    "attempts",
+    "cache",
+    "campaign",
+    "collect",
+    "hosts",
+    "imb_table",
+    "osu_table",
+    "output",
+    "pair",
+    "provenance",
+)
 TOOLS = tuple(m.name for m in pkgutil.iter_modules(parsers.__path__) if m.name not in _SHARED)
 """Every tool that has a parser: the module of its name beside this one."""
+FACTS = re.compile(r"(launch\.json|begin|end|stdout|stderr|md\.log|reference\.json|(witness|host)\..*)", re.DOTALL)
+"""Names of the files in a launch directory that its record is derived from."""
+_ENDS_BYTES = 1 << 20
+"""What is read of each end of an output that is too large to be parsed: no less than any ``why_failed`` reads."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,8 +73,8 @@ def collect(directory: Path, name: str | None = None) -> Record:
     except Unreadable as error:
         return Record(directory=name, launch=None, state="unreadable", reason=str(error))
     try:
-        begin = read_model(directory / "begin", Begin) if (directory / "begin").exists() else None
-        end = read_model(directory / "end", End) if (directory / "end").exists() else None
+        begin = read_model(directory / "begin", Begin) if lexists(directory / "begin") else None
+        end = read_model(directory / "end", End) if lexists(directory / "end") else None
         seen = _seen(directory)
     except Unreadable as error:
         return Record(directory=name, launch=launch, state="unreadable", reason=str(error))
@@ -221,11 +239,7 @@ def _all_gaps(launch: Launch, reason: str) -> tuple[RowGap, ...]:
 def last_lines(path: Path) -> str:
     """The last lines of a file that say something, in one line of at most 600 characters; empty where none does."""
     try:
-        if not path.is_file() or path.is_symlink():
-            return ""
-        with path.open("rb") as stream:
-            stream.seek(max(0, path.stat().st_size - 8192))
-            text = stream.read().decode("utf-8", errors="replace")
+        text = read_ends(path, 0, 8192).decode("utf-8", errors="replace")
     except OSError:
         return ""
     lines = [" ".join(line.split()) for line in text.splitlines() if any(map(str.isalnum, line))]
@@ -241,23 +255,40 @@ def _seen(directory: Path) -> _Seen:
 
 
 def digest(directory: Path) -> str:
-    """A hash over the names and contents of the facts in a launch directory, and over the code that reads them."""
-    total = hashlib.sha256(_code_digest())
-    names = ("launch.json", "begin", "end", "stdout", "stderr", "md.log", "reference.json")
-    paths = [directory / name for name in names]
-    for path in [*paths, *report_files(directory), *host_files(directory)]:
-        try:
-            facts = path.lstat()
-        except OSError:
-            continue
-        total.update(f"{path.name}\0{facts.st_mode}\0{facts.st_size}\0".encode())
-        if stat.S_ISREG(facts.st_mode) and facts.st_size <= LARGEST_OUTPUT_BYTES:
-            total.update(path.read_bytes())
+    """A hash over all that the record of a launch is derived from: its facts, by name and content, and the code.
+
+    Every file that ``collect`` or a parser reads must match ``FACTS``.
+    """
+    total = hashlib.sha256(code_digest())
+    try:
+        folder = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    except OSError:
+        return total.hexdigest()
+    try:
+        for name in sorted(name for name in os.listdir(folder) if FACTS.fullmatch(name)):
+            kind, content = _content(name, folder)
+            total.update(b"%s\0%s\0%d\0" % (os.fsencode(name), kind.encode(), len(content)))
+            total.update(content)
+    finally:
+        os.close(folder)
     return total.hexdigest()
 
 
+def _content(name: str, folder: int) -> tuple[str, bytes]:
+    """What can be read of a fact, and in a word why it is not all of it."""
+    try:
+        try:
+            return "whole", read_regular(name, LARGEST_OUTPUT_BYTES, dir_fd=folder)
+        except TooLarge:
+            size = os.stat(name, dir_fd=folder, follow_symlinks=False).st_size
+            return f"too large: {size}", read_ends(name, _ENDS_BYTES, _ENDS_BYTES, dir_fd=folder)
+    except OSError as error:
+        return str(error.strerror), b""
+
+
 @cache
-def _code_digest() -> bytes:
+def code_digest() -> bytes:
+    """A hash over the code that records are derived by."""
     total = hashlib.sha256()
     package = Path(parsers.__file__).parents[1]
     for path in sorted([*(package / "core").rglob("*.py"), *(package / "parsers").rglob("*.py")]):

@@ -3,7 +3,6 @@
 
 import math
 import re
-import stat
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,11 +10,11 @@ from typing import TypeVar
 
 from pydantic import BaseModel, ValidationError
 
+from fabricbench.core.reading import LARGEST_OUTPUT_BYTES, NotRegular, TooLarge, read_regular
 from fabricbench.core.record import Payload, PayloadPart, Row, RowGap
 
 Model = TypeVar("Model", bound=BaseModel)
 
-LARGEST_OUTPUT_BYTES = 64 * 2**20
 _DECIMAL = re.compile(r"-?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|[+-]?(?:nan|inf|infinity)", re.IGNORECASE)
 """Numbers as C and Fortran print them. ``float`` takes more: blanks around them, underscores, digits of any script."""
 
@@ -71,12 +70,12 @@ def read_text(path: Path) -> str:
 
 def read_fact(path: Path) -> bytes:
     """The bytes of a file in a launch directory, which may come from anywhere: only a regular file of bounded size."""
-    facts = path.lstat()
-    if not stat.S_ISREG(facts.st_mode):
-        raise Unreadable(path.name, None, "a regular file")
-    if facts.st_size > LARGEST_OUTPUT_BYTES:
-        raise Unreadable(path.name, None, f"at most {LARGEST_OUTPUT_BYTES} bytes")
-    return path.read_bytes()
+    try:
+        return read_regular(path, LARGEST_OUTPUT_BYTES)
+    except NotRegular:
+        raise Unreadable(path.name, None, "a regular file") from None
+    except TooLarge:
+        raise Unreadable(path.name, None, f"at most {LARGEST_OUTPUT_BYTES} bytes") from None
 
 
 def read_model(path: Path, model: type[Model]) -> Model:

@@ -26,10 +26,10 @@ _OF_THE_RUN = re.compile(r".*(jobid|vpid|_uri|session_dir|nodename|hostname|para
 """Variables by which a process knows who and where it is: different in every launch."""
 
 
-def read_provenance(path: Path, campaign: Campaign | None = None) -> Provenance:
+def read_provenance(path: Path, campaign: Campaign | None = None, *, recompute: bool = False) -> Provenance:
     """The provenance of the campaign at ``path``; ``campaign`` where it has been read. What cannot be read is not
     known, and no error: the launch's record says so."""
-    campaign = campaign or read_campaign(path)
+    campaign = campaign or read_campaign(path, recompute=recompute)
     hosts: dict[str, list[Host]] = {}
     variables: dict[str, dict[str, str]] = {}
     for record in campaign.records:

@@ -2,9 +2,10 @@
 """Why GROMACS ended: the block that it prints for an error, and which of them are about the number of ranks."""
 
 import re
-import stat
 from itertools import takewhile
 from pathlib import Path
+
+from fabricbench.core.reading import read_ends
 
 MOST_CHARACTERS = 600
 _READ_BYTES = 256 * 2**10
@@ -91,14 +92,7 @@ def domain_reason(text: str) -> str | None:
 def _ends(path: Path) -> str:
     """Beginning and end of a text file; empty where it cannot be read."""
     try:
-        facts = path.lstat()
-        if not stat.S_ISREG(facts.st_mode):
-            return ""
-        with path.open("rb") as stream:
-            raw = stream.read(_READ_BYTES)
-            if facts.st_size > 2 * _READ_BYTES:
-                stream.seek(-_READ_BYTES, 2)
-            raw += stream.read(_READ_BYTES)
+        raw = read_ends(path, _READ_BYTES, _READ_BYTES)
     except OSError:
         return ""
     return raw.decode("utf-8", errors="replace")

@@ -1,0 +1,157 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Whatever stands in place of a campaign's files, commands end in time, with a record's state or one line of error."""
+
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from fabricbench.core.errors import BadInput
+from fabricbench.drive.progress import CampaignProgress
+from fabricbench.drive.run import _held
+from fabricbench.parsers import cache
+from fabricbench.parsers.attempts import finished_launches
+from fabricbench.parsers.campaign import read_campaign
+from support.command import inside
+from support.hostile import ELSEWHERE, NOT_REGULAR, WRONG, files_of, make_campaign, mutate
+
+ROUNDS = 40
+NOT_OK = ("Failed_0", "Gromacs_0")
+"""Launches that have another reason not to be ok."""
+LIMIT_SECONDS = 60
+"""Of one command, on a machine that does other things as well; it takes less than a second of its own."""
+ENOUGH_SECONDS = 90.0
+
+COMMANDS = (
+    ("table", "CAMPAIGN", "-f", "csv"),
+    ("judge", "CAMPAIGN"),
+    ("judge", "CAMPAIGN", "--propose"),
+    ("judge", "CAMPAIGN", "--explain", "latency/openmpi@shm/8"),
+    ("report", "CAMPAIGN", "-o", "PAGE"),
+    ("nodes", "CAMPAIGN"),
+    ("compare", "CAMPAIGN", "openmpi@shm", "mpich@tcp"),
+    ("provenance", "CAMPAIGN"),
+    ("provenance", "CAMPAIGN", "--reference", "OTHER"),
+    ("record", "CAMPAIGN", "b000.s00/local/shm/openmpi/Micro_0"),
+)
+
+
+@contextmanager
+def limited(what: str) -> Iterator[None]:
+    """Fail where what is within takes too long, even where it waits for the system."""
+
+    def late(number: int, frame: object) -> None:
+        raise AssertionError(f"{what} did not end within {LIMIT_SECONDS} s")
+
+    before = signal.signal(signal.SIGALRM, late)
+    signal.alarm(LIMIT_SECONDS)
+    try:
+        yield
+    finally:
+        signal.alarm(0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def demand_sound(command: tuple[str, ...], campaign: Path, other: Path, what: str) -> str:
+    """Run a command; its one line of error, or empty."""
+    places = {"CAMPAIGN": str(campaign), "OTHER": str(other), "PAGE": str(campaign.parent / "page.html")}
+    with limited(f"{command[0]}: {what}"):
+        try:
+            done = inside(*(places.get(word, word) for word in command))
+        except Exception as error:
+            raise AssertionError(f"{command[0]}: {what}: {type(error).__name__}") from error
+    assert done.returncode in range(5), f"{command[0]}: {what}: {done}"
+    if done.returncode == 2:
+        assert done.stderr.count("\n") == 1, f"{command[0]}: {what}: {done.stderr}"
+    return done.stderr
+
+
+@pytest.fixture(scope="module")
+def original(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return make_campaign(tmp_path_factory.mktemp("original") / "campaign")
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv(cache.CACHE, str(tmp_path / "cache"))
+    return tmp_path / "cache"
+
+
+@pytest.fixture
+def campaign(original: Path, tmp_path: Path, folder: Path) -> Path:
+    return Path(shutil.copytree(original, tmp_path / "campaign"))
+
+
+def test_the_campaign_is_sound(campaign: Path) -> None:
+    states = {record.directory.rpartition("/")[2]: record.state for record in read_campaign(campaign).records}
+    assert states["WireUp_0"] == states["Micro_0"] == states["Imb_0"] == "ok"
+    assert states["Failed_0"] == "failed"
+    for command in COMMANDS:
+        problem = demand_sound(command, campaign, campaign, "as it is")
+        assert not problem or command[0] in ("nodes", "compare"), problem
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_no_file_ends_a_command_in_a_traceback(campaign: Path, original: Path, folder: Path, seed: int) -> None:
+    chance, began = random.Random(seed), time.monotonic()
+    for _ in range(ROUNDS):
+        shutil.rmtree(campaign)
+        shutil.copytree(original, campaign)
+        done = []
+        for _ in range(chance.choice((1, 1, 2, 4))):
+            file = chance.choice(files_of(campaign))
+            done.append(f"{file}: {mutate(campaign / file, chance)}")
+        for kept in sorted(folder.glob("*"))[: chance.choice((0, 0, 1))]:
+            done.append(f"cache: {mutate(kept, chance)}")
+        for command in COMMANDS:
+            demand_sound(command, campaign, original, f"seed {seed}: {'; '.join(done)}")
+        if time.monotonic() - began > ENOUGH_SECONDS / 2:
+            break
+
+
+@pytest.mark.parametrize("kind", sorted(WRONG))
+def test_every_file_in_turn(campaign: Path, original: Path, kind: str) -> None:
+    for file in files_of(original):
+        WRONG[kind](campaign / file)
+        problem = demand_sound(("judge", "CAMPAIGN"), campaign, original, f"{file}: {kind}")
+        if kind in NOT_REGULAR and file.name not in ELSEWHERE and file.parent.name not in NOT_OK:
+            assert "regular file" in problem or names_it(campaign, file.name, "regular file"), f"{file}: {problem}"
+        shutil.rmtree(campaign)
+        shutil.copytree(original, campaign)
+
+
+def names_it(campaign: Path, name: str, what: str) -> bool:
+    """Whether a record says what is wrong with a file. Nothing is said of a file that the record does not need."""
+    if name in ("stderr", "md.log", "reference.json", "stdout"):
+        return True
+    reasons = [record.reason for record in read_campaign(campaign).records if record.state == "unreadable"]
+    return any(name in reason and what in reason for reason in reasons)
+
+
+@pytest.mark.parametrize("kind", sorted(NOT_REGULAR))
+def test_run_refuses_what_is_no_file(campaign: Path, original: Path, kind: str) -> None:
+    for file in files_of(original):
+        NOT_REGULAR[kind](campaign / file)
+    with limited(kind):
+        assert finished_launches(campaign, 0) == {}
+        with pytest.raises(OSError, match="not a regular file"):
+            CampaignProgress(campaign / "run.log", 1, 1)
+        with pytest.raises(BadInput, match=r"lock: cannot be written: .*not a regular file"), _held(campaign):
+            pass
+
+
+def test_directories_nested_deeply(campaign: Path) -> None:
+    make = "import os\nfor _ in range(1500):\n    os.mkdir('d')\n    os.chdir('d')\nopen('gap.json', 'w').close()"
+    subprocess.run([sys.executable, "-c", make], cwd=campaign / "launches", check=True)
+    try:
+        for command in COMMANDS[:2]:
+            demand_sound(command, campaign, campaign, "1500 directories")
+    finally:
+        subprocess.run(["rm", "-rf", str(campaign / "launches/d")], check=True)  # pytest's own way is recursive
