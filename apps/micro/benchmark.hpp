@@ -110,6 +110,9 @@ class Part {
   /// What one iteration moves, and what enter() and leave() move.
   [[nodiscard]] virtual Traffic moved() const = 0;
   [[nodiscard]] virtual Traffic moved_around() const { return {}; }
+  /// Barriers of all ranks around each run(), and what one iteration moves beside them.
+  [[nodiscard]] virtual std::int64_t barriers() const { return 0; }
+  [[nodiscard]] virtual Traffic moved_beside_barriers() const { return moved(); }
   /// A reported value is the duration of run() divided by this.
   [[nodiscard]] virtual double values_per_run() const { return 1.0; }
   /// What the reported bandwidth of one run() stands for, all ranks of a case together; zero

@@ -159,7 +159,8 @@ void Runner::measure_turn(Part& part, const Quantity& quantity, const Point& poi
 }
 
 /// Marks intervals without a message, so that what the runner's own synchronisation carries can be
-/// taken off the others. One more before them makes the connections.
+/// taken off the others, and intervals of barriers for parts that have some around each run. One
+/// more interval before them makes the connections.
 void Runner::calibrate() {
   NoMessage nothing;
   for (int i = -1; i < timing::calibrations; ++i) {
@@ -169,6 +170,17 @@ void Runner::calibrate() {
     measure_with(nothing, {}, {});
     MPI_Barrier(world_.comm);
     if (i >= 0) timing::mark_end(name);
+  }
+  if (std::none_of(parts_.begin(), parts_.end(), [](auto& part) { return part->barriers() > 0; }))
+    return;
+  report_.key("barriers_per_calibration", timing::barriers_per_calibration);
+  for (int i = 0; i < timing::barrier_calibrations; ++i) {
+    const std::string name = timing::barriers_label(i);
+    MPI_Barrier(world_.comm);
+    timing::mark_begin(name);
+    for (int barrier = 0; barrier < timing::barriers_per_calibration; ++barrier)
+      MPI_Barrier(world_.comm);
+    timing::mark_end(name);
   }
 }
 
@@ -180,9 +192,10 @@ Runner::Count Runner::measure_marked(Part& part, const Quantity& quantity, const
   const Count count = measure_part(part, quantity, point);
   MPI_Barrier(world_.comm);
   timing::mark_end(name);
-  const Traffic moved = count.all() * part.moved();
+  const Traffic moved = count.all() * part.moved_beside_barriers();
   report_.key("interval_bytes." + name, moved.bytes);
   report_.key("interval_messages." + name, moved.messages);
+  if (part.barriers() > 0) report_.key("interval_barriers." + name, count.all() * part.barriers());
   return count;
 }
 

@@ -25,6 +25,10 @@ std::string calibration_label(int number) {
   return "calibration." + std::to_string(number);
 }
 
+std::string barriers_label(int number) {
+  return "barriers." + std::to_string(number);
+}
+
 void mark_begin(const std::string& label) {
   mark(true, label);
 }

@@ -9,8 +9,13 @@ namespace fabricbench::timing {
 /// synchronisation inside every interval carries.
 inline constexpr int calibrations = 6;
 
-/// The label of the calibration interval `number`, counted from 0.
+/// Intervals of so many barriers each, from which the traffic of one barrier follows.
+inline constexpr int barrier_calibrations = 4;
+inline constexpr int barriers_per_calibration = 100;
+
+/// The labels of the calibration intervals, counted from 0.
 [[nodiscard]] std::string calibration_label(int number);
+[[nodiscard]] std::string barriers_label(int number);
 
 /// Mark the begin and the end of the interval `label` for the witness, if it is preloaded; else do
 /// nothing. Outside the timed region, after a barrier. `label`: at most 127 bytes.

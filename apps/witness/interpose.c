@@ -2,7 +2,8 @@
 //
 // Interposed is what closes a socket, flushes stdout or ends the process, nothing per message.
 // Every function does what it always did, with the errno that it always left. Signal- and
-// thread-safe: fixed tables, atomics, no allocation, no lock.
+// thread-safe: fixed tables, atomics, no allocation, no lock (output.c: but the one that a flush
+// takes anyway).
 #include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>

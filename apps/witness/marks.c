@@ -2,6 +2,7 @@
 //
 // Intervals: the growth of the sockets' counters between two marks of the program, or between two
 // of its flushes of stdout. Sockets that were closed in between count too.
+#include <stdatomic.h>
 #include <string.h>
 
 #include "witness.h"
@@ -20,6 +21,7 @@ static struct both_nodes at_flush;
 static char last_line[LABEL_LENGTH];  // the last line that is not empty, not terminated
 static size_t last_length;
 static bool line_ended;
+static atomic_flag lines_busy = ATOMIC_FLAG_INIT;
 
 static void add(struct carried* total, const struct carried* from, const struct carried* to) {
   total->bytes += to->bytes - from->bytes;
@@ -39,6 +41,7 @@ static struct interval* find(const char* label) {
     if (strcmp(intervals[i - 1].label, label) == 0) return &intervals[i - 1];
   if (interval_count == INTERVAL_LIMIT) return NULL;
   struct interval* found = &intervals[interval_count++];
+  memset(found, 0, sizeof *found);
   memcpy(found->label, label, strlen(label) + 1);
   return found;
 }
@@ -66,7 +69,7 @@ uint64_t marks_dropped(void) {
 
 // ---- flushes of stdout: an interval for each
 
-void lines_print(const char* text, size_t length) {
+static void keep(const char* text, size_t length) {
   for (size_t i = 0; i < length; i++) {
     if (text[i] == '\n') {
       line_ended = true;
@@ -78,17 +81,32 @@ void lines_print(const char* text, size_t length) {
   }
 }
 
-void lines_flush(const char* buffered, size_t length) {
-  lines_print(buffered, length);
-  if (last_length == 0 || line_count == LINE_LIMIT) return;
+static void end_line(void) {
+  if (last_length == 0 || line_count >= LINE_LIMIT) return;
   witness_sample_range(0, ~0U, SAMPLE_MARK);
   const struct both_nodes now = sockets_carried(true);
   struct interval* line = &lines[line_count++];
+  memset(line, 0, sizeof *line);
   memcpy(line->label, last_line, last_length);
   add_both(&line->carried, &at_flush, &now);
   at_flush = now;
   last_length = 0;
   line_ended = false;
+}
+
+// While one thread prints, what another one prints is skipped: a line that is missing costs
+// evidence and nothing else.
+void lines_print(const char* text, size_t length) {
+  if (atomic_flag_test_and_set(&lines_busy)) return;
+  keep(text, length);
+  atomic_flag_clear(&lines_busy);
+}
+
+void lines_flush(const char* buffered, size_t length) {
+  if (atomic_flag_test_and_set(&lines_busy)) return;
+  keep(buffered, length);
+  end_line();
+  atomic_flag_clear(&lines_busy);
 }
 
 const struct interval* lines_next(size_t* cursor) {
@@ -100,5 +118,6 @@ void marks_forget(void) {
   interval_count = line_count = last_length = 0;
   running = NULL;
   dropped_marks = 0;
+  atomic_flag_clear(&lines_busy);
   memset(&at_flush, 0, sizeof at_flush);
 }

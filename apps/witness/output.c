@@ -19,11 +19,24 @@ static bool is_own_stdout(const FILE* stream) {
   return stream == stdout && witness_process.active && witness_process.pid == (int)getpid();
 }
 
+// Whether a flush finds nothing in the buffer, because each print or each line is written at once.
+static bool writes_at_once(FILE* stream) {
+  return __fbufsize(stream) == 1 || __flbf(stream);
+}
+
+static void read_buffer(FILE* stream) {
+  flockfile(stream);
+  bool empty = writes_at_once(stream) || stream->_IO_write_ptr <= stream->_IO_write_base;
+  lines_flush(stream->_IO_write_base,
+              empty ? 0 : (size_t)(stream->_IO_write_ptr - stream->_IO_write_base));
+  funlockfile(stream);
+}
+
 EXPORT int fflush(FILE* stream) {
   static int (*next)(FILE*);
   if (is_own_stdout(stream)) {
     int saved = errno;
-    lines_flush(stream->_IO_write_base, (size_t)(stream->_IO_write_ptr - stream->_IO_write_base));
+    read_buffer(stream);
     errno = saved;
   }
   if (!next) {
@@ -33,36 +46,39 @@ EXPORT int fflush(FILE* stream) {
   return next(stream);
 }
 
-// Prints as vfprintf does. Keeps the text where stdout has no buffer from which a flush could read
-// it.
-static int print(FILE* stream, const char* format, va_list arguments) {
-  if (is_own_stdout(stream) && __fbufsize(stream) <= 1) {
+// What vfprintf is in programs built with _FORTIFY_SOURCE; with flag 0 it is vfprintf.
+int __vfprintf_chk(FILE* stream, int flag, const char* format, va_list arguments);
+
+// Prints, and keeps the text where a flush could not read it from the stream's buffer.
+static int print(FILE* stream, int flag, const char* format, va_list arguments) {
+  va_list copy;
+  va_copy(copy, arguments);
+  int length = __vfprintf_chk(stream, flag, format, arguments);
+  if (length > 0 && is_own_stdout(stream) && writes_at_once(stream)) {
     char text[256];
     int saved = errno;
-    va_list copy;
-    va_copy(copy, arguments);
     if (vsnprintf(text, sizeof text, format, copy) > 0) lines_print(text, strlen(text));
-    va_end(copy);
     errno = saved;
   }
-  return vfprintf(stream, format, arguments);
+  va_end(copy);
+  return length;
 }
 
-#define PRINT(stream, format)                    \
-  va_list arguments;                             \
-  va_start(arguments, format);                   \
-  int length = print(stream, format, arguments); \
-  va_end(arguments);                             \
+#define PRINT(stream, flag, format)                    \
+  va_list arguments;                                   \
+  va_start(arguments, format);                         \
+  int length = print(stream, flag, format, arguments); \
+  va_end(arguments);                                   \
   return length
 
 #pragma GCC diagnostic ignored "-Wformat-nonliteral"  // the formats are the program's
 
 EXPORT int printf(const char* format, ...) {
-  PRINT(stdout, format);
+  PRINT(stdout, 0, format);
 }
 
 EXPORT int fprintf(FILE* stream, const char* format, ...) {
-  PRINT(stream, format);
+  PRINT(stream, 0, format);
 }
 
 // What printf and fprintf are in programs built with _FORTIFY_SOURCE.
@@ -70,13 +86,11 @@ int __printf_chk(int flag, const char* format, ...);
 int __fprintf_chk(FILE* stream, int flag, const char* format, ...);
 
 EXPORT int __printf_chk(int flag, const char* format, ...) {
-  (void)flag;
-  PRINT(stdout, format);
+  PRINT(stdout, flag, format);
 }
 
 EXPORT int __fprintf_chk(FILE* stream, int flag, const char* format, ...) {
-  (void)flag;
-  PRINT(stream, format);
+  PRINT(stream, flag, format);
 }
 
 #endif

@@ -99,7 +99,7 @@ bool sockets_any_tcp(void);
 void sockets_forget(void);
 
 // ---- marks.c: what was carried between two marks of the program, and between two of its flushes
-// of stdout. One thread at a time marks and flushes.
+// of stdout. The main thread alone marks; any thread may print and flush.
 
 enum { LABEL_LENGTH = 128 };
 

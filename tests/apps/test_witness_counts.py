@@ -66,6 +66,43 @@ def test_flushed_lines_tell_sizes_apart(run: Run, what: str) -> None:
     ]
 
 
+def test_threads_print_and_flush_concurrently(run: Run) -> None:
+    """More lines than the table holds; which of them are kept is not known."""
+    (report,) = run("lines-threads")
+    assert 0 < len(report["lines"]) <= 1024
+
+
+FORTIFIED = """
+#include <stdio.h>
+#include <string.h>
+int main(void) {
+  char format[16];
+  int count = 0;
+  strcpy(format, "%d%n\\n");
+  printf(format, 7, &count);
+  return 0;
+}
+"""
+
+
+def test_a_fortified_program_keeps_its_checks(witness: Path, tmp_path: Path) -> None:
+    """Such a program aborts at %n in a format that can be written to."""
+    (tmp_path / "fortified.c").write_text(FORTIFIED)
+    program = tmp_path / "fortified"
+    command = ["cc", "-w", "-O2", "-U_FORTIFY_SOURCE", "-D_FORTIFY_SOURCE=2", "-o", str(program)]
+    subprocess.run([*command, str(tmp_path / "fortified.c")], check=True, timeout=60)
+    (out := tmp_path / "out").mkdir()
+    statuses = {
+        subprocess.run([program], env=env, capture_output=True, timeout=60).returncode
+        for env in (
+            environment(witness, None) | {"LD_PRELOAD": ""},
+            environment(witness, None),
+            environment(witness, out),
+        )
+    }
+    assert statuses == {-signal.SIGABRT}
+
+
 @pytest.mark.parametrize("what", ["lines", "lines-unbuffered"])
 def test_what_is_printed_does_not_change(witness: Path, victim: Path, tmp_path: Path, what: str) -> None:
     alone, watched = (

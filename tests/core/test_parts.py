@@ -8,7 +8,7 @@ import pytest
 
 from fabricbench.core.attest import attest
 from fabricbench.core.launch import Launch, WireUp
-from fabricbench.core.parts import calibrated_border, part_evidence
+from fabricbench.core.parts import CALIBRATION, calibrated_border, part_evidence
 from fabricbench.core.record import Attestation, Payload, PayloadPart, Traffic
 from fabricbench.core.witness import IntervalTraffic, MarkedInterval, Sent
 
@@ -210,9 +210,58 @@ def test_shared_memory_is_quiet_at_every_size() -> None:
 
 
 def test_the_calibrations_give_the_border() -> None:
-    found = calibrated_border(launch(), {"calibration.0": interval(BARRIER), "calibration.1": interval(BARRIER)})
+    intervals = {"calibration.0": interval(BARRIER), "calibration.1": interval(BARRIER)}
+    found = calibrated_border(launch(), intervals, CALIBRATION, lambda _, one: one.same_node)
     assert found is not None
     assert (found.bytes, found.segments, found.bytes_scatter, found.segments_scatter) == (88, 4, 0, 4)
+
+
+def test_barriers_around_each_iteration_do_not_pass_for_the_collective() -> None:
+    """Each of 601 iterations has a barrier of 24 bytes in a segment from each rank; the collective bypasses sockets."""
+    of_barriers = {f"barriers.{n}": interval(Sent(bytes=4800, segments=200)) for n in range(4)}
+    around = Sent(bytes=601 * 48, segments=601 * 2)
+    parts = tuple(part(size, barriers=601, benchmark="bcast") for size in (4, 16, 64))
+    honest = marked(parts=parts) | of_barriers
+    honest |= {one.label: interval(sent(one) + BARRIER + around) for one in parts}
+    hidden = honest | {one.label: interval(BARRIER + around) for one in parts}
+    states = [[one.state for one in part_evidence(launch(), parts, each, ())[1]] for each in (honest, hidden)]
+    assert states == [["attested"] * 3, ["refuted"] * 3]
+    without_calibration = without(honest, "barriers.")
+    assert part_evidence(launch(), parts, without_calibration, ())[0] == "launch"
+
+
+@pytest.mark.parametrize(("between", "expected"), [(0, "refuted"), (1, "unknown"), (40, "attested")])
+def test_each_size_must_pass_between_nodes_that_several_ranks_share(between: int, expected: str) -> None:
+    """Of four ranks on two nodes a third of each size must pass between the nodes, whatever the algorithm."""
+    four = {label: interval(each.same_node, ranks=4) for label, each in marked().items()}
+    one = part(1024)
+    crossed = Sent(bytes=one.payload.bytes * between // 100, segments=one.payload.messages)
+    rest = Sent(bytes=sent(one).bytes - crossed.bytes + 88, segments=4)
+    four[one.label] = interval(rest, ranks=4, other=crossed)
+    (evidence,) = part_evidence(launch(ranks=4, nodes=2), (one,), four, ())[1]
+    assert evidence.state == expected
+
+
+def test_few_iterations_on_shared_memory_leave_a_size_to_the_sum() -> None:
+    parts = (part(8, iterations=5), part(65536, iterations=5))
+    found = by_marks(marked(hidden=(8, 65536), parts=parts), transport="shm")
+    assert found.state == "attested"
+    few = attest(launch("shm"), traffic({}), total(parts), parts=parts, intervals=marked((8, 65536), parts))
+    assert (few.state, [one.state for one in few.parts]) == ("attested", ["unknown", "attested"])
+
+
+def test_an_open_adapter_needs_evidence_of_every_size() -> None:
+    adapter = "/dev/infiniband/uverbs0"
+
+    def state(lines: tuple[MarkedInterval, ...], parts: Sequence[PayloadPart]) -> str:
+        carried = traffic({str(n): interval(each.same_node) for n, each in enumerate(lines)})
+        carried = carried.model_copy(update={"devices": (adapter,)})
+        return attest(launch(), carried, total(parts), parts=parts, lines=lines).state
+
+    assert state(printed(), PRINTED) == "attested"
+    few = part(8, iterations=10, label="", line="8 10 7.5")
+    short = line(few.line, BETWEEN_SIZES + sent(few))
+    assert state((*printed(), short), (*PRINTED, few)) == "unknown"
 
 
 # ---- lines of a tool that sets no marks
@@ -255,6 +304,16 @@ def test_printed_lines_show_what_bypasses(hidden: tuple[int, ...]) -> None:
     found = by_lines(printed(hidden))
     assert found.state == "refuted"
     assert [one.part.msg_size_bytes for one in found.parts if one.state == "refuted"] == list(hidden)
+
+
+def test_what_a_tool_sends_between_sizes_does_not_pass_for_few_messages() -> None:
+    """With 27 iterations a hidden size has about as many messages as the tool sends between two sizes."""
+    parts = tuple(part(size, 27, label="", line=f"{size} 27 7.5") for size in SIZES)
+    lines = tuple(
+        line(one.line, BETWEEN_SIZES + (NOTHING if (one.msg_size_bytes or 0) <= 16 else sent(one))) for one in parts
+    )
+    _, evidence = part_evidence(launch(), parts, {}, lines)
+    assert all((one.part.msg_size_bytes or 0) > 16 for one in evidence if one.state == "attested")
 
 
 def test_a_missing_line_leaves_the_launch_to_its_sum() -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from fabricbench.core.record import Traffic
-from fabricbench.core.witness import Report, Socket, read_reports, traffic
+from fabricbench.core.witness import Report, Socket, interval_traffic, printed_lines, read_reports, traffic
 
 A, B = "10.0.0.1:5000", "10.0.0.2:6000"
 _inodes = itertools.count(1)
@@ -127,6 +127,34 @@ def test_addresses_of_a_rank_that_left_no_report_still_count() -> None:
     found = traffic((report(0, end(A, B, (100, 2), (30, 1))),), 2)
     assert found is not None
     assert (found.bytes, found.bytes_elsewhere) == (130, 0)
+
+
+def marks(label: str, count: int) -> dict[str, Any]:
+    return {"label": label, "same_node": {"bytes": count, "segments": 1}, "other_node": {"bytes": 0, "segments": 0}}
+
+
+def test_intervals_of_all_ranks_add_up_and_may_be_as_large_as_they_like() -> None:
+    largest = 2**64 - 1
+    found = interval_traffic([report(rank, intervals=[marks("8", largest)]) for rank in range(2)])
+    assert (found["8"].ranks, found["8"].same_node.bytes) == (2, 2 * largest)
+
+
+@pytest.mark.parametrize(
+    "reports",
+    [
+        [report(0, intervals=[marks("8", 1), marks("8", 1)]), report(1)],
+        [report(0, intervals=[marks("8", 1)]), report(0, intervals=[marks("8", 2)])],
+        [report(0, intervals=[marks("8", 1)], dropped_marks=1), report(1, intervals=[marks("8", 1)])],
+    ],
+)
+def test_marks_that_are_repeated_or_lost_count_for_nothing(reports: list[Report]) -> None:
+    assert interval_traffic(reports) == {}
+
+
+def test_lines_are_those_of_one_process_of_rank_0() -> None:
+    one = report(0, lines=[marks("8 5 1.0", 3)])
+    assert [line.label for line in printed_lines((one, report(1, lines=[marks("x", 1)])))] == ["8 5 1.0"]
+    assert printed_lines((one, report(0, lines=[marks("8 5 1.0", 3)]))) == ()
 
 
 def test_ipv6_addresses() -> None:

@@ -78,6 +78,12 @@ def test_own_programs_mark_every_size(tmp_path: Path, name: str, benchmark: str)
     assert found.could_hide == ()
 
 
+def test_barriers_on_sockets_do_not_pass_for_a_broadcast_through_memory(tmp_path: Path) -> None:
+    found = own(tmp_path, "impi", "bcast", I_MPI_COLL_INTRANODE="shm", I_MPI_ADJUST_BARRIER="1")
+    states = {one.part.msg_size_bytes: one.state for one in found.parts}
+    assert (found.state, states[8], states[1024]) == ("refuted", "refuted", "refuted"), found
+
+
 @pytest.mark.parametrize("name", ["impi", "mpich"])
 @pytest.mark.parametrize("benchmark", ["PingPong", "Allreduce"])
 def test_intels_benchmarks_are_told_apart_by_their_lines(tmp_path: Path, name: str, benchmark: str) -> None:

@@ -76,6 +76,11 @@ static void print_some(int fds[2]) {
   printf("%8d %.2f\n\n", 200, 0.75), fflush(stdout);
 }
 
+static void* print_many(void* unused) {
+  for (int i = 0; i < 700; i++) printf("%d %s\n", i, "line"), fflush(stdout);
+  return unused;
+}
+
 static int pairs[500][2];
 
 static void* close_some(void* start) {
@@ -104,6 +109,10 @@ int main(int argc, char** argv) {
     moved(fds), mark_some(fds);
   } else if (!strcmp(what, "lines")) {
     moved(fds), print_some(fds);
+  } else if (!strcmp(what, "lines-threads")) {
+    pthread_t threads[8];
+    for (int i = 0; i < 8; i++) pthread_create(&threads[i], NULL, print_many, NULL);
+    for (int i = 0; i < 8; i++) pthread_join(threads[i], NULL);
   } else if (!strcmp(what, "lines-unbuffered")) {
     setvbuf(stdout, NULL, _IONBF, 0);
     moved(fds), print_some(fds);

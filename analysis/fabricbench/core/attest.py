@@ -9,7 +9,7 @@ segments that its benchmark cannot do without, and its record names the sizes th
 from collections.abc import Mapping, Sequence
 
 from fabricbench.core.launch import Launch, WireUp
-from fabricbench.core.parts import could_hide, part_evidence
+from fabricbench.core.parts import could_hide, moving, pairs_factor, part_evidence
 from fabricbench.core.ports import (
     DEVICES,
     declared_ports,
@@ -63,7 +63,7 @@ def attest(
     counted = launch.transport in DEVICES
     share = port_share(launch, payload, ports) if counted else _share(launch, traffic, payload)
     by, evidence = part_evidence(launch, parts, intervals or {}, lines)
-    state, reason = _finding(launch, traffic, payload, share, ports, evidence)
+    state, reason = _finding(launch, traffic, payload, share, ports, evidence, len(moving(parts)))
     return Attestation(
         state=state,
         reason=reason,
@@ -86,6 +86,7 @@ def _finding(
     share: float | None,
     ports: Ports,
     evidence: tuple[PartEvidence, ...],
+    parts: int,
 ) -> Finding:
     if traffic is None:
         return "unknown", "no rank left a witness report"
@@ -102,8 +103,8 @@ def _finding(
     if launch.ranks == 1 and not payload.bytes and not payload.messages:
         return "attested", "a single rank: nothing has to be carried"
     if launch.transport == "tcp":
-        return _tcp(launch, traffic, payload, share, ports, evidence)
-    if loud := _beyond_wireup(launch, launch.wireup, traffic, payload) or _worst_part(evidence):
+        return _tcp(launch, traffic, payload, share, ports, evidence, parts)
+    if loud := _beyond_wireup(launch, launch.wireup, traffic, payload) or _worst_part(evidence, "refuted"):
         return loud
     if launch.transport in DEVICES:
         return ports_finding(launch, traffic, payload, ports)
@@ -119,9 +120,8 @@ def asked_share(wireup_count: int, least: int) -> float:
     return max(DECLARED_SHARE, 1 - (WIREUP_FACTOR - 1) * wireup_count / least)
 
 
-def _worst_part(evidence: tuple[PartEvidence, ...]) -> Finding | None:
-    """What speaks against the marked parts: those refuted, else those undecided; None where all are attested."""
-    states: tuple[AttestationState, ...] = ("refuted", "unknown")
+def _worst_part(evidence: tuple[PartEvidence, ...], *states: AttestationState) -> Finding | None:
+    """The parts in the first of these states that one is in; None where none is."""
     for state in states:
         found = [one for one in evidence if one.state == state]
         if not found:
@@ -149,7 +149,7 @@ def _could_hide(
     if launch.transport != "tcp" or traffic is None or payload is None or launch.wireup is None or len(parts) < 2:
         return ()
     wireup_bytes, wireup_segments = (_of_all_runs(launch, n) for n in (launch.wireup.bytes, launch.wireup.segments))
-    known = {id(one.part) for one in evidence}
+    known = {id(one.part) for one in evidence if one.state != "unknown"}
     return could_hide(
         [part for part in parts if id(part) not in known],
         _spare(traffic.bytes, wireup_bytes, payload.bytes),
@@ -181,13 +181,14 @@ def _tcp(
     share: float | None,
     ports: Ports,
     evidence: tuple[PartEvidence, ...],
+    parts: int,
 ) -> Finding:
     said = f"{_on_sockets(traffic)}, the benchmark moved at least {payload.bytes} bytes in {payload.messages} messages"
     if traffic.bytes_elsewhere:
         said += f"; {traffic.bytes_elsewhere} bytes more went to addresses that no node of the launch has"
     if share is None:
         return "unknown", "the benchmark moved nothing that could be attested"
-    if worst := _worst_part(evidence):
+    if worst := _worst_part(evidence, "refuted", "unknown"):
         return worst
     if _short(launch, traffic, payload):
         return "refuted", f"only {share:.1%} of the payload was on TCP: {said}"
@@ -195,10 +196,12 @@ def _tcp(
         return against
     if devices := network_devices(traffic.devices):
         names, always = ", ".join(devices), launch.wireup.devices if launch.wireup else None
-        if not evidence and not set(devices) <= set(always or ()):
+        of_all_ranks = launch.ranks <= 2 or all(one.part.label for one in evidence)
+        complete = len(evidence) == parts > 0 and of_all_ranks
+        if not complete and not set(devices) <= set(always or ()):
             return "unknown", f"network devices were open that wire-up does not open: {names}: {said}"
         said += f"; network devices were open too: {names}"
-    return "attested", _by_parts(evidence) + said + port_evidence(launch, traffic, ports)
+    return "attested", _by_parts(evidence, parts) + said + port_evidence(launch, traffic, ports)
 
 
 def _short(launch: Launch, traffic: Traffic, payload: Payload) -> bool:
@@ -214,18 +217,19 @@ def _short(launch: Launch, traffic: Traffic, payload: Payload) -> bool:
     return False
 
 
-def _by_parts(evidence: tuple[PartEvidence, ...]) -> str:
-    """How the marked parts attest the launch; empty without marks."""
+def _by_parts(evidence: tuple[PartEvidence, ...], parts: int) -> str:
+    """How the parts with evidence of their own attest the launch; empty without any."""
     shares = [(one.share, one.part.name) for one in evidence if one.share is not None]
     if not shares:
         return ""
     share, name = min(shares)
-    return f"each of {len(evidence)} sizes by itself, at least {share:.1%} ({name}); "
+    told = f"each of {parts} sizes" if len(evidence) == parts else f"{len(evidence)} of {parts} sizes each"
+    return f"{told} by itself, at least {share:.1%} ({name}); "
 
 
 def _beyond_wireup(launch: Launch, wireup: WireUp, traffic: Traffic, payload: Payload) -> Finding | None:
     """What speaks against a lane whose payload passes no socket; None where the sockets carried wire-up alone."""
-    factor = WIREUP_FACTOR * max(1.0, _pairs(launch.ranks) / _pairs(wireup.ranks))
+    factor = WIREUP_FACTOR * pairs_factor(launch, wireup)
     wireup_bytes, wireup_segments = (_of_all_runs(launch, n) for n in (wireup.bytes, wireup.segments))
     most_bytes = factor * wireup_bytes + FORBIDDEN_SHARE * payload.bytes
     most_segments = factor * wireup_segments + FORBIDDEN_SHARE * payload.messages
@@ -269,8 +273,3 @@ def _uncounted(launch: Launch, wireup: WireUp, traffic: Traffic) -> str:
                 "and what they carry is not counted"
             )
     return ""
-
-
-def _pairs(ranks: int) -> int:
-    """Connections between so many ranks: what wire-up grows with, at most."""
-    return max(1, ranks * (ranks - 1) // 2)

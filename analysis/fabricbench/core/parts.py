@@ -4,22 +4,29 @@
 *Marks.* The project's own programs mark begin and end of each part after a barrier, outside the timed region
 (``apps/timing/mark.hpp``); the witness adds up what each rank sent in between. Before its first measurement a program
 marks *calibration* intervals, which hold the same synchronisation and no message. They give what is taken off every
-interval, and its scatter.
+interval, and its scatter. Parts with a barrier around each iteration have these taken off likewise.
 
 *Lines.* A benchmark without marks prints and flushes a line for each size. The witness of rank 0 adds up what rank 0
-sent and received between two flushes of stdout. These intervals also hold what the tool sends between its sizes; the
-smallest excess over the payload of any part bounds it.
+sent and received between two flushes of stdout. These intervals also hold what the tool sends between its sizes: the
+smallest excess over the payload of any part is taken for it, and ``BETWEEN_LINES`` for the most that it can be.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from fabricbench.core.launch import Launch, WireUp
+from fabricbench.core.ports import PORT_SHARE, least_share
 from fabricbench.core.record import AttestationBasis, AttestationState, PartEvidence, Payload, PayloadPart
 from fabricbench.core.witness import IntervalTraffic, MarkedInterval, Sent
 
 CALIBRATION = "calibration."
-"""How the labels of calibration intervals begin."""
+"""How the labels of calibration intervals begin: the synchronisation of any interval and no message."""
+
+BARRIERS = "barriers."
+"""How the labels of those intervals begin that hold ``BARRIERS_EACH`` barriers and nothing else."""
+
+BARRIERS_EACH = 100
+"""``barriers_per_calibration`` in ``apps/timing/mark.hpp``."""
 
 BORDER_SEGMENTS = 2
 """Segments of each rank that may share one with a message of the synchronisation, at the two borders together."""
@@ -37,6 +44,10 @@ LATE_WIREUP = 0.5
 LATE_WIREUP_BETWEEN_LINES = 1.5
 """The same between two lines: the first one may hold all of wire-up."""
 
+BETWEEN_LINES = Payload(bytes=32768, messages=200)
+"""The most that a tool is taken to move between two sizes, sent and received by rank 0; IMB moves 60 to 90 messages. A
+size that has less than twice this is not decided by its line."""
+
 MORE_ITERATIONS = "more iterations would decide"
 
 
@@ -44,10 +55,10 @@ MORE_ITERATIONS = "more iterations would decide"
 class Border:
     """What an interval holds beside its part: at most ``bytes`` in ``segments``, uncertain by the scatters."""
 
-    bytes: int
-    segments: int
-    bytes_scatter: int
-    segments_scatter: int
+    bytes: int = 0
+    segments: int = 0
+    bytes_scatter: int = 0
+    segments_scatter: int = 0
 
 
 def part_evidence(
@@ -63,14 +74,19 @@ def part_evidence(
     By marks every part has evidence, undecided ones included. By lines only the decided parts have. Parts that move
     nothing need no evidence and are left out.
     """
-    moving = [part for part in parts if part.payload.bytes or part.payload.messages]
-    if launch.wireup is None or not moving:
+    needed = moving(parts)
+    if launch.wireup is None or not needed:
         return "launch", ()
-    if found := tuple(_by_marks(launch, launch.wireup, moving, intervals)):
+    if found := tuple(_by_marks(launch, launch.wireup, needed, intervals)):
         return "marks", found
     if found := tuple(_by_lines(launch, launch.wireup, parts, lines)):
         return "lines", found
     return "launch", ()
+
+
+def moving(parts: Sequence[PayloadPart]) -> list[PayloadPart]:
+    """The parts that have something to carry."""
+    return [part for part in parts if part.payload.bytes or part.payload.messages]
 
 
 # ---- marks
@@ -79,25 +95,63 @@ def part_evidence(
 def _by_marks(
     launch: Launch, wireup: WireUp, parts: Sequence[PayloadPart], intervals: Mapping[str, IntervalTraffic]
 ) -> Iterator[PartEvidence]:
-    border = calibrated_border(launch, intervals)
-    if border is None or any(not part.label or part.label not in intervals for part in parts):
+    if any(not part.label or part.label not in intervals for part in parts):
         return
     if any(intervals[part.label].ranks != launch.ranks for part in parts):
         return
-    for part in parts:
+    borders = [_part_border(launch, part, intervals, _counted) for part in parts]
+    for part, border in zip(parts, borders, strict=True):
+        if border is None:
+            return
         sent = _counted(launch, intervals[part.label])
-        if launch.transport == "tcp":
-            yield _carried(part, part.payload, sent, border)
-        else:
-            yield _quiet(part, part.payload, sent, border, wireup, LATE_WIREUP)
+        if launch.transport != "tcp":
+            yield _quiet(part, part.payload, sent, border, wireup, LATE_WIREUP * pairs_factor(launch, wireup))
+            continue
+        evidence = _carried(part, part.payload, sent, border)
+        if 1 < launch.nodes < launch.ranks and evidence.state == "attested":
+            between = _part_border(launch, part, intervals, _between)
+            assert between is not None
+            evidence = _passed_between(launch, evidence, intervals[part.label].other_node, between)
+        yield evidence
 
 
-def calibrated_border(launch: Launch, intervals: Mapping[str, IntervalTraffic]) -> Border | None:
-    """What the calibration intervals carried; None with fewer than two that all ranks marked."""
+Counted = Callable[[Launch, "IntervalTraffic | MarkedInterval"], Sent]
+
+
+def _part_border(
+    launch: Launch, part: PayloadPart, intervals: Mapping[str, IntervalTraffic], counted: Counted
+) -> Border | None:
+    """What stands in a part's interval beside it: the synchronisation, and the barriers around each of its iterations.
+
+    A message of a barrier may share its segment with one of the part, so that segments hardly decide beside barriers.
+    """
+    border = calibrated_border(launch, intervals, CALIBRATION, counted)
+    if border is None or not part.barriers:
+        return border
+    of_barriers = calibrated_border(launch, intervals, BARRIERS, counted)
+    if of_barriers is None:
+        return None
+
+    def times(count: int) -> int:
+        return -(-count * part.barriers // BARRIERS_EACH)
+
+    return Border(
+        bytes=border.bytes + times(of_barriers.bytes),
+        segments=border.segments + times(of_barriers.segments),
+        bytes_scatter=border.bytes_scatter + times(of_barriers.bytes_scatter),
+        segments_scatter=border.segments_scatter + times(of_barriers.segments_scatter) + part.barriers * launch.ranks,
+    )
+
+
+def calibrated_border(
+    launch: Launch, intervals: Mapping[str, IntervalTraffic], prefix: str, counted: Counted
+) -> Border | None:
+    """What the calibration intervals whose labels begin with ``prefix`` carried; None with fewer than two that all
+    ranks marked."""
     found = [
-        _counted(launch, traffic)
+        counted(launch, traffic)
         for label, traffic in intervals.items()
-        if label.startswith(CALIBRATION) and traffic.ranks == launch.ranks
+        if label.startswith(prefix) and traffic.ranks == launch.ranks
     ]
     if len(found) < 2:
         return None
@@ -110,6 +164,24 @@ def calibrated_border(launch: Launch, intervals: Mapping[str, IntervalTraffic]) 
     )
 
 
+def _passed_between(launch: Launch, evidence: PartEvidence, sent: Sent, border: Border) -> PartEvidence:
+    """The evidence of a part whose ranks share nodes: any algorithm sends a least share of it between the nodes."""
+    payload = evidence.part.payload
+    if payload.bytes:
+        carried, least = max(0, sent.bytes - border.bytes), payload.bytes
+    else:
+        carried, least = max(0, sent.segments - border.segments), payload.messages
+    if carried >= PORT_SHARE * least_share(launch) * least:
+        return evidence
+    state: AttestationState = "unknown" if carried else "refuted"
+    reason = "less passed between the nodes than their ranks must exchange, unless they work in pairs within the nodes"
+    return evidence.model_copy(update={"state": state, "reason": reason})
+
+
+def _between(launch: Launch, traffic: IntervalTraffic | MarkedInterval) -> Sent:
+    return traffic.other_node
+
+
 # ---- lines
 
 
@@ -120,20 +192,33 @@ def _by_lines(
     found = matched_lines(parts, lines)
     if found is None or launch.runs != 1:
         return
-    moving = [
-        (part, _at_rank_0(part.payload, launch.ranks), _counted(launch, line))
+    measured = [
+        (part, _at_rank_0(part, launch), _counted(launch, line))
         for part, line in found
         if part.payload.bytes or part.payload.messages
     ]
-    excess = [(sent.bytes - least.bytes, sent.segments - least.messages) for _, least, sent in moving]
-    border = Border(0, 0, max(0, min(each[0] for each in excess)), max(0, min(each[1] for each in excess)))
-    for part, least, sent in moving:
+    excess = [(sent.bytes - least.bytes, sent.segments - least.messages) for _, least, sent in measured]
+    border = Border(
+        bytes_scatter=max(0, min(each[0] for each in excess)),
+        segments_scatter=max(0, min(each[1] for each in excess)) + BORDER_SEGMENTS * launch.ranks,
+    )
+    for part, least, sent in measured:
         if launch.transport == "tcp":
-            evidence = _carried(part, least, sent, border)
+            evidence = _carried(part, _beyond_between(least), sent, border)
         else:
-            evidence = _quiet(part, least, sent, Border(0, 0, 0, 0), wireup, LATE_WIREUP_BETWEEN_LINES)
+            late = LATE_WIREUP_BETWEEN_LINES * pairs_factor(launch, wireup)
+            evidence = _quiet(part, least, sent, Border(), wireup, late)
         if evidence.state != "unknown":
             yield evidence
+
+
+def _beyond_between(least: Payload) -> Payload:
+    """What of a payload a line can decide: bytes, or messages, of which there are enough that what a tool moves between
+    two sizes cannot pass for them."""
+    return Payload(
+        bytes=least.bytes if least.bytes >= 2 * BETWEEN_LINES.bytes else 0,
+        messages=least.messages if least.messages >= 2 * BETWEEN_LINES.messages else 0,
+    )
 
 
 def matched_lines(
@@ -150,11 +235,12 @@ def matched_lines(
     return found
 
 
-def _at_rank_0(payload: Payload, ranks: int) -> Payload:
-    """The least of a payload that rank 0 sends or receives: all with two ranks, else a rank's equal share."""
+def _at_rank_0(part: PayloadPart, launch: Launch) -> Payload:
+    """The least of a payload that rank 0 sends or receives: all between two ranks, else a rank's equal share."""
+    ranks = part.ranks or launch.ranks
     if ranks <= 2:
-        return payload
-    return Payload(bytes=payload.bytes // ranks, messages=payload.messages // ranks)
+        return part.payload
+    return Payload(bytes=part.payload.bytes // ranks, messages=part.payload.messages // ranks)
 
 
 # ---- both
@@ -204,6 +290,15 @@ def _quiet(
     elif least.bytes <= most_bytes and least.messages <= most_segments:
         state, reason = "unknown", f"wire-up explains as many bytes as it has; {MORE_ITERATIONS}"
     return PartEvidence(part=part, bytes=sent.bytes, segments=sent.segments, state=state, reason=reason)
+
+
+def pairs_factor(launch: Launch, wireup: WireUp) -> float:
+    """How many times more pairs of ranks a launch has than its wire-up: wire-up grows with these, at most."""
+    return max(1.0, _pairs(launch.ranks) / _pairs(wireup.ranks))
+
+
+def _pairs(ranks: int) -> int:
+    return max(1, ranks * (ranks - 1) // 2)
 
 
 def could_hide(parts: Sequence[PayloadPart], spare_bytes: float, spare_segments: float) -> tuple[PayloadPart, ...]:

@@ -42,12 +42,12 @@ def refute_beyond_physics(records: tuple[Record, ...]) -> tuple[Record, ...]:
     """The records, those launches refuted in which a collective beats the lane's own latency or bandwidth.
 
     Each size is held against the least time that it needs. The latency is the smallest of the lane's attested ping-pong
-    medians, the bandwidth the largest of its attested values in the campaign.
+    medians, the bandwidth the largest of its attested values in the campaign, both on as many nodes.
     """
-    limits: dict[tuple[str, str], LaneLimits] = {}
+    limits: dict[tuple[str, str, int], LaneLimits] = {}
     for record in records:
         if record.state == "ok" and record.launch is not None:
-            key = (record.launch.system, record.launch.lane)
+            key = (record.launch.system, record.launch.lane, record.launch.nodes)
             limits[key] = _with_rows(limits.get(key, LaneLimits(inf)), record.rows)
     return tuple(_physics(record, limits) for record in records)
 
@@ -68,11 +68,11 @@ def _needed_bytes(row: Row, ranks: int) -> float:
     return size / ranks if row.benchmark.startswith("reduce_scatter") else size
 
 
-def _physics(record: Record, limits: Mapping[tuple[str, str], LaneLimits]) -> Record:
+def _physics(record: Record, limits: Mapping[tuple[str, str, int], LaneLimits]) -> Record:
     launch = record.launch
     if record.state != "ok" or launch is None or launch.ranks < 2 or launch.transport == "shm":
         return record
-    lane = limits.get((launch.system, launch.lane))
+    lane = limits.get((launch.system, launch.lane, launch.nodes))
     if lane is None or lane.latency_us == inf:
         return record
     for row in record.rows:

@@ -52,11 +52,14 @@ class PayloadPart(Derived):
     """The least that one part of a launch, one size of one case, moved between ranks.
 
     ``label`` is the name under which the program marked the part for the witness, ``line`` the line that it printed
-    after it, blanks folded; empty where there is none.
+    after it, blanks folded; empty where there is none. ``barriers`` are those in the marked interval beside the
+    payload, ``ranks`` those among which the payload moves, None for all.
     """
 
     label: str = ""
     line: str = ""
+    barriers: int = 0
+    ranks: int | None = None
     benchmark: str
     case: str
     msg_size_bytes: int | None

@@ -53,7 +53,8 @@ class Sent(BaseModel):
     segments: Count = 0
 
     def __add__(self, other: "Sent") -> "Sent":
-        return Sent(bytes=self.bytes + other.bytes, segments=self.segments + other.segments)
+        # A sum may exceed what a single report can hold.
+        return Sent.model_construct(bytes=self.bytes + other.bytes, segments=self.segments + other.segments)
 
 
 class MarkedInterval(BaseModel):
@@ -207,23 +208,27 @@ def traffic(reports: Iterable[Report], launched: int | None = None) -> Traffic |
 
 
 def interval_traffic(reports: Iterable[Report]) -> dict[str, IntervalTraffic]:
-    """What the ranks sent in each marked interval, by label; empty where a report has lost marks.
+    """What the ranks sent in each marked interval, by label; empty where a report has lost marks or repeats one.
 
     Only what senders counted is added up: a receiver may count the bytes of one interval in the next one.
     """
     reports = [report for report in reports if report.rank is not None and not report.forked]
     if any(report.dropped_marks for report in reports):
         return {}
-    found: dict[str, IntervalTraffic] = {}
+    found: dict[str, dict[tuple[str, int | None], MarkedInterval]] = {}
     for report in reports:
         for interval in report.intervals:
-            known = found.get(interval.label, IntervalTraffic(0, Sent(), Sent()))
-            found[interval.label] = IntervalTraffic(
-                ranks=known.ranks + 1,
-                same_node=known.same_node + interval.same_node,
-                other_node=known.other_node + interval.other_node,
-            )
-    return found
+            by_rank = found.setdefault(interval.label, {})
+            if by_rank.setdefault((report.host, report.rank), interval) is not interval:
+                return {}  # two processes of one rank, or a label twice in one report
+    return {
+        label: IntervalTraffic(
+            ranks=len(by_rank),
+            same_node=sum((one.same_node for one in by_rank.values()), Sent()),
+            other_node=sum((one.other_node for one in by_rank.values()), Sent()),
+        )
+        for label, by_rank in found.items()
+    }
 
 
 def printed_lines(reports: Iterable[Report]) -> tuple[MarkedInterval, ...]:

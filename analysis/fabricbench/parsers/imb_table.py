@@ -141,6 +141,7 @@ def parse_program(directory: Path, launch: Launch, program: Program) -> Parsed:
         parts.append(
             PayloadPart(
                 line=entry.line,
+                ranks=entry.ranks,
                 benchmark=entry.benchmark,
                 case=case,
                 msg_size_bytes=entry.size,

@@ -36,6 +36,8 @@ class Collective : public Part {
     const Traffic own = delivered();
     return {.messages = std::max(own.messages, heard_), .bytes = own.bytes};
   }
+  std::int64_t barriers() const override { return 1; }
+  Traffic moved_beside_barriers() const override { return delivered(); }
 
  protected:
   /// The least that any algorithm delivers to the ranks that need it.
@@ -83,6 +85,8 @@ class Barrier final : public Collective {
   void run() override { MPI_Barrier(world_.comm); }
   void fill(std::int64_t /*iteration*/) override {}
   std::optional<Mismatch> verify(std::int64_t /*iteration*/) override { return {}; }
+  /// The barriers are what it measures.
+  std::int64_t barriers() const override { return 0; }
 
  protected:
   /// Two barriers one after the other.

@@ -132,6 +132,7 @@ def _parts(facts: Facts, launch: Launch) -> list[PayloadPart]:
         found.append(
             PayloadPart(
                 label=label,
+                barriers=whole(facts.get(f"interval_barriers.{label}", "0"), "stdout", None),
                 benchmark=launch.benchmark,
                 case="" if case == "all" else case,
                 msg_size_bytes=whole(size, "stdout", None) if size else None,
