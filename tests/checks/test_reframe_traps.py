@@ -118,7 +118,7 @@ def test_nothing_run_is_an_error(site: FakeSite, arguments: tuple[str, ...]) -> 
 def test_no_configuration_is_an_error(site: FakeSite) -> None:
     done = site.reframe(*MICRO, "-r", **campaign(site), RFM_CONFIG_FILES="", RFM_SYSTEM="")
     assert done.returncode == 2
-    assert "no test case was run" in done.stderr
+    assert "the system 'generic' of ReFrame's configuration has no fabrics; source " in done.stdout
 
 
 def test_a_check_that_cannot_be_imported_is_an_error(site: FakeSite, tmp_path: Path) -> None:
