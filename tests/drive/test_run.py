@@ -69,7 +69,7 @@ def test_a_signal_ends_the_launch_and_says_how_to_go_on(site: FakeSite, number: 
     process.send_signal(number)
     output, _ = process.communicate(timeout=60)
     assert process.returncode == status
-    assert f"{why}; the same command goes on from here: {campaign}" in output
+    assert f"{why}; run the same command again to continue {campaign}" in output
     assert "Traceback" not in output
     assert not left_over(campaign)
 

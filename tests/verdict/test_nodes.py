@@ -44,14 +44,14 @@ def test_of_two_nodes_only_the_direction() -> None:
     rng = np.random.default_rng(4)
     table = table_of(rows(2, rng, links={(2, 1): 2.0}), rows(2, rng, metric="latency", slow={1: 3.0}))
     assert named(table) == {("direction", "n2", "n1", "one way")}
-    assert survey(table).notes == ["mpich@gige: of two nodes only the direction can be told, not which of them is slow"]
+    assert survey(table).notes == ["mpich@gige: two nodes show which direction is slow, not which node"]
     assert named(table_of(rows(2, rng, slow={1: 2.0}))) == set()
 
 
 def test_few_blocks_name_nothing() -> None:
     table = table_of(rows(4, np.random.default_rng(5), slow={1: 2.0}, blocks=5))
     assert named(table) == set()
-    assert survey(table).notes == ["mpich@gige: nothing is named before 6 blocks, there are 5"]
+    assert survey(table).notes == ["mpich@gige: no node or pair is named before 6 blocks; this campaign has 5"]
 
 
 def test_load_that_comes_and_goes_is_no_node() -> None:

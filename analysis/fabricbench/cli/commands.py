@@ -119,7 +119,7 @@ def inputs(
     try:
         build_inputs(wanted, checked_copies(copies), root, say)
     except KeyboardInterrupt:
-        print("fabricbench: interrupted; the same command goes on from here", file=sys.stderr)
+        print("fabricbench: interrupted; run the same command again to continue", file=sys.stderr)
         raise typer.Exit(INTERRUPTED) from None
 
 
@@ -215,7 +215,8 @@ def run(
             run_campaign(plan)
     except KeyboardInterrupt as error:
         print(
-            f"fabricbench: {str(error) or 'interrupted'}; the same command goes on from here: {path}", file=sys.stderr
+            f"fabricbench: {str(error) or 'interrupted'}; run the same command again to continue {path}",
+            file=sys.stderr,
         )
         raise typer.Exit(TERMINATED if isinstance(error, Terminated) else INTERRUPTED) from None
     ended = read_campaign(path)

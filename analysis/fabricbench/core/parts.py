@@ -69,7 +69,7 @@ def part_evidence(
 ) -> tuple[AttestationBasis, tuple[PartEvidence, ...]]:
     """What the evidence rests on, and the evidence of every part that it reaches.
 
-    That is ``launch`` and nothing where a program set no marks and printed no line for each part.
+    The result is ``launch`` and no evidence if the program set no marks and did not print a line for each part.
 
     By marks every part has evidence, undecided ones included. By lines only the decided parts have. Parts that move
     nothing need no evidence and are left out.
@@ -121,7 +121,7 @@ Counted = Callable[[Launch, "IntervalTraffic | MarkedInterval"], Sent]
 def _part_border(
     launch: Launch, part: PayloadPart, intervals: Mapping[str, IntervalTraffic], counted: Counted
 ) -> Border | None:
-    """What stands in a part's interval beside it: the synchronisation, and the barriers around each of its iterations.
+    """The traffic in a part's interval that is not its payload: synchronisation, and barriers around iterations.
 
     A message of a barrier may share its segment with one of the part, so that segments hardly decide beside barriers.
     """
@@ -174,7 +174,7 @@ def _passed_between(launch: Launch, evidence: PartEvidence, sent: Sent, border: 
     if carried >= PORT_SHARE * least_share(launch) * least:
         return evidence
     state: AttestationState = "unknown" if carried else "refuted"
-    reason = "less passed between the nodes than their ranks must exchange, unless they work in pairs within the nodes"
+    reason = "too little passed between the nodes, unless the ranks work in pairs within the nodes"
     return evidence.model_copy(update={"state": state, "reason": reason})
 
 
@@ -265,7 +265,7 @@ def _carried(part: PayloadPart, least: Payload, sent: Sent, border: Border) -> P
         if count and scatter <= LARGEST_UNCERTAINTY * count
     ]
     if not decided:
-        reason = f"what the interval holds beside it may be more than a tenth of it; {MORE_ITERATIONS}"
+        reason = f"other traffic in its interval may exceed a tenth of its payload; {MORE_ITERATIONS}"
         return PartEvidence(part=part, bytes=bytes_, segments=segments, state="unknown", reason=reason)
     share, asked = min(decided, key=lambda one: one[0] - one[1])
     state: AttestationState = "attested" if share >= asked else "refuted"
@@ -288,7 +288,7 @@ def _quiet(
     if sent.bytes > most_bytes or sent.segments > most_segments:
         state = "refuted"
     elif least.bytes <= most_bytes and least.messages <= most_segments:
-        state, reason = "unknown", f"wire-up explains as many bytes as it has; {MORE_ITERATIONS}"
+        state, reason = "unknown", f"its payload is no larger than what wire-up alone may carry; {MORE_ITERATIONS}"
     return PartEvidence(part=part, bytes=sent.bytes, segments=sent.segments, state=state, reason=reason)
 
 

@@ -105,7 +105,7 @@ def sockets_finding(
         said = f"only {between} bytes on sockets left their node, {least:.0f} must pass between the nodes"
         if launch.ranks <= launch.nodes or not between:
             return "refuted", said
-        return "unknown", f"{said} unless the ranks work in pairs within the nodes"
+        return "unknown", f"{said}, unless the ranks work in pairs within the nodes"
     if not launch.ports:
         return None
     if problem := _not_counted(launch, moved):

@@ -7,9 +7,9 @@ from typing import NamedTuple
 from fabricbench.core.launch import Expected, Gap, Launch, canonical_case, lane_parts
 from fabricbench.core.record import CampaignFacts, Record, RowGap, Unmeasured
 
-_NO_TRACE = "planned, but the campaign has neither a launch nor a gap of it"
+_NO_TRACE = "planned, but the campaign contains neither a launch nor a gap for it"
 _UNREADABLE = "its launch cannot be read"
-_REPEAT = "the campaign is not complete: fabricbench run CAMPAIGN goes on with it"
+_REPEAT = "the campaign is incomplete: continue it with fabricbench run CAMPAIGN"
 
 
 class Case(NamedTuple):
@@ -115,6 +115,6 @@ def _of_lanes(facts: CampaignFacts, seen: set[tuple[str, str, str]]) -> Iterator
     for lane in facts.lanes:
         stack, fabric, variant = lane_parts(lane)
         if (stack, fabric, variant) not in seen:
-            reason = f"the campaign chose the lane {lane}, and has neither a launch nor a gap of it"
+            reason = f"the lane {lane} was chosen, but the campaign contains neither a launch nor a gap for it"
             where = {"system": facts.system, "stack": stack, "fabric": fabric, "variant": variant}
             yield Unmeasured(tool="", benchmark="", rows=None, reason=reason, cure=_REPEAT, **where)

@@ -113,7 +113,7 @@ def run_gmx(gromacs: Gromacs, arguments: Sequence[str], *, directory: Path, log:
             raise BadInput(
                 f"{what}: the disk is full ({free // 10**6} MB free)",
                 where=str(directory),
-                cure="make room; the same command goes on from here",
+                cure="make room, then run the same command again",
             )
         raise BadInput(f"{what} failed: {_reason(log, begin)}", where=str(log))
 

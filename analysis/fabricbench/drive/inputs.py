@@ -27,7 +27,7 @@ from fabricbench.inputs.structure import read
 
 _LEAST_FREE_BYTES = 300_000_000
 _BYTES_PER_ATOM = 3000
-_GO_ON = "make room; the same command goes on from here"
+_GO_ON = "make room, then run the same command again"
 
 
 def build(wanted: Sequence[System], copies: int, root: Path, say: Say) -> list[Found]:

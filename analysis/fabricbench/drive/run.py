@@ -141,10 +141,10 @@ def _on_nodes(
         lost = ended.lost or _lost_with_nodes(start.stage)
         losses = first_losses(plan.path, block, number)
         for name, why in losses.items():
-            progress.say(f"lost, to be repeated: {name}: {why}")
+            progress.say(f"lost, will be repeated: {name}: {why}")
         if missing and (losses or (lost and len(missing) < len(before))):
             nodes = f"nodes were lost ({lost}); " if lost else ""
-            progress.say(f"{nodes}{len(missing)} launches of this block are left")
+            progress.say(f"{nodes}{len(missing)} launches of this block remain to be run")
         elif missing or ended.outcome.problem:
             raise BadInput(
                 (f"nodes were lost ({lost}), " if lost else "") + _why_missing(plan, ended.outcome, missing),

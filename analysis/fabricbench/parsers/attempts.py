@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which launches of a campaign are finished, and which were lost and have a repeat to come."""
+"""Which launches of a campaign are finished, and which were lost and are to be repeated."""
 
 import json
 from collections import Counter

@@ -41,7 +41,7 @@ class Survey:
         """What is named: in each matrix nodes, then pairs, then nodes that stall, the slowest first.
 
         Definition: a p-value is multiplied by the number of tests of its kind in all matrices of the campaign, and
-        divided by the kind's share of alpha (Bonferroni's method); named is what has at most ``ALPHA``.
+        divided by the kind's share of alpha (Bonferroni's method). A suspect with at most ``ALPHA`` is named.
         Error: the probability that a campaign names any healthy node or pair is at most ``ALPHA``, whatever the
         dependence of the tests.
         """
@@ -90,14 +90,14 @@ class Survey:
         lane, nodes, blocks = matrix.key.lane, len(matrix.names), matrix.blocks
         tried = self._of_nodes
         if blocks < LEAST_BLOCKS:
-            yield f"{lane}: nothing is named before {LEAST_BLOCKS} blocks, there are {blocks}"
+            yield f"{lane}: no node or pair is named before {LEAST_BLOCKS} blocks; this campaign has {blocks}"
         elif tests.of_nodes and (least := self._least_blocks(tests)) > blocks:
             yield (
                 f"{lane}: {blocks} blocks are too few to name a node: with {nodes} nodes and {tried} tests of "
                 f"nodes in the campaign, being the slowest in every block may be chance; {least} blocks are enough"
             )
         if nodes == 2:
-            yield f"{lane}: of two nodes only the direction can be told, not which of them is slow"
+            yield f"{lane}: two nodes show which direction is slow, not which node"
         if slow := tests.network:
             yield (
                 f"{lane}: {slow} of {len(matrix.split.first)} pairs are slower than their nodes explain "

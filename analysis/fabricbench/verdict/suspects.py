@@ -14,7 +14,7 @@ from fabricbench.stats.pairs import Bools, Floats, Ints, Pairs, numbered
 from fabricbench.verdict.nodes import LEAST_BLOCKS, Matrix
 
 ALPHA = 0.05
-"""Probability that a campaign on a healthy machine names anything at all."""
+"""Largest probability that a campaign on a healthy machine names anything."""
 
 MARGIN = 1.1
 """A slowdown that is worth a look."""

@@ -25,7 +25,7 @@ def invalid(series: Sequence[Series]) -> str:
             reasons.append(f"{state}: {what} {listed(names)}")
     failed = [f"{launch} ({state})" for one in series for launch, state in one.failed]
     if failed:
-        reasons.append(f"no value and no repeat in the same block: {listed(failed)}")
+        reasons.append(f"launches that failed, or were lost without a repeat in their block: {listed(failed)}")
     return "; ".join(reasons)
 
 
@@ -35,9 +35,7 @@ def too_many_lost(lost: int, launches: int, share: float) -> str:
     allowed = math.ceil(share * launches - 1e-9)
     if lost <= allowed:
         return ""
-    return (
-        f"{lost} of {_count(launches, 'launch', 'launches')} were lost, at most {allowed} ({share:.3g} of them) may be"
-    )
+    return f"{lost} of {_count(launches, 'launch', 'launches')} were lost; {allowed} are allowed (a share of {share:.3g}, rounded up)"
 
 
 def undefined(blocks: Sequence[int]) -> str:
