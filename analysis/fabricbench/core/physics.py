@@ -12,8 +12,8 @@ from fabricbench.core.record import Record, Row
 
 PHYSICS_FACTOR = 0.5
 """A collective in which every rank depends on every other cannot be faster than one message one way. Launches are
-noisy, so only what is faster than this fraction of the lane's own limit is refuted. Lanes of shm are not tested: a stack
-may run collectives on flags in memory, three times as fast as its own messages (MPICH 5.0)."""
+noisy, so only what is faster than this fraction of the lane's own limit is refuted. Lanes of shm are not tested: a
+stack may run collectives on flags in memory, three times as fast as its own messages (MPICH 5.0)."""
 
 DEPENDENT_COLLECTIVES = (
     *("allgather", "allgatherv", "allreduce", "alltoall", "alltoallv", "barrier"),

@@ -232,7 +232,10 @@ def interval_traffic(reports: Iterable[Report]) -> dict[str, IntervalTraffic]:
 
 
 def printed_lines(reports: Iterable[Report]) -> tuple[MarkedInterval, ...]:
-    """What rank 0 sent and received before each line that it flushed; empty where several processes report as rank 0."""
+    """What rank 0 sent and received before each line that it flushed.
+
+    Empty where several processes report as rank 0.
+    """
     found = [report for report in reports if report.rank == 0 and not report.forked]
     return found[0].lines if len(found) == 1 else ()
 

@@ -35,7 +35,8 @@ def too_many_lost(lost: int, launches: int, share: float) -> str:
     allowed = math.ceil(share * launches - 1e-9)
     if lost <= allowed:
         return ""
-    return f"{lost} of {_count(launches, 'launch', 'launches')} were lost; {allowed} are allowed (a share of {share:.3g}, rounded up)"
+    tried = _count(launches, "launch", "launches")
+    return f"{lost} of {tried} were lost; {allowed} are allowed (a share of {share:.3g}, rounded up)"
 
 
 def undefined(blocks: Sequence[int]) -> str:
