@@ -144,6 +144,14 @@ def test_what_cannot_run_is_said_in_one_line(name: str, arguments: tuple[str, ..
     assert re.fullmatch(said, done.stderr), done.stderr
 
 
+@pytest.mark.parametrize(("what", "columns"), [("alarms", 10), ("power", 6)])
+def test_slow_nodes(what: str, columns: int) -> None:
+    done = run("slow_nodes", what, "4", "1")
+    assert done.returncode == 0, done.stderr
+    (row,) = (line for line in done.stdout.splitlines() if line.startswith("| 4 | 1 |"))
+    assert len(row.strip("|").split("|")) == columns
+
+
 def test_every_benchmark_has_its_short_form() -> None:
     modules = {path.stem for path in FOLDER.glob("*.py") if "__main__" in path.read_text()} - {Path(__file__).stem}
     called = re.findall(r'(?:run|rows_of)\("(\w+)"|\("(npb_\w+)", r', Path(__file__).read_text())

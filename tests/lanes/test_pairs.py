@@ -73,6 +73,7 @@ def output(slow: str) -> str:
                 case = f"concurrency={how} from={one} round={played} to={other} window=4"
                 key = case.replace("=", ":").replace(" ", ",")
                 lines += [f"#@iterations.{key}.1048576=1", f"#@bytes_per_run.{key}.1048576=4194304"]
+                lines.append(f"#@messages_per_run.{key}.1048576=4")
                 time_us = 80000 if slow in (one, other) else 40000
                 lines.append(f"pair_bandwidth,{case},1048576,{ends[0]},0,{time_us},window_us")
     return "\n".join([*lines, "#@verified=yes", "#@payload_bytes=1", "#@payload_messages=1", "#@end=ok", ""])

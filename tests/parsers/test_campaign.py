@@ -137,11 +137,16 @@ def test_facts_that_are_no_json(campaign: Path, content: bytes) -> None:
 
 
 @pytest.mark.parametrize(
-    "values", [{"tier": "hasty"}, {"schema_version": 2}, {"new": 1}, {"alpha": float("nan")}, {"seed": None}]
+    "values",
+    [
+        *({"tier": "hasty"}, {"schema_version": 2}, {"new": 1}, {"alpha": float("nan")}, {"seed": None}),
+        *({"looks": [0]}, {"looks": [-1]}, {"looks": [10**6]}, {"looks": list(range(6, 3000))}),
+        *({"alpha": 0.0}, {"alpha": 2.0}),
+    ],
 )
 def test_facts_that_are_wrong_name_the_key(campaign: Path, values: dict[str, Any]) -> None:
     change(campaign / "campaign.json", **values)
-    with pytest.raises(BadInput, match=rf"campaign\.json: {next(iter(values))}: "):
+    with pytest.raises(BadInput, match=rf"campaign\.json: {next(iter(values))}[.:]"):
         read_facts(campaign)
 
 

@@ -95,6 +95,23 @@ def test_a_launch_that_hung_at_its_end_was_lost(directory: Path, end: dict[str, 
     assert (record.state, record.reason, record.rows) == ("lost", reason, ())
 
 
+@pytest.mark.parametrize("name", ["lying-mpich-tcp-micro-pingpong-small", "lying-impi-tcp-imb-allreduce-small"])
+@pytest.mark.parametrize("lost", ["hung", "job ended"])
+def test_a_wrong_transport_is_not_hidden_by_a_loss(tmp_path: Path, name: str, lost: str) -> None:
+    """All ranks reported that another transport carried the bytes, so no repeat may take the launch's place."""
+    copied = Path(shutil.copytree(LAUNCHES / name, tmp_path / "launch"))
+    if lost == "hung":
+        change(copied / "end", timed_out=True, status=None, signal=9)
+    else:
+        change(copied / "end", status=1)
+        (copied / "stderr").write_text(
+            "slurmstepd: error: *** JOB 7 ON n1 CANCELLED AT 2026-11-22 DUE TO TIME LIMIT ***\n"
+        )
+    assert collect(copied).state == "refuted"
+    next(copied.glob("witness.*.1.json")).unlink()
+    assert collect(copied).state == "lost", "a rank that was killed has no report, which may be why bytes are missing"
+
+
 def test_a_launch_that_hung_before_its_output_was_complete_failed(directory: Path) -> None:
     change(directory / "end", timed_out=True)
     lines = (directory / "stdout").read_text().splitlines(keepends=True)

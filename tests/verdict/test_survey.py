@@ -134,6 +134,13 @@ def test_one_pair_that_stalls_is_no_node() -> None:
         assert not {kind for kind, _ in names(Survey((of,)))} & {"stalls", "node"}
 
 
+def test_two_nodes_without_directions_cannot_be_decided() -> None:
+    """A round trip between two nodes has no direction that could be compared."""
+    rng = np.random.default_rng(4)
+    found = Survey((matrix(World(2, 30, slow={1: 3.0}), np.zeros(2), rng, latency=True),))
+    assert (found.decidable, names(found)) == (False, set())
+
+
 def test_few_blocks_that_cannot_tell_are_said_to_be_too_few() -> None:
     """Three nodes, four lanes: by chance a node is the slowest in six blocks with 3^-6, and there are 60 tests."""
     rng = np.random.default_rng(9)

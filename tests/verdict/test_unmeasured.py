@@ -57,6 +57,23 @@ def test_where_measured_leaves_gaps_out_and_counts_them(tmp_path: Path) -> None:
     assert [one.name for one in found.skipped] == ["lat/openmpi@shm/8", "lat/openmpi@shm/16"]
 
 
+def test_where_measured_does_not_skip_what_was_lost_or_damaged(tmp_path: Path) -> None:
+    wanted = entry("lat", "at_most: 10 us\n    where: measured", msg_size_bytes=8)
+    broken = gap("openmpi@shm", reason="its launch cannot be read", cure="", damaged=True)
+    found = judged(tmp_path, wanted, lane_rows("mpich@shm", FAST), gaps=(broken,))
+    assert [cell.verdict for cell in found.cells] == ["PASS", "INCONCLUSIVE"]
+    assert (found.exit_status, found.skipped) == (3, ())
+
+
+def test_each_cell_has_a_name_of_its_own(tmp_path: Path) -> None:
+    """A gap of another case on a lane that was measured, and a listed size that neither has."""
+    wanted = entry("lat", "at_most: 10 us", msg_size_bytes="[8, 12345]")
+    rows = (Expected(benchmark="pingpong", case="binding=core", metric="latency", msg_sizes_bytes=(8,)),)
+    found = judged(tmp_path, wanted, lane_rows("mpich@shm", FAST), gaps=(gap("mpich@shm", rows=rows),))
+    names = [cell.name for cell in found.cells]
+    assert len(names) == len(set(names)) == 4
+
+
 def test_where_measured_with_nothing_measured_is_inconclusive(tmp_path: Path) -> None:
     wanted = entry("lat", "at_most: 10 us\n    where: measured", fabric="shm", msg_size_bytes=8)
     found = judged(tmp_path, wanted, lane_rows("mpich@tcp", FAST), gaps=(gap("openmpi@shm"),))

@@ -71,7 +71,7 @@ class Expected(Facts):
     benchmark: str
     case: str | None = None
     metric: Annotated[str, AfterValidator(_declared)]
-    msg_sizes_bytes: tuple[Count, ...] | None = None
+    msg_sizes_bytes: Annotated[tuple[Count, ...], Field(max_length=4096)] | None = None
 
 
 class WireUp(Facts):
@@ -162,8 +162,8 @@ class Gap(Facts):
     tool: str
     benchmark: str
     messages: Literal["small", "large"] | None = None
-    ranks: int | None = None
-    nodes: int | None = None
+    ranks: int | None = Field(default=None, gt=0, lt=2**31)
+    nodes: int | None = Field(default=None, gt=0, lt=2**31)
     expected: tuple[Expected, ...] | None = None
     applies: bool = True
     reason: str

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The record of a launch: what is derived from the files in its directory."""
 
-from typing import Literal
+from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field
 
 from fabricbench.core.launch import Binding, Expected, Gap, Launch
 
@@ -181,7 +181,8 @@ class Unmeasured(Derived):
     """Rows that a campaign planned and did not measure, with the reason and the cure.
 
     ``rows`` have their cases; None where it is not known which rows they would have been. ``tool`` is empty where that
-    is not known either. ``applies`` as in ``Gap``.
+    is not known either. ``applies`` as in ``Gap``. ``damaged``: it is no gap; its launch cannot be read, or it left
+    neither launch nor gap.
     """
 
     system: str
@@ -196,6 +197,7 @@ class Unmeasured(Derived):
     reason: str
     cure: str = ""
     applies: bool = True
+    damaged: bool = False
 
 
 class Campaign(Derived):
@@ -218,8 +220,8 @@ class CampaignFacts(Derived):
     schema_version: Literal[1] = 1
     system: str
     tier: Literal["single", "quick", "standard", "acceptance"]
-    looks: tuple[int, ...]
-    alpha: float = 0.05
+    looks: Annotated[tuple[Annotated[int, Field(ge=1, le=100)], ...], Field(max_length=8)]
+    alpha: float = Field(default=0.05, gt=0, le=0.5)
     seed: int
     created: float
     version: str = ""

@@ -2,7 +2,7 @@
 """What a campaign planned and did not measure: from its gaps, its launches' own gaps, and what it lists as planned."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from fabricbench.core.launch import Expected, Gap, Launch, canonical_case, lane_parts
 from fabricbench.core.record import CampaignFacts, Record, RowGap, Unmeasured
@@ -95,7 +95,8 @@ def _without_trace(planned: Iterable[Case], gaps: Mapping[str, Gap], records: Se
         if launch is not None and launch.mode != "timed":
             continue
         cure = "" if case in broken else _REPEAT
-        where = {"fabric": case.fabric, "stack": case.stack, "variant": "", "reason": reason, "cure": cure}
+        where: dict[str, Any] = {"fabric": case.fabric, "stack": case.stack, "variant": "", "damaged": True}
+        where |= {"reason": reason, "cure": cure}
         if launch is not None:
             same = _beside(launch, launch.benchmark, _with_case(launch), "")
             yield same.model_copy(update=where)
@@ -117,4 +118,4 @@ def _of_lanes(facts: CampaignFacts, seen: set[tuple[str, str, str]]) -> Iterator
         if (stack, fabric, variant) not in seen:
             reason = f"the lane {lane} was chosen, but the campaign contains neither a launch nor a gap for it"
             where = {"system": facts.system, "stack": stack, "fabric": fabric, "variant": variant}
-            yield Unmeasured(tool="", benchmark="", rows=None, reason=reason, cure=_REPEAT, **where)
+            yield Unmeasured(tool="", benchmark="", rows=None, reason=reason, cure=_REPEAT, damaged=True, **where)

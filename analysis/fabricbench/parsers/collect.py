@@ -93,7 +93,8 @@ def collect(directory: Path, name: str | None = None) -> Record:
 
 def _finished(directory: Path, record: Record, launch: Launch, end: End, seen: _Seen) -> Record:
     if lost := _why_lost(directory, launch, end):
-        return record.model_copy(update={"state": "lost", "reason": lost})
+        refuted = _refuted(directory, record, launch, seen)
+        return refuted or record.model_copy(update={"state": "lost", "reason": lost})
     if end.status in CANNOT_START and end.signal is None and not end.timed_out:
         reason = f"it could not be started: {_why_failed(directory, launch, end)}"
         return record.model_copy(update={"state": "unfinished", "reason": reason})
@@ -101,6 +102,24 @@ def _finished(directory: Path, record: Record, launch: Launch, end: End, seen: _
         if not end.timed_out and end.signal is None and (refusal := _refusal(directory, launch)):
             return record.model_copy(update={"state": "ok", "reason": refusal, "gaps": _all_gaps(launch, refusal)})
         return record.model_copy(update={"state": "failed", "reason": _why_failed(directory, launch, end)})
+    return _attested(directory, record, launch, seen)
+
+
+def _refuted(directory: Path, record: Record, launch: Launch, seen: _Seen) -> Record | None:
+    """The record of a lost launch whose ranks all reported, and whose reports refute its transport; else None.
+
+    A wrong transport is a fault of the launch itself, which no repeat may hide. Ranks that were killed leave no report,
+    so that a launch without all reports is not refuted.
+    """
+    found = _attested(directory, record, launch, seen)
+    traffic_ = found.attestation.traffic if found.attestation else None
+    if found.state == "refuted" and traffic_ is not None and traffic_.reports >= launch.ranks:
+        return found
+    return None
+
+
+def _attested(directory: Path, record: Record, launch: Launch, seen: _Seen) -> Record:
+    """The record with rows and attestation, unreadable where the output or a report is not what it should be."""
     try:
         parsed = _parse(directory, launch)
         _complete(launch, parsed)

@@ -34,8 +34,10 @@ class _Draft:
 
     @property
     def skips(self) -> bool:
-        """Whether the requirement leaves the cell out, because it was not measured."""
-        return bool(self.missing) and (self.target.requirement.measured_only or not self.target.applies)
+        """Whether the requirement leaves the cell out, because it is a gap; never one that was lost or damaged."""
+        if not self.missing or self.target.damaged:
+            return False
+        return self.target.requirement.measured_only or not self.target.applies
 
     @property
     def p(self) -> float | None:

@@ -63,7 +63,7 @@ class Survey:
     @property
     def decidable(self) -> bool:
         """Whether a node that is the slowest in every block of some matrix would be named."""
-        return any(tests.tested and self._least_blocks(tests) <= tests.matrix.blocks for tests in self.tests)
+        return any(tests.of_nodes and self._least_blocks(tests) <= tests.matrix.blocks for tests in self.tests)
 
     @property
     def notes(self) -> list[str]:

@@ -15,7 +15,7 @@ from fabricbench.verdict.series import CellKey, Series, counterpart, order
 @dataclass(frozen=True, slots=True)
 class Target:
     """One cell to judge: ``measured`` and, for a ratio, ``reference``; ``missing`` says why one of them is not there,
-    ``applies`` whether the fabric has what the cell is about."""
+    ``applies`` whether the fabric has what the cell is about, ``damaged`` whether it was lost and not a gap."""
 
     name: str
     requirement: Requirement
@@ -26,6 +26,7 @@ class Target:
     reference: CellKey | None
     missing: str = ""
     applies: bool = True
+    damaged: bool = False
 
 
 def targets(
@@ -40,13 +41,15 @@ def targets(
     planned = {key: gap for gap in unmeasured for key in _cells(requirement, gap) if key not in series}
     missing = [key for key in sorted(planned, key=order) if requirement.sizes.contains(key.msg_size_bytes)]
     varying, among_gaps = _varying(matched), _varying([*matched, *planned])
-    lanes = {key.lane for key in matched}
+    alike = {key._replace(msg_size_bytes=None) for key in matched}
     chosen = sorted((key for key in matched if requirement.sizes.contains(key.msg_size_bytes)), key=order)
     found = [_target(requirement, key, varying, series, unmeasured) for key in chosen]
     found += [_gap(requirement, key, among_gaps, planned[key]) for key in missing]
     expected = [*matched, *(key for key, gap in planned.items() if gap.applies)]
     for key in _without_size(requirement, expected):
-        found.append(_absent_size(requirement, key, varying if key.lane in lanes else among_gaps))
+        found.append(
+            _absent_size(requirement, key, varying if key._replace(msg_size_bytes=None) in alike else among_gaps)
+        )
     found += _vague(requirement, unmeasured, {target.lane for target in found})
     found += [_absent_name(requirement, column, name) for column, name in _unseen(requirement, expected, found)]
     if not found:
@@ -65,7 +68,7 @@ def _gap(item: Requirement, key: CellKey, varying: tuple[str, ...], gap: Unmeasu
     name = _name(item, key.lane, key, varying, key.msg_size_bytes)
     against = against_words(item, key) if item.relative else None
     applies = gap.applies or "case" in item.many
-    return Target(name, item, key.lane, against, key.msg_size_bytes, None, None, gaps.why(gap), applies)
+    return Target(name, item, key.lane, against, key.msg_size_bytes, None, None, gaps.why(gap), applies, gap.damaged)
 
 
 def _vague(item: Requirement, unmeasured: Sequence[Unmeasured], lanes: set[str]) -> Iterator[Target]:
@@ -81,7 +84,9 @@ def _vague(item: Requirement, unmeasured: Sequence[Unmeasured], lanes: set[str])
         changed = {column: str(value) for column, value in item.relative_to.items() if column in LANE_KEYS}
         parts = dict(zip(LANE_KEYS, lane_parts(lane_words), strict=True))
         against = _lane_words(item, {**parts, **changed}) if item.relative else None
-        yield Target(f"{item.id}/{lane_words}", item, lane_words, against, None, None, None, gaps.why(gap))
+        yield Target(
+            f"{item.id}/{lane_words}", item, lane_words, against, None, None, None, gaps.why(gap), damaged=gap.damaged
+        )
 
 
 def _is_denominator(item: Requirement, lane: Mapping[str, str]) -> bool:
