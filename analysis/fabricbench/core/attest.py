@@ -32,7 +32,7 @@ from fabricbench.core.witness import IntervalTraffic, MarkedInterval
 
 DECLARED_SHARE = 0.9
 """Least share of the payload that sockets must have carried, however uncertain the wire-up is. Where the wire-up is
-small beside the payload, the share asked for is higher: see ``asked_share``."""
+small beside the payload, the share required is higher: see ``required_share``."""
 
 WIREUP_FACTOR = 1.5
 """A forbidden transport may carry this many times what Init and Finalize alone carry, per pair of ranks …"""
@@ -111,7 +111,7 @@ def _finding(
     return _shm(traffic)
 
 
-def asked_share(wireup_count: int, least: int) -> float:
+def required_share(wireup_count: int, least: int) -> float:
     """The share of a payload of ``least`` that sockets must have carried, bytes or segments, in a launch without marks.
 
     1 less the uncertainty of the wire-up that is taken off, half of it as on shm (``WIREUP_FACTOR``); at least
@@ -159,7 +159,7 @@ def _could_hide(
 
 def _spare(carried: int, wireup_count: int, least: int) -> float:
     """By how much what was carried exceeds the least that attests the launch."""
-    return carried - wireup_count - (asked_share(wireup_count, least) * least if least else 0)
+    return carried - wireup_count - (required_share(wireup_count, least) * least if least else 0)
 
 
 def _share(launch: Launch, traffic: Traffic | None, payload: Payload | None) -> float | None:
@@ -205,14 +205,14 @@ def _tcp(
 
 
 def _short(launch: Launch, traffic: Traffic, payload: Payload) -> bool:
-    """Whether sockets carried less than the share asked for, of the bytes or of the messages."""
+    """Whether sockets carried less than the required share, of the bytes or of the messages."""
     assert launch.wireup is not None
     for carried, wireup_count, least in (
         (traffic.bytes, launch.wireup.bytes, payload.bytes),
         (traffic.segments, launch.wireup.segments, payload.messages),
     ):
         count = _of_all_runs(launch, wireup_count)
-        if least and max(0, carried - count) < asked_share(count, least) * least:
+        if least and max(0, carried - count) < required_share(count, least) * least:
             return True
     return False
 

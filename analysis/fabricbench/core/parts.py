@@ -267,9 +267,9 @@ def _carried(part: PayloadPart, least: Payload, sent: Sent, border: Border) -> P
     if not decided:
         reason = f"other traffic in its interval may exceed a tenth of its payload; {MORE_ITERATIONS}"
         return PartEvidence(part=part, bytes=bytes_, segments=segments, state="unknown", reason=reason)
-    share, asked = min(decided, key=lambda one: one[0] - one[1])
-    state: AttestationState = "attested" if share >= asked else "refuted"
-    return PartEvidence(part=part, bytes=bytes_, segments=segments, share=share, asked=asked, state=state)
+    share, required = min(decided, key=lambda one: one[0] - one[1])
+    state: AttestationState = "attested" if share >= required else "refuted"
+    return PartEvidence(part=part, bytes=bytes_, segments=segments, share=share, required=required, state=state)
 
 
 def _quiet(

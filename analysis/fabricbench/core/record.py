@@ -77,7 +77,7 @@ class PartEvidence(Derived):
 
     ``bytes`` and ``segments`` are without those of the interval's own synchronisation: by marks sent by all ranks, by
     lines sent and received by rank 0. ``share`` is the one of the shares of the payload's bytes and messages that
-    decides, ``asked`` the share that attests the part: 1 less the uncertainty at the interval's borders. Both are None
+    decides, ``required`` the share that attests the part: 1 less the uncertainty at the interval's borders. Both are None
     where nothing decides, and on lanes whose payload passes no socket.
     """
 
@@ -85,7 +85,7 @@ class PartEvidence(Derived):
     bytes: int
     segments: int
     share: float | None = None
-    asked: float | None = None
+    required: float | None = None
     state: AttestationState
     reason: str = ""
 
