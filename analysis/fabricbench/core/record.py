@@ -77,8 +77,8 @@ class PartEvidence(Derived):
 
     ``bytes`` and ``segments`` are without those of the interval's own synchronisation: by marks sent by all ranks, by
     lines sent and received by rank 0. ``share`` is the one of the shares of the payload's bytes and messages that
-    decides, ``required`` the share that attests the part: 1 less the uncertainty at the interval's borders. Both are None
-    where nothing decides, and on lanes whose payload passes no socket.
+    decides, ``required`` the share that attests the part: 1 less the uncertainty at the interval's borders. Both are
+    None where nothing decides, and on lanes whose payload passes no socket.
     """
 
     part: PayloadPart

@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What each attestation rests on, from real launches."""
+
+from pathlib import Path
+
+from fabricbench.core.record import Campaign, CampaignFacts, Record
+from fabricbench.parsers.collect import collect
+from fabricbench.report.attestation import AttestedBenchmark, attestation
+from fabricbench.report.links import Launches
+
+LAUNCHES = Path(__file__).resolve().parents[1] / "data/launches"
+
+
+def benchmarks(*names: str) -> tuple[AttestedBenchmark, ...]:
+    records: tuple[Record, ...] = tuple(collect(LAUNCHES / name) for name in names)
+    facts = CampaignFacts(system="local", tier="single", looks=(1,), seed=1, created=0.0)
+    campaign = Campaign(name="c", facts=facts, records=records, gaps=())
+    return attestation(records, Launches(campaign)).benchmarks
+
+
+def test_each_benchmark_says_how_its_sizes_are_told_apart() -> None:
+    found = benchmarks(
+        "impi-tcp-imb-pt2pt-small-lines",
+        "impi-tcp-micro-pingpong-small-marked",
+        "impi-tcp-micro-pingpong-small",
+        "openmpi-shm-micro-pingpong-small-marked",
+        "lying-impi-tcp-imb-barrier",
+    )
+    assert [(one.lane, one.benchmark, one.by, one.sizes, one.launches) for one in found] == [
+        ("impi@tcp", "imb pt2pt small", "size by size, by the tool's lines", "16", 1),
+        ("impi@tcp", "micro pingpong small", "the launch as a whole", "", 1),
+        ("impi@tcp", "micro pingpong small", "size by size, by the program's marks", "16", 1),
+        ("openmpi@shm", "micro pingpong small", "size by size, by the program's marks", "16", 1),
+    ]
+
+
+def test_the_least_share_and_what_could_hide_are_named() -> None:
+    lines, marks = benchmarks("impi-tcp-imb-pt2pt-small-lines", "impi-tcp-micro-pingpong-small-marked")
+    assert marks.least.startswith("100")
+    assert marks.least.endswith(" B)")
+    assert marks.could_hide == ""
+    # 20 repetitions are too few for a line to decide the smallest sizes.
+    assert lines.could_hide.startswith("pingpong 0, 1, 2, 4, 8,")
+    assert lines.could_hide.endswith("exchange 0, 1, 2, 4, 8, 16, 32, 64, 128, 256 B")
+
+
+def test_on_shared_memory_no_share_and_no_hidden_size_is_given() -> None:
+    (found,) = benchmarks("openmpi-shm-micro-pingpong-small-marked")
+    assert (found.least, found.could_hide) == ("", "")
