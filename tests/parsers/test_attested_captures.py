@@ -35,6 +35,7 @@ def test_what_used_its_transport_is_attested(name: str) -> None:
         ("impi-tcp-micro-pingpong-small-marked", "marks", 16),
         ("openmpi-shm-micro-pingpong-small-marked", "marks", 16),
         ("impi-tcp-imb-pt2pt-small-lines", "lines", 16),  # 20 repetitions are too few for small messages
+        ("mpich-tcp-osu57-latency-small-lines", "lines", 15),
         ("impi-tcp-micro-pingpong-small", "launch", 0),
         ("mpich-tcp-imb-pt2pt-small", "launch", 0),
     ],
@@ -61,6 +62,7 @@ def test_all_honest_launches_together_stay_attested() -> None:
 WITNESSED = {
     "impi-tcp-micro-pingpong-small-marked": (8028114, 4094, 1),
     "openmpi-shm-micro-pingpong-small-marked": (10405, 48, 2),
+    "mpich-tcp-osu57-latency-small-lines": (14699733, 13698, 8),
     "impi-tcp-imb-pt2pt-small-lines": (11190529, 6226, 2),
     "impi-tcp-imb-nbc-allreduce-scatter-small": (1330936, 10778, 2),
     "impi-tcp-imb-nbc-ibarrier": (28233, 316, 2),
