@@ -18,8 +18,7 @@ _JOB_ENDED = re.compile(rf"DUE TO (?:TIME LIMIT|PREEMPTION|JOB REQUEUE)|has been
 
 
 def job_ended(words: str) -> bool:
-    """Whether these words of Slurm's say that the job ended around the launch, as an allocation does that is too short:
-    no fault of a node, and as often as allocations end."""
+    """Whether Slurm reports that the job ended while the launch ran, as a short allocation does, and no failed node."""
     return "Node failure" not in words and bool(_JOB_ENDED.search(words))
 
 

@@ -23,7 +23,7 @@ from fabricbench.parsers.output import Unreadable, read_model
 GAP = "gap.json"
 _OF_A_LAUNCH = {"launch.json", "begin"}
 _DEEPEST = 32
-"""So many directories below ``launches/`` nothing is looked for: a launch is the fifth."""
+"""Directories deeper than this below ``launches/`` are not searched; a launch is at depth 5."""
 
 
 def read_campaign(path: Path, *, recompute: bool = False) -> Campaign:

@@ -151,7 +151,7 @@ def _attested(directory: Path, record: Record, launch: Launch, seen: _Seen) -> R
 
 
 def _why_lost(directory: Path, launch: Launch, end: End) -> str:
-    """Why a launch that came back says nothing of its lane; empty where it does."""
+    """Why a launch with an ``end`` was lost; empty if it was not."""
     if end.status != 0 and (words := why_lost(directory)):
         return f"lost with its nodes: {words}"
     if end.timed_out and _output_is_complete(directory, launch):

@@ -79,7 +79,7 @@ class Matrix:
 
     @property
     def unit(self) -> str:
-        """The metric's."""
+        """The unit of the metric."""
         return METRICS[self.key.metric].unit
 
     def value(self, slowness: float) -> float:
