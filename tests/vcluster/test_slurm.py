@@ -98,7 +98,10 @@ def test_a_node_that_dies_is_named_and_nothing_of_it_counts(site: Site, tmp_path
     done = site.fabricbench("run", str(campaign), *CHOICE)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "3 of 3 launches came back and were attested" in done.stdout
-    assert {record.state for record in read_campaign(campaign).records} <= {"ok", "unfinished"}
+    # A wire-up may reach its limit of 30 s before Slurm reports the dead node; it is repeated, and no cell rests on it.
+    timed = [r for r in read_campaign(campaign).records if r.launch and r.launch.mode == "timed"]
+    assert {record.state for record in timed} <= {"ok", "unfinished", "lost"}
+    assert sum(record.state == "ok" for record in timed) == 2
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
