@@ -90,7 +90,7 @@ def test_the_page_holds_the_maps(count: int) -> None:
     assert len(page.ids) == len(set(page.ids))
     assert "Nodes and pairs" in page.text
     assert len(html) < 3e6
-    assert ("of two nodes only the direction" in page.text) is (count == 2)
+    assert ("two nodes show which direction is slow" in page.text) is (count == 2)
 
 
 def test_more_nodes_than_a_map_shows_are_a_table() -> None:
