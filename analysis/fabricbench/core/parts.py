@@ -86,7 +86,7 @@ def part_evidence(
 
 def moving(parts: Sequence[PayloadPart]) -> list[PayloadPart]:
     """The parts that have something to carry."""
-    return [part for part in parts if part.payload.bytes or part.payload.messages]
+    return [part for part in parts if part.moves]
 
 
 # ---- marks
@@ -99,47 +99,51 @@ def _by_marks(
         return
     if any(intervals[part.label].ranks != launch.ranks for part in parts):
         return
-    borders = [_part_border(launch, part, intervals, _counted) for part in parts]
-    for part, border in zip(parts, borders, strict=True):
-        if border is None:
-            return
+    borders = _part_borders(launch, parts, intervals, _counted)
+    if borders is None:
+        return
+    shared = launch.transport == "tcp" and 1 < launch.nodes < launch.ranks
+    between = _part_borders(launch, parts, intervals, _between) if shared else None
+    for at, (part, border) in enumerate(zip(parts, borders, strict=True)):
         sent = _counted(launch, intervals[part.label])
         if launch.transport != "tcp":
             yield _quiet(part, part.payload, sent, border, wireup, LATE_WIREUP * pairs_factor(launch, wireup))
             continue
         evidence = _carried(part, part.payload, sent, border)
-        if 1 < launch.nodes < launch.ranks and evidence.state == "attested":
-            between = _part_border(launch, part, intervals, _between)
-            assert between is not None
-            evidence = _passed_between(launch, evidence, intervals[part.label].other_node, between)
+        if between is not None and evidence.state == "attested":
+            evidence = _passed_between(launch, evidence, intervals[part.label].other_node, between[at])
         yield evidence
 
 
 Counted = Callable[[Launch, "IntervalTraffic | MarkedInterval"], Sent]
 
 
-def _part_border(
-    launch: Launch, part: PayloadPart, intervals: Mapping[str, IntervalTraffic], counted: Counted
-) -> Border | None:
-    """The traffic in a part's interval that is not its payload: synchronisation, and barriers around iterations.
+def _part_borders(
+    launch: Launch, parts: Sequence[PayloadPart], intervals: Mapping[str, IntervalTraffic], counted: Counted
+) -> list[Border] | None:
+    """The traffic in each part's interval that is not its payload: synchronisation, and barriers around iterations.
 
-    A message of a barrier may share its segment with one of the part, so that segments hardly decide beside barriers.
+    None where a calibration is missing that a part needs. A message of a barrier may share its segment with one of the
+    part, so that segments hardly decide beside barriers.
     """
     border = calibrated_border(launch, intervals, CALIBRATION, counted)
-    if border is None or not part.barriers:
-        return border
     of_barriers = calibrated_border(launch, intervals, BARRIERS, counted)
-    if of_barriers is None:
+    if border is None or (of_barriers is None and any(part.barriers for part in parts)):
         return None
+    return [_with_barriers(border, of_barriers or Border(), part.barriers, launch.ranks) for part in parts]
+
+
+def _with_barriers(border: Border, of_barriers: Border, barriers: int, ranks: int) -> Border:
+    """The border of an interval that also holds so many barriers; ``of_barriers`` is that of ``BARRIERS_EACH``."""
 
     def times(count: int) -> int:
-        return -(-count * part.barriers // BARRIERS_EACH)
+        return -(-count * barriers // BARRIERS_EACH)
 
     return Border(
         bytes=border.bytes + times(of_barriers.bytes),
         segments=border.segments + times(of_barriers.segments),
         bytes_scatter=border.bytes_scatter + times(of_barriers.bytes_scatter),
-        segments_scatter=border.segments_scatter + times(of_barriers.segments_scatter) + part.barriers * launch.ranks,
+        segments_scatter=border.segments_scatter + times(of_barriers.segments_scatter) + barriers * ranks,
     )
 
 
@@ -192,11 +196,7 @@ def _by_lines(
     found = matched_lines(parts, lines)
     if found is None or launch.runs != 1:
         return
-    measured = [
-        (part, _at_rank_0(part, launch), _counted(launch, line))
-        for part, line in found
-        if part.payload.bytes or part.payload.messages
-    ]
+    measured = [(part, _at_rank_0(part, launch), _counted(launch, line)) for part, line in found if part.moves]
     excess = [(sent.bytes - least.bytes, sent.segments - least.messages) for _, least, sent in measured]
     border = Border(
         bytes_scatter=max(0, min(each[0] for each in excess)),
@@ -306,9 +306,5 @@ def could_hide(parts: Sequence[PayloadPart], spare_bytes: float, spare_segments:
     least that attests it. ``spare_bytes`` and ``spare_segments`` are this surplus.
     """
     return tuple(
-        part
-        for part in parts
-        if (part.payload.bytes or part.payload.messages)
-        and part.payload.bytes <= spare_bytes
-        and part.payload.messages <= spare_segments
+        part for part in moving(parts) if part.payload.bytes <= spare_bytes and part.payload.messages <= spare_segments
     )

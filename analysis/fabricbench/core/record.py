@@ -66,6 +66,11 @@ class PayloadPart(Derived):
     payload: Payload
 
     @property
+    def moves(self) -> bool:
+        """Whether the part has anything to carry."""
+        return bool(self.payload.bytes or self.payload.messages)
+
+    @property
     def name(self) -> str:
         """The part in words: ``pingpong at 8 B``."""
         size = "" if self.msg_size_bytes is None else f" at {self.msg_size_bytes} B"
