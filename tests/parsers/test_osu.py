@@ -24,9 +24,11 @@ PAIRS = "openmpi-tcp-osu74-mbw-mr-large"
 ATOMIC = "openmpi-tcp-osu74-fop"
 BANDWIDTH = "mpich-tcp-osu57-bw-large"
 
-# The metrics that the columns of a captured table stand for, in order; None is no metric.
+# The metrics of a captured table's columns, in order; None for a column that is no metric.
+# A key with a version holds for that version's layout only.
 COLUMNS: dict[str, list[str | None]] = {
     "osu_latency": ["latency", None],
+    "osu_latency 5.7": ["latency"],
     "osu_bw": ["bandwidth"],
     "osu_mbw_mr": ["bandwidth", "message_rate", None],
     "osu_multi_lat": ["latency"],
@@ -59,11 +61,13 @@ def parse_text(tmp_path: Path, text: str | bytes, launch: Launch) -> Parsed:
 
 def read_by_eye(name: str) -> dict[tuple[str, int | None], float]:
     """The rows of a captured table: independent of the parser's way to them."""
+    program = program_of(name)
+    columns = COLUMNS.get(f"{program} {launch_of(name).versions['osu']}", COLUMNS[program])
     values: dict[tuple[str, int | None], float] = {}
     for line in re.findall(r"^[ \d].*\d\.\d\d.*$", text_of(name), flags=re.MULTILINE):
         words = line.split()
-        size = None if program_of(name) == "osu_barrier" else int(words.pop(0))
-        for metric, word in zip(COLUMNS[program_of(name)], words, strict=True):
+        size = None if program == "osu_barrier" else int(words.pop(0))
+        for metric, word in zip(columns, words, strict=True):
             if metric:
                 values[metric, size] = float(word)
     return values
