@@ -10,12 +10,12 @@ import reframe as rfm
 from reframe.core.builtins import parameter, run_after, run_before, variable
 from reframe.core.exceptions import ReframeError
 
-from fabricbench.core.errors import BadInput
-from fabricbench.core.launch import Expected, joined_case
+from fabricbench.errors import BadInput
 from fabricbench.inputs.cache import Found, Missing, find_input, given_names
 from fabricbench.inputs.recipes import CHECKED_STEPS, QUICK, SYSTEMS
-from fabricbench.parsers.gromacs import REFERENCE, read_reference
+from fabricbench.launch.facts import Expected, joined_case
 from fabricbench.parsers.output import Unreadable
+from fabricbench.parsers.tools.gromacs import REFERENCE, read_reference
 
 from .base import SELDOM, Benchmark
 from .base.cores import CoresMixin, rank_counts

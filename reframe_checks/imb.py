@@ -4,7 +4,7 @@
 import reframe as rfm
 from reframe.core.builtins import parameter, run_after
 
-from fabricbench.parsers.imb import TABLES
+from fabricbench.parsers.tools.imb import TABLES
 
 from .base import SELDOM
 from .base.imb import Imb

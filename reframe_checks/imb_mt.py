@@ -4,7 +4,7 @@
 import reframe as rfm
 from reframe.core.builtins import parameter, run_after, variable
 
-from fabricbench.parsers.imb_mt import TABLES
+from fabricbench.parsers.tools.imb_mt import TABLES
 
 from .base import SELDOM
 from .base.cores import CoresMixin, most_processors

@@ -4,7 +4,7 @@
 import reframe as rfm
 from reframe.core.builtins import parameter, run_after
 
-from fabricbench.parsers.imb_rma import TABLES
+from fabricbench.parsers.tools.imb_rma import TABLES
 
 from .base import SELDOM
 from .base.imb import Imb

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import reframe as rfm
 from reframe.core.builtins import parameter, run_after, variable
 
-from fabricbench.core.launch import Expected, LeftOut, joined_case
+from fabricbench.launch.facts import Expected, LeftOut, joined_case
 
 from .base import SELDOM, SizedBenchmark
 from .base.cores import SHARE_OF_MEMORY, node_memory_bytes, processors

@@ -10,8 +10,8 @@ import reframe as rfm
 from reframe.core.builtins import parameter, run_after, variable
 from reframe.core.runtime import runtime
 
-from fabricbench.core.launch import Expected
-from fabricbench.parsers.npb import CLASSES, KERNELS, PROBLEMS
+from fabricbench.launch.facts import Expected
+from fabricbench.parsers.tools.npb import CLASSES, KERNELS, PROBLEMS
 
 from .base import SELDOM, Benchmark
 from .base.cores import SHARE_OF_MEMORY, node_memory_bytes, processors, rank_counts

@@ -11,8 +11,8 @@ import reframe as rfm
 from reframe.core.builtins import parameter, run_after, variable
 from reframe.core.runtime import runtime
 
-from fabricbench.core.launch import Expected
-from fabricbench.parsers.osu import PROGRAMS, SYNCS, WINDOW, WINDOWS, Program, Version, version_of
+from fabricbench.launch.facts import Expected
+from fabricbench.parsers.tools.osu import PROGRAMS, SYNCS, WINDOW, WINDOWS, Program, Version, version_of
 
 from .base import SELDOM, SizedBenchmark, processors
 

@@ -7,8 +7,8 @@ import reframe as rfm
 from reframe.core.builtins import parameter, run_after, variable
 from reframe.core.runtime import runtime
 
-from fabricbench.core.launch import Expected, joined_case
-from fabricbench.core.record import Row
+from fabricbench.launch.facts import Expected, joined_case
+from fabricbench.launch.record import Row
 
 from .base import SELDOM
 from .micro import Micro

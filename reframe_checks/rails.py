@@ -7,7 +7,7 @@ import reframe as rfm
 from reframe.core.builtins import parameter, run_after
 from reframe.core.runtime import runtime
 
-from fabricbench.core.stacks import ONE_PORT, RAILS
+from fabricbench.site.stacks import ONE_PORT, RAILS
 
 from .base import SELDOM, processors
 from .micro import MicroPingpong, MicroWindow

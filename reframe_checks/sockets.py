@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import reframe as rfm
 from reframe.core.builtins import parameter, run_after, variable
 
-from fabricbench.core.launch import Expected
+from fabricbench.launch.facts import Expected
 
 from .base import PairBenchmark, SizedPairBenchmark
 

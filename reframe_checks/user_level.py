@@ -7,8 +7,8 @@ import reframe as rfm
 import reframe.utility.typecheck as typ
 from reframe.core.builtins import parameter, run_after, variable
 
-from fabricbench.core.launch import Expected
-from fabricbench.parsers import perftest, ucx_perftest
+from fabricbench.launch.facts import Expected
+from fabricbench.parsers.tools import perftest, ucx_perftest
 
 from .base import PairBenchmark, SizedMixin, SizedPairBenchmark
 from .micro import CONNECTIONS

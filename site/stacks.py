@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Every MPI stack and user-level library once: where it comes from, and what makes it use a transport."""
 
-from fabricbench.core.stacks import Debian, Meeting, Stack
+from fabricbench.site.stacks import Debian, Meeting, Stack
 
 # A launcher run by root inside a container is the rule on a test machine; Open MPI wants to be told.
 OPENMPI_AS_ROOT = {

@@ -6,8 +6,8 @@ import os
 from reframe.core.builtins import fixture
 from reframe.core.exceptions import ReframeError
 
-from fabricbench.core.launch import WireUp
-from fabricbench.core.site import FORECAST
+from fabricbench.launch.facts import WireUp
+from fabricbench.site.settings import FORECAST
 
 from .launch import LaunchTest
 from .wireup import WireUpLaunch

@@ -9,7 +9,7 @@ from reframe.core.builtins import variable
 from reframe.core.exceptions import ReframeError
 from reframe.core.runtime import runtime
 
-from fabricbench.core.errors import BadInput
+from fabricbench.errors import BadInput
 
 
 def processors(partition: object) -> int:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from reframe.core.builtins import run_before, variable
 
-from fabricbench.core.launch import Expected, canonical_case
+from fabricbench.launch.facts import Expected, canonical_case
 from fabricbench.parsers.imb_table import Tables
 
 from .sized import SizedBenchmark

@@ -11,9 +11,9 @@ from reframe.core.builtins import variable
 from reframe.core.launchers import JobLauncher
 from reframe.core.schedulers import Job
 
-from fabricbench.core.lane import lane_pmi, lane_variables
-from fabricbench.core.launch import BINDINGS
-from fabricbench.core.stacks import ONE_PORT, PORT_WORD, Installed
+from fabricbench.site.lane import lane_pmi, lane_variables
+from fabricbench.site.stacks import ONE_PORT, PORT_WORD, Installed
+from fabricbench.site.transports import BINDINGS
 
 SRUN_BINDING = {"core": "cores", "numa": "ldoms", "socket": "sockets"}
 
@@ -54,7 +54,7 @@ def _own(launcher: JobLauncher, installed: Installed, options: list[str]) -> Job
 
 
 class LaneMixin(rfm.RegressionTestPlugin):
-    """Sets a test case up on its lane. Needs partitions and environments as fabricbench.core.site makes them."""
+    """Sets a test case up on its lane. Needs partitions and environments as fabricbench.site.settings makes them."""
 
     binding = variable(str, value="", loggable=True)
     """What each rank is bound to; empty: what the fabric says."""
@@ -129,7 +129,7 @@ class LaneMixin(rfm.RegressionTestPlugin):
 
     @property
     def way(self) -> tuple[str, Sequence[str]] | None:
-        """Which of the ways to use ports (``core.stacks.RAILS``) holds, and for which; None: as the site says."""
+        """Which of the ways to use ports (``site.stacks.RAILS``) holds, and for which; None: as the site says."""
         return (ONE_PORT, [self.asked_port]) if self.asked_port else None
 
     def _way_variables(self) -> dict[str, str]:

@@ -17,22 +17,15 @@ from pydantic import BaseModel
 from reframe.core.builtins import required, run_after, run_before, sanity_function, variable
 from reframe.core.logging import getlogger
 
-from fabricbench.core.campaign import open_single, write_json
-from fabricbench.core.launch import (
-    Expected,
-    Gap,
-    Launch,
-    LeftOut,
-    WireUp,
-    canonical_case,
-    inherited_variables,
-    lane_name,
-)
-from fabricbench.core.record import Record
-from fabricbench.core.site import FORECAST
-from fabricbench.core.spack import package_of
-from fabricbench.parsers.attempts import finished_launches
-from fabricbench.parsers.collect import collect
+from fabricbench.campaign.attempts import finished_launches
+from fabricbench.campaign.collect import collect
+from fabricbench.campaign.write import open_single
+from fabricbench.files.writing import write_json
+from fabricbench.launch.facts import Expected, Gap, Launch, LeftOut, WireUp, canonical_case, inherited_variables
+from fabricbench.launch.record import Record
+from fabricbench.site.lane import lane_name
+from fabricbench.site.settings import FORECAST
+from fabricbench.site.spack import package_of
 
 from .lane import LaneMixin, per_node
 from .metrics import MetricsMixin

@@ -9,11 +9,11 @@ import reframe as rfm
 import reframe.utility.sanity as sn
 from reframe.core.builtins import run_before
 
-from fabricbench.core.campaign import REQUIREMENTS
-from fabricbench.core.launch import canonical_case
-from fabricbench.core.metrics import METRICS
-from fabricbench.core.record import Row
-from fabricbench.core.requirements import AbsoluteBound, Requirements, absolute_bounds, as_reference, load
+from fabricbench.files.layout import REQUIREMENTS
+from fabricbench.launch.facts import canonical_case
+from fabricbench.launch.record import Row
+from fabricbench.metrics import METRICS
+from fabricbench.site.requirements import AbsoluteBound, Requirements, absolute_bounds, as_reference, load
 
 
 @cache

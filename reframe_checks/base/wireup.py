@@ -7,11 +7,11 @@ from typing import Any
 import reframe.utility.sanity as sn
 from reframe.core.backends import getlauncher
 
-from fabricbench.core.campaign import came_back
-from fabricbench.core.launch import WireUp
-from fabricbench.core.stacks import meeting_at
-from fabricbench.parsers.attempts import lost
-from fabricbench.parsers.collect import collect
+from fabricbench.campaign.attempts import lost
+from fabricbench.campaign.collect import collect
+from fabricbench.campaign.write import came_back
+from fabricbench.launch.facts import WireUp
+from fabricbench.site.stacks import meeting_at
 
 from .launch import LaunchTest
 

@@ -8,7 +8,7 @@ which of them were seen to work, is in the table of README.md beside this file.
 from pathlib import Path
 from typing import Any
 
-from fabricbench.core.site import configuration, fabric, session, stack
+from fabricbench.site.settings import configuration, fabric, session, stack
 
 SYSTEM = "template"  # the name of this folder
 SITE = Path(__file__).resolve().parent

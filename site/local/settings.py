@@ -6,7 +6,7 @@ Two transports at once need two networks; IPv4 and IPv6 on the loopback stand fo
 
 from pathlib import Path
 
-from fabricbench.core.site import configuration, fabric, session, stack
+from fabricbench.site.settings import configuration, fabric, session, stack
 
 SYSTEM = "local"
 SITE = Path(__file__).resolve().parent

@@ -4,7 +4,7 @@
 import os
 from pathlib import Path
 
-from fabricbench.core.site import configuration, fabric, session, stack
+from fabricbench.site.settings import configuration, fabric, session, stack
 
 SYSTEM = "vcluster"
 SITE = Path(__file__).resolve().parent

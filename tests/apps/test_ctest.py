@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from fabricbench.core.stacks import STACK_FILE, read_installed, site_stacks
-from fabricbench.drive.probe import lane_environment
+from fabricbench.setup.probe import lane_environment
+from fabricbench.site.stacks import STACK_FILE, read_installed, site_stacks
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 STACKS = site_stacks(REPOSITORY / "site")

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from fabricbench.drive.probe import lane_environment
+from fabricbench.setup.probe import lane_environment
 from support.link import ADDRESSES, DEVICE, Link, link, possible
 from support.micro import STACKS, Values, stack, values_of
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from fabricbench.core.witness import read_reports
+from fabricbench.launch.witness import read_reports
 from support.processes import wait_until
 from support.wrapped import Json, read
 

@@ -19,8 +19,8 @@ import typer
 
 from benchmarks.mpi import mpi_lanes
 from benchmarks.pairs import interleaved, line
-from fabricbench.core.site import REPOSITORY
-from fabricbench.drive.system import Lane, settings_file
+from fabricbench.setup.system import Lane, settings_file
+from fabricbench.site.settings import REPOSITORY
 
 BARE = """\
 import reframe as rfm

@@ -4,9 +4,9 @@
 import sys
 from collections.abc import Sequence
 
-from fabricbench.core.errors import BadInput
-from fabricbench.core.stacks import Installed, site_stacks
-from fabricbench.drive.system import Lane, choose, lanes, site_root
+from fabricbench.errors import BadInput
+from fabricbench.setup.system import Lane, choose, lanes, site_root
+from fabricbench.site.stacks import Installed, site_stacks
 
 
 def mpi_lanes(system: str, wanted: Sequence[str] = ()) -> list[tuple[Lane, Installed]]:

@@ -16,8 +16,8 @@ import typer
 
 from benchmarks.mpi import mpi_lanes
 from benchmarks.npb_speed import KERNELS
-from fabricbench.drive.probe import lane_environment
-from fabricbench.drive.system import Lane
+from fabricbench.setup.probe import lane_environment
+from fabricbench.setup.system import Lane
 
 WATCH = """
 import resource, subprocess, sys

@@ -17,8 +17,8 @@ import typer
 
 from benchmarks.mpi import mpi_lanes
 from benchmarks.pairs import interleaved, line
-from fabricbench.drive.probe import lane_environment
-from fabricbench.drive.system import Lane
+from fabricbench.setup.probe import lane_environment
+from fabricbench.setup.system import Lane
 
 KERNELS = ("is", "cg", "ft")
 

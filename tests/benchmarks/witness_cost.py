@@ -18,9 +18,9 @@ import typer
 
 from benchmarks.mpi import mpi_lanes
 from benchmarks.pairs import interleaved, line
-from fabricbench.core.stacks import Installed
-from fabricbench.drive.probe import lane_environment
-from fabricbench.drive.system import Lane
+from fabricbench.setup.probe import lane_environment
+from fabricbench.setup.system import Lane
+from fabricbench.site.stacks import Installed
 
 SIZES = (8, 4096, 65536)
 

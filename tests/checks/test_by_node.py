@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from fabricbench.core.record import Record
-from fabricbench.core.witness import read_reports
-from fabricbench.parsers.collect import collect
+from fabricbench.campaign.collect import collect
+from fabricbench.launch.record import Record
+from fabricbench.launch.witness import read_reports
 from support import fake_site
 from support.fake_site import REPOSITORY, FakeSite
 

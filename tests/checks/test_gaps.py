@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from fabricbench.core.launch import Gap
-from fabricbench.core.site import FORECAST
+from fabricbench.launch.facts import Gap
+from fabricbench.site.settings import FORECAST
 from support import fake_site
 from support.fake_site import REPOSITORY, FakeSite
 

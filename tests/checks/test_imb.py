@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from fabricbench.core.stacks import Installed
-from fabricbench.drive.probe import probe_imb_mt
-from fabricbench.drive.reframe import cases
+from fabricbench.runner.reframe import cases
+from fabricbench.setup.probe import probe_imb_mt
+from fabricbench.site.stacks import Installed
 from support import fake_site
 from support.fake_site import REPOSITORY, FakeSite
 from support.processes import clean_environment
@@ -106,7 +106,7 @@ def test_a_block_has_every_benchmark_of_every_program_once(site: FakeSite) -> No
     )
     assert set(rows.values()) == {1}
     for tool in TOOLS:
-        known = set(import_module(f"fabricbench.parsers.{tool}").BENCHMARKS)
+        known = set(import_module(f"fabricbench.parsers.tools.{tool}").BENCHMARKS)
         assert {benchmark for of, benchmark, *_ in rows if of == tool} == known
     assert len({launch["id"] for launch in launches}) == len(launches) <= 75
 
@@ -117,7 +117,7 @@ def test_the_quick_tier_has_not_grown() -> None:
         "RFM_CONFIG_FILES": str(REPOSITORY / "site/local/settings.py"),
         "RFM_SYSTEM": "local:tcp",
     }
-    argv = [sys.executable, "-m", "fabricbench.drive.reframe", *CHECKS, "-t", "quick", "-n", "^Imb", "-lC"]
+    argv = [sys.executable, "-m", "fabricbench.runner.reframe", *CHECKS, "-t", "quick", "-n", "^Imb", "-lC"]
     done = subprocess.run(argv, env=environment, cwd=REPOSITORY, capture_output=True, text=True, check=True)
     found = {case.name.rpartition("_")[0] for case in cases(done.stdout.splitlines())}
     assert found == {"ImbPointToPoint", "ImbCollective", "ImbBarrier"}

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from fabricbench.core.record import Campaign, Record
-from fabricbench.parsers.campaign import read_campaign
-from fabricbench.parsers.osu import PROGRAMS, version_of
+from fabricbench.campaign.read import read_campaign
+from fabricbench.launch.record import Campaign, Record
 from fabricbench.parsers.osu_table import TITLES, headings
+from fabricbench.parsers.tools.osu import PROGRAMS, version_of
 from support import fake_site
 from support.fake_site import FakeSite
 

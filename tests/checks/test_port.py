@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from fabricbench.parsers.collect import collect
+from fabricbench.campaign.collect import collect
 from support import fake_site
 from support.fake_site import REPOSITORY, FakeSite
 

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from fabricbench.core.record import Campaign
-from fabricbench.core.stacks import ONE_PORT, RAILS, site_stacks
-from fabricbench.parsers.campaign import read_campaign
+from fabricbench.campaign.read import read_campaign
+from fabricbench.launch.record import Campaign
+from fabricbench.site.stacks import ONE_PORT, RAILS, site_stacks
 from support import fake_site
 from support.fake_site import REPOSITORY, FakeSite
 

@@ -37,7 +37,7 @@ def launches(site: FakeSite) -> dict[str, Path]:
 
 def states(site: FakeSite) -> dict[str, str]:
     """State of each launch by ``stack messages``."""
-    from fabricbench.parsers.collect import collect
+    from fabricbench.campaign.collect import collect
 
     records = [collect(path) for path in launches(site).values()]
     return {f"{r.launch.stack} {r.launch.messages}": r.state for r in records if r.launch}
@@ -132,7 +132,7 @@ def test_a_check_that_cannot_be_imported_is_an_error(site: FakeSite, tmp_path: P
 
 
 def test_environments_do_not_leak_between_systems() -> None:
-    from fabricbench.drive.system import load_settings, settings_file, systems
+    from fabricbench.setup.system import load_settings, settings_file, systems
 
     for system in systems():
         configuration = load_settings(settings_file(system))
@@ -199,12 +199,12 @@ def test_every_check_is_there_on_every_lane() -> None:
         "RFM_CONFIG_FILES": str(REPOSITORY / "site/local/settings.py"),
         "RFM_SYSTEM": "local",
     }
-    argv = [sys.executable, "-m", "fabricbench.drive.reframe", *CHECKS, "-t", "quick", "-lC"]
+    argv = [sys.executable, "-m", "fabricbench.runner.reframe", *CHECKS, "-t", "quick", "-lC"]
     done = subprocess.run(argv, env=environment, cwd=REPOSITORY, capture_output=True, text=True, check=True)
-    from fabricbench.core.stacks import site_stacks
-    from fabricbench.drive.reframe import cases
-    from fabricbench.drive.system import lanes
-    from fabricbench.parsers.npb import KERNELS
+    from fabricbench.parsers.tools.npb import KERNELS
+    from fabricbench.runner.reframe import cases
+    from fabricbench.setup.system import lanes
+    from fabricbench.site.stacks import site_stacks
 
     stacks = site_stacks(REPOSITORY / "site")
     of_mpi = [lane for lane in lanes("local") if stacks[lane.stack].level == "mpi"]

@@ -13,12 +13,12 @@ from pathlib import Path
 
 import pytest
 
-from fabricbench.core.errors import BadInput
-from fabricbench.drive.progress import CampaignProgress
-from fabricbench.drive.run import _held
-from fabricbench.parsers import cache
-from fabricbench.parsers.attempts import finished_launches
-from fabricbench.parsers.campaign import read_campaign
+from fabricbench.campaign import cache
+from fabricbench.campaign.attempts import finished_launches
+from fabricbench.campaign.read import read_campaign
+from fabricbench.errors import BadInput
+from fabricbench.runner.progress import CampaignProgress
+from fabricbench.runner.run import _held
 from support.command import inside
 from support.hostile import ELSEWHERE, NOT_REGULAR, WRONG, files_of, make_campaign, mutate
 

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from fabricbench.core.campaign import create
-from fabricbench.core.record import Record
-from fabricbench.parsers import cache
+from fabricbench.campaign import cache
+from fabricbench.campaign.write import create
+from fabricbench.launch.record import Record
 from support.command import inside
 
 LAUNCHES = Path(__file__).resolve().parents[1] / "data/launches"

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from fabricbench.core.requirements import load
-from fabricbench.drive.reframe import cases
+from fabricbench.runner.reframe import cases
+from fabricbench.site.requirements import load
 from support.documents import Copy, Document, copy_repository, document
 from support.fake_site import REPOSITORY
 

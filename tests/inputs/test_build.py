@@ -8,11 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from fabricbench.core.errors import BadInput
-from fabricbench.drive import gromacs, inputs
+from fabricbench.errors import BadInput
 from fabricbench.inputs.cache import Found, Missing, find_input
 from fabricbench.inputs.checks import Check
 from fabricbench.inputs.structure import read
+from fabricbench.setup.gromacs import build as inputs
+from fabricbench.setup.gromacs import gmx as gromacs
 from support import toy_input
 from support.processes import alive, clean_environment, parent, program, wait_until
 

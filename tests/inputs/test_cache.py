@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from fabricbench.core.errors import BadInput
+from fabricbench.errors import BadInput
 from fabricbench.inputs import cache, recipes
 from fabricbench.inputs.cache import GIVEN, Found, Missing, find_input, given_names
 from fabricbench.inputs.recipes import COPIES, SETTINGS, SYSTEMS, Gmx, Make, Run, System

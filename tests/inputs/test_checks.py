@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from fabricbench.core.errors import BadInput
+from fabricbench.errors import BadInput
 from fabricbench.inputs import checks, start
 from fabricbench.inputs.recipes import SYSTEMS
 from fabricbench.inputs.structure import Structure, parse, read, text

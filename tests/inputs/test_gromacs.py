@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from fabricbench.core.errors import BadInput
-from fabricbench.drive import gromacs
-from fabricbench.drive.gromacs import Gromacs, described, find_gromacs, run_gmx
+from fabricbench.errors import BadInput
 from fabricbench.inputs import start, water
 from fabricbench.inputs.recipes import SYSTEMS, Gmx
 from fabricbench.inputs.structure import read
+from fabricbench.setup.gromacs import gmx as gromacs
+from fabricbench.setup.gromacs.gmx import Gromacs, described, find_gromacs, run_gmx
 from support.fake_site import REPOSITORY
 from support.processes import clean_environment
 

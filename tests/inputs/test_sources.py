@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from fabricbench.core.errors import BadInput
-from fabricbench.drive import sources
-from fabricbench.drive.sources import provide
+from fabricbench.errors import BadInput
 from fabricbench.inputs.recipes import Source
+from fabricbench.setup.gromacs import sources
+from fabricbench.setup.gromacs.sources import provide
 
 CONTENT = b"a structure\n"
 

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from fabricbench.core.stacks import Installed
-from fabricbench.drive.probe import lane_environment
+from fabricbench.setup.probe import lane_environment
+from fabricbench.site.stacks import Installed
 from support.micro import STACKS, stack
 
 EARLY = """

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from fabricbench.core.record import Campaign
-from fabricbench.core.stacks import STACK_FILE, read_installed
+from fabricbench.campaign.read import read_campaign
 from fabricbench.inputs.cache import digest_of
-from fabricbench.parsers.campaign import read_campaign
+from fabricbench.launch.record import Campaign
+from fabricbench.site.stacks import STACK_FILE, read_installed
 from support import toy_input
 from support.fake_site import REPOSITORY
 from support.processes import clean_environment
@@ -38,7 +38,7 @@ def reframe(campaign: Path, given: Path, *arguments: str, **extra: str) -> subpr
         "FABRICBENCH_CAMPAIGN": str(campaign),
         **extra,
     }
-    command = [sys.executable, "-m", "fabricbench.drive.reframe", "-c", "reframe_checks/gromacs.py", *arguments, "-r"]
+    command = [sys.executable, "-m", "fabricbench.runner.reframe", "-c", "reframe_checks/gromacs.py", *arguments, "-r"]
     return subprocess.run(command, env=environment, cwd=REPOSITORY, capture_output=True, text=True, check=False)
 
 

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from fabricbench.core.launch import Launch
-from fabricbench.parsers import imb
+from fabricbench.launch.facts import Launch
+from fabricbench.parsers.tools import imb
 from support.micro import STACKS, Values, launch, stack, values_of
 
 MPI = [name for name, entry in STACKS.items() if entry.level == "mpi"]

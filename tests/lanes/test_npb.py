@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from fabricbench.core.site import build_root
-from fabricbench.core.stacks import read_installed
-from fabricbench.parsers.campaign import read_campaign
+from fabricbench.campaign.read import read_campaign
+from fabricbench.site.settings import build_root
+from fabricbench.site.stacks import read_installed
 from support.fake_site import REPOSITORY
 from support.processes import clean_environment
 
-REFRAME = (sys.executable, "-m", "fabricbench.drive.reframe", "-c", "reframe_checks", "-n", "^NPB", "-r")
+REFRAME = (sys.executable, "-m", "fabricbench.runner.reframe", "-c", "reframe_checks", "-n", "^NPB", "-r")
 
 
 @pytest.mark.parametrize(

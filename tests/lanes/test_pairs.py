@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from fabricbench.core.launch import case_parts
-from fabricbench.core.record import Campaign
-from fabricbench.parsers.campaign import read_campaign
+from fabricbench.campaign.read import read_campaign
+from fabricbench.launch.facts import case_parts
+from fabricbench.launch.record import Campaign
 from support import fake_site
 from support.fake_site import FakeSite
 from support.micro import stack

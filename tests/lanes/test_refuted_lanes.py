@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from fabricbench.drive.reframe import cases
-from fabricbench.parsers.campaign import read_campaign
+from fabricbench.campaign.read import read_campaign
+from fabricbench.runner.reframe import cases
 from support.fake_site import REPOSITORY
 from support.processes import clean_environment
 
@@ -60,7 +60,7 @@ def reframe(environment: dict[str, str], *arguments: str) -> subprocess.Complete
     of these stacks has it, its input need not be there.
     """
     checks = str(REPOSITORY / "reframe_checks")
-    command = [sys.executable, "-m", "fabricbench.drive.reframe", "-c", checks, "-p", "impi|mpich", "-t", "quick"]
+    command = [sys.executable, "-m", "fabricbench.runner.reframe", "-c", checks, "-p", "impi|mpich", "-t", "quick"]
     command += ["-x", "^Gromacs", *SHORT, *arguments]
     return subprocess.run(command, env=environment, cwd=REPOSITORY, capture_output=True, text=True, check=False)
 

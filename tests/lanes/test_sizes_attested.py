@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from fabricbench.core.attest import attest
-from fabricbench.core.launch import Launch
-from fabricbench.core.record import Attestation
-from fabricbench.core.witness import interval_traffic, printed_lines, read_reports, traffic
-from fabricbench.parsers import imb, micro
+from fabricbench.attestation.rules import attest
+from fabricbench.launch.facts import Launch
+from fabricbench.launch.record import Attestation
+from fabricbench.launch.witness import interval_traffic, printed_lines, read_reports, traffic
+from fabricbench.parsers.tools import imb, micro
 from support.micro import launch, stack
 
 SIZES = (8, 1024, 16384, 262144)

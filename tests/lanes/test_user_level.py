@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from fabricbench.core.record import Record
-from fabricbench.core.stacks import STACK_FILE, read_installed
-from fabricbench.drive.reframe import cases
-from fabricbench.parsers.campaign import read_campaign
+from fabricbench.campaign.read import read_campaign
+from fabricbench.launch.record import Record
+from fabricbench.runner.reframe import cases
+from fabricbench.site.stacks import STACK_FILE, read_installed
 from support.fake_site import REPOSITORY
 from support.processes import clean_environment
 
@@ -30,7 +30,7 @@ def reframe(site: Path, *arguments: str, **extra: str) -> subprocess.CompletedPr
         "FABRICBENCH_SITES": str(site),
         **extra,
     }
-    command = [sys.executable, "-m", "fabricbench.drive.reframe", "-c", str(REPOSITORY / "reframe_checks"), *arguments]
+    command = [sys.executable, "-m", "fabricbench.runner.reframe", "-c", str(REPOSITORY / "reframe_checks"), *arguments]
     return subprocess.run(command, env=environment, cwd=REPOSITORY, capture_output=True, text=True, check=False)
 
 

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from fabricbench.core.launch import Launch
-from fabricbench.core.metrics import METRICS
-from fabricbench.parsers.gromacs import Log, parse, payload, read_log
+from fabricbench.launch.facts import Launch
+from fabricbench.metrics import METRICS
 from fabricbench.parsers.output import Parsed, Unreadable
+from fabricbench.parsers.tools.gromacs import Log, parse, payload, read_log
 
 CAPTURES = Path(__file__).resolve().parents[1] / "data/gromacs"
 ALL = sorted(path.parent.name for path in CAPTURES.glob("*/md.log"))

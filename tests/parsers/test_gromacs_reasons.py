@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from fabricbench.core.table import table
-from fabricbench.parsers.collect import collect, digest
-from fabricbench.parsers.gromacs import domain_reason, why_failed, why_refused
+from fabricbench.campaign.collect import collect, digest
+from fabricbench.launch.table import table
+from fabricbench.parsers.tools.gromacs import domain_reason, why_failed, why_refused
 
 DATA = Path(__file__).resolve().parents[1] / "data"
 CAPTURES = DATA / "gromacs"

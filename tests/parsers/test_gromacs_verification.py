@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from fabricbench.parsers.gromacs import FILE, TERMS, Log, deviations, read_log, read_reference
 from fabricbench.parsers.output import Unreadable
+from fabricbench.parsers.tools.gromacs import FILE, TERMS, Log, deviations, read_log, read_reference
 
 CAPTURE = Path(__file__).resolve().parents[1] / "data/gromacs/2022-reprod-two"
 

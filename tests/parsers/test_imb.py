@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from fabricbench.core.launch import Launch
-from fabricbench.core.reading import LARGEST_OUTPUT_BYTES
-from fabricbench.core.record import Row
-from fabricbench.parsers.imb import parse
+from fabricbench.files.reading import LARGEST_OUTPUT_BYTES
+from fabricbench.launch.facts import Launch
+from fabricbench.launch.record import Row
 from fabricbench.parsers.output import Parsed, Unreadable
+from fabricbench.parsers.tools.imb import parse
 
 LAUNCHES = Path(__file__).resolve().parents[1] / "data/launches"
 PT2PT = "mpich-tcp-imb-pt2pt-small"

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from fabricbench.core.launch import Launch
-from fabricbench.parsers import imb, imb_mt, imb_nbc, imb_p2p, imb_rma
-from fabricbench.parsers.collect import collect
+from fabricbench.campaign.collect import collect
+from fabricbench.launch.facts import Launch
 from fabricbench.parsers.imb_table import Tables
 from fabricbench.parsers.output import Parsed, Unreadable
+from fabricbench.parsers.tools import imb, imb_mt, imb_nbc, imb_p2p, imb_rma
 
 LAUNCHES = Path(__file__).resolve().parents[1] / "data/launches"
 MODULES = {"imb": imb, "imb_mt": imb_mt, "imb_nbc": imb_nbc, "imb_p2p": imb_p2p, "imb_rma": imb_rma}

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from fabricbench.core.launch import Launch
-from fabricbench.parsers.micro import HEADER, parse
+from fabricbench.launch.facts import Launch
 from fabricbench.parsers.output import Parsed, Unreadable
+from fabricbench.parsers.tools.micro import HEADER, parse
 
 LAUNCHES = Path(__file__).resolve().parents[1] / "data/launches"
 SMALL = "impi-tcp-micro-pingpong-small"

@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from fabricbench.core.launch import Launch
-from fabricbench.core.record import Payload, Row
-from fabricbench.parsers.micro import parse
-from fabricbench.parsers.micro.pairs import rows
+from fabricbench.launch.facts import Launch
+from fabricbench.launch.record import Payload, Row
 from fabricbench.parsers.output import Unreadable
+from fabricbench.parsers.tools.micro import parse
+from fabricbench.parsers.tools.micro.pairs import rows
 
 ROUNDS = {"0": (("a", "d"), ("b", "c")), "1": (("a", "b"), ("c", "d")), "2": (("a", "c"), ("b", "d"))}
 FACTS = {"rounds": "0,1,2", "pairs_per_round": "2", "directions": "2"}

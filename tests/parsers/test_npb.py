@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from fabricbench.core.launch import Launch
-from fabricbench.parsers.collect import collect
-from fabricbench.parsers.npb import CLASSES, KERNELS, PROBLEMS, parse, payload
+from fabricbench.campaign.collect import collect
+from fabricbench.launch.facts import Launch
 from fabricbench.parsers.output import Parsed, Unreadable
+from fabricbench.parsers.tools.npb import CLASSES, KERNELS, PROBLEMS, parse, payload
 
 LAUNCHES = Path(__file__).resolve().parents[1] / "data/launches"
 OWN = "mpich-tcp-npb-cg"

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from fabricbench.core.launch import Launch
-from fabricbench.core.record import Row
-from fabricbench.parsers.collect import collect
-from fabricbench.parsers.osu import PROGRAMS, parse, version_of
+from fabricbench.campaign.collect import collect
+from fabricbench.launch.facts import Launch
+from fabricbench.launch.record import Row
 from fabricbench.parsers.osu_table import TITLES
 from fabricbench.parsers.output import Parsed, Unreadable
+from fabricbench.parsers.tools.osu import PROGRAMS, parse, version_of
 
 LAUNCHES = Path(__file__).resolve().parents[1] / "data/launches"
 CAPTURES = sorted(path.name for path in LAUNCHES.glob("*-osu*") if not path.name.startswith("failed-"))

@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
-from fabricbench.core.launch import Launch
-from fabricbench.core.record import Row
-from fabricbench.parsers import fi_pingpong, iperf3, perftest, qperf, ucx_perftest
+from fabricbench.launch.facts import Launch
+from fabricbench.launch.record import Row
 from fabricbench.parsers.output import Parsed, Unreadable
+from fabricbench.parsers.tools import fi_pingpong, iperf3, perftest, qperf, ucx_perftest
 
 LAUNCHES = Path(__file__).resolve().parents[1] / "data/launches"
 CAPTURES = {

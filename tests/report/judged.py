@@ -3,7 +3,7 @@
 
 from collections.abc import Iterator
 
-from fabricbench.core.record import Campaign
+from fabricbench.launch.record import Campaign
 from fabricbench.verdict.result import EXIT_STATUS, Cell, Judgement, Verdict
 
 SIZES = tuple(2**k for k in range(3, 23))

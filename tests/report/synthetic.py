@@ -7,8 +7,9 @@ from typing import Literal
 
 import numpy as np
 
-from fabricbench.core.launch import Gap, Launch, Transport, WireUp
-from fabricbench.core.record import Attestation, Campaign, CampaignFacts, Payload, Record, Row, State, Traffic
+from fabricbench.launch.facts import Gap, Launch, WireUp
+from fabricbench.launch.record import Attestation, Campaign, CampaignFacts, Payload, Record, Row, State, Traffic
+from fabricbench.site.transports import Transport
 
 Messages = Literal["small", "large"]
 

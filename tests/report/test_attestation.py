@@ -3,8 +3,8 @@
 
 from pathlib import Path
 
-from fabricbench.core.record import Campaign, CampaignFacts, Record
-from fabricbench.parsers.collect import collect
+from fabricbench.campaign.collect import collect
+from fabricbench.launch.record import Campaign, CampaignFacts, Record
 from fabricbench.report.attestation import AttestedBenchmark, attestation
 from fabricbench.report.links import Launches
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from fabricbench.core.table import table
+from fabricbench.launch.table import table
 from fabricbench.report import report
 from report.judged import judgement
 from report.synthetic import Shape, campaign

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The own micro-benchmarks by family, and LogGP, of made-up launches whose parameters are known."""
 
-from fabricbench.parsers.micro import BENCHMARKS
+from fabricbench.parsers.tools.micro import BENCHMARKS
 from fabricbench.report.families import FAMILIES, compared, families
 from fabricbench.report.loggp import loggp_views
 from fabricbench.report.series import Panel, lanes, others, panels

@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from fabricbench.core.host import Host, Nic, Numa, switches_between
-from fabricbench.core.provenance import KINDS, Facts, Provenance, node_facts
-from fabricbench.core.record import Campaign
-from fabricbench.core.table import table
+from fabricbench.launch.host import Host, Nic, Numa, switches_between
+from fabricbench.launch.provenance import KINDS, Facts, Provenance, node_facts
+from fabricbench.launch.record import Campaign
+from fabricbench.launch.table import table
 from fabricbench.report import report
 from fabricbench.report.differences import differences, not_compared, odd_nodes, told
 from fabricbench.report.words import ranges

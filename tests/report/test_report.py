@@ -8,10 +8,10 @@ from urllib.parse import quote
 
 import pytest
 
-from fabricbench.core.host import Host, Nic
-from fabricbench.core.provenance import Provenance
-from fabricbench.core.record import Campaign, Record
-from fabricbench.core.table import table
+from fabricbench.launch.host import Host, Nic
+from fabricbench.launch.provenance import Provenance
+from fabricbench.launch.record import Campaign, Record
+from fabricbench.launch.table import table
 from fabricbench.report import lane_curves_svg, report
 from fabricbench.verdict.result import Judgement
 from report.html_page import Page

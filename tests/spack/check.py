@@ -16,11 +16,11 @@ from typing import Any
 
 import yaml
 
-from fabricbench.core.errors import BadInput
-from fabricbench.core.site import REPOSITORY, build_root
-from fabricbench.core.spack import STACKS_LIST, read_environment, read_lock
-from fabricbench.core.stacks import Stack, site_stacks
-from fabricbench.drive.spack import Spack, find_spack
+from fabricbench.errors import BadInput
+from fabricbench.setup.spack import Spack, find_spack
+from fabricbench.site.settings import REPOSITORY, build_root
+from fabricbench.site.spack import STACKS_LIST, read_environment, read_lock
+from fabricbench.site.stacks import Stack, site_stacks
 
 HOME = build_root() / "spack-check"
 LIBRARIES = {"mpich": r"\bMPICH\b", "openmpi": r"\bOpen MPI\b"}

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from fabricbench.core.errors import BadInput
-from fabricbench.core.site import REPOSITORY
-from fabricbench.core.spack import SITE_STACKS, Environment, chosen_stacks, read_environment
-from fabricbench.core.stacks import site_stacks
+from fabricbench.errors import BadInput
+from fabricbench.site.settings import REPOSITORY
+from fabricbench.site.spack import SITE_STACKS, Environment, chosen_stacks, read_environment
+from fabricbench.site.stacks import site_stacks
 
 RECIPES = sorted((REPOSITORY / "spack_repo/fabricbench/packages").glob("*/package.py"))
 SITES = sorted((REPOSITORY / "site").glob(f"*/spack/{SITE_STACKS}"))

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from fabricbench.core.errors import BadInput
-from fabricbench.core.spack import Lock, locked, package_of, read_environment, read_lock, read_view
-from fabricbench.core.stacks import read_installed
-from fabricbench.drive import spack as drive
-from fabricbench.drive.spack import find_spack, views_in, whole_view
+from fabricbench.errors import BadInput
+from fabricbench.setup import spack as drive
+from fabricbench.setup.spack import find_spack, views_in, whole_view
+from fabricbench.site.spack import Lock, locked, package_of, read_environment, read_lock, read_view
+from fabricbench.site.stacks import read_installed
 from support import fake_site, spack
 from support.fake_site import REPOSITORY, FakeSite
 from support.spack import HASHES

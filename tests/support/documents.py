@@ -81,7 +81,7 @@ class Copy:
 
     def reframe(self, *arguments: str, system: str = "local") -> subprocess.CompletedProcess[str]:
         """``reframe`` as users of the sourced environment type it."""
-        return self._call("fabricbench.drive.reframe", arguments, system)
+        return self._call("fabricbench.runner.reframe", arguments, system)
 
     def fabricbench(self, *arguments: str) -> subprocess.CompletedProcess[str]:
         """``fabricbench`` as users type it."""

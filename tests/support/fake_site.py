@@ -71,7 +71,7 @@ hangs=$(cat "$stack/hang-at-end" 2>/dev/null || echo 0)
 """
 
 STACKS = """\
-from fabricbench.core.stacks import Stack
+from fabricbench.site.stacks import Stack
 
 STACKS = {name: Stack(name=name, transports={"shm": {"FAKE": "1"}, "tcp": {"FAKE": "2"}}) for name in ("one", "two")}
 """
@@ -79,7 +79,7 @@ STACKS = {name: Stack(name=name, transports={"shm": {"FAKE": "1"}, "tcp": {"FAKE
 SETTINGS = """\
 from pathlib import Path
 
-from fabricbench.core.site import configuration, fabric, session, stack
+from fabricbench.site.settings import configuration, fabric, session, stack
 
 SITE = Path(__file__).resolve().parent
 SESSION = session()
@@ -120,7 +120,7 @@ class FakeSite:
 
     def reframe(self, *arguments: str, **extra: str) -> subprocess.CompletedProcess[str]:
         """``reframe`` as users of the sourced environment type it."""
-        return self.call([sys.executable, "-m", "fabricbench.drive.reframe", *arguments], **extra)
+        return self.call([sys.executable, "-m", "fabricbench.runner.reframe", *arguments], **extra)
 
     def fabricbench(self, *arguments: str, **extra: str) -> subprocess.CompletedProcess[str]:
         """``fabricbench`` as users type it."""

@@ -11,7 +11,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from fabricbench.core.campaign import create, write_json
+from fabricbench.campaign.write import create
+from fabricbench.files.writing import write_json
 
 DATA = Path(__file__).resolve().parents[1] / "data"
 REQUIREMENTS = """\

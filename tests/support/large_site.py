@@ -11,7 +11,7 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-from fabricbench.parsers.osu import PROGRAMS
+from fabricbench.parsers.tools.osu import PROGRAMS
 from support.fake_site import REPOSITORY, FakeSite
 from support.processes import clean_environment
 
@@ -22,7 +22,7 @@ STACKS = ("mpich", "openmpi")
 SETTINGS = """\
 from pathlib import Path
 
-from fabricbench.core.site import configuration, fabric, session, stack
+from fabricbench.site.settings import configuration, fabric, session, stack
 
 SITE = Path(__file__).resolve().parent
 STACKS = {stacks!r}

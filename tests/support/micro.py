@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from fabricbench.core.launch import Launch
-from fabricbench.core.stacks import STACK_FILE, Installed, read_installed, site_stacks
-from fabricbench.drive.probe import lane_environment
-from fabricbench.parsers.micro import parse
+from fabricbench.launch.facts import Launch
+from fabricbench.parsers.tools.micro import parse
+from fabricbench.setup.probe import lane_environment
+from fabricbench.site.stacks import STACK_FILE, Installed, read_installed, site_stacks
 from support.fake_site import REPOSITORY
 
 Values = dict[tuple[str, str, int | None], float]

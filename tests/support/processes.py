@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from fabricbench.parsers.cache import CACHE
+from fabricbench.campaign.cache import CACHE
 
 
 def clean_environment() -> dict[str, str]:

@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from fabricbench.core.campaign import came_back
+from fabricbench.campaign.write import came_back
 from support.fake_site import REPOSITORY, FakeSite
 from support.processes import marked, parent, program, wait_until
 

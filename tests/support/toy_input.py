@@ -9,12 +9,12 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-from fabricbench.drive import inputs
 from fabricbench.inputs import recipes
 from fabricbench.inputs.cache import Found
 from fabricbench.inputs.checks import Check
 from fabricbench.inputs.recipes import Gmx, Make, Run, System
 from fabricbench.inputs.start import topology
+from fabricbench.setup.gromacs import build as inputs
 
 CHECKS = (
     Check("atoms", "", 600, 1200, per_copy=True),

@@ -84,7 +84,7 @@ class Site:
 
     def reframe(self, campaign: Path, *arguments: str) -> Done:
         """``reframe -c reframe_checks … -r``."""
-        command = [sys.executable, "-m", "fabricbench.drive.reframe", "-c", "reframe_checks", *arguments, "-r"]
+        command = [sys.executable, "-m", "fabricbench.runner.reframe", "-c", "reframe_checks", *arguments, "-r"]
         return _call(command, self.environment(campaign))
 
     def fabricbench(self, *arguments: str, **variables: str) -> Done:

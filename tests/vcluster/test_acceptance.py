@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from fabricbench.parsers.campaign import read_campaign
+from fabricbench.campaign.read import read_campaign
 from support.documents import document
 from support.fake_site import REPOSITORY
 from support.processes import clean_environment

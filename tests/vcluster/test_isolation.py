@@ -3,7 +3,7 @@
 
 from pathlib import Path
 
-from fabricbench.parsers.campaign import read_campaign
+from fabricbench.campaign.read import read_campaign
 from support.vcluster import Cluster, Site
 
 SHORT = ("-n", "^MicroPingpong%messages=small", "-S", "MicroPingpong.iterations=20")

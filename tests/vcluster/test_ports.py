@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from fabricbench.core.record import Record
-from fabricbench.parsers.campaign import read_campaign
+from fabricbench.campaign.read import read_campaign
+from fabricbench.launch.record import Record
 from support.vcluster import Cluster, Site
 
 SHORT = ("-S", "MicroPingpong.iterations=20", "-S", "MicroPingpong.port=eth1")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from fabricbench.parsers.campaign import read_campaign
+from fabricbench.campaign.read import read_campaign
 from support.processes import wait_until
 from support.running import left_over, wait_for_launch
 from support.vcluster import Cluster, Site

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from fabricbench.core.metrics import METRICS
-from fabricbench.core.record import CampaignFacts
-from fabricbench.core.requirements import Requirements, load
-from fabricbench.core.table import SCHEMA
+from fabricbench.launch.record import CampaignFacts
+from fabricbench.launch.table import SCHEMA
+from fabricbench.metrics import METRICS
+from fabricbench.site.requirements import Requirements, load
 
 Rows = list[dict[str, Any]]
 

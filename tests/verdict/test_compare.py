@@ -6,8 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from fabricbench.core.errors import BadInput
-from fabricbench.core.requirements import load
+from fabricbench.errors import BadInput
+from fabricbench.site.requirements import load
 from fabricbench.verdict.compare import LIKE_AGAINST_LIKE, compare, compare_tools
 from fabricbench.verdict.explain import explain
 from fabricbench.verdict.judge import judge

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from fabricbench.core.requirements import Requirements
+from fabricbench.site.requirements import Requirements
 from fabricbench.verdict.judge import judge
 from verdict.made_table import entry, facts, lane_rows, latencies, requirements, table_of
 

@@ -6,8 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from fabricbench.core.errors import BadInput
-from fabricbench.core.requirements import Requirements
+from fabricbench.errors import BadInput
+from fabricbench.site.requirements import Requirements
 from fabricbench.verdict.judge import judge
 from verdict.made_table import entry, facts, lane_rows, latencies, requirements, table_of
 

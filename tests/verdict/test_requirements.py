@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from fabricbench.core.errors import BadInput
-from fabricbench.core.requirements import AbsoluteBound, Sizes, absolute_bounds, as_reference, check_names, load
+from fabricbench.errors import BadInput
+from fabricbench.site.requirements import AbsoluteBound, Sizes, absolute_bounds, as_reference, check_names, load
 from verdict.made_table import entry, requirements
 
 REPOSITORY = Path(__file__).parents[2]

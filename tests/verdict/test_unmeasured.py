@@ -6,9 +6,10 @@ from typing import Any
 
 import pytest
 
-from fabricbench.core.errors import BadInput
-from fabricbench.core.launch import Expected, lane_parts
-from fabricbench.core.record import Unmeasured
+from fabricbench.errors import BadInput
+from fabricbench.launch.facts import Expected
+from fabricbench.launch.record import Unmeasured
+from fabricbench.site.lane import lane_parts
 from fabricbench.verdict.compare import compare, measured_on_neither
 from fabricbench.verdict.judge import judge
 from fabricbench.verdict.result import Beside, Judgement

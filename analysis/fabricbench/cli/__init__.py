@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The command line."""
 
-from fabricbench.core.terminal import ignore_python_settings
+from fabricbench.processes.terminal import ignore_python_settings
 
 ignore_python_settings()  # before libraries are imported, which may warn
 

@@ -10,17 +10,17 @@ from pathlib import Path
 
 import typer
 
+from fabricbench.campaign.provenance import read_provenance
+from fabricbench.campaign.read import known_names, read_campaign, read_facts
 from fabricbench.cli.output import say
-from fabricbench.core.campaign import REQUIREMENTS
-from fabricbench.core.errors import BadInput
-from fabricbench.core.record import LOST_STATES, Campaign, Record
-from fabricbench.core.requirements import Requirements, load
-from fabricbench.core.site import REPOSITORY
-from fabricbench.core.table import table as long_table
-from fabricbench.drive.plan import ASKED, is_complete
-from fabricbench.parsers.campaign import known_names, read_campaign, read_facts
-from fabricbench.parsers.provenance import read_provenance
+from fabricbench.errors import BadInput
+from fabricbench.files.layout import REQUIREMENTS
+from fabricbench.launch.record import LOST_STATES, Campaign, Record
+from fabricbench.launch.table import table as long_table
 from fabricbench.report import report as page
+from fabricbench.runner.plan import ASKED, is_complete
+from fabricbench.site.requirements import Requirements, load
+from fabricbench.site.settings import REPOSITORY
 from fabricbench.verdict.judge import judge as judge_table
 from fabricbench.verdict.result import Judgement, beside
 
@@ -28,7 +28,7 @@ NOT_ALL_ATTESTED = 1
 
 
 def unfinished(asked: Mapping[str, object]) -> Path | None:
-    """The newest campaign that was asked for in the same words (``drive.plan.ASKED``) and interrupted."""
+    """The newest campaign that was asked for in the same words (``runner.plan.ASKED``) and interrupted."""
     for path in sorted((REPOSITORY / "campaigns").glob(f"{asked['tier']}-*"), reverse=True):
         if os.path.lexists(path / "campaign.json") and not is_complete(path):
             try:

@@ -11,6 +11,9 @@ from typing import Annotated
 
 import typer
 
+from fabricbench.campaign.provenance import read_provenance
+from fabricbench.campaign.read import read_campaign, read_facts
+from fabricbench.campaign.write import LOOKS
 from fabricbench.cli.campaigns import decided, finish, judgement_of, new_campaign, report_page, unfinished
 from fabricbench.cli.output import (
     Format,
@@ -23,27 +26,25 @@ from fabricbench.cli.output import (
     say,
     write,
 )
-from fabricbench.core.campaign import LOOKS, REQUIREMENTS
-from fabricbench.core.errors import BadInput, nearest
-from fabricbench.core.site import REPOSITORY, build_root, no_blanks
-from fabricbench.core.stacks import site_stacks
-from fabricbench.core.table import table as long_table
-from fabricbench.drive.doctor import examine, examine_site
-from fabricbench.drive.forecast import forecast
-from fabricbench.drive.inputs import build as build_inputs
-from fabricbench.drive.plan import Plan
-from fabricbench.drive.processes import Terminated, terminated_as_interrupted
-from fabricbench.drive.run import run as run_campaign
-from fabricbench.drive.setup import set_up, set_up_input
-from fabricbench.drive.spack import examine_spack, set_up_views, views_in
-from fabricbench.drive.system import choose, lanes, settings_file, site_root
+from fabricbench.doctor.lanes import examine, examine_site
+from fabricbench.errors import BadInput, nearest
+from fabricbench.files.layout import REQUIREMENTS
 from fabricbench.inputs.cache import cache_root
 from fabricbench.inputs.recipes import SYSTEMS, checked_copies
 from fabricbench.inputs.recipes import system as gromacs_system
-from fabricbench.parsers.campaign import read_campaign, read_facts
-from fabricbench.parsers.provenance import read_provenance
+from fabricbench.launch.table import table as long_table
+from fabricbench.processes.leftovers import Terminated, terminated_as_interrupted
 from fabricbench.report import differences as unlike
 from fabricbench.report import lane_curves_svg
+from fabricbench.runner.forecast import forecast
+from fabricbench.runner.plan import Plan
+from fabricbench.runner.run import run as run_campaign
+from fabricbench.setup.gromacs.build import build as build_inputs
+from fabricbench.setup.spack import examine_spack, set_up_views, views_in
+from fabricbench.setup.stacks import set_up, set_up_input
+from fabricbench.setup.system import choose, lanes, settings_file, site_root
+from fabricbench.site.settings import REPOSITORY, build_root, no_blanks
+from fabricbench.site.stacks import site_stacks
 from fabricbench.verdict.compare import compare as compare_lanes
 from fabricbench.verdict.compare import measured_on_neither
 from fabricbench.verdict.explain import explain

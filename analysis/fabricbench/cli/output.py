@@ -14,10 +14,10 @@ from typing import Annotated
 import polars as pl
 import typer
 
-from fabricbench.core.campaign import REQUIREMENTS
-from fabricbench.core.errors import BadInput, nearest
-from fabricbench.drive.forecast import Forecast
-from fabricbench.drive.site_check import Problem
+from fabricbench.doctor.site import Problem
+from fabricbench.errors import BadInput, nearest
+from fabricbench.files.layout import REQUIREMENTS
+from fabricbench.runner.forecast import Forecast
 from fabricbench.verdict.result import EXIT_STATUS, Judgement
 
 FORMATS = ("text", "csv", "json", "parquet")

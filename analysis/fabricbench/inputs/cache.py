@@ -19,8 +19,7 @@ from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from fabricbench.core.errors import BadInput
-from fabricbench.core.site import build_root
+from fabricbench.errors import BadInput
 from fabricbench.inputs.checks import Outcome
 from fabricbench.inputs.recipes import (
     PARTS,
@@ -34,6 +33,7 @@ from fabricbench.inputs.recipes import (
     checked_copies,
     system,
 )
+from fabricbench.site.settings import build_root
 
 FACTS = "facts.json"
 PRODUCTION = "production.mdp"

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from fabricbench.core.errors import BadInput
+from fabricbench.errors import BadInput
 from fabricbench.inputs.structure import Positions, Structure
 
 Series = NDArray[np.float64]

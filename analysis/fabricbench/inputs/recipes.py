@@ -9,10 +9,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from fabricbench.core.errors import BadInput, nearest
-from fabricbench.core.site import REPOSITORY
+from fabricbench.errors import BadInput, nearest
 from fabricbench.inputs import start, water
 from fabricbench.inputs.checks import Check
+from fabricbench.site.settings import REPOSITORY
 
 SETTINGS = REPOSITORY / "inputs/gromacs"
 """Where the ``.mdp`` files are, one folder a system."""

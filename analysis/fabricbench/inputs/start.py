@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from fabricbench.core.errors import BadInput
+from fabricbench.errors import BadInput
 from fabricbench.inputs.structure import Positions, Structure, parse, read, text
 
 LIPIDS_PER_EDGE = 8

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from fabricbench.core.errors import BadInput
+from fabricbench.errors import BadInput
 
 Positions = NDArray[np.float64]
 """Shape (atoms, 3), nm."""

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from fabricbench.core.errors import BadInput
+from fabricbench.errors import BadInput
 from fabricbench.inputs.structure import read, text
 
 VILLIN_WATERS = 1612

@@ -3,7 +3,7 @@
 
 from pathlib import Path
 
-from fabricbench.core.host import Host
+from fabricbench.launch.host import Host
 from fabricbench.parsers.output import Unreadable, read_model
 
 

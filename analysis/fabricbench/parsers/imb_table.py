@@ -10,8 +10,8 @@ from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from pathlib import Path
 
-from fabricbench.core.launch import Launch, canonical_case
-from fabricbench.core.record import Payload, PayloadPart, Row, RowGap
+from fabricbench.launch.facts import Launch, canonical_case
+from fabricbench.launch.record import Payload, PayloadPart, Row, RowGap
 from fabricbench.parsers.output import Parsed, Unreadable, number, payload_of, read_lines, whole
 
 _TITLE = re.compile(r"^# Benchmarking (\w+)(?: \([\dx ]+\))?\s*$")

@@ -10,8 +10,8 @@ from typing import TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from fabricbench.core.reading import LARGEST_OUTPUT_BYTES, NotRegular, TooLarge, read_regular
-from fabricbench.core.record import Payload, PayloadPart, Row, RowGap
+from fabricbench.files.reading import LARGEST_OUTPUT_BYTES, NotRegular, TooLarge, read_regular
+from fabricbench.launch.record import Payload, PayloadPart, Row, RowGap
 
 Model = TypeVar("Model", bound=BaseModel)
 

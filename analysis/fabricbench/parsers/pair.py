@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 
-from fabricbench.core.launch import Launch
+from fabricbench.launch.facts import Launch
 from fabricbench.parsers.output import Unreadable, read_lines, whole
 
 END = "#@end=ok"

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import median
 
-from fabricbench.core.launch import Launch
-from fabricbench.core.record import Attestation, PayloadPart, Record
+from fabricbench.launch.facts import Launch
+from fabricbench.launch.record import Attestation, PayloadPart, Record
 from fabricbench.report.links import Launches, Link
 from fabricbench.report.words import amount, number, percent
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import polars as pl
 
-from fabricbench.core.table import LANE
+from fabricbench.launch.table import LANE
 from fabricbench.report.families import compared
 from fabricbench.report.groups import Group, Naming, group
 from fabricbench.report.series import Facet, Line, Panel, Point, describe, others, pingpong

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from fabricbench.core.launch import MPI_VARIABLES, Launch
-from fabricbench.core.provenance import KINDS, Fact, Facts, Provenance
+from fabricbench.launch.facts import MPI_VARIABLES, Launch
+from fabricbench.launch.provenance import KINDS, Fact, Facts, Provenance
 from fabricbench.report.words import ranges
 from fabricbench.verdict.nodes import natural
 

@@ -5,8 +5,8 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from fabricbench.core.launch import canonical_case, case_parts
-from fabricbench.core.metrics import METRICS
+from fabricbench.launch.facts import canonical_case, case_parts
+from fabricbench.metrics import METRICS
 from fabricbench.report.groups import Group, Naming, group, metric_caption
 from fabricbench.report.series import OWN, Line, Panel, describe
 from fabricbench.report.style import Lane, Look

@@ -5,8 +5,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from urllib.parse import quote
 
-from fabricbench.core.campaign import LAUNCHES
-from fabricbench.core.record import Campaign, Record
+from fabricbench.files.layout import LAUNCHES
+from fabricbench.launch.record import Campaign, Record
 from fabricbench.report.words import slugs
 
 

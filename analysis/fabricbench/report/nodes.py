@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 from markupsafe import Markup
 
-from fabricbench.core.launch import canonical_case, case_parts
+from fabricbench.launch.facts import canonical_case, case_parts
 from fabricbench.report.groups import LegendEntry, Number, number_of
 from fabricbench.report.heatmap import MOST_NODES, heat_map_svg, legend
 from fabricbench.report.series import estimate

@@ -5,8 +5,8 @@ from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from fabricbench.core.launch import Gap
-from fabricbench.core.record import LOST_STATES, Record
+from fabricbench.launch.facts import Gap
+from fabricbench.launch.record import LOST_STATES, Record
 from fabricbench.report.links import Launches, Link
 from fabricbench.report.words import MISSING, number, percent, plural
 from fabricbench.verdict.result import FOREIGN_LOAD

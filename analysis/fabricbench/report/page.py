@@ -11,8 +11,8 @@ import polars as pl
 from jinja2 import Environment, FunctionLoader, StrictUndefined
 from markupsafe import Markup
 
-from fabricbench.core.provenance import Provenance
-from fabricbench.core.record import Campaign
+from fabricbench.launch.provenance import Provenance
+from fabricbench.launch.record import Campaign
 from fabricbench.report import groups, outcomes, series
 from fabricbench.report.applications import applications
 from fabricbench.report.attestation import attestation, lanes_attested

@@ -6,10 +6,10 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from fabricbench.core.host import switches_between
-from fabricbench.core.launch import Launch
-from fabricbench.core.provenance import KINDS, Fact, Facts, Provenance
-from fabricbench.core.record import Campaign, Record
+from fabricbench.launch.facts import Launch
+from fabricbench.launch.host import switches_between
+from fabricbench.launch.provenance import KINDS, Fact, Facts, Provenance
+from fabricbench.launch.record import Campaign, Record
 from fabricbench.report.differences import Difference, differences, in_name, not_compared, odd_nodes
 from fabricbench.report.links import Launches, Link
 from fabricbench.report.words import enumerate_words, instant, number, plural, ranges

@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 import polars as pl
 
-from fabricbench.core.metrics import METRICS
-from fabricbench.core.table import LANE
+from fabricbench.launch.table import LANE
+from fabricbench.metrics import METRICS
 from fabricbench.report.style import Lane
 from fabricbench.stats.interval import median_interval
 from fabricbench.verdict.series import all_series

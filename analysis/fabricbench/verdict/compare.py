@@ -11,9 +11,9 @@ from typing import Any
 
 import polars as pl
 
-from fabricbench.core.errors import BadInput, nearest
-from fabricbench.core.metrics import METRICS
-from fabricbench.core.record import Unmeasured
+from fabricbench.errors import BadInput, nearest
+from fabricbench.launch.record import Unmeasured
+from fabricbench.metrics import METRICS
 from fabricbench.stats.interval import median_interval
 from fabricbench.stats.multiple import q_values
 from fabricbench.stats.paired import PairedRatio, paired_ratio
@@ -120,7 +120,7 @@ def compare(
 
     Definition: ratio a / b paired by block with an order-statistics interval at 1 - ``alpha``; ``p`` of the
     sign test against a ratio of 1; ``q`` by Benjamini-Hochberg over the sizes of one curve that have blocks
-    enough to decide; only main metrics (``core.metrics``) are tested.
+    enough to decide; only main metrics (``metrics``) are tested.
     A lane below MPI has tools of its own: with ``across_levels`` its ping-pong is compared with ``MPI_MEAN``, like
     estimator against like. Of pairs of nodes only what they come to is compared. A cell that one lane measured and the
     other did not is a row too, with the reason where ``unmeasured`` has it.

@@ -4,7 +4,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from fabricbench.core.requirements import Bounds
+from fabricbench.site.requirements import Bounds
 from fabricbench.stats.interval import Interval, median_interval
 from fabricbench.stats.paired import ratio_of
 from fabricbench.stats.power import log_sigma, minimum_detectable_effect

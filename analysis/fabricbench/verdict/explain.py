@@ -5,8 +5,8 @@ from collections.abc import Mapping
 
 import polars as pl
 
-from fabricbench.core.errors import BadInput, nearest
-from fabricbench.core.metrics import METRICS
+from fabricbench.errors import BadInput, nearest
+from fabricbench.metrics import METRICS
 from fabricbench.stats.spending import Schedule, schedule
 from fabricbench.verdict.estimate import sample
 from fabricbench.verdict.result import FOREIGN_LOAD, Beside, Cell, Judgement

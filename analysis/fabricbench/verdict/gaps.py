@@ -4,9 +4,9 @@
 from collections.abc import Iterator
 from functools import cache
 
-from fabricbench.core.launch import lane_name
-from fabricbench.core.record import Unmeasured
-from fabricbench.parsers.collect import benchmarks
+from fabricbench.launch.record import Unmeasured
+from fabricbench.parsers.registry import benchmarks
+from fabricbench.site.lane import lane_name
 from fabricbench.verdict.series import CellKey
 
 _known = cache(benchmarks)

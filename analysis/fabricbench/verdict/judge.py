@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 
 import polars as pl
 
-from fabricbench.core.errors import BadInput
-from fabricbench.core.record import CampaignFacts
-from fabricbench.core.requirements import Requirement, Requirements
+from fabricbench.errors import BadInput
+from fabricbench.launch.record import CampaignFacts
+from fabricbench.site.requirements import Requirement, Requirements
 from fabricbench.stats.multiple import q_values
 from fabricbench.stats.spending import Schedule, schedule
 from fabricbench.verdict import words

@@ -10,9 +10,10 @@ from typing import NamedTuple
 import numpy as np
 import polars as pl
 
-from fabricbench.core.launch import canonical_case, case_parts, lane_name
-from fabricbench.core.metrics import METRICS
-from fabricbench.core.table import usable
+from fabricbench.launch.facts import canonical_case, case_parts
+from fabricbench.launch.table import usable
+from fabricbench.metrics import METRICS
+from fabricbench.site.lane import lane_name
 from fabricbench.stats.modes import Modes, modes
 from fabricbench.stats.pairs import Floats, Pairs, Split, split
 

@@ -8,8 +8,8 @@ from collections.abc import Callable
 
 import polars as pl
 
-from fabricbench.core.errors import BadInput
-from fabricbench.core.metrics import METRICS, Metric
+from fabricbench.errors import BadInput
+from fabricbench.metrics import METRICS, Metric
 from fabricbench.stats.interval import Interval, median_interval
 from fabricbench.verdict.series import CellKey, all_series
 
@@ -24,7 +24,7 @@ def propose(table: pl.DataFrame, margin: float = 0.25, confidence: float = 0.95)
 
     Definition: the bound is the bad end of the median's order-statistics interval, widened by ``margin`` of
     itself (0.25: a quarter) and rounded away from the median to three digits. Where there is no interval the
-    median takes its place. The text loads with ``core.requirements.load``.
+    median takes its place. The text loads with ``site.requirements.load``.
     """
     if not (math.isfinite(margin) and 0 <= margin < 1):
         raise BadInput(f"margin {margin:g}", expected="0 or more and below 1")

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from fabricbench.core.record import Campaign, Unmeasured
+from fabricbench.launch.record import Campaign, Unmeasured
 from fabricbench.verdict.series import CellKey
 
 Verdict = Literal["PASS", "FAIL", "INCONCLUSIVE", "INVALID"]

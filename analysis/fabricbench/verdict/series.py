@@ -9,14 +9,15 @@ from typing import NamedTuple
 import numpy as np
 import polars as pl
 
-from fabricbench.core.errors import BadInput
-from fabricbench.core.launch import case_parts, lane_name
-from fabricbench.core.record import LOST_STATES
-from fabricbench.core.table import CELL
+from fabricbench.errors import BadInput
+from fabricbench.launch.facts import case_parts
+from fabricbench.launch.record import LOST_STATES
+from fabricbench.launch.table import CELL
+from fabricbench.site.lane import lane_name
 
 
 class CellKey(NamedTuple):
-    """What is estimated: the columns ``core.table.CELL``, in that order."""
+    """What is estimated: the columns ``launch.table.CELL``, in that order."""
 
     system: str
     stack: str

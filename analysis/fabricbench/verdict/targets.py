@@ -4,10 +4,10 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from fabricbench.core.errors import BadInput
-from fabricbench.core.launch import lane_name, lane_parts
-from fabricbench.core.record import Unmeasured
-from fabricbench.core.requirements import LANE_KEYS, MANY, Requirement
+from fabricbench.errors import BadInput
+from fabricbench.launch.record import Unmeasured
+from fabricbench.site.lane import lane_name, lane_parts
+from fabricbench.site.requirements import LANE_KEYS, MANY, Requirement
 from fabricbench.verdict import gaps
 from fabricbench.verdict.series import CellKey, Series, counterpart, order
 

@@ -4,7 +4,7 @@
 import math
 from collections.abc import Sequence
 
-from fabricbench.core.requirements import Requirement
+from fabricbench.site.requirements import Requirement
 from fabricbench.stats.interval import Interval
 from fabricbench.stats.spending import Schedule
 from fabricbench.verdict.estimate import Estimate

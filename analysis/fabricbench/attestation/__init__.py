@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Proves which transport carried the bytes of a launch. Imports launch."""

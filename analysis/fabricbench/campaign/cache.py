@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Keeps the records of a campaign in the user's cache directory, so that they need not be derived again.
+
+A campaign has one file there, with a line for each record: the key, which is the digest of the launch's facts and of
+the code that reads them (``collect.digest``), a checksum over key and record, and the record as JSON. The key is
+computed from the facts as they are now, so an entry of other facts or other code is never used. An entry with a wrong
+checksum is ignored. Without a directory that only this user can write to, nothing is kept.
+"""
+
+import contextlib
+import hashlib
+import os
+import pwd
+import re
+import secrets
+import stat
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+from fabricbench.files.reading import read_regular
+
+CACHE = "FABRICBENCH_CACHE"
+LARGEST_BYTES = 1 << 30
+"""The most that all files of the cache take together, and so the most that is read of one."""
+LONGEST_UNUSED_SECONDS = 30 * 86400.0
+_TOUCH_SECONDS = 3600.0
+_SUFFIX = ".records"
+_OWN_NAME = re.compile(r"[0-9a-f]{64}\.records(\.[0-9a-f]{16})?")
+_OTHERS_MAY_WRITE = stat.S_IWGRP | stat.S_IWOTH
+
+
+def cache_root() -> Path | None:
+    """The directory of the cache: ``FABRICBENCH_CACHE``, else ``fabricbench`` in ``XDG_CACHE_HOME`` or in
+    ``.cache`` of the home directory. None where the user has none."""
+    if given := os.environ.get(CACHE):
+        return Path(given).absolute()
+    if (given := os.environ.get("XDG_CACHE_HOME", "")).startswith("/"):
+        return Path(given, "fabricbench")
+    home = os.environ.get("HOME", "")
+    if not home:
+        try:
+            home = pwd.getpwuid(os.geteuid()).pw_dir
+        except KeyError:
+            return None
+    return Path(home, ".cache/fabricbench") if home.startswith("/") else None
+
+
+def read_entries(name: str) -> dict[str, bytes]:
+    """The records that are kept under ``name``, as JSON, by key; empty where there are none that can be trusted."""
+    try:
+        with _directory(make=False) as folder:
+            file = name + _SUFFIX
+            facts = os.stat(file, dir_fd=folder, follow_symlinks=False)
+            _demand_own(facts)
+            data = read_regular(file, LARGEST_BYTES, dir_fd=folder)
+            if time.time() - facts.st_mtime > _TOUCH_SECONDS:  # its age is the time since it was last used
+                os.utime(file, dir_fd=folder, follow_symlinks=False)
+    except (OSError, ValueError):
+        return {}
+    return dict(_entries(data))
+
+
+def write_entries(name: str, entries: Mapping[str, bytes]) -> None:
+    """Keep exactly these records, as JSON by key, under ``name``; nothing happens where they cannot be kept."""
+    lines = [_line(key, text) for key, text in sorted(entries.items())]
+    temporary = f"{name}{_SUFFIX}.{secrets.token_hex(8)}"
+    try:
+        with _directory(make=True) as folder:
+            try:
+                flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+                with open(os.open(temporary, flags, 0o600, dir_fd=folder), "wb") as stream:
+                    stream.writelines(lines)
+                os.replace(temporary, name + _SUFFIX, src_dir_fd=folder, dst_dir_fd=folder)
+            except BaseException:
+                with contextlib.suppress(OSError):
+                    os.unlink(temporary, dir_fd=folder)
+                raise
+            _remove_old(folder)
+    except (OSError, ValueError):
+        return
+
+
+def _entries(data: bytes) -> Iterator[tuple[str, bytes]]:
+    for line in data.split(b"\n"):
+        key, _, rest = line.partition(b" ")
+        checksum, _, text = rest.partition(b" ")
+        if len(key) == 64 and checksum == _checksum(key, text):
+            yield key.decode("ascii", errors="replace"), text
+
+
+def _line(key: str, text: bytes) -> bytes:
+    return b"%s %s %s\n" % (key.encode(), _checksum(key.encode(), text), text)
+
+
+def _checksum(key: bytes, text: bytes) -> bytes:
+    return hashlib.sha256(key + b" " + text).hexdigest().encode()
+
+
+@contextmanager
+def _directory(*, make: bool) -> Iterator[int]:
+    """A descriptor of the cache directory; OSError where there is none, or others could have written to it."""
+    root = cache_root()
+    if root is None:
+        raise FileNotFoundError("no cache directory")
+    if make:
+        for folder in (root.parent, root):
+            with contextlib.suppress(FileExistsError):
+                folder.mkdir(mode=0o700)
+    descriptor = os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    try:
+        _demand_own(os.fstat(descriptor))
+        yield descriptor
+    finally:
+        os.close(descriptor)
+
+
+def _demand_own(facts: os.stat_result) -> None:
+    if facts.st_uid != os.geteuid() or facts.st_mode & _OTHERS_MAY_WRITE:
+        raise PermissionError("others could have written it")
+
+
+def _remove_old(folder: int) -> None:
+    """Remove files that were not used for long, and the longest unused ones beyond the size of the whole cache."""
+    found = []
+    for name in os.listdir(folder):
+        if _OWN_NAME.fullmatch(name):
+            facts = os.stat(name, dir_fd=folder, follow_symlinks=False)
+            found.append((facts.st_mtime, facts.st_size, name))
+    total, oldest = 0, time.time() - LONGEST_UNUSED_SECONDS
+    for used, size, name in sorted(found, reverse=True):
+        total += size
+        if used < oldest or total > LARGEST_BYTES:
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(name, dir_fd=folder)

@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a campaign's launch directories tell of nodes and MPI libraries, beyond its records."""
+
+import re
+from pathlib import Path
+
+from fabricbench.campaign.read import read_campaign
+from fabricbench.files.layout import LAUNCHES
+from fabricbench.launch.host import Host
+from fabricbench.launch.provenance import Provenance
+from fabricbench.launch.record import Campaign
+from fabricbench.parsers.hosts import host_files
+from fabricbench.parsers.output import Unreadable, read_lines, read_model
+
+VARIABLE = "#@cvar."
+MOST_VARIABLES, LONGEST_NAME, LONGEST_VALUE = 4000, 128, 200
+"""What ``fabricbench-micro wireup`` prints at most: more comes from somewhere else."""
+_OF_THE_LAUNCH = {
+    "seconds": None,
+    "busy_cpu_seconds": None,
+    "foreign_cpu_share": None,
+    "boot_id": None,
+    "counters": None,
+}
+_OF_THE_RUN = re.compile(r".*(jobid|vpid|_uri|session_dir|nodename|hostname|param_file_path).*")
+"""Variables by which a process knows who and where it is: different in every launch."""
+
+
+def read_provenance(path: Path, campaign: Campaign | None = None, *, recompute: bool = False) -> Provenance:
+    """The provenance of the campaign at ``path``; ``campaign`` where it has been read. What cannot be read is not
+    known, and no error: the launch's record says so."""
+    campaign = campaign or read_campaign(path, recompute=recompute)
+    hosts: dict[str, list[Host]] = {}
+    variables: dict[str, dict[str, str]] = {}
+    for record in campaign.records:
+        directory = path / LAUNCHES / record.directory
+        for file in host_files(directory):
+            if (host := _host(file)) is not None and host not in hosts.setdefault(host.host, []):
+                hosts[host.host].append(host)
+        if record.launch is not None and record.launch.mode == "wireup" and record.state == "ok":
+            variables[record.launch.lane] = control_variables(directory)
+    return Provenance(
+        campaign,
+        {name: tuple(told) for name, told in hosts.items()},
+        {lane: found for lane, found in variables.items() if found},
+    )
+
+
+def control_variables(directory: Path) -> dict[str, str]:
+    """The MPI library's control variables as the wire-up in ``directory`` printed them, without those that name the
+    very launch; none where it printed none."""
+    try:
+        lines = read_lines(directory / "stdout")
+    except Unreadable:
+        return {}
+    told = [line.removeprefix(VARIABLE) for line in lines if line.startswith(VARIABLE)][:MOST_VARIABLES]
+    pairs = (line.partition("=") for line in told)
+    return {name[:LONGEST_NAME]: value[:LONGEST_VALUE] for name, _, value in pairs if not _OF_THE_RUN.fullmatch(name)}
+
+
+def _host(file: Path) -> Host | None:
+    try:
+        return read_model(file, Host).model_copy(update=_OF_THE_LAUNCH)
+    except Unreadable:
+        return None

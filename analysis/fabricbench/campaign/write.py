@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Writing a campaign: its facts, its launches' facts, always whole or not at all."""
+
+import json
+import os
+import time
+from collections.abc import Iterable
+from importlib.metadata import version
+from pathlib import Path
+
+from fabricbench.errors import BadInput
+from fabricbench.files.layout import FACTS, LAUNCHES, PLANNED, REQUIREMENTS
+from fabricbench.files.reading import read_regular
+from fabricbench.files.writing import write_json
+from fabricbench.launch.lost import why_lost
+from fabricbench.launch.record import CampaignFacts
+from fabricbench.launch.unmeasured import Case
+
+CANNOT_START = (126, 127)
+"""Exit statuses of a command that was not found or cannot be executed."""
+
+LOOKS = {"single": (1,), "quick": (6,), "standard": (8, 15, 30), "acceptance": (8, 15, 30)}
+"""Numbers of blocks after which a tier looks at its data: decided before the first launch."""
+
+
+def create(
+    path: Path,
+    *,
+    site: Path,
+    tier: str,
+    seed: int,
+    lanes: tuple[str, ...] = (),
+    checks: tuple[str, ...] = (),
+    variables: tuple[str, ...] = (),
+) -> CampaignFacts:
+    """Make the campaign directory ``path`` for the system whose folder is ``site``.
+
+    Its facts are never changed afterwards; the site's requirements come along, so that a copy of the campaign
+    judges as the original does.
+    """
+    facts = CampaignFacts.model_validate(
+        {
+            **{
+                "system": site.name,
+                "tier": tier,
+                "looks": LOOKS[tier],
+                "seed": seed,
+                "lanes": lanes,
+                "checks": checks,
+                "variables": variables,
+            },
+            **{"created": time.time(), "version": version("fabricbench")},
+        }
+    )
+    try:
+        (path / LAUNCHES).mkdir(parents=True, exist_ok=True)
+        if (site / REQUIREMENTS).exists():
+            text = (site / REQUIREMENTS).read_bytes()
+            (path / REQUIREMENTS).unlink(missing_ok=True)
+            with (path / REQUIREMENTS).open("xb") as stream:
+                stream.write(text)
+    except OSError as error:
+        raise BadInput(f"cannot be made: {error.strerror}", where=str(path)) from None
+    write_json(path / FACTS, facts.model_dump(mode="json"))
+    return facts
+
+
+def write_planned(path: Path, cases: Iterable[Case]) -> None:
+    """List the test cases of a block in the campaign at ``path``, beside those that an earlier run listed there."""
+    write_json(path / PLANNED, {"cases": sorted({*read_planned(path), *cases})})
+
+
+def read_planned(path: Path) -> tuple[Case, ...]:
+    """The test cases of a block as the campaign lists them; none where it was recorded without a list."""
+    file = path / PLANNED
+    try:
+        return tuple(Case(*map(str, words)) for words in json.loads(read_regular(file))["cases"])
+    except FileNotFoundError:
+        return ()
+    except OSError as error:
+        raise BadInput(f"cannot be read: {error.strerror}", where=str(file)) from None
+    except (ValueError, KeyError, TypeError, RecursionError):
+        raise BadInput(
+            "not a list of test cases", where=str(file), expected='{"cases": [[check, fabric, stack]]}'
+        ) from None
+
+
+def open_single(path: Path, site: Path, seed: int) -> None:
+    """Make the campaign of a plain ``reframe -r``, unless it is there already."""
+    if not os.path.lexists(path / FACTS):
+        create(path, site=site, tier="single", seed=seed)
+
+
+def came_back(directory: Path) -> bool:
+    """Whether the launch in ``directory`` came back. One whose command could not even be started did not, nor one
+    that was lost with its nodes."""
+    try:
+        end = json.loads(read_regular(directory / "end"))
+        return end["status"] not in CANNOT_START and (end["status"] == 0 or not why_lost(directory))
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        return False

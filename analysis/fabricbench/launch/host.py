@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a node says of itself (``host.<name>``), and the load of others that it saw."""
+
+from collections.abc import Sequence
+from itertools import takewhile
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from fabricbench.launch.witness import CpuList, Report
+
+Reading = Annotated[int, Field(strict=True, ge=0, lt=2**64)]
+NotNegative = Annotated[float, Field(strict=True, ge=0)]
+Many = Annotated[int, Field(strict=True, ge=0, lt=2**63)]
+Readings = tuple[Reading | None, Reading | None]
+"""Of a counter, before and after; None where it could not be read, the second also where the node never came to the
+end."""
+
+
+class Topology(BaseModel):
+    """The processors of each core, socket and NUMA node; empty where the system does not tell."""
+
+    model_config = ConfigDict(extra="ignore", frozen=True)
+    cores: tuple[CpuList, ...] = ()
+    sockets: tuple[CpuList, ...] = ()
+    numa: tuple[CpuList, ...] = ()
+
+
+class Numa(BaseModel):
+    """The memory of a node: ``distances`` from each NUMA node to each, as the firmware says (10 is its own)."""
+
+    model_config = ConfigDict(extra="ignore", frozen=True)
+    nodes: Many | None = None
+    distances: tuple[tuple[Many, ...], ...] = ()
+
+
+class Nic(BaseModel):
+    """An interface, a port of an RDMA adapter (``mlx5_0:1``), or ``cxi0``. ``model`` is PCI vendor and device."""
+
+    model_config = ConfigDict(extra="ignore", frozen=True, allow_inf_nan=False)
+    name: str
+    kind: str
+    driver: str | None = None
+    firmware: str | None = None
+    model: str | None = None
+    speed_mbit: NotNegative | None = None
+    mtu: NotNegative | None = None
+    pcie_speed: str | None = None
+    pcie_width: NotNegative | None = None
+    numa_node: float | None = None
+    link_layer: str | None = None
+    state: str | None = None
+
+
+class Host(BaseModel):
+    """A node's facts; what the system does not tell is None.
+
+    ``busy_cpu_seconds`` are those of the whole machine, within ``seconds``. ``topology_address`` is Slurm's, the
+    switches from the top down to this node, ``core.leaf3.n17``. ``counters`` are by port (``Nic.name``) and counter.
+    """
+
+    model_config = ConfigDict(extra="ignore", frozen=True, allow_inf_nan=False)
+    host: str
+    boot_id: str | None = None
+    kernel: str | None = None
+    kernel_command_line: str | None = None
+    cpu_model: str | None = None
+    cores: Many | None = None
+    topology: Topology = Topology()
+    sockets: Many | None = None
+    numa: Numa = Numa()
+    governor: str | None = None
+    frequency_driver: str | None = None
+    boost: bool | None = None
+    smt: str | None = None
+    mitigations: dict[str, str] = {}
+    memory_bytes: Many | None = None
+    transparent_hugepages: str | None = None
+    hugepages: NotNegative | None = None
+    topology_address: str | None = None
+    nics: tuple[Nic, ...] = ()
+    counters: dict[str, dict[str, Readings | None] | None] | None = None
+    seconds: NotNegative | None = None
+    busy_cpu_seconds: float | None = None
+    foreign_cpu_share: NotNegative | None = None
+
+
+def switches_between(one: str, other: str) -> int | None:
+    """How many switches lie between two nodes with these topology addresses: up to the lowest that they have in
+    common, and down again; None where they have none."""
+    above, beyond = one.split(".")[:-1], other.split(".")[:-1]
+    common = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(above, beyond, strict=False)))
+    return len(above) + len(beyond) - 2 * common + 1 if common else None
+
+
+def foreign_cpu_share(hosts: Sequence[Host], reports: Sequence[Report], ranks: int) -> float | None:
+    """The largest share of a machine's processors that others used during the launch; None where nobody can tell.
+
+    A launch wrapper that started the ranks itself has said it. Else it is what the machine was busy with beyond its
+    ranks' own CPU time, over cores times seconds; for that all ``ranks`` must have reported. Nodes with one
+    ``boot_id`` are one machine.
+    """
+    told = [host.foreign_cpu_share for host in hosts if host.foreign_cpu_share is not None]
+    reported = {(report.host, report.rank) for report in reports if report.rank is not None and not report.forked}
+    if len(reported) >= ranks and all(report.cpu_seconds is not None for report in reports):
+        told += [share for host in hosts if (share := _beyond_ranks(host, hosts, reports)) is not None]
+    return max(told, default=None)
+
+
+def _beyond_ranks(host: Host, hosts: Sequence[Host], reports: Sequence[Report]) -> float | None:
+    if host.foreign_cpu_share is not None or host.boot_id is None:
+        return None
+    if host.busy_cpu_seconds is None or not host.cores or not host.seconds:
+        return None
+    machine = {other.host for other in hosts if other.boot_id == host.boot_id}
+    own = sum(report.cpu_seconds or 0 for report in reports if report.host in machine)
+    return max(0.0, host.busy_cpu_seconds - own) / (host.cores * host.seconds)

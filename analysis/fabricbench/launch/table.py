@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The long table, one row per value: everything right of it (statistics, verdicts, report) reads only this."""
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import polars as pl
+
+from fabricbench.launch.facts import Launch, canonical_case
+from fabricbench.launch.record import Record
+from fabricbench.metrics import METRICS
+
+SCHEMA = pl.Schema(
+    {
+        "system": pl.String,
+        "fabric": pl.String,
+        "transport": pl.String,
+        "stack": pl.String,
+        "variant": pl.String,
+        "tool": pl.String,
+        "benchmark": pl.String,
+        "case": pl.String,
+        "mode": pl.String,
+        "metric": pl.String,
+        "unit": pl.String,
+        "msg_size_bytes": pl.Int64,
+        "ranks": pl.Int64,
+        "nodes": pl.Int64,
+        "hosts": pl.String,
+        "block": pl.Int64,
+        "launch": pl.String,
+        "value": pl.Float64,
+        "better": pl.String,
+        "state": pl.String,
+    }
+)
+
+LANE = ["stack", "fabric", "variant"]
+"""The columns that name a lane."""
+
+CELL = ["system", *LANE, "tool", "benchmark", "case", "metric", "msg_size_bytes", "ranks", "nodes"]
+"""The columns that name what is estimated: within a cell rows differ by block and launch alone."""
+
+_ORDER = ["block", "launch", "benchmark", "case", "metric", "msg_size_bytes"]
+
+
+def table(records: Iterable[Record]) -> pl.DataFrame:
+    """The long table of a campaign, in a fixed order.
+
+    A launch that is not ``ok`` still has its expected rows, with a null value, so that what is missing shows. What a
+    launch itself names as a gap has none.
+    """
+    rows = [row for record in records for row in _rows(record)]
+    return pl.DataFrame(rows, schema=SCHEMA, orient="row").sort(_ORDER, nulls_last=False)
+
+
+def usable(frame: pl.DataFrame) -> pl.DataFrame:
+    """The rows that statistics may use: timed, attested, with a value."""
+    return frame.filter((pl.col("mode") == "timed") & (pl.col("state") == "ok") & pl.col("value").is_not_null())
+
+
+def _rows(record: Record) -> Iterator[tuple[Any, ...]]:
+    launch = record.launch
+    if launch is None or launch.mode == "wireup":
+        return
+    seen: set[tuple[str, str | None, str, int | None]] = set()
+    for row in record.rows:
+        for case in (row.case, None):
+            seen.add((row.benchmark, case, row.metric, row.msg_size_bytes))
+        yield _row(record, launch, row.benchmark, row.case, row.metric, row.msg_size_bytes, row.value)
+    gaps = {(gap.benchmark, case, gap.msg_size_bytes) for gap in record.gaps for case in (gap.case, None)}
+    own = canonical_case(launch.case)
+    for item in launch.expected:
+        for size in item.msg_sizes_bytes or (None,):
+            named = (item.benchmark, item.case, size) in gaps
+            if not named and (item.benchmark, item.case, item.metric, size) not in seen:
+                case = own if item.case is None else item.case
+                yield _row(record, launch, item.benchmark, case, item.metric, size, None)
+
+
+def _row(
+    record: Record,
+    launch: Launch,
+    benchmark: str,
+    case: str,
+    name: str,
+    size: int | None,
+    value: float | None,
+) -> tuple[Any, ...]:
+    declared = METRICS[name]
+    return (
+        launch.system, launch.fabric, launch.transport, launch.stack, launch.variant, launch.tool, benchmark, case,
+        launch.mode, name, declared.unit, size, launch.ranks, launch.nodes, " ".join(record.hosts), launch.block,
+        record.directory, value, declared.better, record.state,
+    )  # fmt: skip

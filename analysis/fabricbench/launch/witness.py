@@ -1,0 +1,270 @@
+# SPDX-License-Identifier: Apache-2.0
+"""From the witness files of a launch to what was carried between its ranks."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from fabricbench.files.reading import LARGEST_OUTPUT_BYTES, read_regular
+from fabricbench.launch.record import Traffic
+
+Count = Annotated[int, Field(ge=0, lt=2**64)]
+_RANGE = r"\d{1,4}(-\d{1,4})?"
+CpuList = Annotated[str, Field(pattern=rf"^({_RANGE}(,{_RANGE})*)?$", max_length=8192)]
+"""Processors as the kernel writes them: ``0-3,8``."""
+
+
+class Socket(BaseModel):
+    """One end of a TCP connection as TCP_INFO told it; addresses as ``ip:port``."""
+
+    model_config = ConfigDict(extra="ignore", frozen=True)
+    inode: int
+    local: str
+    peer: str
+    tx_bytes: Count
+    rx_bytes: Count
+    tx_segs: Count
+    rx_segs: Count
+
+
+class Dropped(BaseModel):
+    """Sockets that no longer fitted the witness's table."""
+
+    model_config = ConfigDict(extra="ignore", frozen=True)
+    sockets: Count = 0
+
+
+class SharedMaps(BaseModel):
+    """Shared-memory mappings that were there at the end of the process."""
+
+    model_config = ConfigDict(extra="ignore", frozen=True)
+    count: int = 0
+    bytes: int = 0
+
+
+class Sent(BaseModel):
+    """What one process sent in an interval."""
+
+    model_config = ConfigDict(extra="ignore", frozen=True)
+    bytes: Count = 0
+    segments: Count = 0
+
+    def __add__(self, other: "Sent") -> "Sent":
+        # A sum may exceed what a single report can hold.
+        return Sent.model_construct(bytes=self.bytes + other.bytes, segments=self.segments + other.segments)
+
+
+class MarkedInterval(BaseModel):
+    """What one process carried between two marks of its program, or two flushes of its stdout: with addresses of its
+    own node, and with others."""
+
+    model_config = ConfigDict(extra="ignore", frozen=True)
+    label: Annotated[str, Field(max_length=127)]
+    same_node: Sent
+    other_node: Sent
+
+
+class Report(BaseModel):
+    """What one process said at its end. ``cpus`` are the processors that it might run on at its start, ``cpus_at_end``
+    those at its end where they differ, ``cpu_seconds`` what it used of them."""
+
+    model_config = ConfigDict(extra="ignore", frozen=True)
+    host: str
+    rank: int | None
+    pid: int
+    forked: bool
+    exe: str
+    cpus: CpuList | None = None
+    cpus_at_end: CpuList | None = None
+    cpu_seconds: float | None = Field(default=None, ge=0, allow_inf_nan=False)
+    sockets: tuple[Socket, ...]
+    dropped: Dropped = Dropped()
+    devices: tuple[str, ...] = ()
+    libraries: tuple[str, ...] = ()
+    udp_sockets: Count = 0
+    unix_sockets: Count = 0
+    shared_maps: SharedMaps = SharedMaps()
+    intervals: Annotated[tuple[MarkedInterval, ...], Field(max_length=4096)] = ()
+    dropped_marks: Count = 0
+    lines: Annotated[tuple[MarkedInterval, ...], Field(max_length=4096)] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class IntervalTraffic:
+    """What all ranks together sent in the intervals of one label, and how many ranks marked it."""
+
+    ranks: int
+    same_node: Sent
+    other_node: Sent
+
+
+@dataclass(slots=True)
+class _Connection:
+    """The two ends of a connection, each with the largest counts that any process reported for it."""
+
+    ends: dict[str, Socket] = field(default_factory=dict)
+
+    def add(self, end: Socket) -> None:
+        known = self.ends.get(end.local)
+        self.ends[end.local] = end if known is None else _larger(known, end)
+
+    def carried(self) -> tuple[int, int]:
+        """Bytes and segments in both directions: in each the larger of sender's and receiver's count."""
+        first, *rest = self.ends.values()
+        other = rest[0] if rest else None
+        bytes_ = max(first.tx_bytes, other.rx_bytes if other else 0)
+        bytes_ += max(first.rx_bytes, other.tx_bytes if other else 0)
+        segments = max(first.tx_segs, other.rx_segs if other else 0)
+        segments += max(first.rx_segs, other.tx_segs if other else 0)
+        return bytes_, segments
+
+
+def report_files(directory: Path) -> list[Path]:
+    """The witness files of a launch, in order of name: ``….json`` of one process, ``….jsonl`` of a node's ranks."""
+    return sorted([*directory.glob("witness.*.json"), *directory.glob("witness.*.jsonl")])
+
+
+def read_reports(directory: Path) -> tuple[Report, ...]:
+    """All reports of a launch, in order of file; ValueError names the first that cannot be read."""
+    return tuple(report for path in report_files(directory) for report in _read(path))
+
+
+def _read(path: Path) -> Iterator[Report]:
+    where = path.name
+    try:
+        data = read_regular(path, LARGEST_OUTPUT_BYTES)
+        if path.suffix == ".json":
+            yield Report.model_validate_json(data)
+            return
+        for number, line in enumerate(data.splitlines(), 1):
+            where = f"{path.name}, line {number}"
+            yield Report.model_validate_json(line)
+    except (OSError, ValidationError) as error:
+        raise ValueError(f"{where}: not a witness report: {_first_line(error)}") from None
+
+
+def traffic(reports: Iterable[Report], launched: int | None = None) -> Traffic | None:
+    """What the ranks' sockets carried; None where nobody reported.
+
+    A connection seen from both ends counts once, with the larger count in each direction: a process that was
+    killed reports nothing, its peer has the count. Where all ``launched`` ranks have reported, a connection to an
+    address that none of their nodes has is no traffic between ranks.
+    """
+    reports = list(reports)
+    seen_from = {(_where(report, end), end.peer): end.local for report in reports for end in report.sockets if end.peer}
+    connections: dict[tuple[str, str, str], _Connection] = {}
+    ranks = set()
+    devices: set[str] = set()
+    libraries: set[str] = set()
+    maps = dropped = 0
+    for report in reports:
+        if report.rank is not None and not report.forked:
+            ranks.add((report.host, report.rank))
+        devices.update(report.devices)
+        libraries.update(report.libraries)
+        maps += report.shared_maps.count
+        dropped += report.dropped.sockets
+        for end in report.sockets:
+            # A connection that was reset may have lost its peer's name; the other end still knows it.
+            where = _where(report, end)
+            peer = end.peer or seen_from.get((where, end.local), "?:0")
+            first, second = sorted((end.local, peer))
+            connections.setdefault((where, first, second), _Connection()).add(end)
+    if not ranks:
+        return None
+    homes = {(_address(end.local), report.host) for report in reports for end in report.sockets}
+    by_peer: dict[str, int] = {}
+    total = segments = between_nodes = elsewhere = 0
+    known = {address for address, _ in homes} | {"?"}
+    complete = launched is not None and len(ranks) >= launched
+    for (where, first, second), connection in sorted(connections.items()):
+        bytes_, segs = connection.carried()
+        if complete and not {_address(first), _address(second)} <= known:
+            elsewhere += bytes_
+            continue
+        total, segments = total + bytes_, segments + segs
+        if not where and not _inside({_address(first), _address(second)}, homes):
+            between_nodes += bytes_
+        between = f"{where} (loopback)" if where else " - ".join(sorted({_address(first), _address(second)}))
+        by_peer[between] = by_peer.get(between, 0) + bytes_
+    return Traffic(
+        reports=len(ranks),
+        connections=len(connections),
+        bytes=total,
+        segments=segments,
+        bytes_between=between_nodes,
+        bytes_elsewhere=elsewhere,
+        by_peer=by_peer,
+        devices=tuple(sorted(devices)),
+        libraries=tuple(sorted(libraries)),
+        shared_maps=maps,
+        dropped=dropped,
+        udp_sockets=sum(report.udp_sockets for report in reports),
+        unix_sockets=sum(report.unix_sockets for report in reports),
+    )
+
+
+def interval_traffic(reports: Iterable[Report]) -> dict[str, IntervalTraffic]:
+    """What the ranks sent in each marked interval, by label; empty where a report has lost marks or repeats one.
+
+    Only what senders counted is added up: a receiver may count the bytes of one interval in the next one.
+    """
+    reports = [report for report in reports if report.rank is not None and not report.forked]
+    if any(report.dropped_marks for report in reports):
+        return {}
+    found: dict[str, dict[tuple[str, int | None], MarkedInterval]] = {}
+    for report in reports:
+        for interval in report.intervals:
+            by_rank = found.setdefault(interval.label, {})
+            if by_rank.setdefault((report.host, report.rank), interval) is not interval:
+                return {}  # two processes of one rank, or a label twice in one report
+    return {
+        label: IntervalTraffic(
+            ranks=len(by_rank),
+            same_node=sum((one.same_node for one in by_rank.values()), Sent()),
+            other_node=sum((one.other_node for one in by_rank.values()), Sent()),
+        )
+        for label, by_rank in found.items()
+    }
+
+
+def printed_lines(reports: Iterable[Report]) -> tuple[MarkedInterval, ...]:
+    """What rank 0 sent and received before each line that it flushed.
+
+    Empty where several processes report as rank 0.
+    """
+    found = [report for report in reports if report.rank == 0 and not report.forked]
+    return found[0].lines if len(found) == 1 else ()
+
+
+def _inside(addresses: set[str], homes: set[tuple[str, str]]) -> bool:
+    """Whether one node has all of these addresses."""
+    return any(all((address, host) in homes for address in addresses) for _, host in homes)
+
+
+def _larger(a: Socket, b: Socket) -> Socket:
+    return Socket(
+        inode=a.inode,
+        local=a.local,
+        peer=a.peer,
+        tx_bytes=max(a.tx_bytes, b.tx_bytes),
+        rx_bytes=max(a.rx_bytes, b.rx_bytes),
+        tx_segs=max(a.tx_segs, b.tx_segs),
+        rx_segs=max(a.rx_segs, b.rx_segs),
+    )
+
+
+def _address(end: str) -> str:
+    return end.rsplit(":", 1)[0]
+
+
+def _where(report: Report, end: Socket) -> str:
+    """The host of a loopback connection, whose addresses are the same on every host; empty for any other."""
+    return report.host if end.local.startswith(("127.", "[::1]")) else ""
+
+
+def _first_line(error: Exception) -> str:
+    return " ".join(str(error).split())[:200]

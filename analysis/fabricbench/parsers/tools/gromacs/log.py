@@ -1,0 +1,259 @@
+# SPDX-License-Identifier: Apache-2.0
+"""GROMACS's log ``md.log``, releases 2020 to 2026: what was built, what was run, energies, and where the time went."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from fabricbench.parsers.output import Unreadable, number, whole
+from fabricbench.parsers.tools.gromacs.cycles import Cycles, read_cycles
+from fabricbench.parsers.tools.gromacs.energies import FILE, Block, read_energies
+
+_LONGEST_LINE = 10_000
+Grid = tuple[int, int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Log:
+    """One run. None, 0 or empty where the log says nothing: it is cut off, or the release has no such line.
+
+    ``version`` is "2022.5" (``build`` its suffix too), ``mpi`` the library's name and version where GROMACS knows it
+    (from 2025 on), else "MPI" or "thread_mpi". ``simd`` is what was compiled, ``simd_possible`` what GROMACS finds
+    the processors could do, where that is something else. ``ranks`` counts those with domains and ``pme_ranks``
+    together; ``threads`` are OpenMP's a rank. ``planned_steps`` go from the first step to the last, so that
+    ``total_steps``, both included, is one more; ``steps`` is how many the timers counted: from ``reset_step`` on.
+    ``halo_atoms`` is how many atoms all ranks together receive a step, mean over the counted part;
+    as many forces go back. ``load_imbalance`` (largest over mean, less 1), ``imbalance_wait`` and ``pme_wait`` are
+    shares, ``pme_force_load`` the ratio of PME's to the other ranks' load. Times are in seconds, ``time_step_ps`` in
+    picoseconds.
+    """
+
+    version: str
+    build: str
+    precision: str
+    mpi: str
+    simd: str
+    simd_possible: str
+    atoms: int
+    time_step_ps: float | None
+    electrostatics: str
+    fourier_grids: tuple[Grid, ...]
+    pme_order: int
+    ranks: int
+    pme_ranks: int
+    threads: int
+    domains: Grid | None
+    pme_domains: Grid | None
+    first: Block | None
+    last: Block | None
+    planned_steps: int | None
+    last_step: int | None
+    reset_step: int | None
+    total_steps: int | None
+    steps: int | None
+    multiple_steps: bool
+    halo_atoms: float | None
+    load_balancing: str
+    load_imbalance: float | None
+    imbalance_wait: float | None
+    pme_force_load: float | None
+    pme_wait: float | None
+    gpu: bool
+    cycles: Cycles | None
+    wall_time_s: float | None
+    ns_per_day: float | None
+    finished: bool
+    lines: dict[str, int] = field(repr=False)
+    """The line in which each of these stands, where one does."""
+
+    @property
+    def bytes_per_atom(self) -> int:
+        """Of three coordinates or forces."""
+        return 24 if self.precision == "double" else 12
+
+
+_INPUT = {
+    "dt": "time_step_ps",
+    "coulombtype": "electrostatics",
+    "init-step": "init_step",
+    "nsteps": "planned_steps",
+    "mts": "multiple_steps",
+    "pme-order": "pme_order",
+    **{f"fourier-n{axis}": f"fourier_{axis}" for axis in "xyz"},
+}
+"""Of the input parameters that the log lists: those used here."""
+
+_LINES = {
+    "build": re.compile(r"GROMACS version: +(\S.*)$"),
+    "precision": re.compile(r"Precision: +(single|mixed|double)\b"),
+    "mpi": re.compile(r"MPI library: +(\S.*)$"),
+    "mpi_version": re.compile(r"MPI (?:library )?version: +(\S.*)$"),
+    "simd": re.compile(r"SIMD instructions: +(\S+)$"),
+    "simd_possible": re.compile(
+        r"(?:Highest SIMD level|Likely fastest SIMD instructions) (?:supported|requested) by [^:]*: +(\S+)$"
+    ),
+    "input": re.compile(rf" +({'|'.join(_INPUT)}) += (\S+)$"),
+    "override": re.compile(r"Overriding nsteps with value passed on the command line: (-?\d+) steps\b"),
+    "tuned": re.compile(r"step +-?\d+: timed with pme grid (\d+) (\d+) (\d+),"),
+    "domains": re.compile(r"Domain decomposition grid (\d+) x (\d+) x (\d+), separate PME ranks (\d+)$"),
+    "pme_domains": re.compile(r"PME domain decomposition: (\d+) x (\d+) x (\d+)$"),
+    "ranks": re.compile(r"Using (\d+) MPI (?:process|processes|thread|threads)\b"),
+    "threads": re.compile(r"Using (\d+)(?: - \d+)? OpenMP threads?\b(?! for PME)"),
+    "gpu": re.compile(r"(?:PP|PME) tasks will do .* on the GPU"),
+    "atoms": re.compile(r"There are: (\d+) Atoms$"),
+    "reset_step": re.compile(r"step (\d+): resetting all time and cycle counters$"),
+    "halo_atoms": re.compile(r" av\. #atoms communicated per step for force: +2 x (\S+)$"),
+    "load_balancing": re.compile(r" (DLB (?:was|got) .*\S)$"),
+    "load_imbalance": re.compile(r" Average load imbalance: +(\S+?) ?%\.?$"),
+    "imbalance_wait": re.compile(r" Part of the total run time spent waiting due to load imbalance: +(\S+?) ?%\.?$"),
+    "pme_force_load": re.compile(r" Average PME mesh/force load: +(\S+)$"),
+    "pme_wait": re.compile(r" Part of the total run time spent waiting due to PP/PME imbalance: +(\S+?) ?%\.?$"),
+    "wall_time_s": re.compile(r" +Time: +\S+ +(\S+) +\S+$"),
+    "finished": re.compile(r"Finished mdrun on rank 0 "),
+}
+
+_ANY = re.compile("|".join(pattern.pattern.removesuffix("$") for pattern in _LINES.values()))
+
+
+def read_log(text: str) -> Log:
+    """Everything of ``Log``. Unreadable: another file, two runs in one, or a line that is not what GROMACS prints."""
+    lines = text.splitlines()
+    facts, where = _facts(lines)
+    blocks, last_step = read_energies(lines)
+    cycles = read_cycles(lines, FILE)
+    precision, mpi = facts.text("precision"), facts.text("mpi_version") or facts.text("mpi")
+    version = re.match(r"\d{4}(?:\.\d+)?(?:-(?:beta|rc|dev)\d*)?", facts.text("build"))
+    domains, pme_domains = facts.grid("domains"), facts.grid("pme_domains")
+    first, reset = facts.whole("init_step"), facts.whole("reset_step")
+    return Log(
+        version=version[0] if version else facts.text("build"),
+        build=facts.text("build"),
+        precision="mixed" if precision == "single" else precision,
+        mpi=mpi,
+        simd=facts.text("simd"),
+        simd_possible=facts.text("simd_possible"),
+        atoms=facts.whole("atoms") or 0,
+        time_step_ps=facts.number("time_step_ps"),
+        electrostatics=facts.text("electrostatics"),
+        fourier_grids=facts.fourier_grids(),
+        pme_order=facts.whole("pme_order") or 0,
+        ranks=facts.whole("ranks") or 0,
+        pme_ranks=facts.whole("domains", 3) or 0,
+        threads=facts.whole("threads") or 0,
+        domains=domains,
+        pme_domains=pme_domains,
+        first=blocks[0] if blocks else None,
+        last=blocks[-1] if blocks else None,
+        planned_steps=facts.planned_steps(),
+        last_step=last_step,
+        reset_step=reset,
+        total_steps=_counted(last_step, first),
+        steps=_counted(last_step, first if reset is None else reset),
+        multiple_steps=facts.text("multiple_steps") == "true",
+        halo_atoms=facts.number("halo_atoms"),
+        load_balancing=facts.text("load_balancing"),
+        load_imbalance=facts.percent("load_imbalance"),
+        imbalance_wait=facts.percent("imbalance_wait"),
+        pme_force_load=facts.number("pme_force_load"),
+        pme_wait=facts.percent("pme_wait"),
+        gpu=bool(facts.found.get("gpu")),
+        cycles=cycles,
+        wall_time_s=facts.number("wall_time_s"),
+        ns_per_day=_performance(lines, where),
+        finished="finished" in facts.found and not _after(lines, where["finished"]),
+        lines=where,
+    )
+
+
+class _Facts:
+    """The groups of the line that each name of ``_LINES`` and ``_INPUT`` stands in."""
+
+    def __init__(self) -> None:
+        self.found: dict[str, tuple[tuple[str, ...], int]] = {}
+        self.tuned: list[Grid] = []
+
+    def text(self, name: str) -> str:
+        return self.found[name][0][0] if name in self.found else ""
+
+    def whole(self, name: str, group: int = 0) -> int | None:
+        if name not in self.found:
+            return None
+        groups, at = self.found[name]
+        return whole(groups[group], FILE, at)
+
+    def number(self, name: str) -> float | None:
+        if name not in self.found:
+            return None
+        groups, at = self.found[name]
+        return number(groups[0], FILE, at)
+
+    def percent(self, name: str) -> float | None:
+        value = self.number(name)
+        return None if value is None else round(value / 100, 6)
+
+    def grid(self, name: str) -> Grid | None:
+        if name not in self.found:
+            return None
+        groups, at = self.found[name]
+        return grid(groups, at)
+
+    def planned_steps(self) -> int | None:
+        """Of the command line, else of the input; None where there is no end."""
+        name = "override" if "override" in self.found else "planned_steps"
+        return None if self.text(name).startswith("-") else self.whole(name)
+
+    def fourier_grids(self) -> tuple[Grid, ...]:
+        sizes = [self.whole(f"fourier_{axis}") for axis in "xyz"]
+        if None in sizes or not self.text("electrostatics").lower().startswith("pme"):
+            return ()
+        return ((sizes[0] or 0, sizes[1] or 0, sizes[2] or 0), *self.tuned)
+
+
+def grid(groups: Sequence[str], at: int) -> Grid:
+    """Three whole numbers of at least 1."""
+    x, y, z = (whole(text, FILE, at) for text in groups[:3])
+    if not x * y * z:
+        raise Unreadable(FILE, at, "a grid of at least 1 x 1 x 1")
+    return x, y, z
+
+
+def _facts(lines: Sequence[str]) -> tuple[_Facts, dict[str, int]]:
+    facts = _Facts()
+    for at, line in enumerate(lines, start=1):
+        if len(line) > _LONGEST_LINE:
+            raise Unreadable(FILE, at, f"a line of at most {_LONGEST_LINE} characters")
+        for name, pattern in _LINES.items() if _ANY.match(line) else ():
+            if not (found := pattern.match(line)):
+                continue
+            if name == "build" and name in facts.found:
+                raise Unreadable(FILE, at, "the log of one run, this is the second's head")
+            if name == "tuned":
+                facts.tuned.append(grid(found.groups(), at))
+            elif name == "input":
+                facts.found.setdefault(_INPUT[found[1]], ((found[2],), at))
+            else:
+                facts.found.setdefault(name, (found.groups(), at))
+    if "build" not in facts.found:
+        raise Unreadable(FILE, None, "the line 'GROMACS version:'")
+    return facts, {name: at for name, (_groups, at) in facts.found.items()}
+
+
+def _counted(last: int | None, first: int | None) -> int | None:
+    """Steps from the first to the last, both included."""
+    return None if last is None or first is None or last < first else last - first + 1
+
+
+def _performance(lines: Sequence[str], where: dict[str, int]) -> float | None:
+    """Of the line ``Performance:`` the column that the line above calls ns/day; None where there is no such line."""
+    for n in range(1, len(lines)):
+        if lines[n].startswith("Performance:") and "(ns/day)" in lines[n - 1]:
+            heads, values = re.findall(r"\(([^)]*)\)", lines[n - 1]), lines[n].split()[1:]
+            if len(heads) != len(values):
+                raise Unreadable(FILE, n + 1, f"a value each of {', '.join(heads)[:100]}")
+            where["ns_per_day"] = n + 1
+            return number(values[heads.index("ns/day")], FILE, n + 1)
+    return None
+
+
+def _after(lines: Sequence[str], at: int) -> bool:
+    return any(line.strip() for line in lines[at:])

@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: Apache-2.0
+"""iperf3's JSON (``-J``, iperf 3.1 and later): every stream's throughput, their sum, and how fairly they share."""
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from fabricbench.launch.facts import Launch, canonical_case
+from fabricbench.launch.record import Payload, Row
+from fabricbench.parsers.output import Parsed, Unreadable
+from fabricbench.parsers.pair import Run, count, runs
+
+BENCHMARKS = ("stream", "together")
+
+
+def parse(directory: Path, launch: Launch) -> Parsed:
+    """What arrived over the time it took, as the receivers say. Payload: the bytes that arrived.
+
+    The rate is iperf3's own: with its bytes it prints the sender's seconds, not those that it divides by (3.12).
+
+    ``stream``: one run; a row per stream (``flow=k``), the sum and the fairness. ``together``: flows over several
+    addresses, each alone and then all at once; a row for each flow, and for all at once the sum and the fairness.
+    """
+    found = [(run, _streams(run, count(launch, "-P"))) for run in runs(directory, launch)]
+    moved = sum(bytes_ for _, streams in found for bytes_, _ in streams)
+    rows = _together(launch, found) if launch.benchmark == "together" else _alone(launch, found)
+    return Parsed(tuple(rows), Payload(bytes=moved, messages=len(found)))
+
+
+_BITS_PER_MB = 8e6
+
+Streams = Sequence[tuple[int, float]]
+"""Bytes that arrived and MB/s, of each stream."""
+
+
+def jain(shares: Sequence[float]) -> float:
+    """Jain's fairness index: 1 where n shares are equal, 1/n where one has it all; 0 where nobody has anything.
+
+    Definition: (sum x)^2 / (n sum x^2). Source: Jain, Chiu & Hawe (1984), DEC Research Report TR-301.
+    ``shares``: n numbers of at least 0, of one unit.
+    """
+    squares = len(shares) * sum(x * x for x in shares)
+    return sum(shares) ** 2 / squares if squares else 0.0
+
+
+def _alone(launch: Launch, found: Sequence[tuple[Run, Streams]]) -> list[Row]:
+    rates = [rate for _, streams in found for _, rate in streams]
+    flows = [_row(launch, {"flow": k}, "flow_bandwidth", rate) for k, rate in enumerate(rates, start=1)]
+    return [*flows, *_sum(launch, {}, rates)]
+
+
+def _together(launch: Launch, found: Sequence[tuple[Run, Streams]]) -> list[Row]:
+    """Flows are numbered by the order of their addresses, which is that of the last round."""
+    order = [run.value for run, _ in found if run.round == found[-1][0].round]
+    rows, shared = [], []
+    for run, streams in found:
+        at_once = run.round == found[-1][0].round
+        rate = sum(rate for _, rate in streams)
+        case: dict[str, Any] = {"flow": order.index(run.value) + 1, "run": "together" if at_once else "alone"}
+        rows.append(_row(launch, case, "flow_bandwidth", rate))
+        shared += [rate] if at_once else []
+    return [*rows, *_sum(launch, {"run": "together"}, shared)]
+
+
+def _sum(launch: Launch, case: Mapping[str, Any], rates: Sequence[float]) -> list[Row]:
+    return [
+        _row(launch, case, "stream_bandwidth", sum(rates)),
+        _row(launch, case, "fairness", jain(rates)),
+    ]
+
+
+def _row(launch: Launch, case: Mapping[str, Any], metric: str, value: float) -> Row:
+    named = canonical_case({**launch.case, **case})
+    return Row(benchmark=launch.benchmark, case=named, metric=metric, msg_size_bytes=None, value=round(value, 6))
+
+
+def _streams(run: Run, wanted: int) -> Streams:
+    try:
+        # Python's JSON knows NaN and Infinity, which no JSON has.
+        document = json.loads("\n".join(line for _, line in run.lines), parse_constant=_no_constant)
+    except (ValueError, RecursionError):
+        raise Unreadable("stdout", run.at, "iperf3's JSON") from None
+    if isinstance(document, dict) and "error" in document:
+        raise Unreadable("stdout", run.at, f"no error, not '{str(document['error'])[:80]}'")
+    try:
+        receivers = [one["receiver"] for one in document["end"]["streams"]]
+        streams = [(one["bytes"], one["bits_per_second"]) for one in receivers]
+    except (TypeError, KeyError):
+        raise Unreadable("stdout", run.at, "what every receiver got, under end, streams") from None
+    if len(streams) != wanted:
+        raise Unreadable("stdout", run.at, f"{wanted} streams, not {len(streams)}")
+    if not all(map(_counted, streams)):
+        raise Unreadable("stdout", run.at, "bytes and bits_per_second of every receiver, at least 0")
+    return [(bytes_, bits / _BITS_PER_MB) for bytes_, bits in streams]
+
+
+def _counted(stream: tuple[Any, Any]) -> bool:
+    bytes_, bits = stream
+    return type(bytes_) is int and 0 <= bytes_ < 2**63 and type(bits) in (int, float) and 0 <= bits < 1e18
+
+
+def _no_constant(name: str) -> None:
+    raise ValueError(name)

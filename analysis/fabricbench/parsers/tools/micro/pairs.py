@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Every pair of nodes: from the pairs' values to those of rounds and of the launch."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from statistics import fmean, median
+
+from fabricbench.launch.facts import canonical_case, case_parts
+from fabricbench.launch.record import Row
+from fabricbench.parsers.output import Unreadable, whole
+
+BENCHMARKS = ("pair_latency", "pair_bandwidth")
+
+Pair = tuple[str, str]
+Rounds = dict[str, dict[Pair, float]]
+"""The values of a round's pairs, by round."""
+
+
+def rows(found: Iterable[Row], facts: Mapping[str, str]) -> Iterator[Row]:
+    """The latency or bandwidth of each pair, ``from=a to=b`` in its case; without them what they come to.
+
+    That is the median over pairs and the worst pair; of bandwidth also the sum over the disjoint pairs of a round,
+    mean of its directions: per round (``round=3``), their mean (the effective bisection bandwidth of Hoefler et al.
+    2008 where the pairs ran at once) and the least. Unreadable where pairs are missing that the facts promise.
+    """
+    points: dict[tuple[str, str, int | None], tuple[Row, Rounds]] = {}
+    for row in found:
+        if row.metric not in ("latency", "bandwidth"):
+            continue
+        case = case_parts(row.case)
+        try:
+            pair, played = (case.pop("from"), case.pop("to")), case.pop("round")
+        except KeyError:
+            raise Unreadable("stdout", None, f"from, to and round in the case '{row.case[:80]}'") from None
+        point = row.model_copy(update={"case": canonical_case(case)})
+        rounds = points.setdefault((point.case, point.metric, point.msg_size_bytes), (point, defaultdict(dict)))[1]
+        rounds[played][pair] = row.value
+        yield point.model_copy(update={"case": canonical_case(case | {"from": pair[0], "to": pair[1]})})
+    for point, rounds in points.values():
+        directions = _promised(rounds, facts)
+        yield from _latency(point, rounds) if point.metric == "latency" else _bandwidth(point, rounds, directions)
+
+
+def _promised(rounds: Rounds, facts: Mapping[str, str]) -> int:
+    """In how many directions each pair was measured, where all pairs of all rounds are there."""
+    pairs, directions = (whole(facts.get(key, ""), "stdout", None) for key in ("pairs_per_round", "directions"))
+    named = facts.get("rounds", "").split(",")
+    if set(rounds) != set(named):
+        raise Unreadable("stdout", None, f"rounds {','.join(named)[:80]}, not {','.join(rounds)[:80]}")
+    for played, values in rounds.items():
+        if len(values) != pairs * directions or len({frozenset(pair) for pair in values}) != pairs:
+            raise Unreadable("stdout", None, f"{pairs} pairs in round {played[:10]}, {directions} directions each")
+    return directions
+
+
+def _latency(point: Row, rounds: Rounds) -> Iterator[Row]:
+    values = _values(rounds)
+    yield _row(point, "latency", median(values))
+    yield _row(point, "latency_max", max(values))
+
+
+def _bandwidth(point: Row, rounds: Rounds, directions: int) -> Iterator[Row]:
+    values = _values(rounds)
+    yield _row(point, "bandwidth", median(values))
+    yield _row(point, "bandwidth_min", min(values))
+    sums = {played: sum(pairs.values()) / directions for played, pairs in rounds.items()}
+    yield _row(point, "bisection_bandwidth", fmean(sums.values()))
+    yield _row(point, "bisection_bandwidth_min", min(sums.values()))
+    for played, total in sums.items():
+        of_round = point.model_copy(update={"case": canonical_case(case_parts(point.case) | {"round": played})})
+        yield _row(of_round, "bisection_bandwidth", total)
+
+
+def _values(rounds: Rounds) -> list[float]:
+    return [value for pairs in rounds.values() for value in pairs.values()]
+
+
+def _row(point: Row, metric: str, value: float) -> Row:
+    return point.model_copy(update={"metric": metric, "value": round(value, 6)})

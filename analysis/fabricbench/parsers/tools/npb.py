@@ -1,0 +1,204 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The report of a NAS parallel benchmark: the own kernels and NASA's programs print the same form."""
+
+import math
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from fabricbench.launch.facts import Launch, canonical_case
+from fabricbench.launch.record import Payload, Row, RowGap
+from fabricbench.parsers.output import Parsed, Unreadable, number, read_text, whole
+
+CLASSES = ("S", "W", "A", "B", "C", "D")
+KERNELS = ("IS", "CG", "FT")
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """A kernel's problem of one class: points (keys, rows, grid points) and iterations; NPB 3.4's ``setparams``.
+
+    ``most_ranks`` are the kernel's own bound; of CG, which would go on, 16 rows a rank.
+    """
+
+    points: int
+    iterations: int
+    nonzeros: int = 0
+    least_ranks: int = 1
+    most_ranks: int = 2**20
+
+    def bytes(self, kernel: str) -> int:
+        """Memory of all ranks together as NASA's programs allocate it, the most of both codes, without the stack's."""
+        if kernel == "IS":  # three arrays of keys, each half as large again as it need be
+            return self.points * 3 * 6
+        if kernel == "CG":  # makea's elements and triples, eight vectors and their indices
+            places = self.points * ((self.nonzeros + 1) ** 2 + self.nonzeros + 2)
+            return places * 28 + self.points * 68
+        return self.points * (3 * 16 + 8)
+
+
+PROBLEMS: dict[tuple[str, str], Problem] = {
+    ("IS", "S"): Problem(2**16, 10, most_ranks=128),
+    **{("IS", c): Problem(2**k, 10, most_ranks=1024) for c, k in zip("WABC", (20, 23, 25, 27), strict=True)},
+    ("IS", "D"): Problem(2**31, 10, least_ranks=4, most_ranks=1024),
+    ("CG", "S"): Problem(1400, 15, 7, most_ranks=64),
+    ("CG", "W"): Problem(7000, 15, 8, most_ranks=256),
+    ("CG", "A"): Problem(14000, 15, 11, most_ranks=512),
+    ("CG", "B"): Problem(75000, 75, 13, most_ranks=4096),
+    ("CG", "C"): Problem(150000, 75, 15, most_ranks=8192),
+    ("CG", "D"): Problem(1500000, 100, 21, most_ranks=65536),
+    ("FT", "S"): Problem(64 * 64 * 64, 6, most_ranks=512),
+    ("FT", "W"): Problem(128 * 128 * 32, 6, most_ranks=512),
+    ("FT", "A"): Problem(256 * 256 * 128, 6, most_ranks=4096),
+    ("FT", "B"): Problem(512 * 256 * 256, 20, most_ranks=8192),
+    ("FT", "C"): Problem(512 * 512 * 512, 20, most_ranks=32768),
+    ("FT", "D"): Problem(2048 * 1024 * 1024, 25, most_ranks=131072),
+}
+
+BENCHMARKS = tuple(f"{kernel.lower()}.{problem_class}" for kernel, problem_class in PROBLEMS)
+
+_CG_STEPS = 25
+"""Steps of the inner iteration of CG."""
+
+_FIELD = re.compile(r"^ ([A-Za-z][A-Za-z /]*?) *= +(\S.*?) *$")
+_TIMER = re.compile(r"^ timer +\d+ *\( *(\S+) *\) *: +(\S+) +(\S+) +(\S+) *$")
+_HEAD = re.compile(r"^ *NAS Parallel Benchmarks? .*-- *(\w+) Benchmark")
+_NAME = re.compile(r"^ *(IS|CG|FT) Benchmark Completed")
+_SIZE = re.compile(r"([0-9]{1,18})(?:x *([0-9]{1,6})x *([0-9]{1,6}))?")
+
+
+@dataclass(frozen=True, slots=True)
+class _Report:
+    """What the closing form says, each with its line, and the mean of every timer."""
+
+    kernel: str
+    fields: dict[str, tuple[str, int]]
+    timers: dict[str, tuple[str, int]]
+
+    def field(self, name: str) -> tuple[str, int]:
+        if name not in self.fields:
+            raise Unreadable("stdout", None, f"the line '{name} =': the output is cut off")
+        return self.fields[name]
+
+
+def parse(directory: Path, launch: Launch) -> Parsed:
+    """Mop/s, the time of the timed region, and what of it was communication (the timer ``totcomm``).
+
+    Unreadable: a run that was not verified, that ran another kernel, class, size, number of iterations or number of
+    ranks than the launch's, that says 0 Mop/s, and an output with two reports. A time that is printed as 0 is a gap;
+    of communication on one rank it is 0.
+    """
+    text = read_text(directory / "stdout")
+    lines = text.splitlines()
+    if not text.endswith("\n"):
+        raise Unreadable("stdout", len(lines), "a whole last line: the output is cut off")
+    report = _read(lines)
+    problem_class, at = report.field("Class")
+    name = f"{report.kernel.lower()}.{problem_class}"
+    if name != launch.benchmark:
+        raise Unreadable("stdout", at, f"{launch.benchmark}, not {name[:40]}")
+    _as_asked(report, problem_class, launch.ranks)
+    values = {"mops": report.field("Mop/s total"), "run_time": report.field("Time in seconds")}
+    for timer in ("totcomm", *(("rcomm",) if report.kernel == "IS" else ())):  # NASA's IS has no total
+        if timer in report.timers:
+            values.setdefault("communication_time", report.timers[timer])
+    found = {metric: number(text, "stdout", at) for metric, (text, at) in values.items()}
+    if not found["mops"]:
+        raise Unreadable("stdout", values["mops"][1], "more than 0 Mop/s")
+    case = canonical_case(launch.case)
+    below = [m for m, value in found.items() if not value and (m == "run_time" or launch.ranks > 1)]
+    rows = [
+        Row(benchmark=name, case=case, metric=metric, msg_size_bytes=None, value=value)
+        for metric, value in found.items()
+        if metric not in below
+    ]
+    gaps = [RowGap(benchmark=name, case=case, msg_size_bytes=None, reason=_too_small(problem_class, below))]
+    return Parsed(tuple(rows), payload(report.kernel, problem_class, launch.ranks), tuple(gaps if below else ()))
+
+
+def _as_asked(report: _Report, problem_class: str, ranks: int) -> None:
+    """The report is of the class's size and iterations, on ``ranks``, and verified."""
+    problem = PROBLEMS.get((report.kernel, problem_class))
+    if problem is None:
+        raise Unreadable("stdout", report.field("Class")[1], f"a class of NPB, not '{problem_class[:40]}'")
+    size, at = report.field("Size")
+    found = _SIZE.fullmatch(size)
+    sides = [int(side) for side in found.groups() if side] if found else []
+    if len(sides) != (3 if report.kernel == "FT" else 1) or math.prod(sides) != problem.points:
+        raise Unreadable("stdout", at, f"the size of class {problem_class}, {problem.points} points, not '{size[:40]}'")
+    wanted = {
+        "Iterations": (problem.iterations, "iterations"),
+        "Total processes": (ranks, "ranks"),
+        "Active processes": (ranks, "ranks that take part"),
+    }
+    for name, (expected, what) in wanted.items():
+        text, at = report.field(name)
+        if whole(text, "stdout", at) != expected:
+            raise Unreadable("stdout", at, f"{expected} {what}, not {text[:40]}")
+    verification, at = report.field("Verification")
+    if verification != "SUCCESSFUL":
+        raise Unreadable("stdout", at, f"a successful verification, not '{verification[:40]}'")
+
+
+def _too_small(problem_class: str, metrics: list[str]) -> str:
+    return f"{' and '.join(metrics)} printed as 0: class {problem_class} is too small for the resolution NPB prints"
+
+
+def payload(kernel: str, problem_class: str, ranks: int) -> Payload:
+    """The least that the timed iterations move between ``ranks`` (a power of two), whatever the implementation.
+
+    IS: every key whose bucket is another rank's. FT: one transposition per transform; more than one where the grid
+    is cut in two dimensions. CG: the partial sums of a row of the processor grid, summed and scattered, and two dot
+    products a step. Warm-up and verification come on top.
+    """
+    problem = PROBLEMS[kernel, problem_class]
+    if ranks == 1:
+        return Payload(bytes=0, messages=0)
+    doublings = int(math.log2(ranks))
+    if kernel == "IS":
+        moved = problem.iterations * 4 * problem.points * (ranks - 1) // ranks
+        return Payload(bytes=moved, messages=problem.iterations * ranks * doublings)
+    if kernel == "FT":
+        transforms = problem.iterations + 1
+        moved = transforms * 16 * problem.points * (ranks - 1) // ranks
+        return Payload(bytes=moved, messages=transforms * ranks * doublings)
+    columns = 2 ** ((doublings + 1) // 2)
+    products = problem.iterations * (_CG_STEPS + 1)
+    messages = (products + 2 * problem.iterations * _CG_STEPS) * ranks
+    return Payload(bytes=products * 8 * problem.points * (columns - 1), messages=messages)
+
+
+def _read(lines: list[str]) -> _Report:
+    kernel = ""
+    began = ""
+    fields: dict[str, tuple[str, int]] = {}
+    timers: dict[str, tuple[str, int]] = {}
+    for at, line in enumerate(lines, start=1):
+        if found := _HEAD.match(line):
+            if began or kernel:
+                raise Unreadable("stdout", at, "one report, this is the head of another")
+            began = found[1]
+        elif found := _NAME.match(line):
+            kernel = _ended(found[1], began, kernel, at)
+        elif kernel and (found := _FIELD.match(line)):
+            _once(fields, found[1], (found[2], at))
+        elif found := _TIMER.match(line):
+            _once(timers, found[1], (found[4], at))
+    if not kernel:
+        raise Unreadable("stdout", len(lines), "'IS, CG or FT Benchmark Completed': the output is cut off")
+    return _Report(kernel, fields, timers)
+
+
+def _ended(kernel: str, began: str, before: str, at: int) -> str:
+    """The kernel whose report ends in this line: the one that began it, and the only one."""
+    if before:
+        raise Unreadable("stdout", at, "one report, this is the end of another")
+    if began and began != kernel:
+        raise Unreadable("stdout", at, f"the end of {began[:40]}'s report, not of {kernel}'s")
+    return kernel
+
+
+def _once(found: dict[str, tuple[str, int]], name: str, value: tuple[str, int]) -> None:
+    if name in found:
+        raise Unreadable("stdout", value[1], f"one line '{name[:40]}', the first is line {found[name][1]}")
+    found[name] = value

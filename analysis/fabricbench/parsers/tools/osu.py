@@ -1,0 +1,358 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The OSU micro-benchmarks' tables. Read in the sources of 5.3.2, 5.7, 7.1 and 7.4, and seen of all but 7.1.
+
+``osu_table`` beside this module holds their titles and column headings.
+"""
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+from typing import Literal
+
+from fabricbench.launch.facts import Launch, canonical_case
+from fabricbench.launch.record import Payload, PayloadPart, Row, RowGap
+from fabricbench.parsers.osu_table import ONE_TITLE_SINCE, TITLES, Version, columns, headings, title_in, version_of
+from fabricbench.parsers.output import Parsed, Unreadable, number, payload_of, read_text, whole
+
+__all__ = ["BENCHMARKS", "PROGRAMS", "SYNCS", "WINDOW", "WINDOWS", "Program", "Version", "parse", "version_of"]
+
+Family = Literal["pt2pt", "one-sided", "collective"]
+Ranks = Callable[[int], int]
+
+WINDOW = 64
+"""Messages of a window, OSU's default since ever."""
+WARMUPS = 5
+"""With ``-c`` every iteration repeats its operation so often before the one that counts; since 7.1 at the latest."""
+WARMUPS_SINCE: Version = (7, 1)
+PAIRS_IN_STEP_SINCE: Version = (7, 4)
+"""From here on the tests of several pairs put a barrier before every repetition."""
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """One program of OSU: its name in the table, what its column means, and the least that one repetition moves.
+
+    ``bytes`` per byte of message size and ``messages``, for p ranks. Messages sent back to back in one direction may
+    share a segment, so a window counts as one, and its acknowledgement as another.
+    ``validated``: the first version that checks the data (``-c``); ``smallest_bytes``: of a message on p ranks.
+    """
+
+    benchmark: str
+    family: Family
+    metric: str
+    bytes: Ranks
+    messages: Ranks
+    validated: Version | None = None
+    window: bool = False
+    pairs: bool = False
+    sized: bool = True
+    reduces: bool = False
+    smallest_bytes: Ranks = lambda p: 1
+
+
+def _two_sided(benchmark: str, metric: str, ways: int, *, window: bool, pairs: bool = False) -> Program:
+    """One way, or there and back, between two ranks or p / 2 pairs."""
+    size = ways * (WINDOW if window else 1)
+    count: Ranks = (lambda p: p // 2) if pairs else (lambda p: 1)
+    return Program(
+        benchmark,
+        "pt2pt",
+        metric,
+        lambda p: size * count(p),
+        lambda p: 2 * count(p),
+        validated=(5, 9),
+        window=window,
+        pairs=pairs,
+    )
+
+
+def _one_sided(benchmark: str, metric: str, ways: int, *, window: bool = False, sized: bool = True) -> Program:
+    """A request, or a window of them, and its answer: the origin must learn that it is complete. For bytes that go
+    there and bytes that come back ``ways`` counts both."""
+    atomic = benchmark in ("accumulate", "compare_and_swap", "fetch_and_op")
+    return Program(
+        benchmark,
+        "one-sided",
+        metric,
+        lambda p: ways * (WINDOW if window else 1),
+        lambda p: 2,
+        validated=(7, 1) if atomic else None,
+        window=window,
+        sized=sized,
+        reduces=atomic,
+        smallest_bytes=lambda p: 4 if atomic else 1,
+    )
+
+
+def _collective(benchmark: str, bytes_: Ranks, messages: Ranks, *, reduces: bool = False) -> Program:
+    return Program(
+        benchmark,
+        "collective",
+        "time",
+        bytes_,
+        messages,
+        validated=(5, 9),
+        reduces=reduces,
+        smallest_bytes=lambda p: (4 * p if benchmark == "reduce_scatter" else 4) if reduces else 1,
+    )
+
+
+PROGRAMS = {
+    "osu_latency": _two_sided("pingpong", "latency", 2, window=False),
+    "osu_bw": _two_sided("unidirectional", "bandwidth", 1, window=True),
+    "osu_bibw": _two_sided("bidirectional", "bandwidth", 2, window=True),
+    "osu_multi_lat": _two_sided("multi_latency", "latency", 2, window=False, pairs=True),
+    "osu_mbw_mr": _two_sided("multi_bw", "bandwidth", 1, window=True, pairs=True),
+    "osu_put_latency": _one_sided("put", "latency", 1),
+    "osu_put_bw": _one_sided("put", "bandwidth", 1, window=True),
+    "osu_put_bibw": _one_sided("put_bidirectional", "bandwidth", 2, window=True),
+    "osu_get_latency": _one_sided("get", "latency", 1),
+    "osu_get_bw": _one_sided("get", "bandwidth", 1, window=True),
+    "osu_acc_latency": _one_sided("accumulate", "latency", 1),
+    "osu_get_acc_latency": _one_sided("get_accumulate", "latency", 2),
+    "osu_cas_latency": _one_sided("compare_and_swap", "latency", 3, sized=False),
+    "osu_fop_latency": _one_sided("fetch_and_op", "latency", 2, sized=False),
+    "osu_allreduce": _collective("allreduce", lambda p: p, lambda p: p, reduces=True),
+    "osu_allgather": _collective("allgather", lambda p: p * (p - 1), lambda p: p),
+    "osu_alltoall": _collective("alltoall", lambda p: p * (p - 1), lambda p: p),
+    "osu_bcast": _collective("bcast", lambda p: p - 1, lambda p: p - 1),
+    "osu_reduce": _collective("reduce", lambda p: p - 1, lambda p: p - 1, reduces=True),
+    "osu_reduce_scatter": _collective("reduce_scatter", lambda p: 1, lambda p: p, reduces=True),
+    "osu_gather": _collective("gather", lambda p: p - 1, lambda p: p - 1),
+    "osu_scatter": _collective("scatter", lambda p: p - 1, lambda p: p - 1),
+    "osu_barrier": Program("barrier", "collective", "time", lambda p: 0, lambda p: p, sized=False),
+}
+"""Of ``reduce_scatter`` each rank gets its share of the size, of all others together as much at the least."""
+
+BENCHMARKS = tuple(dict.fromkeys(program.benchmark for program in PROGRAMS.values()))
+
+WINDOWS = {"create": "MPI_Win_create", "allocate": "MPI_Win_allocate", "dynamic": "MPI_Win_create_dynamic"}
+SYNCS = {
+    "lock": "MPI_Win_lock/unlock",
+    "lock_all": "MPI_Win_lock_all/unlock_all",
+    "flush": "MPI_Win_flush",
+    "pscw": "MPI_Win_post/start/complete/wait",
+    "fence": "MPI_Win_fence",
+}
+"""OSU's words. ``flush_local`` is not among them: it completes nothing at the target, so nothing has to travel."""
+
+_HEAD = re.compile(r"^# (?:Size|Avg Latency|Latency|Bandwidth)\b")
+_ROW = re.compile(r"^ *[\d.]")
+_PAIRS = re.compile(r"^# \[ pairs: (\d+) \] \[ window size: (\d+) \]$")
+_DATATYPE = re.compile(r"^# Datatype: (\w+)\.$")
+_PASSED = ("Pass", "passed")
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """What the command line asked for; ``name`` is the program's file name."""
+
+    name: str
+    program: Program
+    ranks: int
+    sizes: tuple[int, ...] | None
+    iterations: int
+    skipped: int
+    validated: bool
+    percentiles: bool
+    datatype: str | None
+
+
+def parse(directory: Path, launch: Launch) -> Parsed:
+    """All rows of one OSU program and the least payload that it must have moved.
+
+    Title and column headings must be those that the launch's program prints in this version. OSU prints no last line,
+    so the sizes must be those of the command line. Every row of a validated launch must have passed. A value that OSU
+    rounds to 0.00 is a gap.
+    """
+    asked = _asked(launch)
+    text = read_text(directory / "stdout")
+    lines = text.splitlines()
+    if not text.endswith("\n"):
+        raise Unreadable("stdout", len(lines), "a whole line: the output is cut off")
+    version: Version | None = None
+    names: list[str] = []
+    table: list[tuple[int, dict[str, float]]] = []
+    for at, line in enumerate(lines, start=1):
+        if title := title_in(line):
+            again = version is not None and lines[at - 2] == line and _repeats_title(asked, title[1])
+            if version is not None and not again:
+                raise Unreadable("stdout", at, f"one world of {launch.ranks} ranks, this is the title of another")
+            version = _titled(title, at, asked)
+        elif _HEAD.match(line):
+            if names:
+                raise Unreadable("stdout", at, "one table, this is the head of another")
+            names = _head(line, at, asked, version)
+        elif line.startswith("# "):
+            _told(line, at, asked, launch)
+        elif "VALIDATION ERROR" in line or line.startswith("FAILED"):
+            raise Unreadable("stdout", at, "data that pass the validation")
+        elif names and _ROW.match(line):
+            table.append((at, _values(line, names, at, asked)))
+    if version is None:
+        raise Unreadable("stdout", None, f"OSU's title, '# {TITLES[asked.name]} v…'")
+    _whole(table, asked, len(lines))
+    case = canonical_case(launch.case)
+    cells = [cell for _at, values in table for cell in _cells(values, asked, case)]
+    printed = [(" ".join(lines[at - 1].split()), values) for at, values in table]
+    parts = _parts(printed, asked, version, case)
+    return Parsed(
+        tuple(cell for cell in cells if isinstance(cell, Row)),
+        payload_of(parts),
+        tuple(cell for cell in cells if isinstance(cell, RowGap)),
+        parts,
+    )
+
+
+def _asked(launch: Launch) -> _Asked:
+    name = Path(launch.argv[0]).name if launch.argv else ""
+    program = PROGRAMS.get(name)
+    if program is None:
+        raise Unreadable("launch.json", None, f"a known program of OSU, not '{name[:40]}'")
+    options = dict(pairwise(launch.argv))
+    bounds = re.fullmatch(r"(\d{1,12}):(\d{1,12})", options.get("-m", ""))
+    if program.sized and (bounds is None or int(bounds[1]) < 1):
+        raise Unreadable("launch.json", None, f"-m MIN:MAX among the arguments of {name}")
+    return _Asked(
+        name=name,
+        program=program,
+        ranks=launch.ranks,
+        sizes=tuple(_doubling(int(bounds[1]), int(bounds[2]))) if program.sized and bounds else None,
+        iterations=whole(options.get("-i", "no -i"), "launch.json", 1),
+        skipped=whole(options.get("-x", "no -x"), "launch.json", 1),
+        validated="-c" in launch.argv,
+        percentiles="-z" in launch.argv,
+        datatype=options.get("-T"),
+    )
+
+
+def _doubling(size: int, largest: int) -> Iterator[int]:
+    while size <= largest:
+        yield size
+        size *= 2
+
+
+def _expect(found: str, wanted: str | None, what: str, at: int) -> None:
+    if found != wanted:
+        raise Unreadable("stdout", at, f"the launch's {what}, {wanted}, not {found[:40]}")
+
+
+def _told(line: str, at: int, asked: _Asked, launch: Launch) -> None:
+    """What a line before the table says of the run must be what the launch asked for."""
+    if pairs := _PAIRS.match(line):
+        _expect(pairs.group(1), str(launch.ranks // 2), "pairs", at)
+        _expect(pairs.group(2), str(WINDOW), "messages in a window", at)
+    elif (datatype := _DATATYPE.match(line)) and asked.datatype:
+        _expect(datatype.group(1).lower(), asked.datatype, "datatype", at)
+    elif line.startswith("# Window creation: "):
+        _expect(line.partition(": ")[2], WINDOWS.get(str(launch.case.get("win"))), "window creation", at)
+    elif line.startswith("# Synchronization: "):
+        _expect(line.partition(": ")[2], SYNCS.get(str(launch.case.get("sync"))), "synchronization", at)
+
+
+def _titled(title: tuple[str, Version], at: int, asked: _Asked) -> Version:
+    """The version in a title, which must be that of the launch's program."""
+    if title[0] != TITLES[asked.name]:
+        raise Unreadable("stdout", at, f"{asked.name}'s title '{TITLES[asked.name]}', not '{title[0][:80]}'")
+    return title[1]
+
+
+def _repeats_title(asked: _Asked, version: Version) -> bool:
+    return asked.name == "osu_mbw_mr" and version < ONE_TITLE_SINCE
+
+
+def _head(line: str, at: int, asked: _Asked, version: Version | None) -> list[str]:
+    if version is None:
+        raise Unreadable("stdout", at, f"OSU's title, '# {TITLES[asked.name]} v…', before a table")
+    full = asked.program.metric == "time"
+    expected = headings(asked.name, version, sized=_has_sizes(asked), full=full, validated=asked.validated)
+    found = columns(line, expected, percentiles=asked.percentiles)
+    if found is None:
+        told = f"the columns '{', '.join(expected)}' of {asked.name}"
+        raise Unreadable("stdout", at, f"{told}, not '{' '.join(line.removeprefix('#').split())[:100]}'")
+    return found
+
+
+def _has_sizes(asked: _Asked) -> bool:
+    """Atomic operations have one size, which the table shows."""
+    return asked.program.sized or asked.program.family == "one-sided"
+
+
+def _values(line: str, columns: list[str], at: int, asked: _Asked) -> dict[str, float]:
+    words = line.split()
+    if len(words) != len(columns):
+        raise Unreadable("stdout", at, f"{len(columns)} columns ({' '.join(columns)})")
+    values: dict[str, float] = {}
+    for name, word in zip(columns, words, strict=True):
+        if name == "validation":
+            if word not in _PASSED:
+                raise Unreadable("stdout", at, f"data that pass the validation, not '{word[:40]}'")
+        elif name in ("size", "iterations"):
+            values[name] = whole(word, "stdout", at)
+        else:
+            values[name] = number(word, "stdout", at)
+    if values.get("iterations", asked.iterations) != asked.iterations:
+        raise Unreadable("stdout", at, f"{asked.iterations} iterations, not {values['iterations']:.0f}")
+    return values
+
+
+def _whole(table: list[tuple[int, dict[str, float]]], asked: _Asked, last: int) -> None:
+    """The sizes that were asked for, each once, in order; a single row where a program has none."""
+    if asked.sizes is None:
+        if len(table) != 1:
+            raise Unreadable("stdout", last, f"one row, not {len(table)}")
+        return
+    for (at, values), size in zip(table, asked.sizes, strict=False):
+        if values["size"] != size:
+            raise Unreadable("stdout", at, f"the row of {size} bytes")
+    if len(table) != len(asked.sizes):
+        raise Unreadable("stdout", last, f"{len(asked.sizes)} rows, not {len(table)}")
+
+
+def _cells(values: dict[str, float], asked: _Asked, case: str) -> Iterator[Row | RowGap]:
+    program = asked.program
+    size = int(values["size"]) if "size" in values else None
+    if not values["value"]:
+        reason = f"{program.metric} printed as 0.00, below OSU's last digit"
+        yield RowGap(benchmark=program.benchmark, case=case, msg_size_bytes=size, reason=reason)
+        return
+    for name in ("value", "message_rate", "time_min", "time_max"):
+        if name in values:
+            metric = program.metric if name == "value" else name
+            yield Row(benchmark=program.benchmark, case=case, metric=metric, msg_size_bytes=size, value=values[name])
+
+
+def _parts(
+    table: list[tuple[str, dict[str, float]]], asked: _Asked, version: Version, case: str
+) -> tuple[PayloadPart, ...]:
+    program, ranks = asked.program, asked.ranks
+    outer = asked.iterations + asked.skipped
+    known = asked.validated and version >= WARMUPS_SINCE and program.family != "one-sided"
+    repetitions = outer * (1 + WARMUPS if known else 1)
+    messages = repetitions * program.messages(ranks) + ranks * _barriers(program, version, outer, repetitions, known)
+    return tuple(
+        PayloadPart(
+            line=line,
+            benchmark=program.benchmark,
+            case=case,
+            msg_size_bytes=int(values["size"]) if "size" in values else None,
+            payload=Payload(
+                bytes=repetitions * program.bytes(ranks) * int(values.get("size", 0)),
+                messages=messages,
+            ),
+        )
+        for line, values in table
+    )
+
+
+def _barriers(program: Program, version: Version, outer: int, repetitions: int, known: bool) -> int:
+    """Barriers beside what is timed; in each every rank must receive a message."""
+    if program.family == "one-sided" or program.benchmark == "barrier":
+        return 0
+    if program.family == "collective":
+        return repetitions
+    if program.pairs:
+        return repetitions if version >= PAIRS_IN_STEP_SINCE else 0
+    return outer if known else 0

@@ -1,0 +1,297 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a campaign would start, on how many nodes and for how long, and which gaps it would leave; starts nothing.
+
+ReFrame itself composes every launch of a block in a dry run, and each leaves the facts that it would start with.
+"""
+
+import math
+import statistics
+import tempfile
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+
+import polars as pl
+
+from fabricbench.campaign.attempts import finished_launches
+from fabricbench.campaign.read import read_campaign
+from fabricbench.campaign.write import LOOKS
+from fabricbench.doctor.site import Problem, site_problems
+from fabricbench.errors import BadInput
+from fabricbench.launch.facts import Gap, Launch
+from fabricbench.launch.record import Record
+from fabricbench.runner import reframe
+from fabricbench.runner.plan import (
+    Plan,
+    block_cases,
+    by_nodes,
+    campaign_facts,
+    demand_lanes,
+    demand_set,
+    finished_cases,
+    is_complete,
+    selection,
+)
+from fabricbench.runner.session import Start
+from fabricbench.setup.system import lanes, settings_file
+from fabricbench.site.settings import FORECAST, Session, no_blanks
+from fabricbench.slurm.allocation import Request
+
+HOUR = 3600
+
+Kind = tuple[str | int | None, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Foreseen:
+    """A launch that a block would start, or a campaign once; ``held_nodes`` are its allocation's, for all its time."""
+
+    case: reframe.Case
+    launch: Launch
+    held_nodes: int
+    seconds: float | None
+    """As a reference says; None where it does not know such a launch."""
+
+    @property
+    def once(self) -> bool:
+        """Whether the campaign needs it once, and not each block."""
+        return self.launch.mode == "wireup"
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """How long launches took in an earlier campaign, and the time between two of them, in seconds, all medians."""
+
+    seconds: Mapping[Kind, float]
+    between: float = 0.0
+
+    def of(self, launch: Launch) -> float | None:
+        """Of the lane's own launches of this kind on as many ranks, else of any lane's, else on any ranks."""
+        return next((self.seconds[kind] for kind in _kinds(launch) if kind in self.seconds), None)
+
+
+@dataclass(frozen=True, slots=True)
+class Forecast:
+    """``starts`` is a block's launches and those of the campaign; ``done`` has for each block what it has finished;
+    ``problems`` are the site's: where one is broken, ``run`` would refuse."""
+
+    looks: tuple[int, ...]
+    starts: tuple[Foreseen, ...]
+    gaps: tuple[Gap, ...]
+    done: tuple[frozenset[reframe.Case], ...]
+    reference: Reference | None
+    requests: Mapping[Request, frozenset[str]]
+    problems: tuple[Problem, ...]
+
+    def until(self, blocks: int) -> list[Foreseen]:
+        """All that is left to start until so many blocks are complete."""
+        once = [start for start in self.starts if start.once]
+        return once + [
+            start
+            for block in range(blocks)
+            for start in self.starts
+            if not start.once and start.case not in self.done[block]
+        ]
+
+    def launches(self) -> pl.DataFrame:
+        """A row for each lane, check, and number of ranks: launches of a block (of wire-ups: of the campaign)."""
+        groups: dict[tuple[str, str, str, int, int], list[Foreseen]] = defaultdict(list)
+        for start in self.starts:
+            check = start.case.name.rpartition("_")[0]
+            place = (start.launch.fabric, start.launch.stack, check, start.launch.ranks, start.launch.nodes)
+            groups[place].append(start)
+        rows = [
+            {
+                **dict(zip(("fabric", "stack", "check", "ranks", "nodes"), place, strict=True)),
+                "launches": len(group),
+                "once": group[0].once,
+                **{f"seconds_{word}": math.ceil(value) for word, value in self._seconds(group).items()},
+            }
+            for place, group in sorted(groups.items())
+        ]
+        schema = {"fabric": pl.String, "stack": pl.String, "check": pl.String, "ranks": pl.Int64, "nodes": pl.Int64}
+        times = {f"seconds_{word}": pl.Int64 for word in self._seconds([])}
+        return pl.DataFrame(rows, schema={**schema, "launches": pl.Int64, "once": pl.Boolean, **times})
+
+    def totals(self) -> pl.DataFrame:
+        """A row for each look: what is left until then. Node-hours count the nodes that are held."""
+        rows: list[dict[str, float]] = []
+        for blocks in self.looks:
+            starts = self.until(blocks)
+            hours = {f"hours_{word}": round(value / HOUR, 1) for word, value in self._seconds(starts).items()}
+            held = self._seconds(starts, lambda start: start.held_nodes)
+            node_hours = {f"node_hours_{word}": math.ceil(value / HOUR) for word, value in held.items()}
+            rows.append({"blocks": blocks, "launches": len(starts), **hours, **node_hours})
+        return pl.DataFrame(rows)
+
+    def allocations(self) -> pl.DataFrame:
+        """What a block asks of Slurm, and how many such allocations it needs where each launch takes its limit."""
+        rows = []
+        for request, named in self.requests.items():
+            starts = [start for start in self.starts if start.case.lane in named]
+            most = self._seconds(starts)["at_most"]
+            rows.append(
+                {
+                    "access": " ".join(request.access),
+                    "nodes": request.nodes,
+                    "minutes": request.minutes,
+                    "allocations_per_block_at_most": math.ceil(most / (60 * request.minutes)),
+                }
+            )
+        return pl.DataFrame(rows)
+
+    def left_out(self) -> pl.DataFrame:
+        """A row for each reason: on which lanes, and how many launches would be gaps."""
+        counts = Counter((gap.tool, gap.reason, gap.cure) for gap in self.gaps)
+        on: dict[tuple[str, str, str], set[str]] = defaultdict(set)
+        for gap in self.gaps:
+            on[gap.tool, gap.reason, gap.cure].add(gap.lane)
+        rows = [
+            {
+                "tool": tool,
+                "gaps": count,
+                "lanes": " ".join(sorted(on[tool, reason, cure])),
+                "reason": reason,
+                "cure": cure,
+            }
+            for (tool, reason, cure), count in sorted(counts.items())
+        ]
+        schema = {"tool": pl.String, "gaps": pl.Int64, "lanes": pl.String, "reason": pl.String, "cure": pl.String}
+        return pl.DataFrame(rows, schema=schema)
+
+    @property
+    def unknown(self) -> int:
+        """Launches that the reference does not know: their limit stands."""
+        return sum(start.seconds is None for start in self.starts)
+
+    def _seconds(
+        self, starts: Sequence[Foreseen], weight: Callable[[Foreseen], int] = lambda start: 1
+    ) -> dict[str, float]:
+        """At most, each launch up to its limit; and as expected, where there is a reference."""
+        between = self.reference.between if self.reference else 0.0
+        found = {"at_most": sum((s.launch.limit_seconds + between) * weight(s) for s in starts)}
+        if self.reference:
+            likely = [s.launch.limit_seconds if s.seconds is None else s.seconds for s in starts]
+            taken = zip(starts, likely, strict=True)
+            found["expected"] = sum((seconds + between) * weight(s) for s, seconds in taken)
+        return found
+
+
+def forecast(plan: Plan, reference: Path | None) -> Forecast:
+    """What ``run`` would do with this plan; of a campaign that is there what is left of it. ``problems`` has what
+    ``run`` would refuse, as far as the launches can be listed all the same."""
+    no_blanks(plan.path.resolve())
+    facts = campaign_facts(plan)
+    known = read_reference(reference) if reference else None
+    looks = facts.looks if facts else LOOKS[plan.tier]
+    with tempfile.TemporaryDirectory(prefix="fabricbench-") as folder:
+        found = _dry_run(plan, Path(folder))
+        launches = [
+            (_case(at), Launch.model_validate_json((at / "launch.json").read_bytes()))
+            for at in found
+            if (at / "launch.json").exists()
+        ]
+        gaps = [Gap.model_validate_json((at / "gap.json").read_bytes()) for at in found if (at / "gap.json").exists()]
+    if not launches and not gaps:
+        block_cases(plan)
+    nodes = {lane.name: lane.nodes for lane in lanes(plan.system)}
+    once = set(finished_launches(plan.path, -1))
+    starts = (
+        ()
+        if is_complete(plan.path)
+        else tuple(
+            Foreseen(case, launch, nodes[launch.lane], known.of(launch) if known else None)
+            for case, launch in launches
+            if launch.id not in once
+        )
+    )
+    cases = [start.case for start in starts]
+    return Forecast(
+        looks=looks,
+        starts=starts,
+        gaps=(*gaps, *(gap for start in starts for gap in _left_out(start.launch))),
+        done=tuple(frozenset(finished_cases(plan, cases, block)) for block in range(max(looks))),
+        reference=known,
+        requests={request: frozenset(named) for request, named in by_nodes(plan).items() if request},
+        problems=tuple(_problems(plan)),
+    )
+
+
+def _problems(plan: Plan) -> list[Problem]:
+    found = site_problems(plan.system, plan.lanes)
+    try:
+        demand_lanes(plan)
+    except BadInput as error:
+        return [Problem("broken", str(error)), *found]
+    return found
+
+
+def _dry_run(plan: Plan, folder: Path) -> list[Path]:
+    """Directories of a block's launches and gaps, as ReFrame left them below ``folder``."""
+    no_blanks(folder)
+    arguments = (*selection(plan), "--dry-run", "--exec-policy=serial")
+    start = Start(
+        session=Session(campaign=str(folder.resolve()), block=0, session=0, seed=plan.seed, lanes=plan.lanes),
+        system=plan.system,
+        arguments=arguments,
+        mark="",
+        request=next((request for request in by_nodes(plan) if request), None),
+    )
+    environment = {
+        **start.environment(),
+        **reframe.settings_environment([settings_file(plan.system)], plan.system),
+        FORECAST: "1",
+        "TMPDIR": str(folder),
+    }
+    outcome = reframe.run(arguments, environment)
+    if outcome.status:
+        reasons = [line.strip() for line in outcome.lines if "Reason:" in line or "ERROR" in line]
+        raise BadInput(f"ReFrame: {outcome.problem or ' '.join(reasons[:1]) or 'the dry run failed'}")
+    found = sorted(path for path in start.stage.glob("*/*/*/*") if path.is_dir())
+    demand_set(plan, map(_case, found), outcome.lines)
+    return found
+
+
+def _left_out(launch: Launch) -> Iterator[Gap]:
+    """The sizes that a launch is not to measure."""
+    same = launch.model_dump(include={"id", "block", "system", "fabric", "stack", "variant", "tool", "messages"})
+    if launch.left_out is not None:
+        for size in launch.left_out.msg_sizes_bytes:
+            yield Gap(**same, benchmark=f"{launch.benchmark} at {size} B", reason=launch.left_out.reason)
+
+
+def _case(directory: Path) -> reframe.Case:
+    fabric, stack, name = directory.parts[-3:]
+    return reframe.Case(name, fabric, stack)
+
+
+def read_reference(path: Path) -> Reference:
+    """Medians of the campaign at ``path``; BadInput where no launch came back in it."""
+    came = [record for record in read_campaign(path).records if record.launch and record.seconds is not None]
+    if not came:
+        raise BadInput("no launch came back in it", where=str(path), expected="a campaign to take times from")
+    seconds: dict[Kind, list[float]] = defaultdict(list)
+    sessions: dict[str, list[Record]] = defaultdict(list)
+    for record in came:
+        assert record.launch is not None
+        assert record.seconds is not None
+        sessions[record.directory.partition("/")[0]].append(record)
+        for kind in _kinds(record.launch):
+            seconds[kind].append(record.seconds)
+    gaps = [gap for records in sessions.values() for gap in _between(records)]
+    medians = {kind: statistics.median(values) for kind, values in seconds.items()}
+    return Reference(medians, statistics.median(gaps) if gaps else 0.0)
+
+
+def _kinds(launch: Launch) -> tuple[Kind, ...]:
+    """What a launch is, from the narrowest word to the widest."""
+    kind = (launch.tool, launch.benchmark, launch.messages)
+    return (*kind, launch.ranks, launch.lane), (*kind, launch.ranks), kind
+
+
+def _between(records: Iterable[Record]) -> list[float]:
+    """Seconds between the end of a launch and the begin of the next of its session."""
+    times = sorted((r.begin, r.begin + r.seconds) for r in records if r.begin is not None and r.seconds is not None)
+    return [max(0.0, later[0] - earlier[1]) for earlier, later in pairwise(times)]

@@ -1,0 +1,146 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a campaign is asked to be: its lanes, the cases of a block, and which of them are finished."""
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from os.path import lexists
+from pathlib import Path
+
+from fabricbench.campaign.attempts import finished
+from fabricbench.campaign.read import read_facts
+from fabricbench.errors import BadInput, nearest
+from fabricbench.files.layout import FACTS, LAUNCHES
+from fabricbench.launch.record import CampaignFacts
+from fabricbench.runner import reframe
+from fabricbench.setup.system import Lane, lanes, settings_file
+from fabricbench.slurm.allocation import Request
+
+COMPLETE = "complete.json"
+ASKED = ("system", "tier", "lanes", "checks", "variables")
+"""The words in which a campaign is asked for: of a plan, and of the facts of the campaign that came of it."""
+_NOT_SET = re.compile(r"test '(\w+)': the following variables were not set: (.*)")
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What a campaign is asked to be; ``variables`` are set in checks (``MicroPingpong.port=eth1``); ``decided`` tells
+    after a look whether every verdict is drawn."""
+
+    path: Path
+    system: str
+    tier: str
+    seed: int
+    lanes: tuple[str, ...]
+    checks: tuple[str, ...]
+    variables: tuple[str, ...]
+    budget_seconds: float | None
+    decided: Callable[[Path], bool]
+
+
+def ready_lanes(plan: Plan) -> list[Lane]:
+    """The chosen lanes whose stack is there."""
+    return [
+        lane
+        for lane in lanes(plan.system)
+        if not lane.missing
+        and lane.installed is not None
+        and not lane.installed.missing_file
+        and (not plan.lanes or lane.name in plan.lanes)
+    ]
+
+
+def demand_lanes(plan: Plan) -> set[str]:
+    """The names of the lanes that are ready; BadInput where none is."""
+    ready = {lane.name for lane in ready_lanes(plan)}
+    if not ready:
+        raise BadInput("no lane can run here", cure="fabricbench doctor says why")
+    return ready
+
+
+def by_nodes(plan: Plan) -> dict[Request | None, set[str]]:
+    """The lanes that share an allocation, by what is asked for it."""
+    found: dict[Request | None, set[str]] = {}
+    for lane in lanes(plan.system):
+        if not plan.lanes or lane.name in plan.lanes:
+            found.setdefault(lane.request, set()).add(lane.name)
+    return found
+
+
+def is_complete(path: Path) -> bool:
+    """Whether the campaign came to its end."""
+    return lexists(path / COMPLETE)
+
+
+def campaign_facts(plan: Plan) -> CampaignFacts | None:
+    """The facts of the campaign, where it is there; BadInput where it was made in other words."""
+    if not lexists(plan.path / FACTS):
+        return None
+    facts = read_facts(plan.path)
+    for key in ASKED:
+        made, asked = getattr(facts, key), getattr(plan, key)
+        if made != asked:
+            raise BadInput(
+                f"this campaign was made with {key} {made!r}, not {asked!r}",
+                where=str(plan.path),
+                cure="name another directory",
+            )
+    return facts
+
+
+def block_cases(plan: Plan) -> list[reframe.Case]:
+    """What a block consists of, as ReFrame itself lists it: nothing that it would skip in silence goes unnoticed."""
+    environment = reframe.settings_environment([settings_file(plan.system)], plan.system)
+    outcome = reframe.run([*selection(plan), "--list=C"], environment)
+    if outcome.problem or outcome.status:
+        lines = [line for line in outcome.lines if "ERROR" in line or "error" in line]
+        raise BadInput(f"ReFrame: {outcome.problem or ' '.join(lines[:2]) or 'it failed'}")
+    found = [case for case in reframe.cases(outcome.lines) if not plan.lanes or case.lane in plan.lanes]
+    if not found:
+        known = sorted({case.name.rpartition("_")[0] for case in reframe.cases(_all_lines(plan))})
+        raise BadInput("no check matches", expected=nearest(" ".join(plan.checks), known))
+    demand_set(plan, found, outcome.lines)
+    return found
+
+
+def demand_set(plan: Plan, cases: Iterable[reframe.Case], lines: Sequence[str]) -> None:
+    """BadInput where none of the checks has a variable to be set: ReFrame, whose lines these are, only warns."""
+    checks = {case.name.rpartition("_")[0] for case in cases}
+    unset = {found.group(1): found.group(2) for line in lines if (found := _NOT_SET.search(line))}
+    for variable in plan.variables:
+        check, _, name = variable.partition("=")[0].rpartition(".")
+        takers = [known for known in checks if check in ("", known) and f"'{name}'" not in unset.get(known, "")]
+        if not takers:
+            where = f"--set {variable}"
+            if check and check not in checks:
+                raise BadInput(f"no check '{check}' is chosen", where=where, expected=nearest(check, checks))
+            raise BadInput(f"{check or 'no check'} has {'no' if check else 'a'} variable '{name}'", where=where)
+
+
+def _all_lines(plan: Plan) -> tuple[str, ...]:
+    environment = reframe.settings_environment([settings_file(plan.system)], plan.system)
+    return reframe.run(["-c", str(reframe.checks_directory()), "--list=C"], environment).lines
+
+
+def selection(plan: Plan) -> list[str]:
+    """ReFrame's options that choose the checks, and set their variables."""
+    named = [word for check in plan.checks for word in ("-n", f"^{check}")]
+    variables = [word for variable in plan.variables for word in ("-S", variable)]
+    return ["-c", str(reframe.checks_directory()), "-t", f"^{plan.tier}$", *named, *variables]
+
+
+def finished_cases(plan: Plan, cases: list[reframe.Case], block: int) -> set[reframe.Case]:
+    """The cases of a block that came back and need no repeat, or that are named gaps."""
+    done = set()
+    for case in cases:
+        pattern = f"b{block:03d}.s*/{plan.system}/{case.fabric}/{case.stack}/{case.name}"
+        tries = sorted((plan.path / LAUNCHES).glob(pattern))
+        if finished(tries) or any((directory / "gap.json").exists() for directory in tries):
+            done.add(case)
+    return done
+
+
+def missing_cases(plan: Plan, cases: list[reframe.Case], block: int) -> list[reframe.Case]:
+    """The other cases of a block, in their order."""
+    done = finished_cases(plan, cases, block)
+    return [case for case in cases if case not in done]

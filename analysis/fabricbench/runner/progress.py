@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a running campaign shows: a moving line on a terminal, plain lines anywhere else and always in the log."""
+
+import json
+import sys
+import time
+from pathlib import Path
+from types import TracebackType
+
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+
+from fabricbench.files.reading import open_log, read_regular
+
+
+class CampaignProgress:
+    """Reads the launch directories as they fill; nothing of it feeds into a result."""
+
+    def __init__(self, log: Path, blocks: int, launches_per_block: int) -> None:
+        self._log = open_log(log, "a")
+        self._total = blocks * launches_per_block
+        self._blocks = blocks
+        self._started = time.monotonic()
+        self._seen: set[str] = set()
+        self._done = 0
+        self._done_here = 0
+        self._terminal = sys.stdout.isatty()
+        columns = (
+            TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[left]}")
+        )  # fmt: skip
+        self._bar = Progress(*columns, disable=not self._terminal, transient=True)
+        self._task = self._bar.add_task("starting", total=self._total, left="")
+
+    def __enter__(self) -> "CampaignProgress":
+        self._bar.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._bar.stop()
+        self._log.close()
+
+    def say(self, text: str) -> None:
+        """One line in the log, and on the output."""
+        self._log.write(f"{time.strftime('%Y-%m-%dT%H:%M:%S')} {text}\n")
+        self._bar.console.print(text, markup=False, highlight=False, soft_wrap=True)
+
+    def start_from(self, done: int) -> None:
+        """So many launches were finished before."""
+        self._done = done
+        self._bar.update(self._task, completed=done)
+
+    def look(self, stage: Path, block: int) -> None:
+        """Take in what has begun and ended in ``stage`` since the last look."""
+        for gap in stage.glob("*/*/*/gap.json"):
+            if str(gap) not in self._seen:
+                self._seen.add(str(gap))
+                self._done += 1
+        for facts in sorted(stage.glob("*/*/*/launch.json")):
+            directory = facts.parent
+            if str(directory) in self._seen:
+                continue
+            try:
+                launch = json.loads(read_regular(facts))
+                name = f"{launch['stack']}@{launch['fabric']}  {launch['tool']} {launch['benchmark']}"
+                name += f" {launch['messages']}" if launch.get("messages") else ""
+                wireup = launch["mode"] == "wireup"
+            except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
+                continue
+            if (directory / "end").exists():
+                self._seen.add(str(directory))
+                if not wireup:
+                    self._done += 1
+                    self._done_here += 1
+                self._ended(directory, f"block {block + 1}/{self._blocks}  {name}")
+            elif (directory / "begin").exists():
+                text = f"block {block + 1}/{self._blocks}  {name}"
+                self._bar.update(self._task, description=text, completed=self._done, left=self._left())
+
+    def _ended(self, directory: Path, name: str) -> None:
+        try:
+            end = json.loads(read_regular(directory / "end"))
+            status = "timed out" if end["timed_out"] else f"exit {end['status']}"
+            text = f"{name}  {end['seconds']:.2f} s  {status}  left {self._left()}"
+        except (OSError, ValueError, KeyError, TypeError, RecursionError):
+            text = f"{name}  (its end cannot be read)"
+        self._log.write(f"{time.strftime('%Y-%m-%dT%H:%M:%S')} {text}\n")
+        if not self._terminal:
+            print(text, flush=True)
+        self._bar.update(self._task, completed=self._done, left=self._left())
+
+    def _left(self) -> str:
+        if not self._done_here:
+            return "?"
+        seconds = (time.monotonic() - self._started) / self._done_here * max(0, self._total - self._done)
+        return f"{int(seconds // 60)}:{int(seconds % 60):02d}"

@@ -1,0 +1,146 @@
+# SPDX-License-Identifier: Apache-2.0
+"""ReFrame, without its silent ways to run nothing: ``reframe`` of the sourced environment is this program.
+
+An import error in a check, an unknown host or a missing file leave ReFrame with "Ran 0/0 test case(s)" and exit
+status 0. Here that is an error.
+"""
+
+import getpass
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from fabricbench.processes.leftovers import ask_to_end_with_parent, die_with_parent
+from fabricbench.processes.terminal import ignore_python_settings
+from fabricbench.site.lane import lane_name
+from fabricbench.site.settings import REPOSITORY
+
+NOTHING_RAN = 2
+_PYTHON = {"PYTHONUTF8": "1", "PYTHONIOENCODING": "utf-8:backslashreplace"}
+"""ReFrame reads checks, and writes, in the encoding of the user's shell, which may be ASCII."""
+_COLOUR = re.compile(r"\x1b\[[0-9;]*m")
+_SKIPPED_FILE = re.compile(r"WARNING: (skipping test file .*)")
+_RAN = re.compile(r"Ran (\d+)/(\d+) test case")
+_CASE = re.compile(r"^- \S.* /(?P<hash>[0-9a-f]{8}) @(?P<system>[\w-]+):(?P<fabric>[\w-]+)\+(?P<stack>[\w.-]+)$")
+_CLASS = re.compile(r"^- (\w+)")
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """How a session of ReFrame ended; ``problem`` names what it passed over in silence."""
+
+    status: int
+    problem: str
+    lines: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Case:
+    """A test case: its stage directory is ``fabric/stack/name``."""
+
+    name: str
+    fabric: str
+    stack: str
+
+    @property
+    def lane(self) -> str:
+        """As users write it."""
+        return lane_name(self.stack, self.fabric)
+
+
+def command() -> list[str]:
+    """How ReFrame itself is started."""
+    return [sys.executable, "-P", "-m", "fabricbench.runner.reframe_program"]
+
+
+def run(
+    arguments: Sequence[str],
+    environment: Mapping[str, str] | None = None,
+    show: Callable[[str], object] = lambda line: None,
+    within: Sequence[str] = (),
+) -> Outcome:
+    """Run ReFrame; every line that it prints goes to ``show`` as it comes.
+
+    ``within`` is a command that stands before it and holds what it needs; it is asked to end when this process dies.
+    """
+    process = subprocess.Popen(
+        [*within, *command(), *arguments],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        encoding="utf-8",
+        errors="replace",
+        env={**os.environ, **_PYTHON, **_user(), **(environment or {})},
+        preexec_fn=ask_to_end_with_parent if within else die_with_parent,
+    )
+    assert process.stdout is not None
+    lines = []
+    for line in process.stdout:
+        show(line)
+        lines.append(_COLOUR.sub("", line.rstrip("\n")))
+    status = process.wait()
+    return Outcome(status, problem(lines, arguments), tuple(lines))
+
+
+def problem(lines: Sequence[str], arguments: Sequence[str]) -> str:
+    """What ReFrame passed over in silence; empty where nothing was."""
+    for at, line in enumerate(lines):
+        if skipped := _SKIPPED_FILE.search(line):
+            return " ".join([skipped.group(1), *(more.strip("| ") for more in lines[at + 1 : at + 3])])
+    runs = {"-r", "--run", "--dry-run"} & set(arguments)
+    for line in lines if runs else ():
+        if (ran := _RAN.search(line)) and ran.group(2) == "0":
+            return "no test case was run: no check, system, fabric or stack matches what was asked for"
+    return ""
+
+
+def _user() -> dict[str, str]:
+    """A name for a user without one: without it ReFrame ends in an error."""
+    try:
+        getpass.getuser()
+    except (KeyError, OSError):
+        return {"LOGNAME": f"uid{os.geteuid()}"}
+    return {}
+
+
+def cases(lines: Sequence[str]) -> list[Case]:
+    """The test cases that ``reframe --list=C`` printed, without their fixtures."""
+    found = []
+    for line in lines:
+        if (case := _CASE.match(line)) and (name := _CLASS.match(line)):
+            found.append(Case(f"{name.group(1)}_{case['hash']}", case["fabric"], case["stack"]))
+    return sorted(found)
+
+
+def settings_environment(files: Sequence[Path], system: str) -> dict[str, str]:
+    """The variables that make ReFrame use these settings: without any, its launcher is ``local``."""
+    return {"RFM_CONFIG_FILES": ":".join(str(file) for file in files), "RFM_SYSTEM": system}
+
+
+def main() -> int:
+    """``reframe`` as users type it: the same arguments, output and exit status, but never silently nothing."""
+    ignore_python_settings()
+    arguments = sys.argv[1:]
+    colour = {"RFM_COLORIZE": "y"} if sys.stdout.isatty() else {}
+
+    def show(line: str) -> None:
+        sys.stdout.write(line)
+        sys.stdout.flush()
+
+    outcome = run(arguments, colour, show)
+    if outcome.status == 0 and outcome.problem:
+        print(f"fabricbench: {outcome.problem}", file=sys.stderr)
+        return NOTHING_RAN
+    return outcome.status
+
+
+def checks_directory() -> Path:
+    """Where the project's checks are."""
+    return REPOSITORY / "reframe_checks"
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,140 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A session of ReFrame that fills a block of a campaign, or what is missing of it: here, or within an allocation."""
+
+import threading
+import time
+from dataclasses import dataclass
+from os.path import lexists
+from pathlib import Path
+
+from fabricbench.errors import BadInput
+from fabricbench.files.reading import is_regular, open_log
+from fabricbench.processes.leftovers import MARK
+from fabricbench.runner import reframe
+from fabricbench.runner.progress import CampaignProgress
+from fabricbench.setup.system import settings_file
+from fabricbench.site.settings import ALLOCATION, Session
+from fabricbench.slurm import allocation
+
+POLL_SECONDS = 0.2
+ASK_QUEUE_SECONDS = 2.0
+PATIENCE_SECONDS = 10.0
+"""How long a reason to wait that never goes away may stand before the session gives up."""
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """How ReFrame is started for a session: ``arguments`` are its own; ``request`` is what the nodes are asked by,
+    None where the session needs no allocation."""
+
+    session: Session
+    system: str
+    arguments: tuple[str, ...]
+    mark: str
+    request: allocation.Request | None
+
+    @property
+    def stage(self) -> Path:
+        """Where its launches are, by fabric, stack and check."""
+        return Path(self.session.stage)
+
+    def environment(self) -> dict[str, str]:
+        """What makes ReFrame fill this block."""
+        return {
+            **reframe.settings_environment([settings_file(self.system)], self.system),
+            **self.session.environment,
+            MARK: self.mark,
+            **({ALLOCATION: "1"} if self.request else {}),
+            "RFM_COLORIZE": "n",
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """How a session ended: ``seconds`` that it had its nodes, ``lost`` Slurm's words where it lost them."""
+
+    outcome: reframe.Outcome
+    seconds: float
+    lost: str
+
+
+def run_session(start: Start, progress: CampaignProgress) -> Ended:
+    """Run ReFrame to its end; BadInput where there will be no nodes for it."""
+    session = start.session
+    log = Path(session.campaign) / "reframe" / f"session-{session.block:03d}.{session.session:02d}.log"
+    start.stage.mkdir(parents=True, exist_ok=True)
+    log.parent.mkdir(exist_ok=True)
+    if lexists(report := log.with_suffix(".json")) and not is_regular(report):  # ReFrame would wait for its reader
+        raise BadInput("not a regular file", where=str(report), cure="remove it")
+    within = start.request.command(start.mark) if start.request else ()
+    result: list[reframe.Outcome] = []
+    failed: list[OSError] = []
+    lines: list[str] = []
+    with open_log(log, "w") as stream:
+
+        def take(line: str) -> None:
+            lines.append(line)
+            if not stream.closed:  # a session that is given up does not wait for ReFrame's last words
+                stream.write(line)
+
+        def fill() -> None:
+            try:
+                result.append(reframe.run(start.arguments, start.environment(), take, within))
+            except OSError as error:
+                failed.append(error)
+
+        worker = threading.Thread(target=fill, daemon=True)
+        worker.start()
+        waited = _wait_for_nodes(start, worker, lines, progress) if start.request else 0.0
+        began = time.monotonic() - min(waited, POLL_SECONDS)
+        while worker.is_alive():
+            worker.join(POLL_SECONDS)
+            progress.look(start.stage / start.system, session.block)
+    seconds = time.monotonic() - began
+    progress.look(start.stage / start.system, session.block)
+    if not result:
+        raise _not_run(failed, lines, log)
+    if start.request and allocation.granted(lines) is None:
+        refused = allocation.why_not_granted(lines) or f"salloc ended with {result[0].status}"
+        raise BadInput(
+            f"no allocation: {refused}",
+            where=f"access {' '.join(start.request.access)} of {settings_file(start.system)}",
+            expected=f"{start.request.nodes} nodes for {start.request.minutes} minutes",
+            cure=f"fabricbench doctor --site --system {start.system}",
+        )
+    return Ended(result[0], seconds, allocation.why_ended_early(lines) if start.request else "")
+
+
+def _not_run(failed: list[OSError], lines: list[str], log: Path) -> BadInput:
+    """Why ReFrame did not come to its end; an error without a file name is the log's."""
+    for error in failed:
+        if error.filename is None:
+            return BadInput(f"cannot be written: {error.strerror}", where=str(log), cure="make room and run again")
+        return BadInput(f"ReFrame could not be started: {error.strerror}", where=str(error.filename))
+    return BadInput("ReFrame could not be started" + (f": {lines[-1].strip()}" if lines else ""), where=str(log))
+
+
+def _wait_for_nodes(start: Start, worker: threading.Thread, lines: list[str], progress: CampaignProgress) -> float:
+    """Until Slurm grants the nodes or refuses; the seconds of it. Says what is waited for whenever it changes."""
+    began = asked = time.monotonic()
+    said, hopeless_since = "", None
+    while worker.is_alive() and allocation.granted(lines) is None:
+        worker.join(POLL_SECONDS)
+        now = time.monotonic()
+        if now - asked < ASK_QUEUE_SECONDS:
+            continue
+        asked = now
+        for job in allocation.waiting(start.mark):
+            if job.state == "PENDING" and job.reason != said:
+                said = job.reason
+                progress.say(f"waiting for nodes: job {job.id}: {said}")
+            hopeless = start.request is not None and start.request.hopeless(job)
+            hopeless_since = (hopeless_since or now) if hopeless else None
+        if hopeless_since is not None and now - hopeless_since > PATIENCE_SECONDS:
+            down = allocation.nodes_down()
+            raise BadInput(
+                f"no nodes: {said}{f' ({down})' if down else ''}",
+                where=str(settings_file(start.system)),
+                cure=f"when they are back: fabricbench run {start.session.campaign} goes on from there",
+            )
+    return time.monotonic() - began

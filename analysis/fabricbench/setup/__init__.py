@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Finds or installs stacks and libraries, and builds the benchmarks on them. Starts programs."""

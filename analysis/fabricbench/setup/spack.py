@@ -1,0 +1,202 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Stacks from Spack's views: set up without building or starting anything, and what doctor says of them.
+
+A login node may start no MPI program: whether a lane works, ``fabricbench doctor`` says where it may.
+"""
+
+import os
+import re
+import subprocess
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from fabricbench.errors import BadInput, nearest
+from fabricbench.files.writing import write_json
+from fabricbench.setup.gromacs.builds import gromacs_of
+from fabricbench.setup.stacks import write_environment
+from fabricbench.setup.system import lanes, settings_file, site_root
+from fabricbench.site.settings import REPOSITORY, build_root
+from fabricbench.site.spack import (
+    ENVIRONMENT,
+    INSTALL,
+    LOCK,
+    SITE_STACKS,
+    Environment,
+    Lock,
+    SpackStack,
+    View,
+    chosen_stacks,
+    locked,
+    read_environment,
+    read_lock,
+    read_view,
+)  # fmt: skip
+from fabricbench.site.stacks import STACK_FILE, Installed, Stack, site_stacks
+
+Say = Callable[[str], None]
+LEAST: tuple[int, ...] = (1, 1)
+"""Spack's version that spack.yaml and its recipes need."""
+LIMIT_SECONDS = 120
+IMB = "bin/IMB-MPI1"
+OWN = (
+    *("bin/fabricbench-launch", "bin/fabricbench-node", "bin/fabricbench-micro", "bin/fabricbench-is"),
+    *("lib/libfabricbench_witness.so", "lib/libfabricbench_ucx_close.so"),
+)
+PROGRAMS = {
+    "intel-mpi-benchmarks": IMB,
+    "gromacs": "bin/gmx_mpi",
+    "osu-micro-benchmarks": "libexec/osu-micro-benchmarks",
+    "npb": "bin/is.A.x",
+}
+"""What a package of a view brings, by package; without it the view is half installed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Spack:
+    """A Spack that is new enough."""
+
+    root: Path
+    version: str
+
+    @property
+    def command(self) -> str:
+        """Its path."""
+        return str(self.root / "bin/spack")
+
+
+def find_spack() -> Spack:
+    """The Spack that SPACK_ROOT names; BadInput where it names none, or one that is too old."""
+    least = ".".join(map(str, LEAST))
+    named = os.environ.get("SPACK_ROOT")
+    cure = f"export SPACK_ROOT=DIRECTORY of Spack {least} or newer"
+    if not named:
+        raise BadInput("SPACK_ROOT is not set", cure=cure)
+    root = Path(named).resolve()
+    try:
+        done = subprocess.run(
+            [root / "bin/spack", "--version"], stdin=subprocess.DEVNULL, capture_output=True, text=True,
+            errors="replace", timeout=LIMIT_SECONDS, check=False,
+        )  # fmt: skip
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise BadInput(f"SPACK_ROOT holds no Spack: {error}", where=str(root), cure=cure) from None
+    found = re.match(r"(\d+)\.(\d+)\S*", done.stdout)
+    if done.returncode or found is None:
+        said = " | ".join(done.stderr.split("\n"))[:200]
+        raise BadInput(f"bin/spack --version says no version: {said}", where=str(root), cure=cure)
+    if (int(found[1]), int(found[2])) < LEAST:
+        raise BadInput(f"Spack {found[0]} is too old", where=str(root), expected=f"{least} or newer", cure=cure)
+    return Spack(root, found[0])
+
+
+def views_in(directory: Path) -> list[str]:
+    """The names of the views in a directory; BadInput where there is none."""
+    there = sorted(path.name for path in directory.iterdir() if path.is_dir()) if directory.is_dir() else []
+    names = [name for name in there if not name.startswith(".")]
+    if not names:
+        expected = "a view for each stack, DIRECTORY/STACK"
+        raise BadInput("no view in it", where=str(directory), expected=expected, cure=f"run: {INSTALL}")
+    return names
+
+
+def set_up_views(stacks: Sequence[Stack], views: Path, say: Say) -> list[str]:
+    """Take each stack from its view ``views/<stack>``; the problems of the others, one line each with the cure."""
+    problems = []
+    for stack in stacks:
+        try:
+            _set_up_view(stack, views / stack.name, say)
+        except BadInput as error:
+            problems.append(f"{stack.name}: {error}")
+    write_environment(build_root())
+    return problems
+
+
+def _set_up_view(stack: Stack, path: Path, say: Say) -> None:
+    home = build_root() / "stacks" / stack.name
+    home.mkdir(parents=True, exist_ok=True)
+    for name in (STACK_FILE, "stamp"):
+        (home / name).unlink(missing_ok=True)
+    view = whole_view(path)
+    installed = Installed(
+        stack=stack.name,
+        source="spack",
+        version=f"{view.mpi.name} {view.mpi.version}",
+        prefix=str(view.mpi_prefix),
+        apps=str(view.prefix),
+        imb=str(view.prefix / IMB) if "intel-mpi-benchmarks" in view.packages else None,
+        spec_hash={view.mpi.name: view.mpi.hash},
+    )
+    gromacs = gromacs_of(installed, installed.variables(stack, next(iter(stack.transports))))
+    write_json(home / STACK_FILE, installed.model_copy(update={"gromacs": gromacs}).model_dump(mode="json"))
+    say(f"{stack.name} is set up: {view.mpi.name}@{view.mpi.version}/{view.mpi.hash[:7]} in {view.prefix}")
+
+
+def whole_view(path: Path) -> View:
+    """A view in which nothing is missing that its packages bring; BadInput with the first file that is."""
+    view = read_view(path)
+    needed = [view.mpi_prefix / "bin/mpirun", *(view.prefix / file for file in OWN)]
+    needed += [view.prefix / file for package, file in PROGRAMS.items() if package in view.packages]
+    for file in needed:
+        if not file.exists():
+            cure = f"run: {INSTALL}, then: spack -e . env view regenerate"
+            raise BadInput(f"half installed: no {file}", where=str(path), cure=cure)
+    return view
+
+
+@dataclass(frozen=True, slots=True)
+class SpackFinding:
+    """A stack of a site, as spack.yaml, the lock and the view have it."""
+
+    name: str
+    ready: bool
+    detail: str
+
+
+def examine_spack(system: str) -> Iterator[SpackFinding]:
+    """Each stack that a site takes from Spack: is it in spack.yaml, in the lock, whole in its view, and the same?
+
+    BadInput for a file that is broken. No Spack is asked.
+    """
+    environment = read_environment(REPOSITORY / ENVIRONMENT)
+    folder = settings_file(system).parent / "spack"
+    lock_file = folder / LOCK if (folder / LOCK).exists() else REPOSITORY / LOCK
+    lock = read_lock(lock_file) if lock_file.exists() else None
+    for name in site_choice(system, environment, folder / SITE_STACKS):
+        stack = environment.stacks[name]
+        try:
+            yield SpackFinding(name, True, _state(stack, lock, lock_file))
+        except BadInput as error:
+            yield SpackFinding(name, False, str(error))
+
+
+def site_choice(system: str, environment: Environment, file: Path) -> tuple[str, ...]:
+    """The stacks that a site takes from Spack: its ``stacks.yaml``, else those of its settings that spack.yaml has.
+
+    BadInput where the site's settings name a stack that only Spack builds, and Spack is not told of it.
+    """
+    named = list(dict.fromkeys(lane.stack for lane in lanes(system)))
+    chosen = chosen_stacks(file, environment) if file.exists() else tuple(n for n in named if n in environment.stacks)
+    known = site_stacks(site_root())
+    for name in named:
+        if known[name].only_spack and name not in chosen:
+            where = str(file) if file.exists() else str(environment.path)
+            raise BadInput(
+                f"{settings_file(system)} names the stack {name}, which is not in it", where=where,
+                expected=nearest(name, chosen), cure=f"add {name} there",
+            )  # fmt: skip
+    return chosen
+
+
+def _state(stack: SpackStack, lock: Lock | None, lock_file: Path) -> str:
+    wanted = locked(lock, stack, str(lock_file)) if lock is not None else {}
+    view = whole_view(REPOSITORY / stack.view)
+    for package, digest in wanted.items():
+        if package not in view.packages:
+            raise BadInput(f"half installed: no {package}", where=stack.view, cure=f"run: {INSTALL}")
+        if view.packages[package] != digest:
+            raise BadInput(
+                f"{package}/{view.packages[package][:7]} is not the lock's {package}/{digest[:7]}", where=stack.view,
+                cure=f"run: {INSTALL}, then: spack -e . env view regenerate",
+            )  # fmt: skip
+    packages = " ".join(f"{name}/{digest[:7]}" for name, digest in sorted(view.packages.items()))
+    return f"{packages} in {stack.view}, {'as locked in ' + str(lock_file) if wanted else 'no lock'}"

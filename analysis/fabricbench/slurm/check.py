@@ -1,0 +1,148 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What fabrics ask of Slurm, against what it has: partitions, nodes that are up, PMI, and whether it takes the job."""
+
+import argparse
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Literal, TypeVar
+
+from fabricbench.errors import nearest
+from fabricbench.slurm.allocation import Request
+from fabricbench.slurm.state import (
+    NoAnswer,
+    Node,
+    Partition,
+    host_names,
+    nodes,
+    offered_pmi,
+    partitions,
+    why_not_taken,
+)
+
+Finding = tuple[Literal["broken", "warning", "not checked"], str, str]
+"""How bad, what, and the cure."""
+
+Answer = TypeVar("Answer")
+SHOWN = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What a fabric asks: ``request`` for its nodes, None where it does not ask Slurm; ``pmi`` of srun, by stack (empty
+    is Slurm's default)."""
+
+    fabric: str
+    request: Request | None
+    pmi: Mapping[str, str]
+
+
+def slurm_problems(fabrics: Sequence[Asked]) -> Iterator[Finding]:
+    """All that Slurm could not give these fabrics; what it was not there to say is not checked."""
+    with_pmi = [asked for asked in fabrics if asked.pmi]
+    if with_pmi:
+        offered, silent = _answer(offered_pmi)
+        if offered is None:
+            yield "not checked", f"the PMI of {_named(asked.fabric for asked in with_pmi)}: {silent}", ""
+        for asked in with_pmi if offered is not None else ():
+            yield from _pmi(asked, offered or set())
+    by_slurm = [(asked.fabric, asked.request) for asked in fabrics if asked.request]
+    if not by_slurm:
+        return
+    there, silent = _answer(lambda: (partitions(), nodes()))
+    if there is None:
+        yield "not checked", f"partitions and nodes of {_named(name for name, _ in by_slurm)}: {silent}", ""
+        return
+    said: dict[Request, tuple[str | None, str]] = {}
+    for fabric, request in by_slurm:
+        found = list(_places(fabric, request, *there))
+        yield from found
+        if any(state == "broken" for state, _, _ in found):
+            continue
+        if request not in said:
+            said[request] = _answer(partial(why_not_taken, request.demands))
+        refusal, silent = said[request]
+        if refusal:
+            yield "broken", f"fabric {fabric}: Slurm would not take its jobs: {refusal}", ""
+        elif refusal is None:
+            yield "not checked", f"whether Slurm takes the jobs of fabric {fabric}: {silent}", ""
+
+
+def _pmi(asked: Asked, offered: set[str]) -> Iterator[Finding]:
+    for stack, pmi in asked.pmi.items():
+        if pmi and pmi not in offered:
+            what = f"fabric {asked.fabric}: srun does not offer {pmi}, the PMI of {stack}"
+            yield (
+                "broken",
+                f"{what}; expected {nearest(pmi, offered)}",
+                f"pmi={{'{stack}': …}} of the fabric says which",
+            )
+        elif not pmi:
+            what = f"fabric {asked.fabric}: {stack} names no PMI, so that it takes Slurm's MpiDefault"
+            yield "warning", what, f"pmi={{'{stack}': …}} of the fabric says which"
+
+
+def _places(
+    fabric: str, request: Request, there: Mapping[str, Partition], all_nodes: Sequence[Node]
+) -> Iterator[Finding]:
+    """The partitions are there and open, and have enough nodes that are up."""
+    try:
+        names = request.partitions(there)
+        listed, within = host_names(request.places.nodelist), request.within(there, all_nodes)
+    except (ValueError, argparse.ArgumentError) as error:
+        yield "broken", f"fabric {fabric}: access: {error}", ""
+        return
+    except NoAnswer as answer:
+        yield "broken", f"fabric {fabric}: a node list that Slurm cannot read: {answer}", ""
+        return
+    if not names:
+        yield "broken", f"fabric {fabric}: no partition, and Slurm has no default one", _name_one(there)
+    for name in names:
+        if name not in there:
+            yield "broken", f"fabric {fabric}: no partition '{name}'; expected {nearest(name, there)}", ""
+        elif there[name].availability != "up":
+            what = f"fabric {fabric}: the partition {name} is {there[name].availability}"
+            yield "broken", what, "it must be up for jobs to start: scontrol show partition"
+    if any(name not in there for name in names):
+        return
+    yield from _nodes(fabric, request.nodes, within, listed)
+
+
+def _nodes(fabric: str, wanted: int, within: Mapping[str, Node], listed: Sequence[str]) -> Iterator[Finding]:
+    for name in listed:
+        if name not in within:
+            what = f"fabric {fabric}: no node '{name}' in its partition; expected {nearest(name, within)}"
+            yield "broken", what, ""
+    down = [node for node in within.values() if not node.up]
+    held = [node for node in down if node.name in listed]
+    if held:
+        yield "broken", f"fabric {fabric}: its node list is down: {_some(held)}", _wake(held)
+    elif len(within) - len(down) < wanted:
+        up = f"{len(within) - len(down)} of {len(within)} nodes up, {wanted} are asked for"
+        yield "broken", f"fabric {fabric}: {up}" + (f": {_some(down)}" if down else ""), _wake(down)
+    elif down:
+        yield "warning", f"fabric {fabric}: {len(down)} of {len(within)} nodes are down: {_some(down)}", ""
+
+
+def _answer(ask: Callable[[], Answer]) -> tuple[Answer | None, str]:
+    try:
+        return ask(), ""
+    except NoAnswer as answer:
+        return None, str(answer)
+
+
+def _named(fabrics: Iterable[str]) -> str:
+    return "fabric " + ", ".join(fabrics)
+
+
+def _name_one(there: Mapping[str, Partition]) -> str:
+    return f"name one in access: --partition={next(iter(there), '…')}"
+
+
+def _some(down: Sequence[Node]) -> str:
+    more = f", and {len(down) - SHOWN} more" if len(down) > SHOWN else ""
+    return ", ".join(map(str, down[:SHOWN])) + more
+
+
+def _wake(down: Sequence[Node]) -> str:
+    return f"scontrol show node {down[0].name}" if down else ""

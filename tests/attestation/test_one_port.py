@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One of a fabric's ports was asked for: which of them carried the bytes, and when that is named."""
+
+from typing import Any
+
+import pytest
+
+from fabricbench.attestation.binding import bound
+from fabricbench.attestation.ports import carried_shares
+from fabricbench.launch.facts import Launch
+from fabricbench.launch.record import Attestation, Bound, Payload, Ports, Traffic
+
+PAYLOAD = Payload(bytes=100_000_000, messages=1000)
+OTHERWISE = "asked for the port eth1, but of what the fabric's ports carried it had "
+
+
+def launch(**values: Any) -> Launch:
+    facts: dict[str, Any] = {
+        **{"id": "x", "block": 0, "position": 0, "system": "s", "fabric": "f", "transport": "tcp", "stack": "mpich"},
+        **{"tool": "micro", "benchmark": "pingpong", "ranks": 2, "nodes": 2, "argv": (), "limit_seconds": 1},
+        **{"ports": ("eth0", "eth1"), "port": "eth1"},
+    }
+    return Launch.model_validate(facts | values)
+
+
+def nodes(**bytes_by_port: int) -> Ports:
+    """Two that send each other, in total, so many bytes by each port."""
+    half = {port: total // 2 for port, total in bytes_by_port.items()}
+    one = {
+        port: {"tx_bytes": count, "rx_bytes": count, "tx_packets": count // 1000, "rx_packets": count // 1000}
+        for port, count in half.items()
+    }
+    return {"n1": one, "n2": one}
+
+
+def seen(moved: Ports, between: int = PAYLOAD.bytes, payload: Payload = PAYLOAD, **values: Any) -> Bound:
+    traffic = Traffic(
+        reports=2, connections=1, bytes=between, segments=1000, bytes_between=between, by_peer={}, devices=(),
+        libraries=(), shared_maps=0, dropped=0,
+    )  # fmt: skip
+    attestation = Attestation(state="attested", reason="", traffic=traffic, payload=payload, ports=moved)
+    return bound(launch(**values), [], [], attestation)
+
+
+def test_the_port_that_was_asked_for_carried_it() -> None:
+    found = seen(nodes(eth0=5_000, eth1=103_000_000))
+    assert (found.port, found.problem, set(found.carried)) == ("eth1", "", {"eth0", "eth1"})
+    assert found.carried["eth1"] > 0.999
+
+
+def test_nothing_was_asked_for() -> None:
+    found = seen(nodes(eth0=60_000_000, eth1=40_000_000), port="")
+    assert (found.port, found.problem, found.carried) == ("", "", {"eth0": 0.6, "eth1": 0.4})
+
+
+@pytest.mark.parametrize(
+    ("ports", "says"),
+    [
+        (nodes(eth0=103_000_000, eth1=0), "0%, eth0 100%"),
+        (nodes(eth0=50_000_000, eth1=50_000_000), "50%, eth0 50%"),  # striped
+        (nodes(eth0=15_000_000, eth1=100_000_000), "87%, eth0 13%"),  # an algorithm that moves more than the payload
+    ],
+)
+def test_another_port_carried_it(ports: Ports, says: str) -> None:
+    assert seen(ports).problem == OTHERWISE + says
+
+
+@pytest.mark.parametrize(("beside", "named"), [(2**20, False), (2**20 + 2, True)])
+def test_what_a_launcher_says_over_another_port_is_no_fault(beside: int, named: bool) -> None:
+    """Beside a payload of 100 kB it is most of the bytes; a node may have 1 MiB of it, sent or received."""
+    little = Payload(bytes=100_000, messages=1000)
+    found = seen(nodes(eth0=beside, eth1=100_000), between=100_000, payload=little)
+    assert bool(found.problem) == named
+    assert found.carried["eth0"] > 0.9
+    assert not seen(nodes(eth0=beside, eth1=100_000), 100_000, little, exclusive=False).problem, "others' perhaps"
+    assert seen(nodes(eth0=beside, eth1=80_000), between=100_000, payload=little).problem, "less than the sockets'"
+
+
+def test_ports_that_no_socket_shows() -> None:
+    """Of verbs the payload is the least that must pass."""
+    named: dict[str, Any] = {"transport": "verbs", "ports": ("mlx5_0:1", "mlx5_1:1"), "port": "mlx5_1:1"}
+    right, wrong = ({"mlx5_0:1": first, "mlx5_1:1": second} for first, second in ((0, 103_000_000), (103_000_000, 0)))
+    assert seen(nodes(**right), between=0, **named).problem == ""
+    assert "it had 0%, mlx5_0:1 100%" in seen(nodes(**wrong), between=0, **named).problem
+    packets = {host: {port: {k: v for k, v in count.items() if "packets" in k} for port, count in ports.items()}
+               for host, ports in nodes(**wrong).items()}  # fmt: skip
+    assert "it had 0%, mlx5_0:1 100%" in seen(packets, between=0, **named).problem
+
+
+@pytest.mark.parametrize(
+    ("ports", "values", "says"),
+    [
+        ({}, {}, "asked for the port eth1, but only 0 of 2 nodes left their counters"),
+        (nodes(eth0=1), {}, "asked for the port eth1, but no counters of the port eth1 on n1"),
+        (nodes(eth0=0, eth1=0), {}, "asked for the port eth1, but the ports' counters do not tell its share"),
+        (nodes(eth0=1, eth1=1), {"nodes": 1}, "asked for the port eth1, but on one node no counter tells"),
+    ],
+)
+def test_nobody_can_tell(ports: Ports, values: dict[str, Any], says: str) -> None:
+    found = seen(ports, **values)
+    assert found.problem.startswith(says)
+    assert found.carried == {}
+
+
+@pytest.mark.parametrize("values", [{"mode": "wireup"}, {"ranks": 1, "nodes": 1}])
+def test_launches_that_send_nothing(values: dict[str, Any]) -> None:
+    assert seen(nodes(eth0=5_000, eth1=0), **values).problem == ""
+
+
+def test_none_of_the_fabrics_ports_is_for_attestation_to_name() -> None:
+    alone = seen({host: {"eth1": ports["eth1"]} for host, ports in nodes(eth1=10).items()}, ports=("eth1",))
+    assert (alone.problem, alone.carried) == ("", {"eth1": 1.0})
+
+
+def test_a_problem_of_cores_and_one_of_ports_are_both_named() -> None:
+    problem = seen(nodes(eth0=103_000_000, eth1=0), binding="core").problem
+    assert problem.startswith("asked for a core for each rank, but 2 of 2 ranks left no word where they ran; asked for")
+
+
+def test_ports_that_carried_nothing() -> None:
+    assert carried_shares(launch(), nodes(eth0=0, eth1=0)) == {}

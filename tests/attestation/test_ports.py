@@ -1,0 +1,219 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Transports that pass the kernel by, attested by the counters of the nodes' ports: each rule on both sides."""
+
+from typing import Any
+
+import pytest
+
+from fabricbench.attestation.rules import attest
+from fabricbench.launch.facts import Launch, WireUp
+from fabricbench.launch.record import Attestation, Payload, Ports, Traffic
+
+PAYLOAD = Payload(bytes=1_000_000, messages=1000)
+UVERBS = "/dev/infiniband/uverbs0"
+DEVICES = {"verbs": UVERBS, "psm": "/dev/hfi1_0", "cxi": "/dev/cxi0", "mx": "/dev/open-mx"}
+
+
+def launch(**values: Any) -> Launch:
+    facts: dict[str, Any] = {
+        **{"id": "x", "block": 0, "position": 0, "system": "s", "fabric": "ib", "transport": "verbs"},
+        **{"stack": "mpich", "tool": "micro", "benchmark": "pingpong", "ranks": 2, "nodes": 2, "argv": ("x",)},
+        **{"limit_seconds": 60.0, "ports": ("mlx5_0:1",), "wireup": WireUp(launch="w", bytes=1000, segments=40)},
+    }
+    return Launch.model_validate(facts | values)
+
+
+def carried(bytes_: int = 1000, segments: int = 40, **values: Any) -> Traffic:
+    known: dict[str, Any] = {"devices": (UVERBS,), "libraries": (), "shared_maps": 0, "dropped": 0, "by_peer": {}}
+    return Traffic.model_validate(
+        known | {"reports": 2, "connections": 1, "bytes": bytes_, "segments": segments} | values
+    )
+
+
+def moved(bytes_: int, packets: int, **values: int) -> dict[str, int]:
+    """As a node of two that send each other the same."""
+    return {"tx_bytes": bytes_, "rx_bytes": bytes_, "tx_packets": packets, "rx_packets": packets} | values
+
+
+def nodes(*ports: dict[str, int], name: str = "mlx5_0:1") -> Ports:
+    return {f"n{number}": {name: port} for number, port in enumerate(ports, 1)}
+
+
+def found(counted: Ports, traffic: Traffic | None = None, payload: Payload = PAYLOAD, **values: Any) -> Attestation:
+    return attest(launch(**values), traffic or carried(), payload, counted)
+
+
+@pytest.mark.parametrize(
+    ("bytes_", "packets", "expected"),
+    [
+        (450_000, 450, "attested"),
+        (449_999, 450, "refuted"),
+        (450_000, 449, "refuted"),
+        (10**12, 449, "refuted"),
+        (10**12, 10**9, "attested"),
+        (0, 0, "refuted"),
+    ],
+)
+def test_the_ports_must_have_carried_their_share(bytes_: int, packets: int, expected: str) -> None:
+    assert found(nodes(moved(bytes_, packets), moved(bytes_, packets))).state == expected
+
+
+def test_what_was_sent_must_have_been_received() -> None:
+    assert found(nodes(moved(10**6, 1000), moved(10**6, 1000, rx_bytes=0))).state == "attested"
+    deaf = moved(10**6, 1000, rx_bytes=0)
+    assert found(nodes(deaf, deaf)).state == "refuted"
+
+
+def test_one_direction_sums_over_the_nodes() -> None:
+    sender = {"tx_bytes": 10**6, "rx_bytes": 100, "tx_packets": 1000, "rx_packets": 10}
+    receiver = {"tx_bytes": 100, "rx_bytes": 10**6, "tx_packets": 10, "rx_packets": 1000}
+    assert found(nodes(sender, receiver)).state == "attested"
+
+
+def test_the_evidence_and_the_share_stand_in_the_attestation() -> None:
+    ports = nodes(moved(500_000, 600), moved(500_000, 600))
+    seen = found({**ports, "n1": ports["n1"] | {"eth0": moved(7, 7)}})
+    assert (seen.share, seen.ports) == (1.0, ports)
+    assert seen.reason == (
+        "mlx5_0:1 of 2 nodes sent 1000000 bytes in 1200 packets, "
+        "the benchmark moved at least 1000000 bytes in 1000 messages, and sockets no more than wire-up"
+    )
+
+
+def test_another_port_than_the_fabrics_does_not_count() -> None:
+    ports = nodes(moved(0, 0), moved(0, 0))
+    for host in ports.values():
+        host["mlx5_1:1"] = moved(10**9, 10**6)
+    assert found(ports).reason.startswith(
+        "only 0.0% of the payload was on the ports of the fabric: mlx5_0:1 of 2 nodes"
+    )
+    both = ("mlx5_0:1", "mlx5_1:1")
+    assert found(ports, ports=both).state == "attested"
+
+
+@pytest.mark.parametrize("transport", DEVICES)
+def test_sockets_refute_whatever_the_ports_carried(transport: str) -> None:
+    full = nodes(moved(10**9, 10**6), moved(10**9, 10**6))
+    # 1.5 of wire-up and 0.01 of the payload: 11500 bytes in 70 segments
+    for bytes_, segments, expected in ((11_500, 70, "attested"), (11_501, 70, "refuted"), (11_500, 71, "refuted")):
+        seen = found(full, carried(bytes_, segments, devices=(DEVICES[transport],)), transport=transport)
+        assert seen.state == expected, seen.reason
+
+
+@pytest.mark.parametrize("transport", DEVICES)
+def test_a_rank_must_have_opened_a_device_of_the_transport(transport: str) -> None:
+    full = nodes(moved(10**9, 10**6), moved(10**9, 10**6))
+    seen = found(full, carried(devices=("/dev/knem",)), transport=transport)
+    assert seen.state == "unknown"
+    assert seen.reason.startswith(f"no rank opened a device of {transport} (/dev/")
+
+
+@pytest.mark.parametrize(
+    ("values", "ports", "reason"),
+    [
+        ({"nodes": 1}, nodes(moved(10**6, 10**3)), "verbs is attested between nodes only, by the ports' counters"),
+        ({"ports": ()}, nodes(moved(1, 1), moved(1, 1)), "the fabric names no ports whose counters could tell"),
+        ({}, {}, "only 0 of 2 nodes left their counters"),
+        ({}, nodes(moved(10**6, 10**3)), "only 1 of 2 nodes left their counters"),
+        ({}, nodes(moved(10**6, 10**3), {}), "no counters of the port mlx5_0:1 on n2 from before and after"),
+        ({}, nodes({"tx_bytes": 1, "rx_packets": 1}, moved(1, 1)), "no counters of the port mlx5_0:1 on n1"),
+        ({}, {"n1": {}, "n2": {"eth0": moved(1, 1)}}, "no counters of the port mlx5_0:1 on n1"),
+    ],
+)
+def test_counters_that_are_absent_are_unknown_with_the_reason(
+    values: dict[str, Any], ports: Ports, reason: str
+) -> None:
+    seen = found(ports, **values)
+    assert (seen.state, seen.share) == ("unknown", None)
+    assert seen.reason.startswith(reason)
+
+
+def test_a_node_too_many_is_no_fault() -> None:
+    assert found(nodes(*[moved(10**6, 10**3)] * 3)).state == "attested"
+
+
+@pytest.mark.parametrize(
+    ("traffic", "reason"),
+    [
+        (carried(reports=1), "only 1 of 2 ranks left a witness report"),
+        (carried(udp_sockets=1), "1 UDP sockets were open on 2 ranks"),
+        (carried(dropped=1), "the witness lost 1 sockets"),
+    ],
+)
+def test_sockets_must_be_known(traffic: Traffic, reason: str) -> None:
+    seen = found(nodes(moved(10**6, 10**3), moved(10**6, 10**3)), traffic)
+    assert seen.state == "unknown"
+    assert seen.reason.startswith(reason)
+
+
+@pytest.mark.parametrize(
+    ("packets", "payload", "expected"),
+    [
+        # soft-RoCE counts packets only: at most 4096 bytes each, so 10**6 bytes are 245 of them
+        (111, Payload(bytes=1_000_000, messages=2), "attested"),
+        (110, Payload(bytes=1_000_000, messages=2), "refuted"),
+        (450, PAYLOAD, "attested"),
+        (449, PAYLOAD, "refuted"),
+    ],
+)
+def test_packets_stand_for_bytes_that_are_not_counted(packets: int, payload: Payload, expected: str) -> None:
+    rxe = {"tx_packets": packets, "rx_packets": packets}
+    seen = found(nodes(rxe, rxe, name="rxe0:1"), payload=payload, ports=("rxe0:1",))
+    assert seen.state == expected
+    assert f"rxe0:1 of 2 nodes sent {2 * packets} packets, the benchmark" in seen.reason
+
+
+def test_iwarp_by_its_interface() -> None:
+    """Software iWARP counts nothing by itself: its interface does, and no rank has a socket."""
+    eth0 = {"tx_bytes": 600_000, "rx_bytes": 600_000}
+    assert found(nodes(eth0, eth0, name="eth0"), ports=("eth0",)).state == "attested"
+    over_sockets = carried(10**6, 10**3)
+    assert found(nodes(eth0, eth0, name="eth0"), over_sockets, ports=("eth0",)).state == "refuted"
+
+
+def test_messages_without_bytes_are_attested_by_packets() -> None:
+    barriers = Payload(bytes=0, messages=1000)
+    assert found(nodes(moved(0, 450), moved(0, 450)), payload=barriers).state == "attested"
+    assert found(nodes(moved(10**9, 449), moved(10**9, 449)), payload=barriers).state == "refuted"
+    bytes_only = {"tx_bytes": 10**6, "rx_bytes": 10**6}
+    assert (
+        "nothing that the ports' counters could show" in found(nodes(bytes_only, bytes_only), payload=barriers).reason
+    )
+
+
+@pytest.mark.parametrize(
+    ("bytes_", "expected"),
+    [
+        # 8 ranks on 2 nodes: one of the 7 connections that join them must pass between the nodes
+        (500_000 // 7, "attested"),
+        (450_000 // 7 + 1, "attested"),
+        (450_000 // 7 - 1, "unknown"),
+    ],
+)
+def test_more_ranks_than_nodes_may_send_inside_them(bytes_: int, expected: str) -> None:
+    seen = found(nodes(moved(bytes_, 10**6), moved(bytes_, 10**6)), carried(reports=8), ranks=8)
+    assert seen.state == expected
+    assert seen.share is not None
+
+
+@pytest.mark.parametrize(
+    ("bytes_", "expected"),
+    [
+        # twice 10**6, 256 for each of 1000 messages, 1 MiB for each of 2 nodes
+        (2_176_576, "attested"),
+        (2_176_577, "unknown"),
+    ],
+)
+def test_on_shared_nodes_too_much_is_somebody_elses(bytes_: int, expected: str) -> None:
+    seen = found(nodes(moved(bytes_, 10**6), moved(bytes_, 10**6)), exclusive=False)
+    assert seen.state == expected
+    assert ("more than the 4353152 bytes that this launch explains" in seen.reason) == (expected == "unknown")
+    assert found(nodes(moved(bytes_, 10**6), moved(bytes_, 10**6))).state == "attested"
+
+
+def test_on_shared_nodes_packets_do_not_tell_whose_they_are() -> None:
+    rxe = {"tx_packets": 10**6, "rx_packets": 10**6}
+    seen = found(nodes(rxe, rxe), exclusive=False)
+    assert (seen.state, "packets do not tell whose" in seen.reason) == ("unknown", True)
+    few = {"tx_packets": 1, "rx_packets": 1}
+    assert found(nodes(few, few), exclusive=False).state == "refuted"

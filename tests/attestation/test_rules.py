@@ -1,0 +1,362 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Each rule of attestation on both sides of its threshold."""
+
+from typing import Any
+
+import pytest
+
+from fabricbench.attestation.physics import refute_beyond_physics
+from fabricbench.attestation.rules import attest
+from fabricbench.launch.facts import Launch, WireUp
+from fabricbench.launch.record import Attestation, Payload, Record, Row, Traffic
+
+WIREUP = WireUp(launch="w", bytes=1000, segments=40)
+
+
+def launch(transport: str, **values: Any) -> Launch:
+    facts: dict[str, Any] = {
+        **{"id": "x", "block": 0, "position": 0, "system": "local", "fabric": transport, "transport": transport},
+        **{"stack": "mpich", "tool": "micro", "benchmark": "pingpong", "ranks": 2, "nodes": 1, "argv": ("x",)},
+        **{"limit_seconds": 60.0, "wireup": WIREUP},
+    }
+    return Launch.model_validate(facts | values)
+
+
+def carried(bytes_: int, segments: int, **values: Any) -> Traffic:
+    known: dict[str, Any] = {"devices": (), "libraries": (), "shared_maps": 0, "dropped": 0, "by_peer": {}}
+    return Traffic.model_validate(
+        known | {"reports": 2, "connections": 1, "bytes": bytes_, "segments": segments} | values
+    )
+
+
+def state(launch: Launch, traffic: Traffic | None, payload: Payload | None) -> str:
+    return attest(launch, traffic, payload).state
+
+
+PAYLOAD = Payload(bytes=100_000, messages=1000)
+
+
+@pytest.mark.parametrize(
+    ("bytes_", "segments", "expected"),
+    [
+        # wire-up is 1000 bytes in 40 segments, and uncertain by half of it: 99,500 bytes in 980 segments are asked for
+        (100_500, 1020, "attested"),
+        (100_499, 1020, "refuted"),
+        (100_500, 1019, "refuted"),
+        (10**9, 1019, "refuted"),
+        (100_499, 10**9, "refuted"),
+        (1000, 40, "refuted"),
+        (0, 0, "refuted"),
+        (10**9, 10**9, "attested"),
+    ],
+)
+def test_tcp_must_carry_its_share_of_bytes_and_of_messages(bytes_: int, segments: int, expected: str) -> None:
+    assert state(launch("tcp"), carried(bytes_, segments), PAYLOAD) == expected
+
+
+def test_the_share_is_the_smaller_one_with_wireup_taken_off() -> None:
+    found = attest(launch("tcp"), carried(51_000, 1040), PAYLOAD)
+    assert (found.share, found.wireup_bytes, found.wireup_segments) == (0.5, 1000, 40)
+    assert attest(launch("tcp"), carried(101_000, 290), PAYLOAD).share == 0.25
+    assert attest(launch("tcp"), carried(10, 1), PAYLOAD).share == 0.0
+
+
+def test_messages_without_bytes_are_attested_by_segments() -> None:
+    barriers = Payload(bytes=0, messages=1000)
+    assert state(launch("tcp"), carried(1000, 1020), barriers) == "attested"
+    assert state(launch("tcp"), carried(10**9, 1019), barriers) == "refuted"
+
+
+def test_an_uncertain_wireup_lowers_the_share_asked_for_to_nine_tenths_at_most() -> None:
+    few = Payload(bytes=0, messages=100)
+    assert state(launch("tcp"), carried(1000, 130), few) == "attested"
+    assert state(launch("tcp"), carried(1000, 129), few) == "refuted"
+
+
+def test_nothing_moved_cannot_be_attested_on_tcp() -> None:
+    assert state(launch("tcp"), carried(1000, 40), Payload(bytes=0, messages=0)) == "unknown"
+
+
+@pytest.mark.parametrize(
+    ("bytes_", "segments", "expected"),
+    [
+        # 1.5 of wire-up and 0.01 of the payload: 2500 bytes in 70 segments
+        (0, 0, "attested"),
+        (1000, 40, "attested"),
+        (2500, 70, "attested"),
+        (2501, 70, "refuted"),
+        (2500, 71, "refuted"),
+        (101_000, 1040, "refuted"),
+    ],
+)
+def test_shm_may_carry_no_more_than_wireup_on_sockets(bytes_: int, segments: int, expected: str) -> None:
+    assert state(launch("shm"), carried(bytes_, segments), PAYLOAD) == expected
+
+
+def test_shm_on_a_lane_that_wires_up_without_sockets() -> None:
+    quiet = launch("shm", wireup=WireUp(launch="w", bytes=0, segments=0))
+    assert state(quiet, carried(1000, 10), PAYLOAD) == "attested"
+    assert state(quiet, carried(1001, 10), PAYLOAD) == "refuted"
+    assert state(quiet, carried(1, 0), Payload(bytes=0, messages=0)) == "refuted"
+
+
+def test_shm_says_that_it_is_known_by_exclusion() -> None:
+    assert attest(launch("shm"), carried(0, 0), PAYLOAD).reason.startswith("by exclusion: ")
+
+
+def test_shm_needs_every_rank_and_no_device() -> None:
+    assert state(launch("shm"), carried(0, 0, reports=1), PAYLOAD) == "unknown"
+    assert state(launch("shm", ranks=4), carried(0, 0, reports=3), PAYLOAD) == "unknown"
+    device = attest(launch("shm"), carried(0, 0, devices=("/dev/infiniband/uverbs0",)), PAYLOAD)
+    assert (device.state, device.reason) == ("unknown", "network devices were open: /dev/infiniband/uverbs0")
+    # Bytes on sockets refute, whoever else is silent.
+    assert state(launch("shm"), carried(10**6, 0, reports=1), PAYLOAD) == "refuted"
+
+
+def test_devices_that_copy_within_a_node_are_no_network_devices() -> None:
+    copies = carried(0, 0, devices=("/dev/knem", "/dev/xpmem"))
+    assert state(launch("shm"), copies, PAYLOAD) == "attested"
+    both = attest(launch("shm"), carried(0, 0, devices=("/dev/cxi0", "/dev/xpmem")), PAYLOAD)
+    assert (both.state, both.reason) == ("unknown", "network devices were open: /dev/cxi0")
+
+
+ADAPTER = "/dev/infiniband/uverbs0"
+
+
+@pytest.mark.parametrize(
+    ("at_wireup", "expected"),
+    [(None, "unknown"), ((), "unknown"), (("/dev/cxi0",), "unknown"), ((ADAPTER,), "attested")],
+)
+def test_tcp_beside_an_adapter_that_only_this_launch_opens_is_unknown(
+    at_wireup: tuple[str, ...] | None, expected: str
+) -> None:
+    wireup = WIREUP.model_copy(update={"devices": at_wireup})
+    found = attest(launch("tcp", wireup=wireup), carried(101_000, 1040, devices=(ADAPTER,)), PAYLOAD)
+    assert found.state == expected
+    assert ADAPTER in found.reason
+
+
+@pytest.mark.parametrize(
+    ("between", "expected"),
+    [
+        # four ranks on two nodes: one of the three connections that join them passes between the nodes
+        (0, "refuted"),
+        (29_999, "unknown"),
+        (30_000, "attested"),
+    ],
+)
+def test_ranks_that_share_nodes_must_still_use_the_network(between: int, expected: str) -> None:
+    four = launch("tcp", ranks=4, nodes=2)
+    assert state(four, carried(101_000, 1040, reports=4, bytes_between=between), PAYLOAD) == expected
+
+
+def test_tcp_does_not_need_every_rank() -> None:
+    assert state(launch("tcp"), carried(101_000, 1040, reports=1), PAYLOAD) == "attested"
+
+
+@pytest.mark.parametrize("transport", ["tcp", "shm"])
+@pytest.mark.parametrize(
+    ("values", "traffic", "payload", "reason"),
+    [
+        ({}, None, PAYLOAD, "no rank left a witness report"),
+        ({}, carried(0, 0, dropped=3), PAYLOAD, "the witness lost 3 sockets: more than its table holds"),
+        ({"wireup": None}, carried(0, 0), PAYLOAD, "no wire-up was measured on this lane"),
+        ({}, carried(0, 0), None, "the benchmark defines no payload"),
+    ],
+)
+def test_unknown_says_why(
+    transport: str, values: dict[str, Any], traffic: Traffic | None, payload: Payload | None, reason: str
+) -> None:
+    found = attest(launch(transport, **values), traffic, payload)
+    assert (found.state, found.reason) == ("unknown", reason)
+
+
+def test_a_transport_without_a_rule_is_unknown() -> None:
+    found = attest(launch("simulated"), carried(0, 0), PAYLOAD)
+    assert (found.state, found.reason) == ("unknown", "no rule attests the transport 'simulated' yet")
+
+
+@pytest.mark.parametrize("transport", ["tcp", "shm", "verbs", "mx", "psm", "cxi"])
+def test_a_wireup_is_what_it_is(transport: str) -> None:
+    wireup = launch(transport, mode="wireup", wireup=None)
+    assert state(wireup, carried(10**6, 10**3), Payload(bytes=0, messages=0)) == "attested"
+    assert state(wireup, None, Payload(bytes=0, messages=0)) == "unknown"
+
+
+def record(benchmark: str, metric: str, size: int | None, value: float, **values: Any) -> Record:
+    """A record that is ok with one row; ``values`` of its launch, or its state."""
+    record_state = values.pop("state", "ok")
+    row = Row(benchmark=benchmark, case="", metric=metric, msg_size_bytes=size, value=value)
+    facts = launch(values.pop("transport", "tcp"), **values)
+    seen = Attestation(state="attested", reason="")
+    return Record(directory="d", launch=facts, state=record_state, attestation=seen, rows=(row,))
+
+
+PINGPONG = record("pingpong", "latency", 8, 10.0)
+
+
+def states(*records: Record) -> list[str]:
+    return [each.state for each in refute_beyond_physics(records)]
+
+
+@pytest.mark.parametrize("benchmark", ["allreduce", "alltoall", "allgather", "barrier"])
+@pytest.mark.parametrize(("value", "expected"), [(4.999, "refuted"), (5.0, "ok"), (100.0, "ok")])
+def test_no_dependent_collective_beats_a_message(benchmark: str, value: float, expected: str) -> None:
+    size = None if benchmark == "barrier" else 4
+    assert states(PINGPONG, record(benchmark, "time_max", size, value)) == ["ok", expected]
+
+
+def test_what_physics_refutes_says_so_and_keeps_its_rows() -> None:
+    fast = record("allreduce", "time_max", 4, 0.4)
+    _, refuted = refute_beyond_physics((PINGPONG, fast))
+    assert refuted.reason == (
+        "allreduce of 4 B took 0.4 us, less than 0.5 of the lane's own one-way latency of 10.0 us: "
+        "its messages did not take this transport"
+    )
+    assert refuted.attestation is not None
+    assert (refuted.attestation.state, refuted.attestation.reason) == ("refuted", refuted.reason)
+    assert refuted.rows == fast.rows
+    assert (
+        "barrier took 0.4 us" in refute_beyond_physics((PINGPONG, record("barrier", "time_max", None, 0.4)))[1].reason
+    )
+
+
+@pytest.mark.parametrize(
+    ("benchmark", "value", "expected"),
+    [
+        # 1 MB/s is a byte per us: 1,000,000 bytes need 1,000,000 us, of which half is asked for
+        ("allreduce", 499_999.0, "refuted"),
+        ("allreduce", 500_000.0, "ok"),
+        # two ranks receive half of a reduced vector each
+        ("reduce_scatter", 249_999.0, "refuted"),
+        ("reduce_scatter", 250_000.0, "ok"),
+    ],
+)
+def test_no_dependent_collective_beats_the_bandwidth_at_its_size(benchmark: str, value: float, expected: str) -> None:
+    bandwidth = record("unidirectional", "bandwidth", 1_000_000, 1.0)
+    assert states(PINGPONG, bandwidth, record(benchmark, "time_max", 1_000_000, value))[-1] == expected
+
+
+def test_a_bandwidth_of_smaller_messages_is_no_limit_for_larger_ones() -> None:
+    bandwidth = record("unidirectional", "bandwidth", 999_999, 1.0)
+    assert states(PINGPONG, bandwidth, record("allreduce", "time_max", 1_000_000, 10.0))[-1] == "ok"
+
+
+def test_a_collective_over_nothing_may_take_no_time() -> None:
+    assert states(PINGPONG, record("allreduce", "time_max", 0, 0.03)) == ["ok", "ok"]
+
+
+def test_a_broadcast_may_return_before_it_arrives() -> None:
+    assert states(PINGPONG, record("bcast", "time_max", 4, 0.03)) == ["ok", "ok"]
+
+
+def test_only_the_slowest_rank_tells() -> None:
+    for metric in ("time", "time_min"):
+        assert states(PINGPONG, record("allreduce", metric, 4, 0.03)) == ["ok", "ok"]
+
+
+def test_a_launch_of_one_rank_has_nothing_to_wait_for() -> None:
+    assert states(PINGPONG, record("allreduce", "time_max", 4, 0.03, ranks=1)) == ["ok", "ok"]
+
+
+def test_shared_memory_has_nothing_faster_to_be_bypassed_by() -> None:
+    message = record("pingpong", "latency", 8, 10.0, transport="shm")
+    assert states(message, record("allreduce", "time_max", 4, 0.03, transport="shm")) == ["ok", "ok"]
+
+
+def test_without_a_latency_of_the_lane_nothing_is_refuted() -> None:
+    fast = record("allreduce", "time_max", 4, 0.03)
+    assert states(fast) == ["ok"]
+    other_lanes = [
+        record("pingpong", "latency", 8, 10.0, fabric="gige"),
+        record("pingpong", "latency", 8, 10.0, stack="impi"),
+        record("pingpong", "latency", 8, 10.0, variant="two-rails"),
+        record("pingpong", "latency", 8, 10.0, system="other"),
+        record("pingpong", "latency_mean", 8, 10.0),
+        record("sendrecv", "latency", 8, 10.0),
+    ]
+    assert states(*other_lanes, fast)[-1] == "ok"
+    assert refute_beyond_physics(()) == ()
+
+
+def test_the_smallest_attested_latency_is_the_measure_wherever_it_stands() -> None:
+    slow, fast = record("pingpong", "latency", 8, 30.0), record("pingpong", "latency", 8, 10.0)
+    between = record("allreduce", "time_max", 4, 8.0)
+    assert states(slow, between) == ["ok", "refuted"]
+    assert states(between, slow, fast) == ["ok", "ok", "ok"]
+
+
+def test_a_latency_that_is_not_attested_is_no_measure() -> None:
+    fast = record("allreduce", "time_max", 4, 0.03)
+    for bad in ("refuted", "unknown", "failed"):
+        assert states(record("pingpong", "latency", 8, 10.0, state=bad), fast) == [bad, "ok"]
+
+
+@pytest.mark.parametrize("bad", ["failed", "refuted", "unknown", "unreadable", "unfinished"])
+def test_other_states_stay_as_they_are(bad: str) -> None:
+    fast = record("allreduce", "time_max", 4, 0.03, state=bad)
+    assert refute_beyond_physics((PINGPONG, fast)) == (PINGPONG, fast)
+    alone = Record(directory="d", launch=None, state="unreadable")
+    assert refute_beyond_physics((PINGPONG, alone)) == (PINGPONG, alone)
+
+
+def test_a_single_rank_has_nothing_to_carry() -> None:
+    alone, nothing = {"ranks": 1}, Payload(bytes=0, messages=0)
+    assert state(launch("tcp", **alone), carried(0, 0, reports=1), nothing) == "attested"
+    assert state(launch("tcp"), carried(0, 0), nothing) == "unknown"
+
+
+def test_wireup_grows_with_the_pairs_of_ranks() -> None:
+    """Four ranks have six pairs: up to 1.5 * 6 times the wire-up of two."""
+    traffic = carried(9000 + 1000, 40, reports=4)
+    assert state(launch("shm", ranks=4), traffic, PAYLOAD) == "attested"
+    assert state(launch("shm", ranks=2), traffic, PAYLOAD) == "refuted"
+
+
+@pytest.mark.parametrize("kind", ["udp_sockets", "unix_sockets"])
+def test_sockets_that_nobody_counts_leave_shm_unknown(kind: str) -> None:
+    known = launch("shm", wireup=WIREUP.model_copy(update={"udp_sockets": 1, "unix_sockets": 1}))
+    assert state(known, carried(0, 0, **{kind: 1}), PAYLOAD) == "attested"
+    assert state(known, carried(0, 0, **{kind: 2}), PAYLOAD) == "unknown"
+    assert state(launch("shm"), carried(0, 0, unix_sockets=9), PAYLOAD) == "attested", "not known of older campaigns"
+
+
+def test_sockets_of_wireup_grow_with_the_ranks() -> None:
+    """Two ranks wire up with four Unix sockets, so four may with eight."""
+    crowd = launch("shm", ranks=4, wireup=WIREUP.model_copy(update={"unix_sockets": 4}))
+    assert state(crowd, carried(0, 0, unix_sockets=8, reports=4), PAYLOAD) == "attested"
+    assert state(crowd, carried(0, 0, unix_sockets=9, reports=4), PAYLOAD) == "unknown"
+
+
+# ---- programs that are started for every size: so many wire-ups
+
+
+@pytest.mark.parametrize(
+    ("bytes_", "segments", "expected"),
+    [
+        # five times 500 bytes in 20 segments, and uncertain by half of it
+        (101_250, 1050, "attested"),
+        (101_249, 1050, "refuted"),
+        (101_250, 1049, "refuted"),
+    ],
+)
+def test_tcp_with_a_wireup_for_each_start(bytes_: int, segments: int, expected: str) -> None:
+    twice = WIREUP.model_copy(update={"runs": 2})
+    found = attest(launch("tcp", runs=5, wireup=twice), carried(bytes_, segments), PAYLOAD)
+    assert (found.state, found.wireup_bytes, found.wireup_segments) == (expected, 2500, 100)
+
+
+@pytest.mark.parametrize(
+    ("bytes_", "segments", "more", "expected"),
+    [
+        # 1.5 times three wire-ups and 0.01 of the payload
+        (5500, 190, {}, "attested"),
+        (5501, 190, {}, "refuted"),
+        (5500, 191, {}, "refuted"),
+        (0, 0, {"unix_sockets": 6}, "attested"),
+        (0, 0, {"unix_sockets": 7}, "unknown"),
+    ],
+)
+def test_shm_with_a_wireup_for_each_start(bytes_: int, segments: int, more: dict[str, int], expected: str) -> None:
+    met = WIREUP.model_copy(update={"unix_sockets": 2})
+    assert state(launch("shm", runs=3, wireup=met), carried(bytes_, segments, **more), PAYLOAD) == expected

@@ -1,0 +1,345 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Each size attested by itself, on modelled counts: what a launch's sum hides, marks and lines show."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pytest
+
+from fabricbench.attestation.rules import attest
+from fabricbench.attestation.sizes import CALIBRATION, calibrated_border, part_evidence
+from fabricbench.launch.facts import Launch, WireUp
+from fabricbench.launch.record import Attestation, Payload, PayloadPart, Traffic
+from fabricbench.launch.witness import IntervalTraffic, MarkedInterval, Sent
+
+SIZES = (0, *(2**k for k in range(15)))
+"""The small messages: 0 B to 16 KiB."""
+ITERATIONS = 601
+MSS = 1448
+"""Payload of a segment on Ethernet with an MTU of 1500."""
+HEADER = 20
+"""Bytes that the modelled stack puts before each message."""
+NOTHING = Sent(bytes=0, segments=0)
+BARRIER = Sent(bytes=88, segments=4)
+Intervals = dict[str, IntervalTraffic]
+
+
+def launch(transport: str = "tcp", **values: Any) -> Launch:
+    facts: dict[str, Any] = {
+        **{"id": "x", "block": 0, "position": 0, "system": "local", "fabric": transport, "transport": transport},
+        **{"stack": "mpich", "tool": "micro", "benchmark": "pingpong", "ranks": 2, "nodes": 1, "argv": ("x",)},
+        **{"limit_seconds": 60.0, "wireup": WireUp(launch="w", bytes=1000, segments=40)},
+    }
+    return Launch.model_validate(facts | values)
+
+
+def part(size: int, iterations: int = ITERATIONS, **values: Any) -> PayloadPart:
+    """A ping-pong of one size."""
+    payload = Payload(bytes=2 * iterations * size, messages=2 * iterations)
+    known: dict[str, Any] = {"label": str(size), "benchmark": "pingpong", "case": "", "msg_size_bytes": size}
+    return PayloadPart.model_validate({**known, "payload": payload} | values)
+
+
+PARTS = tuple(part(size) for size in SIZES)
+
+
+def sent(one: PayloadPart) -> Sent:
+    """What an honest stack sends for a part on Ethernet."""
+    each = (one.msg_size_bytes or 0) + HEADER
+    messages = one.payload.messages
+    return Sent(bytes=messages * each, segments=messages * -(-each // MSS))
+
+
+def interval(same: Sent, ranks: int = 2, other: Sent = NOTHING) -> IntervalTraffic:
+    return IntervalTraffic(ranks=ranks, same_node=same, other_node=other)
+
+
+def marked(hidden: Sequence[int] = (), parts: Sequence[PayloadPart] = PARTS) -> Intervals:
+    """The intervals of a launch in which the messages of ``hidden`` sizes bypass the sockets."""
+    found = {f"calibration.{number}": interval(BARRIER) for number in range(6)}
+    for one in parts:
+        carried = NOTHING if one.msg_size_bytes in hidden else sent(one)
+        found[one.label] = interval(carried + BARRIER)
+    return found
+
+
+def traffic(intervals: Mapping[str, IntervalTraffic]) -> Traffic:
+    """What the sockets carried in all: wire-up and the intervals."""
+    totals = [each.same_node + each.other_node for each in intervals.values()]
+    return Traffic(
+        reports=2,
+        connections=1,
+        bytes=1000 + sum(total.bytes for total in totals),
+        segments=40 + sum(total.segments for total in totals),
+        bytes_between=sum(each.other_node.bytes for each in intervals.values()),
+        by_peer={},
+        devices=(),
+        libraries=(),
+        shared_maps=0,
+        dropped=0,
+    )
+
+
+def total(parts: Sequence[PayloadPart]) -> Payload:
+    return Payload(bytes=sum(one.payload.bytes for one in parts), messages=sum(one.payload.messages for one in parts))
+
+
+def by_sum(intervals: Intervals) -> Attestation:
+    """As a launch without marks."""
+    return attest(launch(), traffic(intervals), total(PARTS), parts=PARTS)
+
+
+def by_marks(intervals: Intervals, **values: Any) -> Attestation:
+    return attest(launch(**values), traffic(intervals), total(PARTS), parts=PARTS, intervals=intervals)
+
+
+def test_an_honest_launch_is_attested_size_by_size() -> None:
+    found = by_marks(marked())
+    assert (found.state, found.by, len(found.parts)) == ("attested", "marks", len(SIZES))
+    assert {one.state for one in found.parts} == {"attested"}
+    assert found.could_hide == ()
+    smallest = min(one.share for one in found.parts if one.share is not None)
+    assert 1.0 <= smallest < 1.01
+    assert found.reason.startswith(f"each of {len(SIZES)} sizes by itself, at least 100.0%")
+
+
+@pytest.mark.parametrize("hidden", [*((size,) for size in SIZES), tuple(size for size in SIZES if size <= 1024)])
+def test_sizes_that_bypass_the_transport_are_refuted(hidden: tuple[int, ...]) -> None:
+    found = by_marks(marked(hidden))
+    assert found.state == "refuted"
+    refuted = [one.part.msg_size_bytes for one in found.parts if one.state == "refuted"]
+    assert refuted == list(hidden)
+    assert found.reason.startswith(f"{len(hidden)} of {len(SIZES)} sizes refuted: pingpong at {hidden[0]} B")
+
+
+def test_the_sum_of_a_launch_hides_what_marks_show() -> None:
+    """Every ping-pong of up to 64 B bypasses the transport; the larger sizes' segments and headers make up for it."""
+    hidden = tuple(size for size in SIZES if size <= 64)
+    assert by_sum(marked(hidden)).state == "attested"
+    assert by_marks(marked(hidden)).state == "refuted"
+
+
+def test_the_sum_of_a_launch_shows_more_than_a_tenth_of_its_bytes() -> None:
+    """Up to 1 KiB is 6 % of the bytes, which a threshold of 0.9 would let pass."""
+    assert by_sum(marked(tuple(size for size in SIZES if size <= 1024))).state == "refuted"
+
+
+def test_a_launch_without_marks_names_the_sizes_that_could_hide() -> None:
+    found = by_sum(marked())
+    assert (found.state, found.by) == ("attested", "launch")
+    assert [one.msg_size_bytes for one in found.could_hide] == [0, *(2**k for k in range(9))]
+
+
+def test_the_share_is_asked_for_less_the_scatter_at_the_borders() -> None:
+    """Of 1202 messages four may share a segment with the synchronisation; of bytes none may be missing."""
+    one = (part(8),)
+    payload = one[0].payload
+
+    def state(carried: Sent, calibrations: Sequence[Sent]) -> str:
+        found = {f"calibration.{number}": interval(each) for number, each in enumerate(calibrations)}
+        _, (evidence,) = part_evidence(launch(), one, found | {"8": interval(carried)}, ())
+        return evidence.state
+
+    exact = [BARRIER] * 6
+    least = Sent(bytes=payload.bytes + 88, segments=payload.messages + 4 - 4)
+    assert state(least, exact) == "attested"
+    assert state(Sent(bytes=least.bytes - 1, segments=least.segments), exact) == "refuted"
+    assert state(Sent(bytes=least.bytes, segments=least.segments - 1), exact) == "refuted"
+    # A scatter of 100 bytes and 2 segments between calibrations lowers what is asked for by as much.
+    scattered = [BARRIER, Sent(bytes=188, segments=6)]
+    assert state(Sent(bytes=payload.bytes + 88, segments=payload.messages), scattered) == "attested"
+    assert state(Sent(bytes=payload.bytes + 87, segments=payload.messages), scattered) == "refuted"
+    assert state(Sent(bytes=payload.bytes + 88, segments=payload.messages - 1), scattered) == "refuted"
+
+
+@pytest.mark.parametrize(("iterations", "expected"), [(19, "unknown"), (20, "attested")])
+def test_too_few_messages_beside_the_scatter_are_unknown(iterations: int, expected: str) -> None:
+    """Four uncertain segments are a tenth of 40 messages; empty messages have no bytes that could decide."""
+    parts = (part(0, iterations),)
+    intervals = marked(parts=parts)
+    found = attest(launch(), traffic(intervals), total(parts), parts=parts, intervals=intervals)
+    assert found.state == expected
+    if expected == "unknown":
+        assert "more iterations would decide" in found.reason
+
+
+def test_few_large_messages_are_decided_by_their_bytes() -> None:
+    parts = (part(4 * 2**20, 1),)
+    intervals = marked(parts=parts)
+    found = attest(launch(), traffic(intervals), total(parts), parts=parts, intervals=intervals)
+    assert found.state == "attested"
+    none = marked(hidden=(4 * 2**20,), parts=parts)
+    assert part_evidence(launch(), parts, none, ())[1][0].state == "refuted"
+
+
+def without(intervals: Intervals, *labels: str) -> Intervals:
+    return {label: each for label, each in intervals.items() if not label.startswith(labels)}
+
+
+@pytest.mark.parametrize(
+    "incomplete",
+    [
+        without(marked(), "8192"),
+        without(marked(), "calibration."),
+        without(marked(), *(f"calibration.{number}" for number in range(5))),
+        {**marked(), "8": interval(sent(part(8)), ranks=1)},
+        {},
+    ],
+)
+def test_without_all_marks_of_all_ranks_the_launch_counts_as_a_whole(incomplete: Intervals) -> None:
+    found = attest(launch(), traffic(marked()), total(PARTS), parts=PARTS, intervals=incomplete)
+    assert (found.state, found.by, found.parts) == ("attested", "launch", ())
+
+
+def test_between_nodes_only_what_left_the_node_counts() -> None:
+    inside = marked()
+    between = {label: interval(NOTHING, other=each.same_node) for label, each in inside.items()}
+    assert by_marks(between, nodes=2).state == "attested"
+    found = by_marks(inside, nodes=2)
+    assert (found.state, len([one for one in found.parts if one.state == "refuted"])) == ("refuted", len(SIZES))
+
+
+def test_shared_memory_is_quiet_at_every_size() -> None:
+    quiet = marked(hidden=SIZES)
+    assert by_marks(quiet, transport="shm").state == "attested"
+    # Sixteen bytes in each message of one size pass sockets: 0.1 % of the launch's payload, and all of that size's.
+    loud = marked(hidden=tuple(size for size in SIZES if size != 8))
+    found = by_marks(loud, transport="shm")
+    assert found.state == "refuted"
+    assert [one.part.msg_size_bytes for one in found.parts if one.state == "refuted"] == [8]
+
+
+def test_the_calibrations_give_the_border() -> None:
+    intervals = {"calibration.0": interval(BARRIER), "calibration.1": interval(BARRIER)}
+    found = calibrated_border(launch(), intervals, CALIBRATION, lambda _, one: one.same_node)
+    assert found is not None
+    assert (found.bytes, found.segments, found.bytes_scatter, found.segments_scatter) == (88, 4, 0, 4)
+
+
+def test_barriers_around_each_iteration_do_not_pass_for_the_collective() -> None:
+    """Each of 601 iterations has a barrier of 24 bytes in a segment from each rank; the collective bypasses sockets."""
+    of_barriers = {f"barriers.{n}": interval(Sent(bytes=4800, segments=200)) for n in range(4)}
+    around = Sent(bytes=601 * 48, segments=601 * 2)
+    parts = tuple(part(size, barriers=601, benchmark="bcast") for size in (4, 16, 64))
+    honest = marked(parts=parts) | of_barriers
+    honest |= {one.label: interval(sent(one) + BARRIER + around) for one in parts}
+    hidden = honest | {one.label: interval(BARRIER + around) for one in parts}
+    states = [[one.state for one in part_evidence(launch(), parts, each, ())[1]] for each in (honest, hidden)]
+    assert states == [["attested"] * 3, ["refuted"] * 3]
+    without_calibration = without(honest, "barriers.")
+    assert part_evidence(launch(), parts, without_calibration, ())[0] == "launch"
+
+
+@pytest.mark.parametrize(("between", "expected"), [(0, "refuted"), (1, "unknown"), (40, "attested")])
+def test_each_size_must_pass_between_nodes_that_several_ranks_share(between: int, expected: str) -> None:
+    """Of four ranks on two nodes a third of each size must pass between the nodes, whatever the algorithm."""
+    four = {label: interval(each.same_node, ranks=4) for label, each in marked().items()}
+    one = part(1024)
+    crossed = Sent(bytes=one.payload.bytes * between // 100, segments=one.payload.messages)
+    rest = Sent(bytes=sent(one).bytes - crossed.bytes + 88, segments=4)
+    four[one.label] = interval(rest, ranks=4, other=crossed)
+    (evidence,) = part_evidence(launch(ranks=4, nodes=2), (one,), four, ())[1]
+    assert evidence.state == expected
+
+
+def test_few_iterations_on_shared_memory_leave_a_size_to_the_sum() -> None:
+    parts = (part(8, iterations=5), part(65536, iterations=5))
+    found = by_marks(marked(hidden=(8, 65536), parts=parts), transport="shm")
+    assert found.state == "attested"
+    few = attest(launch("shm"), traffic({}), total(parts), parts=parts, intervals=marked((8, 65536), parts))
+    assert (few.state, [one.state for one in few.parts]) == ("attested", ["unknown", "attested"])
+
+
+def test_an_open_adapter_needs_evidence_of_every_size() -> None:
+    adapter = "/dev/infiniband/uverbs0"
+
+    def state(lines: tuple[MarkedInterval, ...], parts: Sequence[PayloadPart]) -> str:
+        carried = traffic({str(n): interval(each.same_node) for n, each in enumerate(lines)})
+        carried = carried.model_copy(update={"devices": (adapter,)})
+        return attest(launch(), carried, total(parts), parts=parts, lines=lines).state
+
+    assert state(printed(), PRINTED) == "attested"
+    few = part(8, iterations=10, label="", line="8 10 7.5")
+    short = line(few.line, BETWEEN_SIZES + sent(few))
+    assert state((*printed(), short), (*PRINTED, few)) == "unknown"
+
+
+# ---- lines of a tool that sets no marks
+
+
+BETWEEN_SIZES = Sent(bytes=1500, segments=57)
+"""What the modelled tool sends between two sizes."""
+PRINTED = tuple(part(size, label="", line=f"{size} 601 7.5") for size in SIZES)
+
+
+def line(text: str, carried: Sent) -> MarkedInterval:
+    return MarkedInterval(label=text, same_node=carried, other_node=NOTHING)
+
+
+def printed(hidden: Sequence[int] = ()) -> tuple[MarkedInterval, ...]:
+    """The lines of rank 0, of which the first is the table's head."""
+    rows = (
+        line(
+            f"     {one.line.replace(' ', '     ')}",
+            BETWEEN_SIZES + (NOTHING if one.msg_size_bytes in hidden else sent(one)),
+        )
+        for one in PRINTED
+    )
+    return (line("#bytes t", Sent(bytes=1000, segments=40)), *rows)
+
+
+def by_lines(lines: tuple[MarkedInterval, ...], **values: Any) -> Attestation:
+    carried = traffic({str(number): interval(each.same_node) for number, each in enumerate(lines)})
+    return attest(launch(**values), carried, total(PRINTED), parts=PRINTED, lines=lines)
+
+
+def test_printed_lines_tell_the_sizes_of_an_honest_tool_apart() -> None:
+    found = by_lines(printed())
+    assert (found.state, found.by, len(found.parts)) == ("attested", "lines", len(SIZES))
+    assert found.could_hide == ()
+
+
+@pytest.mark.parametrize("hidden", [*((size,) for size in SIZES), tuple(size for size in SIZES if size <= 128)])
+def test_printed_lines_show_what_bypasses(hidden: tuple[int, ...]) -> None:
+    found = by_lines(printed(hidden))
+    assert found.state == "refuted"
+    assert [one.part.msg_size_bytes for one in found.parts if one.state == "refuted"] == list(hidden)
+
+
+def test_what_a_tool_sends_between_sizes_does_not_pass_for_few_messages() -> None:
+    """With 27 iterations a hidden size has about as many messages as the tool sends between two sizes."""
+    parts = tuple(part(size, 27, label="", line=f"{size} 27 7.5") for size in SIZES)
+    lines = tuple(
+        line(one.line, BETWEEN_SIZES + (NOTHING if (one.msg_size_bytes or 0) <= 16 else sent(one))) for one in parts
+    )
+    _, evidence = part_evidence(launch(), parts, {}, lines)
+    assert all((one.part.msg_size_bytes or 0) > 16 for one in evidence if one.state == "attested")
+
+
+def test_a_missing_line_leaves_the_launch_to_its_sum() -> None:
+    lines = printed()
+    assert by_lines((*lines[:5], *lines[6:])).by == "launch"
+    assert by_lines(tuple(reversed(lines))).by == "launch"
+    assert by_lines(lines, runs=2).by == "launch"
+
+
+def test_on_shared_memory_lines_are_quiet() -> None:
+    """What the tool sends between its sizes is more than wire-up explains; wire-up itself may stand before a line."""
+    assert by_lines(printed(hidden=SIZES), transport="shm").state == "refuted"
+    silent = [line(each.label, NOTHING) for each in printed()]
+    silent[1] = line(silent[1].label, Sent(bytes=1000, segments=40))
+    assert by_lines(tuple(silent), transport="shm").state == "attested"
+    at = 1 + SIZES.index(8)
+    silent[at] = line(silent[at].label, sent(part(8)))
+    found = by_lines(tuple(silent), transport="shm")
+    assert [one.part.msg_size_bytes for one in found.parts if one.state == "refuted"] == [8]
+
+
+def test_of_four_ranks_the_first_has_a_quarter_at_least() -> None:
+    quarter = tuple(
+        line(each.label, Sent(bytes=each.same_node.bytes // 4, segments=each.same_node.segments // 4))
+        for each in printed()
+    )
+    assert by_lines(quarter, ranks=4).by == "lines"
+    _, evidence = part_evidence(launch(ranks=4), PRINTED, {}, quarter)
+    assert {one.state for one in evidence} == {"attested"}

@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The template is a site as soon as it is copied and renamed, and docs/add-a-site.md says what happens then."""
+
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from fabricbench.attestation.ports import DEVICES
+from fabricbench.cli import app
+from fabricbench.setup.spack import site_choice
+from fabricbench.setup.system import lanes, load_settings, systems
+from fabricbench.site.settings import REPOSITORY
+from fabricbench.site.spack import read_environment
+from fabricbench.site.stacks import site_stacks
+from support import fake_slurm
+
+PAGE = REPOSITORY / "docs/add-a-site.md"
+
+
+@pytest.fixture
+def settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The settings of ``ours``, copied as the page says; no command of Slurm on PATH."""
+    root = tmp_path / "site"
+    shutil.copytree(REPOSITORY / "site/_template", root / "ours")
+    shutil.copytree(REPOSITORY / "site/_template", root / "_template")
+    shutil.copy(REPOSITORY / "site/stacks.py", root)
+    file = root / "ours/settings.py"
+    file.write_text(file.read_text().replace('SYSTEM = "template"', 'SYSTEM = "ours"'))
+    monkeypatch.setenv("FABRICBENCH_SITES", str(root))
+    monkeypatch.setenv("FABRICBENCH_BUILD", str(tmp_path / "build"))
+    monkeypatch.setenv("PATH", str(tmp_path))
+    return file
+
+
+def doctor() -> Result:
+    return CliRunner().invoke(app, ["doctor", "--site", "--system", "ours"])
+
+
+def test_the_template_itself_is_no_system(settings: Path) -> None:
+    assert systems() == ["ours"]
+
+
+def test_the_copy_is_well_as_far_as_it_can_be_seen(settings: Path) -> None:
+    done = doctor()
+    assert (done.exit_code, done.stderr) == (0, ""), done.stdout
+    assert "not checked: " in done.stdout
+    for line in done.stdout.splitlines():
+        assert not line.startswith("warning: ") or "not set up" in line
+
+
+def test_forgetting_to_rename_it_is_said(settings: Path) -> None:
+    settings.write_text(settings.read_text().replace('"ours"', '"template"'))
+    done = doctor()
+    assert done.exit_code == 2
+    assert "the system is called 'template'; expected 'ours', the name of its folder" in done.stderr
+
+
+def test_on_a_cluster_that_has_what_it_asks(settings: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    up = "n1|compute|idle|none\nn2|compute|allocated|none\n"
+    calls = fake_slurm.install(tmp_path, monkeypatch, partitions="compute|up\n", nodes=up)
+    done = doctor()
+    assert (done.exit_code, done.stderr) == (0, ""), done.stdout
+    assert all("the port " in line for line in done.stdout.splitlines() if line.startswith("not checked: "))
+    assert calls.read_text().count("--test-only --partition=compute --nodes=2 --exclusive --time=120") == 1
+
+
+def test_every_fabric_has_what_its_lanes_need(settings: Path) -> None:
+    stacks = site_stacks(settings.parents[1])
+    for lane in lanes("ours"):
+        assert lane.transport in stacks[lane.stack].transports, lane.name
+    for part in load_settings(settings)["systems"][0]["partitions"]:
+        facts = part["extras"]
+        assert part["features"] == ["fabric", facts["transport"]]
+        counted = facts["transport"] in DEVICES and facts["attestation"] == "required"
+        assert facts["ports"] or not counted
+        assert facts["nodes"] > 1
+
+
+def test_spack_builds_what_the_settings_name(settings: Path) -> None:
+    environment = read_environment(REPOSITORY / "spack.yaml")
+    chosen = site_choice("ours", environment, settings.parent / "spack/stacks.yaml")
+    assert set(chosen) == {lane.stack for lane in lanes("ours")}
+
+
+def test_the_page_shows_what_the_doctor_says(settings: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = settings.read_text()
+    roce = text.index("ROCE = fabric(")
+    held = '**(SLURM | {"access": ["--partition=batch", "-w n3"], "nodes": 1})'
+    settings.write_text(text[:roce] + text[roce:].replace("**SLURM", held, 1))
+    fake_slurm.install(
+        tmp_path,
+        monkeypatch,
+        partitions="batch*|up\n",
+        nodes="n1|batch|idle|none\nn3|batch|down*|link flaps\n",
+        pmi="MPI plugin types are...\n\tnone\n\tpmi2\n",
+    )
+    done = doctor()
+    assert done.exit_code == 2
+    said = [line.replace(str(settings), "…/site/ours/settings.py") for line in done.output.splitlines()]
+    shown = re.findall(r"^    (?:fabricbench|not checked): .*", PAGE.read_text(), re.MULTILINE)
+    assert len(shown) == 4
+    for line in shown:
+        assert any(known.startswith(line.strip()) for known in said), (line, said)
+
+
+def test_the_page_names_every_field_of_a_fabric() -> None:
+    page = PAGE.read_text()
+    table = set(re.findall(r"`(\w+)`", page[page.index("## The fields of a fabric") : page.index("## When a lane")]))
+    source = (REPOSITORY / "analysis/fabricbench/site/settings.py").read_text()
+    signature = source[source.index("def fabric(") : source.index("-> dict", source.index("def fabric("))]
+    fields = set(re.findall(r"^    (\w+):", signature, re.MULTILINE)) - {"name", "session", "site", "max_jobs"}
+    assert fields <= table, fields - table
+
+
+def test_the_pages_commands_are_five() -> None:
+    page = PAGE.read_text()
+    section = page[page.index("## 2. See it work") : page.index("### What the doctor says")]
+    commands = re.findall(r"^    (\w+) ", section, re.MULTILINE)
+    assert commands == ["make", "fabricbench", "reframe", "fabricbench", "fabricbench"]

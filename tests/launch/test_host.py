@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The load of others on a machine whose ranks daemons started: what it was busy with beyond its ranks."""
+
+from typing import Any
+
+import pytest
+
+from fabricbench.launch.host import Host, foreign_cpu_share
+from fabricbench.launch.witness import Report
+
+
+def host(name: str, boot_id: str | None, **values: Any) -> Host:
+    return Host(**{"host": name, "boot_id": boot_id, "cores": 4, "seconds": 10, "busy_cpu_seconds": 12, **values})
+
+
+def report(where: str, rank: int, cpu_seconds: float | None, **values: Any) -> Report:
+    known: dict[str, Any] = {"pid": 1, "forked": False, "exe": "x", "sockets": ()}
+    return Report(**{**known, "host": where, "rank": rank, "cpu_seconds": cpu_seconds, **values})
+
+
+def test_each_machine_by_itself_and_the_worst_counts() -> None:
+    hosts = [host("a", "1"), host("b", "2", busy_cpu_seconds=20)]
+    assert foreign_cpu_share(hosts, [report("a", 0, 10), report("b", 1, 8)], 2) == pytest.approx(12 / 40)
+
+
+def test_nodes_of_one_boot_are_one_machine() -> None:
+    hosts = [host("a", "1"), host("b", "1")]
+    assert foreign_cpu_share(hosts, [report("a", 0, 5), report("b", 1, 5)], 2) == pytest.approx(2 / 40)
+
+
+def test_clock_ticks_give_no_negative_load() -> None:
+    assert foreign_cpu_share([host("a", "1")], [report("a", 0, 12.1)], 1) == 0
+
+
+def test_helpers_and_fork_children_are_own() -> None:
+    reports = [report("a", 0, 5), report("a", 0, 4, pid=2), report("a", 0, 3, forked=True)]
+    assert foreign_cpu_share([host("a", "1")], reports, 1) == 0
+
+
+def test_what_the_wrapper_said_holds() -> None:
+    assert foreign_cpu_share([host("a", "1", foreign_cpu_share=0.25)], [report("a", 0, 0)], 1) == 0.25
+
+
+@pytest.mark.parametrize(
+    ("hosts", "reports"),
+    [
+        ([], []),
+        ([host("a", "1")], [report("a", 0, 5)]),  # rank 1 was killed
+        ([host("a", "1")], [report("a", 0, 5), report("a", 1, None)]),  # a witness that does not say
+        ([host("a", "1", busy_cpu_seconds=None)], [report("a", 0, 5), report("a", 1, 5)]),  # the node died
+        ([host("a", "1", seconds=0)], [report("a", 0, 5), report("a", 1, 5)]),
+        ([host("a", None)], [report("a", 0, 5), report("a", 1, 5)]),
+    ],
+)
+def test_nobody_can_tell(hosts: list[Host], reports: list[Report]) -> None:
+    assert foreign_cpu_share(hosts, reports, 2) is None

@@ -1,0 +1,158 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A thousand nodes: what a dry run lists for them, and what a real Slurm that has them says to it and to the doctor."""
+
+import json
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fabricbench.doctor.site import site_problems
+from fabricbench.slurm import state as slurm_state
+from support import large_site, large_slurm
+from support.fake_site import REPOSITORY
+from support.processes import clean_environment, marked, program, wait_until
+
+LARGE_SECONDS = 120
+
+
+@pytest.fixture(scope="module")
+def slurm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path | None]:
+    """The configuration of a Slurm of a thousand nodes; None where there can be none."""
+    if large_slurm.impossible():
+        yield None
+        return
+    with large_slurm.controller(tmp_path_factory.mktemp("slurm")) as configuration:
+        yield configuration
+
+
+@pytest.fixture
+def asked(slurm: Path | None) -> Path:
+    """As ``slurm``, for tests that are about what it says."""
+    if slurm is None:
+        pytest.skip(large_slurm.impossible())
+    return slurm
+
+
+@pytest.fixture(scope="module")
+def large(tmp_path_factory: pytest.TempPathFactory, slurm: Path | None) -> Mapping[str, Any]:
+    """The dry run of everything on a thousand nodes of 64 cores."""
+    root = tmp_path_factory.mktemp("large")
+    site = large_site.make(root, slurm=slurm)
+    argv = [sys.executable, "-m", "fabricbench.cli", "run", str(root / "campaign"), "--system", "large"]
+    done = subprocess.run(
+        [*argv, "--tier", "acceptance", "--dry-run", "--format", "json"],
+        env=site.environment,
+        cwd=REPOSITORY,
+        capture_output=True,
+        text=True,
+        timeout=LARGE_SECONDS,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert not (root / "campaign").exists()
+    found: Mapping[str, Any] = json.loads(done.stdout)
+    return found
+
+
+def test_a_thousand_nodes(large: Mapping[str, Any]) -> None:
+    (allocation,) = large["allocations"]
+    assert (allocation["access"], allocation["nodes"]) == ("--partition=all", large_site.NODES)
+    assert [row["blocks"] for row in large["totals"]] == [8, 15, 30]
+    last = large["totals"][-1]
+    assert last["node_hours_at_most"] == pytest.approx(large_site.NODES * last["hours_at_most"], rel=1e-3)
+    assert {f"{row['stack']}@{row['fabric']}" for row in large["launches"] if row["once"]} == {
+        f"{stack}@{fabric}" for stack in large_site.STACKS for fabric in ("gige", "ib")
+    }
+    assert all(row["nodes"] == min(row["ranks"], large_site.NODES) for row in large["launches"])
+
+
+def test_launches_of_a_thousand_nodes_stay_within_reason(large: Mapping[str, Any]) -> None:
+    most = {row["check"]: 0 for row in large["launches"]}
+    for row in large["launches"]:
+        most[row["check"]] = max(most[row["check"]], row["ranks"])
+    assert most["PairLatency"] == large_site.NODES
+    assert most["NPB"] == 4096
+    assert most["MicroHotspot"] == 1024
+    reasons = {gap["reason"] for gap in large["gaps"]}
+    assert "is.A runs on 1 to 1024 ranks, not on 2048" in reasons
+    assert not any("ReFrame" in reason for reason in reasons)
+
+
+def problems(monkeypatch: pytest.MonkeyPatch, root: Path, **how: Any) -> list[str]:
+    """What is broken in a large site, or could not be checked, without its file's name."""
+    for name, value in large_site.make(root, **how).environment.items():
+        monkeypatch.setenv(name, value)
+    found = [found for found in site_problems("large") if found.state != "warning" and " port " not in found.text]
+    return [problem.text.partition("settings.py: ")[2] for problem in found]
+
+
+def test_slurm_has_what_the_site_asks(asked: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert problems(monkeypatch, tmp_path, slurm=asked) == []
+    found = slurm_state.nodes()
+    assert Counter(node.partition for node in found) == {"all": 1000, "half": 500}
+    assert all(node.up for node in found)
+
+
+@pytest.mark.parametrize(
+    ("nodes", "partition", "message"),
+    [
+        (1000, "al", "no partition 'al'; expected all, half"),
+        (1000, "half", "500 of 500 nodes up, 1000 are asked for"),
+        (1001, "all", "1000 of 1000 nodes up, 1001 are asked for"),
+    ],
+)
+def test_slurm_has_it_not(
+    asked: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, nodes: int, partition: str, message: str
+) -> None:
+    found = problems(monkeypatch, tmp_path, slurm=asked, nodes=nodes, partition=partition)
+    assert found == [f"fabric {fabric}: {message}" for fabric in ("gige", "ib")]
+
+
+def test_the_dry_run_says_what_slurm_said(large: Mapping[str, Any], asked: Path) -> None:
+    said = [problem for problem in large["site"] if problem["state"] != "warning" and " port " not in problem["text"]]
+    assert said == []
+
+
+def test_a_dry_run_that_run_would_refuse(asked: Path, tmp_path: Path) -> None:
+    site = large_site.make(tmp_path, partition="half", slurm=asked)
+    words = ("run", str(tmp_path / "campaign"), "--system", "large", "--lane", "mpich@gige", "--check", "MicroPingpong")
+    done = site.fabricbench(*words, "--dry-run")
+    assert done.returncode == 2, done.stdout + done.stderr
+    assert "MicroPingpong" in done.stdout
+    assert "fabric gige: 500 of 500 nodes up, 1000 are asked for" in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+def test_without_slurm_a_run_says_so_and_asks_for_nothing(tmp_path: Path) -> None:
+    site = large_site.make(tmp_path)
+    done = site.inside("run", str(tmp_path / "campaign"), "--system", "large", "--lane", "mpich@gige")
+    assert done.returncode == 2
+    assert "its fabrics need Slurm: SLURM_CONF names " in done.stderr
+    assert done.stderr.count("\n") == 1
+    assert not (tmp_path / "campaign").exists()
+
+
+def test_the_controller_dies_with_who_started_it(tmp_path: Path) -> None:
+    if why := large_slurm.impossible():
+        pytest.skip(why)
+    code = """if True:
+        import pathlib, sys, time
+        from support.large_slurm import controller
+        with controller(pathlib.Path(sys.argv[1])) as configuration:
+            print(configuration, flush=True)
+            time.sleep(600)
+    """
+    argv = [sys.executable, "-c", code, str(tmp_path)]
+    environment = {**clean_environment(), "PYTHONPATH": str(REPOSITORY / "tests")}
+    with subprocess.Popen(argv, env=environment, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        mark = f"SLURM_CONF={process.stdout.readline().strip()}"
+        running = {program(pid).partition("-")[0] for pid in marked(mark)}  # Debian's slurmctld-wlm
+        process.kill()
+    assert {"munged", "slurmctld"} <= running
+    wait_until(lambda: not marked(mark), "the end of the controller")

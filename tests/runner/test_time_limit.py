@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: Apache-2.0
+"""An allocation that ends before its block. Slurm enforces limits every half minute, so this test mostly waits."""
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from fabricbench.campaign.write import came_back
+from support.fake_site import REPOSITORY
+from support.processes import wait_until
+from support.vcluster import Cluster, Site, impossible
+
+CHOICE = ("--system", "vcluster", "--check", "MicroPingpong%messages=small", "--lane", "openmpi@gige", "--budget", "0")
+
+
+@pytest.fixture
+def cluster() -> Iterator[Cluster]:
+    if why := impossible():
+        pytest.skip(why)
+    cluster = Cluster()
+    cluster.up()
+    yield cluster
+    cluster.down()
+
+
+def test_what_an_allocation_had_no_time_for_is_done_in_the_next(tmp_path: Path, cluster: Cluster) -> None:
+    shutil.copytree(REPOSITORY / "site", tmp_path / "site")
+    site, campaign = Site(tmp_path), tmp_path / "campaign"
+    site.change("nodes=made", "minutes=1, nodes=made")
+    done = site.fabricbench("run", str(campaign), *CHOICE, FABRICBENCH_MICRO_FAULT="hang")
+    assert done.returncode == 2, done.stdout + done.stderr
+    assert "exceeded its time limit" in done.stderr
+    wait_until(lambda: cluster.slurm("squeue", "-h") == "", "an empty queue")
+    (hung,) = [file.parent for file in campaign.rglob("launch.json") if "Wire" not in file.parent.name]
+    assert not came_back(hung)
+    again = site.fabricbench("run", str(campaign), *CHOICE)
+    assert "2 of 2 launches came back and were attested" in again.stdout, again.stdout + again.stderr
