@@ -83,26 +83,26 @@ class Mdrun(CoresMixin, Benchmark):
         """A number of threads that the shell asks for must not contradict the check's."""
         return super().lane_variables() | {"OMP_NUM_THREADS": str(self.threads)}
 
-    def family_gap(self) -> tuple[str, str] | None:
+    def family_skip(self) -> tuple[str, str] | None:
         stack, build = self.stack_facts["stack"], self.installed.gromacs
-        cure = f"spack install gromacs+mpi ^{stack}; then FABRICBENCH_GROMACS=DIRECTORY fabricbench setup"
+        hint = f"spack install gromacs+mpi ^{stack}; then FABRICBENCH_GROMACS=DIRECTORY fabricbench setup"
         if build is None:
-            return f"no GROMACS with MPI on {stack}", cure
+            return f"no GROMACS with MPI on {stack}", hint
         if build.problem:
-            return f"GROMACS on {stack}: {build.problem}", cure
+            return f"GROMACS on {stack}: {build.problem}", hint
         if not Path(build.program).exists():
             return f"{build.program} is no longer there", f"install it, then: fabricbench setup --again {stack}"
         return None
 
-    def benchmark_gap(self) -> tuple[str, str] | None:
+    def benchmark_skip(self) -> tuple[str, str] | None:
         if self.threads < 1:
             return f"{self.threads} threads", "choose at least 1"
         found = self.input
         if isinstance(found, Missing):
-            return found.reason, found.cure
+            return found.reason, found.hint
         if found.facts and found.facts.atoms < ATOMS_PER_RANK * self.ranks:
             return f"{self.md_system}'s {found.facts.atoms} atoms are too few for {self.ranks} ranks", "use more copies"
-        return super().benchmark_gap()
+        return super().benchmark_skip()
 
     @property
     def input(self) -> Found | Missing:
@@ -170,14 +170,14 @@ class GromacsEnergies(Mdrun):
         """Not that of the timed run of the same system and ranks."""
         return f"{super().launch_id} energies"
 
-    def benchmark_gap(self) -> tuple[str, str] | None:
-        if gap := super().benchmark_gap():
-            return gap
+    def benchmark_skip(self) -> tuple[str, str] | None:
+        if skip := super().benchmark_skip():
+            return skip
         file = self.input.reference
         if not file.exists():
             own = f"install gmx_d, then run: fabricbench inputs {self.md_system}"
-            cure = own if self.input.facts else f"put them into {file} (docs/gromacs.md)"
-            return f"no energies of {self.md_system} in double precision", cure
+            hint = own if self.input.facts else f"put them into {file} (docs/gromacs.md)"
+            return f"no energies of {self.md_system} in double precision", hint
         again = f"delete it, and run: fabricbench inputs {self.md_system}"
         try:
             known = read_reference(file).sha256

@@ -33,12 +33,12 @@ class ImbMt(CoresMixin, Imb):
     def workers(self) -> int:
         return int(self.ranks * self.threads)
 
-    def benchmark_gap(self) -> tuple[str, str] | None:
+    def benchmark_skip(self) -> tuple[str, str] | None:
         if self.installed.imb and self.installed.imb_mt_problem:
             stack = self.stack_facts["stack"]
-            cure = f"use a {stack} with MPI_THREAD_MULTIPLE, then run: fabricbench setup --again {stack}"
-            return f"IMB-MT does not run on this {stack}: {self.installed.imb_mt_problem}", cure
-        return super().benchmark_gap()
+            hint = f"use a {stack} with MPI_THREAD_MULTIPLE, then run: fabricbench setup --again {stack}"
+            return f"IMB-MT does not run on this {stack}: {self.installed.imb_mt_problem}", hint
+        return super().benchmark_skip()
 
     def lane_variables(self) -> dict[str, str]:
         return super().lane_variables() | {"OMP_NUM_THREADS": str(self.threads)}

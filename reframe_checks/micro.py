@@ -140,9 +140,9 @@ class MicroCollective(Micro):
         sizes = tuple(size for size in super().sizes() if size > self.largest_fitting_bytes)
         return LeftOut(msg_sizes_bytes=sizes, reason=self.why_too_large(sizes[0])) if sizes else None
 
-    def benchmark_gap(self) -> tuple[str, str] | None:
+    def benchmark_skip(self) -> tuple[str, str] | None:
         if self.full_sizes():
-            return super().benchmark_gap()
+            return super().benchmark_skip()
         return self.why_too_large(next(size for size in super().sizes() if size)), "use fewer ranks"
 
     def why_too_large(self, size: int) -> str:

@@ -42,11 +42,11 @@ class NasKernel(Benchmark):
     limit_seconds = 0.0  # the class's own, unless given
 
     @property
-    def crowded(self) -> bool:
+    def oversubscribed(self) -> bool:
         return bool(self.ranks > processors(self.current_partition))
 
     def enter_lane(self) -> None:
-        if self.crowded:
+        if self.oversubscribed:
             self.mode = "checked"
         super().enter_lane()
 
@@ -58,10 +58,10 @@ class NasKernel(Benchmark):
             self.tags = SELDOM
         self.limit_seconds = self.limit_seconds or LIMIT_SECONDS.get(self.problem_class, max(LIMIT_SECONDS.values()))
 
-    def benchmark_gap(self) -> tuple[str, str] | None:
+    def benchmark_skip(self) -> tuple[str, str] | None:
         if self.problem_class not in CLASSES:
             return f"NPB has no class '{self.problem_class}'", f"choose one of {', '.join(CLASSES)}"
-        if self.crowded and not os.environ.get(RANKS):
+        if self.oversubscribed and not os.environ.get(RANKS):
             cores = processors(self.current_partition)
             return f"{self.ranks} ranks on {cores} cores", f"choose fewer ranks, or name them in {RANKS}"
         problem = PROBLEMS[self.kernel, self.problem_class]

@@ -103,19 +103,19 @@ class Osu(SizedBenchmark):
     def tool_versions(self) -> dict[str, str]:
         return {"osu": self.version}
 
-    def family_gap(self) -> tuple[str, str] | None:
+    def family_skip(self) -> tuple[str, str] | None:
         stack, family = self.stack_facts["stack"], self.what.family
-        cure = f"spack install osu-micro-benchmarks ^{stack}; then {OSU}=DIRECTORY, with {stack}/ in it the prefix"
+        hint = f"spack install osu-micro-benchmarks ^{stack}; then {OSU}=DIRECTORY, with {stack}/ in it the prefix"
         if not any(name in self.found for name in _of(family)):
-            return f"no OSU micro-benchmarks ({family}) for {stack}", cure
+            return f"no OSU micro-benchmarks ({family}) for {stack}", hint
         if not self.version:
-            return f"the OSU micro-benchmarks ({family}) for {stack} do not say their version", cure
+            return f"the OSU micro-benchmarks ({family}) for {stack} do not say their version", hint
         if version_of(self.version) < (since := SIZES_SINCE[family]):
             reason = f"OSU {self.version} ({family}) takes no sizes: small and large messages would share a launch"
-            return reason, f"use OSU {'.'.join(map(str, since))} or newer: {cure}"
+            return reason, f"use OSU {'.'.join(map(str, since))} or newer: {hint}"
         return None
 
-    def benchmark_gap(self) -> tuple[str, str] | None:
+    def benchmark_skip(self) -> tuple[str, str] | None:
         if self.osu not in self.found:
             return f"OSU {self.version} for {self.stack_facts['stack']} has no {self.osu}", "use a newer OSU"
         return None
@@ -166,11 +166,11 @@ class OsuWindow(Osu):
             self.sync = "pscw"  # it has no other
         self.case = {**self.case, "sync": self.sync, "win": self.win}
 
-    def benchmark_gap(self) -> tuple[str, str] | None:
+    def benchmark_skip(self) -> tuple[str, str] | None:
         for name, value, known in (("sync", self.sync, SYNCS), ("win", self.win, WINDOWS)):
             if value not in known:
                 return f"no {name} is called '{value}'", f"choose one of {', '.join(known)}"
-        return super().benchmark_gap()
+        return super().benchmark_skip()
 
     def checks_data(self) -> bool:
         """Not where the target is passive: it looks at its memory while the origin goes on, and finds the next value

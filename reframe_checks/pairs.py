@@ -41,7 +41,7 @@ class Pairs(Micro):
     def applies(self) -> bool:
         return int(self.fabric_facts["nodes"]) > 1
 
-    def family_gap(self) -> tuple[str, str] | None:
+    def family_skip(self) -> tuple[str, str] | None:
         if not self.applies():
             return "a single node has no pairs", "say how many there are: fabric(…, nodes=4) in the site's settings.py"
         return None

@@ -33,12 +33,12 @@ class Rails(rfm.RegressionTestPlugin):
     def applies(self) -> bool:
         return int(self.fabric_facts["rails"]) > 1
 
-    def family_gap(self) -> tuple[str, str] | None:
+    def family_skip(self) -> tuple[str, str] | None:
         if not self.applies():
             return "this fabric has one port", "say how many it has: fabric(…, rails=2) in the site's settings.py"
         return None
 
-    def benchmark_gap(self) -> tuple[str, str] | None:
+    def benchmark_skip(self) -> tuple[str, str] | None:
         stack, facts = self.stack_facts["stack"], self.fabric_facts
         settings = self.rails_settings.get(self.rails)
         if self.port:

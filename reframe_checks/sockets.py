@@ -103,7 +103,7 @@ class TcpTogether(Iperf3):
         first, second = self.addresses()
         return [first, second, f"{first}+{second}"]
 
-    def benchmark_gap(self) -> tuple[str, str] | None:
+    def benchmark_skip(self) -> tuple[str, str] | None:
         fabric = self.fabric_facts["fabric"]
         if len(self.addresses()) < 2:
             return f"the fabric {fabric} has one address, two flows at once need two", "name a second in settings.py"
@@ -111,7 +111,7 @@ class TcpTogether(Iperf3):
         for address in self.addresses() if local else ():
             if not usable(address):
                 return f"nobody can listen on {address} here", "name an address of this machine in settings.py"
-        return super().benchmark_gap()
+        return super().benchmark_skip()
 
     def expected(self) -> Iterator[Expected]:
         n = self.streams

@@ -14,7 +14,7 @@ from .base import PairBenchmark, SizedMixin, SizedPairBenchmark
 from .micro import CONNECTIONS
 
 WARMUP = 10
-"""As in UCX's meeting in site/stacks.py: its processes agree on every doubling of the warm-up."""
+"""As in UCX's handshake in site/stacks.py: its processes agree on every doubling of the warm-up."""
 
 
 @rfm.simple_test
@@ -58,11 +58,11 @@ class LibfabricConnections(SizedMixin, PairBenchmark):
     iterations = variable(int, value=50)
     connections = variable(typ.List[int], value=list(CONNECTIONS))
 
-    def benchmark_gap(self) -> tuple[str, str] | None:
-        if super().benchmark_gap() is None:
+    def benchmark_skip(self) -> tuple[str, str] | None:
+        if super().benchmark_skip() is None:
             return None
-        cure = "on Debian: apt-get install libfabric-dev, then: fabricbench setup --again libfabric"
-        return f"{self.program_name} was not built, libfabric's headers were missing", cure
+        hint = "on Debian: apt-get install libfabric-dev, then: fabricbench setup --again libfabric"
+        return f"{self.program_name} was not built, libfabric's headers were missing", hint
 
     def _both(self) -> list[str]:
         sizes, numbers = (",".join(map(str, found)) for found in (self.sizes(), self.connections))

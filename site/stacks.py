@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Every MPI stack and user-level library once: where it comes from, and what makes it use a transport."""
 
-from fabricbench.site.stacks import Debian, Meeting, Stack
+from fabricbench.site.stacks import Debian, Handshake, Stack
 
 # A launcher run by root inside a container is the rule on a test machine; Open MPI wants to be told.
 OPENMPI_AS_ROOT = {
@@ -69,7 +69,7 @@ OPENMPI_RAILS = {
         "striped": {"OMPI_MCA_btl_tcp_if_include": "{ports}"},
     },
 }
-OPENMPI_CROWDED = {
+OPENMPI_OVERSUBSCRIBED = {
     "OMPI_MCA_mpi_yield_when_idle": "1",
     "OMPI_MCA_rmaps_base_oversubscribe": "1",
     "OMPI_MCA_hwloc_base_binding_policy": "none",
@@ -94,7 +94,7 @@ STACKS = {
             # The last: IMB-MT wants Intel's OpenMP; of its versions the smallest that stands alone.
             pypi=("impi-rt>=2021.14", "impi-devel>=2021.14", "intel-openmp>=2023.2,<2024"),
             pmi="pmi2",
-            under={"srun": {"I_MPI_PMI_LIBRARY": "libpmi2.so.0"}},
+            launcher_environment={"srun": {"I_MPI_PMI_LIBRARY": "libpmi2.so.0"}},
             environment={"I_MPI_ROOT": "{prefix}", "FI_PROVIDER_PATH": "{prefix}/lib"},
             transports={
                 "shm": {"I_MPI_FABRICS": "shm"},
@@ -105,7 +105,7 @@ STACKS = {
                     "I_MPI_COLL_INTRANODE": "pt2pt",
                 },
             },
-            crowded={"I_MPI_WAIT_MODE": "1"},
+            oversubscribed={"I_MPI_WAIT_MODE": "1"},
             # I_MPI_MULTIRAIL=1 is to give a node's ranks a port each; over tcp all were seen on one (2021.18).
             rails={"tcp": {"1": {"I_MPI_MULTIRAIL": "0", "FI_TCP_IFACE": "{port}"}}},
             binding=IMPI_BINDING,
@@ -151,7 +151,7 @@ STACKS = {
             },
             rails={**OPENMPI_RAILS, "verbs": UCX_RAILS},
             binding=OPENMPI_BINDING,
-            crowded=OPENMPI_CROWDED,
+            oversubscribed=OPENMPI_OVERSUBSCRIBED,
         ),
         # From here on the stacks that only Spack builds (spack.yaml): docs/stacks.md.
         Stack(
@@ -161,7 +161,7 @@ STACKS = {
             transports=OPENMPI_OB1,
             rails=OPENMPI_RAILS,
             binding=OPENMPI_BINDING,
-            crowded=OPENMPI_CROWDED,
+            oversubscribed=OPENMPI_OVERSUBSCRIBED,
             unable={"verbs": "it is built without UCX and libfabric"},
         ),
         Stack(name="mpich-ofi", pmi="pmi2", transports=MPICH_OFI, rails=MPICH_OFI_RAILS, binding=HYDRA_BINDING),
@@ -194,7 +194,7 @@ STACKS = {
             level="user",
             debian=Debian(packages=("iperf3", "qperf"), commands={}),
             programs={"iperf3": ("iperf3", "--version"), "qperf": ("qperf", "--version")},
-            meeting=Meeting(
+            handshake=Handshake(
                 server=("qperf", "-lp", "{port}"),
                 client=("qperf", "{address}", "-lp", "{port}", "conf", "quit"),
             ),
@@ -214,7 +214,7 @@ STACKS = {
             ),
             programs={"fi_pingpong": ("fi_info", "--version")},
             own={"fabricbench-endpoints": "FABRICBENCH_ENDPOINTS"},
-            meeting=Meeting(
+            handshake=Handshake(
                 server=("fi_pingpong", "-e", "rdm", "-I", "1", "-S", "8", "-B", "{port}"),
                 client=("fi_pingpong", "-e", "rdm", "-I", "1", "-S", "8", "-P", "{port}", "{address}"),
             ),
@@ -229,7 +229,7 @@ STACKS = {
             level="user",
             debian=Debian(packages=("ucx-utils",), commands={}),
             programs={"ucx_perftest": ("ucx_info", "-v")},
-            meeting=Meeting(
+            handshake=Handshake(
                 server=("ucx_perftest", "-p", "{port}"),
                 client=(
                     *("ucx_perftest", "-p", "{port}", "-t", "tag_lat", "-n", "1", "-w", "10", "-s", "8", "-f"),
@@ -247,7 +247,7 @@ STACKS = {
             level="user",
             debian=Debian(packages=("perftest",), commands={}),
             programs=dict.fromkeys(PERFTEST, ("ib_send_lat", "--version")),
-            meeting=Meeting(
+            handshake=Handshake(
                 server=("ib_send_lat", "-p", "{port}", "-s", "2", "-n", "5", "-F"),
                 client=("ib_send_lat", "-p", "{port}", "-s", "2", "-n", "5", "-F", "{address}"),
             ),

@@ -9,19 +9,19 @@ class BadInput(Exception):
     """Wrong use or bad input: printed as one line, exit status 2.
 
     ``what`` is wrong, ``where`` it stands (a file and line, an option), what was ``expected``, and the
-    ``cure``; the last three may be empty.
+    ``hint``; the last three may be empty.
     """
 
-    def __init__(self, what: str, *, where: str = "", expected: str = "", cure: str = "") -> None:
-        self.what, self.where, self.expected, self.cure = what, where, expected, cure
+    def __init__(self, what: str, *, where: str = "", expected: str = "", hint: str = "") -> None:
+        self.what, self.where, self.expected, self.hint = what, where, expected, hint
         super().__init__(str(self))
 
     def __str__(self) -> str:
         text = f"{self.where}: {self.what}" if self.where else self.what
         if self.expected:
             text += f"; expected {self.expected}"
-        if self.cure:
-            text += f"; {self.cure}"
+        if self.hint:
+            text += f"; {self.hint}"
         return text
 
 

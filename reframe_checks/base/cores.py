@@ -47,10 +47,12 @@ def rank_counts(variable: str, expected: str, allowed: Callable[[int], bool]) ->
 
 
 class CoresMixin(rfm.RegressionTestPlugin):
-    """A gap on nodes with fewer cores than the launch has threads, unless ``crowd`` asks for it: then the launch is
-    attested, and nothing is timed. Stands before the base whose launch it is."""
+    """Skips oversubscribed launches unless ``oversubscribe`` is set, and never times them.
 
-    crowd = variable(bool, value=False)
+    Must precede the base class in the MRO.
+    """
+
+    oversubscribe = variable(bool, value=False)
 
     @property
     def workers(self) -> int:
@@ -58,19 +60,21 @@ class CoresMixin(rfm.RegressionTestPlugin):
         return int(self.ranks)
 
     @property
-    def crowded(self) -> bool:
+    def oversubscribed(self) -> bool:
         return self.workers > processors(self.current_partition)
 
     def enter_lane(self) -> None:
-        if self.crowded:
+        if self.oversubscribed:
             self.mode = "checked"
         super().enter_lane()
 
-    def benchmark_gap(self) -> tuple[str, str] | None:
-        if gap := super().benchmark_gap():
-            return gap
-        if self.crowded and not self.crowd:
+    def benchmark_skip(self) -> tuple[str, str] | None:
+        if skip := super().benchmark_skip():
+            return skip
+        if self.oversubscribed and not self.oversubscribe:
             cores = processors(self.current_partition)
-            cure = f"use more or larger nodes; -S {type(self).__name__}.crowd=1 attests it here, and times nothing"
-            return f"{self.workers} ranks or threads on {cores} cores", cure
+            hint = (
+                f"use more or larger nodes; -S {type(self).__name__}.oversubscribe=1 attests it here, and times nothing"
+            )
+            return f"{self.workers} ranks or threads on {cores} cores", hint
         return None

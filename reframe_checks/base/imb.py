@@ -24,7 +24,7 @@ class Imb(SizedBenchmark):
     repetitions = variable(int, value=100)
     large_repetitions = variable(int, value=10)
 
-    def benchmark_gap(self) -> tuple[str, str] | None:
+    def benchmark_skip(self) -> tuple[str, str] | None:
         if self.installed.imb is None or not Path(self.program()).exists():
             stack = self.stack_facts["stack"]
             return f"no {self.suite} runs on this {stack}", f"spack install intel-mpi-benchmarks ^{stack}"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The lane of a test case: its stack's launcher, paths and variables, or the gap where there is no stack."""
+"""The lane of a test case: its stack's launcher, paths and variables, or the skip where there is no stack."""
 
 import shlex
 from collections.abc import Sequence
@@ -62,7 +62,7 @@ class LaneMixin(rfm.RegressionTestPlugin):
     """The port of the fabric that all ranks are to use; empty: whatever site and stack do."""
     threaded = False
     """Ranks have threads, which would share what a rank is bound to: they are left to the program."""
-    crowded = False
+    oversubscribed = False
     """More ranks than cores: the stack is told to yield."""
 
     @property
@@ -80,28 +80,28 @@ class LaneMixin(rfm.RegressionTestPlugin):
         """The stack as set-up found it."""
         return Installed.model_validate(self.stack_facts["installed"])
 
-    def lane_gap(self) -> tuple[str, str] | None:
-        """Why this lane cannot run here, and the cure; None where it can."""
+    def lane_skip(self) -> tuple[str, str] | None:
+        """Why this lane cannot run here, and the hint; None where it can."""
         if without := self.stack_facts["without"].get(self.fabric_facts["transport"]):
-            reason, cure = without
-            return reason, cure
+            reason, hint = without
+            return reason, hint
         if self.stack_facts["missing"]:
-            return self.stack_facts["missing"], self.stack_facts["cure"]
-        return self._binding_gap() or self._port_gap()
+            return self.stack_facts["missing"], self.stack_facts["hint"]
+        return self._binding_skip() or self._port_skip()
 
-    def _binding_gap(self) -> tuple[str, str] | None:
+    def _binding_skip(self) -> tuple[str, str] | None:
         asked, stack = self.asked_binding, self.stack_facts["stack"]
         if asked == "none":
             return None
         if asked not in BINDINGS:
             return f"ranks cannot be bound to '{asked[:40]}'", f"choose one of {', '.join(BINDINGS)}"
-        if self.crowded:
+        if self.oversubscribed:
             return f"more ranks than cores: none can have a {asked} of its own", "ask for no binding"
         if self.fabric_facts["launcher"] == "srun" or asked in self.stack_facts["binding"]:
             return None
         return f"no options that bind {stack}'s ranks to a {asked}", f"add them to {stack} in site/stacks.py (binding)"
 
-    def _port_gap(self) -> tuple[str, str] | None:
+    def _port_skip(self) -> tuple[str, str] | None:
         stack, fabric, named = self.stack_facts["stack"], self.fabric_facts["fabric"], self.fabric_facts["ports"]
         if not self.port:
             return None
@@ -154,13 +154,16 @@ class LaneMixin(rfm.RegressionTestPlugin):
 
         None below MPI, and where ranks have threads of their own.
         """
-        if self.stack_facts["level"] != "mpi" or self.threaded or (self.crowded and not self.binding):
+        if self.stack_facts["level"] != "mpi" or self.threaded or (self.oversubscribed and not self.binding):
             return "none"
         return str(self.binding or self.fabric_facts["binding"])
 
     def lane_variables(self) -> dict[str, str]:
         """The variables of the lane, by which its programs run; those for the way to use ports win."""
-        return lane_variables(self.fabric_facts, self.stack_facts, crowded=self.crowded) | self._way_variables()
+        return (
+            lane_variables(self.fabric_facts, self.stack_facts, oversubscribed=self.oversubscribed)
+            | self._way_variables()
+        )
 
     @property
     def nodes(self) -> int:

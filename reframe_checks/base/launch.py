@@ -21,7 +21,7 @@ from fabricbench.campaign.attempts import finished_launches
 from fabricbench.campaign.collect import collect
 from fabricbench.campaign.write import open_single
 from fabricbench.files.writing import write_json
-from fabricbench.launch.facts import Expected, Gap, Launch, LeftOut, WireUp, canonical_case, inherited_variables
+from fabricbench.launch.facts import Expected, Launch, LeftOut, Skipped, WireUp, canonical_case, inherited_variables
 from fabricbench.launch.record import Record
 from fabricbench.site.lane import lane_name
 from fabricbench.site.settings import FORECAST
@@ -65,7 +65,7 @@ class LaunchTest(LaneMixin, MetricsMixin, rfm.RunOnlyRegressionTest):
     env_vars = required  # with a default, ReFrame walks the stack for its deprecated alias at every instance: 8 ms
     case: dict[str, Any] = {}
     family = ""
-    """Where no check of a family can run on a lane, their gaps are the same, and count as one: the family's."""
+    """Where no check of a family can run on a lane, their skips are the same, and count as one: the family's."""
     stands_for_family = False
 
     def program(self) -> str:
@@ -84,12 +84,12 @@ class LaunchTest(LaneMixin, MetricsMixin, rfm.RunOnlyRegressionTest):
         """The rows that the launch must yield."""
         return iter(())
 
-    def family_gap(self) -> tuple[str, str] | None:
-        """Why none of this family can run on a lane that can, and the cure."""
+    def family_skip(self) -> tuple[str, str] | None:
+        """Why none of this family can run on a lane that can, and the hint."""
         return None
 
-    def benchmark_gap(self) -> tuple[str, str] | None:
-        """Why this benchmark cannot run on a lane that can, and the cure."""
+    def benchmark_skip(self) -> tuple[str, str] | None:
+        """Why this benchmark cannot run on a lane that can, and the hint."""
         return None
 
     def left_out(self) -> LeftOut | None:
@@ -101,7 +101,7 @@ class LaunchTest(LaneMixin, MetricsMixin, rfm.RunOnlyRegressionTest):
         return True
 
     def planned(self) -> tuple[Expected, ...]:
-        """The rows that a gap keeps from being measured, each with its case, sizes that were left out included."""
+        """The rows that a skip keeps from being measured, each with its case, sizes that were left out included."""
         left = self.left_out()
         more = left.msg_sizes_bytes if left else ()
         rows = []
@@ -171,7 +171,7 @@ class LaunchTest(LaneMixin, MetricsMixin, rfm.RunOnlyRegressionTest):
 
     @run_after("setup")
     def prepare(self) -> None:
-        """Leave a gap, leave what is finished alone, or set the launch up."""
+        """Leave a skip, leave what is finished alone, or set the launch up."""
         session = self.fabric_facts["session"]
         lane = lane_name(self.stack_facts["stack"], self.fabric_facts["fabric"])
         self.skip_if(bool(session["lanes"]) and lane not in session["lanes"], "lane not chosen")
@@ -180,11 +180,11 @@ class LaunchTest(LaneMixin, MetricsMixin, rfm.RunOnlyRegressionTest):
         if self.port:
             self.case = {**self.case, "port": self.port}
         self.meet_lane()
-        gap = self.lane_gap() or self.family_gap()
-        self.stands_for_family = gap is not None and bool(self.family)
-        gap = gap or self.benchmark_gap()
-        if gap is not None:
-            self.leave_gap(*gap)
+        skip = self.lane_skip() or self.family_skip()
+        self.stands_for_family = skip is not None and bool(self.family)
+        skip = skip or self.benchmark_skip()
+        if skip is not None:
+            self.record_skip(*skip)
             return
         done = _finished(session["campaign"], session["block"])
         if self.launch_id in done:
@@ -312,7 +312,7 @@ class LaunchTest(LaneMixin, MetricsMixin, rfm.RunOnlyRegressionTest):
             left_out=self.left_out(),
         )
 
-    def leave_gap(self, reason: str, cure: str) -> None:
+    def record_skip(self, reason: str, hint: str) -> None:
         """Name what cannot be measured here, and skip it."""
         if self.leaves_facts:
             session = self.fabric_facts["session"]
@@ -320,7 +320,7 @@ class LaunchTest(LaneMixin, MetricsMixin, rfm.RunOnlyRegressionTest):
             planned = self.planned()
             if self.stands_for_family:
                 self.benchmark = self.family
-            gap = Gap(
+            skip = Skipped(
                 id=self.launch_id,
                 block=session["block"],
                 system=self.current_system.name,
@@ -334,7 +334,7 @@ class LaunchTest(LaneMixin, MetricsMixin, rfm.RunOnlyRegressionTest):
                 expected=planned,
                 applies=self.applies(),
                 reason=reason,
-                cure=cure,
+                hint=hint,
             )
-            self._leave("gap.json", gap)
-        self.skip(f"{reason}; {cure}" if cure else reason)
+            self._leave("skipped.json", skip)
+        self.skip(f"{reason}; {hint}" if hint else reason)

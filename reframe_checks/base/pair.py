@@ -12,7 +12,7 @@ class PairBenchmark(Benchmark):
     """A leaf names the ``program_name``, ``server_arguments``, ``client_arguments`` and ``values``.
 
     It asks for environments that have the program and for fabrics of one of its ``transports``; only what
-    ``speaks_for_lane`` asks for every fabric, so that a lane that cannot be is one named gap and not many.
+    ``speaks_for_lane`` asks for every fabric, so that a lane that cannot be is one named skip and not many.
     """
 
     tags = SELDOM
@@ -45,7 +45,7 @@ class PairBenchmark(Benchmark):
     def runs(self) -> int:
         return sum(len(value.split("+")) for value in self.values())
 
-    def benchmark_gap(self) -> tuple[str, str] | None:
+    def benchmark_skip(self) -> tuple[str, str] | None:
         if self.program_name not in self.installed.programs:
             stack = self.stack_facts["stack"]
             return f"no {self.program_name} on this machine", f"install it, then: fabricbench setup --again {stack}"

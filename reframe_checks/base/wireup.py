@@ -11,7 +11,7 @@ from fabricbench.campaign.attempts import lost
 from fabricbench.campaign.collect import collect
 from fabricbench.campaign.write import came_back
 from fabricbench.launch.facts import WireUp
-from fabricbench.site.stacks import meeting_at
+from fabricbench.site.stacks import handshake_at
 
 from .launch import LaunchTest
 
@@ -20,7 +20,7 @@ class WireUpLaunch(LaunchTest):
     """A fixture of every benchmark.
 
     It never skips and never fails: either would take its benchmarks along, which have reasons of their own. Where
-    nothing is to be measured, because the lane is a gap or an earlier session has measured it, ``true`` stands in.
+    nothing is to be measured, because the lane is a skip or an earlier session has measured it, ``true`` stands in.
     """
 
     tool = "micro"
@@ -39,14 +39,14 @@ class WireUpLaunch(LaunchTest):
         return f"{self.installed.apps}/bin/fabricbench-{self.tool}"
 
     def arguments(self) -> list[str]:
-        meeting = self.stack_facts["meeting"]
-        return meeting_at(meeting, self.fabric_facts["addresses"][0]) if meeting else ["wireup"]
+        handshake = self.stack_facts["handshake"]
+        return handshake_at(handshake, self.fabric_facts["addresses"][0]) if handshake else ["wireup"]
 
     @property
     def launch_id(self) -> str:
         return super().launch_id.partition(" ")[2]
 
-    def leave_gap(self, reason: str, cure: str) -> None:
+    def record_skip(self, reason: str, hint: str) -> None:
         self.standing_in = True
 
     def adopt(self, directory: str) -> None:

@@ -76,7 +76,7 @@ def test_windows_are_not_faster_than_the_rate(known: Link, tmp_path: Path, bench
 
 
 def test_plogp_has_its_parameters_at_every_size(known: Link, tmp_path: Path) -> None:
-    """The gap is a difference of two measured times, so that only the round trips are bounded by the link."""
+    """The skip is a difference of two measured times, so that only the round trips are bounded by the link."""
     values = measured(known, tmp_path, "plogp", "--sizes", "0,64KiB", "--iterations", "4", "--warmup", "1")
     names = ("round_trip", "send_overhead", "receive_overhead", "gap")
     found = {name: {size: value for (metric, _, size), value in values.items() if metric == name} for name in names}

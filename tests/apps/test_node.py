@@ -152,7 +152,7 @@ def start_ranks(node: Path, witness: Path, out: Path, base: Path, ranks: int, *p
     return [process.wait(timeout=60) for process in started]
 
 
-def meeting(folder: Path, ranks: int) -> str:
+def handshake(folder: Path, ranks: int) -> str:
     """A shell program whose ranks wait for each other, as those of MPI do."""
     return f': > "{folder}/$PMI_RANK"; while [ "$(ls {folder} | wc -l)" -lt {ranks} ]; do sleep 0.1; done'
 
@@ -166,7 +166,7 @@ def base(tmp_path: Path) -> Path:
 
 
 def test_many_ranks_leave_one_file(node: Path, witness: Path, out: Path, base: Path, tmp_path: Path) -> None:
-    assert start_ranks(node, witness, out, base, MANY, "sh", "-c", meeting(tmp_path / "met", MANY)) == [0] * MANY
+    assert start_ranks(node, witness, out, base, MANY, "sh", "-c", handshake(tmp_path / "met", MANY)) == [0] * MANY
     assert sorted(path.name for path in out.iterdir()) == [HOST, f"witness.{socket.gethostname()}.jsonl"]
     reports = read_reports(out)
     ranks = [report.rank for report in reports if report.exe == os.path.realpath("/bin/sh") and not report.forked]
@@ -177,7 +177,7 @@ def test_many_ranks_leave_one_file(node: Path, witness: Path, out: Path, base: P
 def test_ranks_that_died_leave_the_others_reports(
     node: Path, witness: Path, out: Path, base: Path, tmp_path: Path
 ) -> None:
-    program = f'{meeting(tmp_path / "met", 3)}; [ "$PMI_RANK" != 1 ] || kill -KILL $$; sleep 0.3'
+    program = f'{handshake(tmp_path / "met", 3)}; [ "$PMI_RANK" != 1 ] || kill -KILL $$; sleep 0.3'
     assert start_ranks(node, witness, out, base, 3, "sh", "-c", program) == [0, -signal.SIGKILL, 0]
     reports = [report for report in read_reports(out) if report.exe == os.path.realpath("/bin/sh")]
     assert {report.rank for report in reports} == {0, 2}

@@ -323,9 +323,9 @@ def test_sockets_that_nobody_counts_leave_shm_unknown(kind: str) -> None:
 
 def test_sockets_of_wireup_grow_with_the_ranks() -> None:
     """Two ranks wire up with four Unix sockets, so four may with eight."""
-    crowd = launch("shm", ranks=4, wireup=WIREUP.model_copy(update={"unix_sockets": 4}))
-    assert state(crowd, carried(0, 0, unix_sockets=8, reports=4), PAYLOAD) == "attested"
-    assert state(crowd, carried(0, 0, unix_sockets=9, reports=4), PAYLOAD) == "unknown"
+    oversubscribe = launch("shm", ranks=4, wireup=WIREUP.model_copy(update={"unix_sockets": 4}))
+    assert state(oversubscribe, carried(0, 0, unix_sockets=8, reports=4), PAYLOAD) == "attested"
+    assert state(oversubscribe, carried(0, 0, unix_sockets=9, reports=4), PAYLOAD) == "unknown"
 
 
 # ---- programs that are started for every size: so many wire-ups

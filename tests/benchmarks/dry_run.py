@@ -35,9 +35,9 @@ def main(nodes: int = large_site.NODES, cores: int = large_site.CORES, tier: str
         sys.exit(done.stderr)
     found = json.loads(done.stdout)
     block = sum(row["launches"] for row in found["launches"] if not row["once"])
-    gaps = sum(row["gaps"] for row in found["gaps"])
+    skips = sum(row["skips"] for row in found["skips"])
     last = found["totals"][-1]
-    print(f"{nodes} nodes of {cores} cores: {block} launches a block, {gaps} gaps, listed in {seconds:.1f} s")
+    print(f"{nodes} nodes of {cores} cores: {block} launches a block, {skips} skips, listed in {seconds:.1f} s")
     print("{blocks} blocks: at most {hours_at_most} h, {node_hours_at_most} node-hours".format(**last))
     print(f"Slurm was not asked: {without}" if without else "a slurmctld with a generated slurm.conf was asked")
     sys.exit(seconds > LIMIT_SECONDS)

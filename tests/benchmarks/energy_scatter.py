@@ -50,7 +50,7 @@ def _input(name: str) -> tuple[Found, Reference]:
     except BadInput as error:
         sys.exit(str(error))
     if not isinstance(found, Found):
-        sys.exit(f"{name}: {found.reason}; {found.cure}")
+        sys.exit(f"{name}: {found.reason}; {found.hint}")
     if not found.reference.exists():
         sys.exit(f"{name}: no reference beside {found.tpr}; run: fabricbench inputs {name}")
     return found, read_reference(found.reference).model_copy(update={"tolerance": 0.99})
@@ -59,7 +59,7 @@ def _input(name: str) -> tuple[Found, Reference]:
 def run(installed: Installed, found: Found, transport: str, ranks: int, threads: int) -> str:
     """The log of a run of the input's first steps."""
     stack = site_stacks(site_root())[STACK]
-    environment = lane_environment(installed, {**installed.variables(stack, transport), **stack.crowded})
+    environment = lane_environment(installed, {**installed.variables(stack, transport), **stack.oversubscribed})
     assert installed.gromacs is not None
     argv = [f"{installed.prefix}/bin/mpirun", "-np", str(ranks), installed.gromacs.program, "mdrun"]
     argv += ["-s", str(found.tpr), "-g", FILE, "-noconfout", "-ntomp", str(threads), "-pin", "off"]

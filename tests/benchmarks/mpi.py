@@ -22,7 +22,7 @@ def mpi_lanes(system: str, wanted: Sequence[str] = ()) -> list[tuple[Lane, Insta
     found = []
     for lane in chosen:
         below = "" if stacks[lane.stack].level == "mpi" else f"{lane.stack} is a library below MPI, it has no mpirun"
-        why = below or (f"{lane.missing}; {lane.cure}" if lane.missing else "")
+        why = below or (f"{lane.missing}; {lane.hint}" if lane.missing else "")
         if not why and lane.installed is not None:
             found.append((lane, lane.installed))
         elif wanted:

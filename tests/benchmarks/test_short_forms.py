@@ -96,7 +96,7 @@ def test_measuring_speed() -> None:
 
 def test_dry_run() -> None:
     done = run("dry_run", "--nodes", "8", "--cores", "4", "--tier", "quick")
-    assert re.match(r"8 nodes of 4 cores: [1-9]\d* launches a block, \d+ gaps, listed in \d+\.\d s\n", done.stdout), (
+    assert re.match(r"8 nodes of 4 cores: [1-9]\d* launches a block, \d+ skips, listed in \d+\.\d s\n", done.stdout), (
         done
     )
     assert re.search(r"^\d+ blocks: at most \S+ h, \S+ node-hours$", done.stdout, re.MULTILINE)

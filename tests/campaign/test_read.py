@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A campaign as it is read: order, gaps, and whatever else may lie in its directory."""
+"""A campaign as it is read: order, skips, and whatever else may lie in its directory."""
 
 import json
 import os
@@ -16,9 +16,9 @@ from fabricbench.errors import BadInput
 from fabricbench.launch.table import table
 
 LAUNCHES = Path(__file__).resolve().parents[1] / "data/launches"
-GAP = {
+SKIPPED = {
     **{"schema_version": 1, "id": "g", "block": 0, "system": "local", "fabric": "tcp", "stack": "openmpi"},
-    **{"tool": "imb", "benchmark": "pt2pt", "messages": "small", "reason": "no IMB", "cure": "install it"},
+    **{"tool": "imb", "benchmark": "pt2pt", "messages": "small", "reason": "no IMB", "hint": "install it"},
 }
 
 
@@ -37,7 +37,7 @@ def add(campaign: Path, name: str, place: str, **values: Any) -> Path:
 def add_gap(campaign: Path, place: str, **values: Any) -> None:
     directory = campaign / "launches" / place
     directory.mkdir(parents=True)
-    (directory / "gap.json").write_text(json.dumps(GAP | values))
+    (directory / "skipped.json").write_text(json.dumps(SKIPPED | values))
 
 
 @pytest.fixture
@@ -66,7 +66,7 @@ def test_a_campaign(campaign: Path) -> None:
         "b000.s00/local/tcp/mpich/Imb_0",
         "b001.s00/local/tcp/mpich/Imb_0",
     ]
-    assert read.gaps == ()
+    assert read.skips == ()
 
 
 def test_order_is_that_of_blocks_then_of_starts(campaign: Path) -> None:
@@ -157,17 +157,17 @@ def test_facts_that_are_a_directory(campaign: Path) -> None:
         read_facts(campaign)
 
 
-def test_gaps_are_named_once_and_in_order(campaign: Path) -> None:
+def test_skips_are_named_once_and_in_order(campaign: Path) -> None:
     add_gap(campaign, "b000.s00/local/tcp/openmpi/Imb_0")
     add_gap(campaign, "b001.s00/local/tcp/openmpi/Imb_0", block=1, reason="still no IMB")
     add_gap(campaign, "b000.s00/local/tcp/openmpi/Imb_1", messages="large")
     add_gap(campaign, "b000.s00/local/shm/impi/Imb_0", stack="impi", fabric="shm")
     broken = campaign / "launches/b000.s00/local/shm/impi/Imb_1"
-    for number, content in enumerate([b"{", b"[" * 100_000, b"{}", json.dumps(GAP | {"new": 1}).encode()]):
+    for number, content in enumerate([b"{", b"[" * 100_000, b"{}", json.dumps(SKIPPED | {"new": 1}).encode()]):
         (broken / str(number)).mkdir(parents=True)
-        (broken / str(number) / "gap.json").write_bytes(content)
-    gaps = read_campaign(campaign).gaps
-    assert [(gap.lane, gap.messages, gap.reason) for gap in gaps] == [
+        (broken / str(number) / "skipped.json").write_bytes(content)
+    skips = read_campaign(campaign).skips
+    assert [(skip.lane, skip.messages, skip.reason) for skip in skips] == [
         ("impi@shm", "small", "no IMB"),
         ("openmpi@tcp", "large", "no IMB"),
         ("openmpi@tcp", "small", "no IMB"),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A campaign and captures recorded by version 0.1.0 keep their ids, cells, numbers and states in every later version."""
+"""A campaign and captures of version 0.1.0 keep their ids, cells, numbers and states in every later version."""
 
 import hashlib
 import json

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a campaign planned and did not measure: from gaps, from launches' own gaps, and from its list of cases."""
+"""What a campaign planned and did not measure: from skips, from launches' own skips, and from its list of cases."""
 
 import json
 import shutil
@@ -16,9 +16,9 @@ from fabricbench.launch.unmeasured import Case
 
 LAUNCHES = Path(__file__).resolve().parents[1] / "data/launches"
 PT2PT = "mpich-tcp-imb-pt2pt-small"
-GAP = {
+SKIPPED = {
     **{"schema_version": 1, "id": "g", "block": 0, "system": "local", "fabric": "tcp", "stack": "openmpi"},
-    **{"tool": "imb", "benchmark": "pt2pt", "messages": "small", "reason": "no IMB", "cure": "install it"},
+    **{"tool": "imb", "benchmark": "pt2pt", "messages": "small", "reason": "no IMB", "hint": "install it"},
 }
 ROWS = [{"benchmark": "pingpong", "case": "", "metric": "latency", "msg_sizes_bytes": [8, 16]}]
 
@@ -42,53 +42,53 @@ def add(campaign: Path, place: str, **values: Any) -> Path:
 def add_gap(campaign: Path, place: str, **values: Any) -> None:
     directory = campaign / "launches" / place
     directory.mkdir(parents=True)
-    (directory / "gap.json").write_text(json.dumps(GAP | values))
+    (directory / "skipped.json").write_text(json.dumps(SKIPPED | values))
 
 
 def found(campaign: Path) -> tuple[Unmeasured, ...]:
     return read_campaign(campaign).unmeasured
 
 
-def test_a_gap_is_read_once_with_its_rows(campaign: Path) -> None:
+def test_a_skip_is_read_once_with_its_rows(campaign: Path) -> None:
     add_gap(campaign, "b000.s00/local/tcp/openmpi/Imb_0", expected=ROWS, ranks=2, nodes=1)
     add_gap(campaign, "b001.s00/local/tcp/openmpi/Imb_0", expected=ROWS, ranks=2, nodes=1, block=1, reason="still none")
-    (gap,) = found(campaign)
-    assert (gap.stack, gap.ranks, gap.nodes, gap.reason, gap.cure) == ("openmpi", 2, 1, "no IMB", "install it")
-    assert gap.rows is not None
-    assert gap.rows[0].msg_sizes_bytes == (8, 16)
+    (skip,) = found(campaign)
+    assert (skip.stack, skip.ranks, skip.nodes, skip.reason, skip.hint) == ("openmpi", 2, 1, "no IMB", "install it")
+    assert skip.rows is not None
+    assert skip.rows[0].msg_sizes_bytes == (8, 16)
 
 
-def test_the_checks_of_a_family_keep_their_rows_though_their_gap_is_one(campaign: Path) -> None:
+def test_the_checks_of_a_family_keep_their_rows_though_their_skip_is_one(campaign: Path) -> None:
     for number, metric in enumerate(("latency", "bandwidth")):
         rows = [ROWS[0] | {"metric": metric}]
         add_gap(campaign, f"b000.s00/local/tcp/openmpi/Osu_{number}", tool="osu", expected=rows, messages=None)
-    assert len(read_campaign(campaign).gaps) == 1
-    assert {row.metric for gap in found(campaign) for row in gap.rows or ()} == {"latency", "bandwidth"}
+    assert len(read_campaign(campaign).skips) == 1
+    assert {row.metric for skip in found(campaign) for row in skip.rows or ()} == {"latency", "bandwidth"}
 
 
-def test_a_gap_recorded_before_gaps_had_rows_is_read(campaign: Path) -> None:
+def test_a_skip_recorded_before_skips_had_rows_is_read(campaign: Path) -> None:
     add_gap(campaign, "b000.s00/local/tcp/openmpi/Imb_0")
-    (gap,) = found(campaign)
-    assert (gap.benchmark, gap.rows, gap.applies) == ("pt2pt", None, True)
+    (skip,) = found(campaign)
+    assert (skip.benchmark, skip.rows, skip.applies) == ("pt2pt", None, True)
 
 
 def test_a_size_that_a_launch_left_out_has_the_metrics_of_its_other_sizes(campaign: Path) -> None:
     left = {"msg_sizes_bytes": [1 << 30], "reason": "too large"}
     add(campaign, "b000.s00/local/tcp/impi/Micro_0", stack="impi", left_out=left, benchmark="pingpong", expected=ROWS)
-    (gap,) = found(campaign)
-    assert (gap.stack, gap.reason) == ("impi", "too large")
-    assert [(row.metric, row.msg_sizes_bytes) for row in gap.rows or ()] == [("latency", (1 << 30,))]
+    (skip,) = found(campaign)
+    assert (skip.stack, skip.reason) == ("impi", "too large")
+    assert [(row.metric, row.msg_sizes_bytes) for row in skip.rows or ()] == [("latency", (1 << 30,))]
 
 
-def test_a_planned_case_without_launch_and_gap_has_the_rows_of_its_check_elsewhere(campaign: Path) -> None:
+def test_a_planned_case_without_launch_and_skip_has_the_rows_of_its_check_elsewhere(campaign: Path) -> None:
     assert found(campaign) == ()
     cases = [Case("ImbPointToPoint_0", "tcp", stack) for stack in ("mpich", "openmpi")]
     write_planned(campaign, cases)
-    (gap,) = found(campaign)
-    assert (gap.stack, gap.fabric, gap.tool) == ("openmpi", "tcp", "imb")
-    assert "neither a launch nor a gap" in gap.reason
-    assert "fabricbench run" in gap.cure
-    assert {row.benchmark for row in gap.rows or ()} == {"pingpong", "sendrecv", "exchange"}
+    (skip,) = found(campaign)
+    assert (skip.stack, skip.fabric, skip.tool) == ("openmpi", "tcp", "imb")
+    assert "neither a launch nor a skip" in skip.reason
+    assert "fabricbench run" in skip.hint
+    assert {row.benchmark for row in skip.rows or ()} == {"pingpong", "sendrecv", "exchange"}
     write_planned(campaign, [Case("Other_1", "tcp", "mpich")])
     assert [(item.tool, item.rows) for item in found(campaign)][-1] == ("", None)
     assert len(read_planned(campaign)) == 3
@@ -97,16 +97,16 @@ def test_a_planned_case_without_launch_and_gap_has_the_rows_of_its_check_elsewhe
 def test_a_launch_that_cannot_be_read_is_known_by_its_place(campaign: Path) -> None:
     broken = add(campaign, "b000.s00/local/tcp/openmpi/ImbPointToPoint_0")
     (broken / "launch.json").write_text("{")
-    (gap,) = found(campaign)
-    assert (gap.stack, gap.tool, gap.reason) == ("openmpi", "imb", "its launch cannot be read")
+    (skip,) = found(campaign)
+    assert (skip.stack, skip.tool, skip.reason) == ("openmpi", "imb", "its launch cannot be read")
 
 
 def test_a_lane_that_was_chosen_and_left_nothing(campaign: Path) -> None:
     facts = json.loads((campaign / "campaign.json").read_text())
     (campaign / "campaign.json").write_text(json.dumps(facts | {"lanes": ["mpich@tcp", "impi@tcp"]}))
-    (gap,) = found(campaign)
-    assert (gap.stack, gap.fabric, gap.tool, gap.rows) == ("impi", "tcp", "", None)
-    assert "impi@tcp" in gap.reason
+    (skip,) = found(campaign)
+    assert (skip.stack, skip.fabric, skip.tool, skip.rows) == ("impi", "tcp", "", None)
+    assert "impi@tcp" in skip.reason
 
 
 @pytest.mark.parametrize("content", ["", "{", "[]", '{"cases": [["a", "b"]]}', '{"cases": 5}', "[" * 100_000])

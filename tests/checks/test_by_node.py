@@ -75,10 +75,10 @@ def test_ranks_bound_otherwise_are_named(site: FakeSite) -> None:
         ("cores", "ranks cannot be bound to 'cores'; choose one of none, core, numa, socket"),
     ],
 )
-def test_what_nobody_can_bind_is_a_gap(site: FakeSite, binding: str, reason: str) -> None:
+def test_what_nobody_can_bind_is_a_skip(site: FakeSite, binding: str, reason: str) -> None:
     _, (directory,) = run(site, "-S", f"MicroPingpong.binding={binding}")
-    gap = json.loads((directory / "gap.json").read_text())
-    assert f"{gap['reason']}; {gap['cure']}".startswith(reason)
+    skip = json.loads((directory / "skipped.json").read_text())
+    assert f"{skip['reason']}; {skip['hint']}".startswith(reason)
 
 
 def test_above_64_ranks_a_node_leaves_two_files(site: FakeSite) -> None:

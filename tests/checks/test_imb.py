@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The checks of the Intel MPI Benchmarks: what they ask for, and the named gaps."""
+"""The checks of the Intel MPI Benchmarks: what they ask for, and the named skips."""
 
 import json
 import subprocess
@@ -45,30 +45,30 @@ def change(file: Path, **facts: str) -> None:
 
 
 def run(site: FakeSite, name: str, *arguments: str) -> list[dict[str, object]]:
-    """The gaps and launches of the checks of that name on the stacks "one" and "two"."""
+    """The skips and launches of the checks of that name on the stacks "one" and "two"."""
     site.reframe(*CHECKS, "-n", name, "-r", *arguments, FABRICBENCH_CAMPAIGN=str(site.root / "campaign"))
     folders = list((site.root / "campaign").glob("launches/*/*/*/*/Imb*"))
-    files = [folder / name for folder in folders for name in ("gap.json", "launch.json")]
+    files = [folder / name for folder in folders for name in ("skipped.json", "launch.json")]
     return [{"file": path.name, **json.loads(path.read_text())} for path in files if path.exists()]
 
 
-def test_on_a_stack_without_imb_every_program_is_a_gap(site: FakeSite) -> None:
+def test_on_a_stack_without_imb_every_program_is_a_skip(site: FakeSite) -> None:
     found = run(site, "^ImbBarrier|^ImbP2PPairs|^ImbAtomics|^ImbIbarrier|^ImbMtBarrier", "-p", "two")
-    reasons = {gap["tool"]: gap["reason"] for gap in found if gap["file"] == "gap.json"}
+    reasons = {skip["tool"]: skip["reason"] for skip in found if skip["file"] == "skipped.json"}
     assert reasons == {tool: f"no {program} runs on this two" for tool, program in TOOLS.items()}
 
 
-def test_a_program_that_the_suite_lacks_is_a_gap(site: FakeSite) -> None:
+def test_a_program_that_the_suite_lacks_is_a_skip(site: FakeSite) -> None:
     (site.stack("one") / "prefix/bin/IMB-RMA").unlink()
     found = run(site, "^ImbAtomics|^ImbIbarrier", "-p", "one")
-    assert {(item["file"], item["tool"]) for item in found} == {("gap.json", "imb_rma"), ("launch.json", "imb_nbc")}
+    assert {(item["file"], item["tool"]) for item in found} == {("skipped.json", "imb_rma"), ("launch.json", "imb_nbc")}
 
 
-def test_a_stack_without_threads_is_a_gap(site: FakeSite) -> None:
+def test_a_stack_without_threads_is_a_skip(site: FakeSite) -> None:
     change(site.stack("one") / "stack.json", imb_mt_problem=SINGLE_THREADED)
-    gaps = [item for item in run(site, "^ImbMt", "-p", "one") if item["file"] == "gap.json"]
-    assert {gap["reason"] for gap in gaps} == {f"IMB-MT does not run on this one: {SINGLE_THREADED}"}
-    assert {str(gap["benchmark"]).split()[0] for gap in gaps} == {"pt2pt", "windows", "collectives", "barriermt"}
+    skips = [item for item in run(site, "^ImbMt", "-p", "one") if item["file"] == "skipped.json"]
+    assert {skip["reason"] for skip in skips} == {f"IMB-MT does not run on this one: {SINGLE_THREADED}"}
+    assert {str(skip["benchmark"]).split()[0] for skip in skips} == {"pt2pt", "windows", "collectives", "barriermt"}
 
 
 def test_set_up_finds_out_whether_threads_may_call_mpi(site: FakeSite) -> None:
@@ -80,12 +80,12 @@ def test_set_up_finds_out_whether_threads_may_call_mpi(site: FakeSite) -> None:
     assert "IMB-MT" in probe_imb_mt(installed, {})
 
 
-def test_more_threads_than_cores_are_a_gap_unless_asked_for(site: FakeSite) -> None:
+def test_more_threads_than_cores_are_a_skip_unless_asked_for(site: FakeSite) -> None:
     many = ("-S", "ImbMtBarrier.threads=4000")
-    (gap,) = run(site, "^ImbMtBarrier", "-p", "one", *many)
-    assert gap["file"] == "gap.json"
-    assert str(gap["reason"]).startswith("8000 ranks or threads on ")
-    found = run(site, "^ImbMtBarrier", "-p", "one", *many, "-S", "ImbMtBarrier.crowd=1")
+    (skip,) = run(site, "^ImbMtBarrier", "-p", "one", *many)
+    assert skip["file"] == "skipped.json"
+    assert str(skip["reason"]).startswith("8000 ranks or threads on ")
+    found = run(site, "^ImbMtBarrier", "-p", "one", *many, "-S", "ImbMtBarrier.oversubscribe=1")
     (launch,) = (item for item in found if item["file"] == "launch.json")
     assert launch["mode"] == "checked"
     assert launch["case"] == {"threads": 4000}
@@ -95,8 +95,8 @@ def test_more_threads_than_cores_are_a_gap_unless_asked_for(site: FakeSite) -> N
 
 def test_a_block_has_every_benchmark_of_every_program_once(site: FakeSite) -> None:
     """What the launches of one lane expect is what the parsers know: nothing is left out, and nothing twice."""
-    crowded = ("ImbP2PStencil", "ImbMtPointToPoint", "ImbMtWindows", "ImbMtCollective", "ImbMtBarrier")
-    asked = [word for name in crowded for word in ("-S", f"{name}.crowd=1")]
+    oversubscribed = ("ImbP2PStencil", "ImbMtPointToPoint", "ImbMtWindows", "ImbMtCollective", "ImbMtBarrier")
+    asked = [word for name in oversubscribed for word in ("-S", f"{name}.oversubscribe=1")]
     launches = [item for item in run(site, "^Imb", "-p", "one", *asked) if item["file"] == "launch.json"]
     rows = Counter(
         (launch["tool"], row["benchmark"], row["case"], row["metric"], size)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The checks of the NAS kernels: what cannot run is a named gap, tiers choose ranks."""
+"""The checks of the NAS kernels: what cannot run is a named skip, tiers choose ranks."""
 
 import json
 import os
@@ -16,19 +16,19 @@ def site(tmp_path: Path) -> FakeSite:
     return fake_site.make(tmp_path)
 
 
-def gaps(site: FakeSite, *options: str) -> dict[str, set[str]]:
+def skips(site: FakeSite, *options: str) -> dict[str, set[str]]:
     """The reasons that a session leaves, by benchmark."""
     campaign = site.root / "campaign"
     site.reframe("-c", "reframe_checks", "-n", "^NPB", *options, "-r", FABRICBENCH_CAMPAIGN=str(campaign))
     found: dict[str, set[str]] = {}
-    for file in campaign.rglob("gap.json"):
-        gap = json.loads(file.read_text())
-        found.setdefault(gap["benchmark"], set()).add(gap["reason"])
+    for file in campaign.rglob("skipped.json"):
+        skip = json.loads(file.read_text())
+        found.setdefault(skip["benchmark"], set()).add(skip["reason"])
     return found
 
 
 def test_a_stack_without_the_programs(site: FakeSite) -> None:
-    found = gaps(site)
+    found = skips(site)
     assert found["is.A"] == {f"{stack} was set up without fabricbench-is" for stack in ("one", "two")}
     for kernel in ("CG", "FT"):
         assert found[f"{kernel.lower()}.A"] == {
@@ -37,7 +37,7 @@ def test_a_stack_without_the_programs(site: FakeSite) -> None:
 
 
 def test_a_class_that_does_not_exist(site: FakeSite) -> None:
-    found = gaps(site, "-S", "NPB.problem_class=Q")
+    found = skips(site, "-S", "NPB.problem_class=Q")
     assert set(found) == {"is.Q", "cg.Q", "ft.Q"}
     assert all(reasons == {"NPB has no class 'Q'"} for reasons in found.values())
 
@@ -46,7 +46,7 @@ def test_a_class_beyond_the_nodes_memory(site: FakeSite) -> None:
     """FT of class D takes 120 GB."""
     if os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") > 150e9:
         pytest.skip("this machine has memory for class D")
-    found = gaps(site, "-S", "NPB.problem_class=D")
+    found = skips(site, "-S", "NPB.problem_class=D")
     (reason,) = found["ft.D"]
     assert reason.startswith("ft.D needs 120.3 GB, the node has ")
     assert "is.D runs on 4 to 1024 ranks, not on 1" in found["is.D"]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The OSU checks on stacks that are shell scripts: what is found, what its version may be told, what becomes a gap."""
+"""The OSU checks on stacks that are shell scripts: what is found, what its version may be told, what becomes a skip."""
 
 import re
 from pathlib import Path
@@ -69,28 +69,28 @@ def run(site: FakeSite, which: str = "", *options: str) -> tuple[int, Campaign]:
     return done.returncode, read_campaign(site.root / "campaign")
 
 
-def gaps(campaign: Campaign) -> dict[str, str]:
-    return {gap.benchmark: gap.reason for gap in campaign.gaps}
+def skips(campaign: Campaign) -> dict[str, str]:
+    return {skip.benchmark: skip.reason for skip in campaign.skips}
 
 
 def records(campaign: Campaign) -> list[Record]:
     return [record for record in campaign.records if record.launch and record.launch.tool == "osu"]
 
 
-def test_without_osu_one_gap_per_lane_and_family(site: FakeSite) -> None:
+def test_without_osu_one_skip_per_lane_and_family(site: FakeSite) -> None:
     status, campaign = run(site)
     assert (status, records(campaign)) == (0, [])
-    assert gaps(campaign) == {family: f"no OSU micro-benchmarks ({family}) for one" for family in FAMILIES}
-    assert len(campaign.gaps) == len(FAMILIES)
-    assert {gap.messages for gap in campaign.gaps} == {None}
-    assert all("spack install osu-micro-benchmarks ^one" in gap.cure for gap in campaign.gaps)
-    assert len(list((site.root / "campaign").rglob("gap.json"))) > len(PROGRAMS), "every check counts as done"
+    assert skips(campaign) == {family: f"no OSU micro-benchmarks ({family}) for one" for family in FAMILIES}
+    assert len(campaign.skips) == len(FAMILIES)
+    assert {skip.messages for skip in campaign.skips} == {None}
+    assert all("spack install osu-micro-benchmarks ^one" in skip.hint for skip in campaign.skips)
+    assert len(list((site.root / "campaign").rglob("skipped.json"))) > len(PROGRAMS), "every check counts as done"
 
 
-def test_a_stack_that_is_missing_leaves_one_gap_per_family_too(site: FakeSite) -> None:
+def test_a_stack_that_is_missing_leaves_one_skip_per_family_too(site: FakeSite) -> None:
     (site.stack("one") / "stack.json").unlink()
     campaign = run(site, "_latency|_barrier")[1]
-    assert gaps(campaign) == dict.fromkeys(FAMILIES, "the stack one is not set up on this machine")
+    assert skips(campaign) == dict.fromkeys(FAMILIES, "the stack one is not set up on this machine")
 
 
 @pytest.mark.parametrize("layout", ["libexec/osu-micro-benchmarks/mpi/pt2pt", "bin", "."])
@@ -104,9 +104,9 @@ def test_programs_are_found_anywhere_below(site: FakeSite, layout: str) -> None:
         assert record.launch.versions["osu"] == "7.4"
         assert record.launch.argv[-1] == "-c"
         assert {row.metric for row in record.rows} == {"latency"}
-    assert gaps(campaign)["unidirectional window=64"] == "OSU 7.4 for one has no osu_bw"
-    assert "pt2pt" not in gaps(campaign)
-    assert gaps(campaign)["collective"] == "no OSU micro-benchmarks (collective) for one"
+    assert skips(campaign)["unidirectional window=64"] == "OSU 7.4 for one has no osu_bw"
+    assert "pt2pt" not in skips(campaign)
+    assert skips(campaign)["collective"] == "no OSU micro-benchmarks (collective) for one"
 
 
 def test_programs_in_the_stacks_own_prefix(site: FakeSite) -> None:
@@ -126,7 +126,7 @@ def test_an_old_version_is_told_only_what_it_knows(site: FakeSite) -> None:
     status, campaign = run(site, "osu_(allreduce|latency)$")
     assert status == 0, [record.reason for record in records(campaign)]
     assert {record.launch.benchmark for record in records(campaign) if record.launch} == {"allreduce"}
-    assert gaps(campaign)["pt2pt"] == (
+    assert skips(campaign)["pt2pt"] == (
         "OSU 5.3.2 (pt2pt) takes no sizes: small and large messages would share a launch"
     )
 
@@ -134,7 +134,7 @@ def test_an_old_version_is_told_only_what_it_knows(site: FakeSite) -> None:
 def test_a_program_that_does_not_say_its_version(site: FakeSite) -> None:
     install(site.root / "osu/one", "of today", "osu_latency")
     campaign = run(site, "osu_latency")[1]
-    assert gaps(campaign)["pt2pt"] == "the OSU micro-benchmarks (pt2pt) for one do not say their version"
+    assert skips(campaign)["pt2pt"] == "the OSU micro-benchmarks (pt2pt) for one do not say their version"
 
 
 def test_data_that_did_not_pass_give_no_number(site: FakeSite) -> None:
@@ -149,7 +149,7 @@ def test_data_that_did_not_pass_give_no_number(site: FakeSite) -> None:
 def test_a_synchronisation_that_completes_nothing_is_refused(site: FakeSite) -> None:
     install(site.root / "osu/one", "7.4", "osu_put_latency")
     campaign = run(site, "osu_put_latency", "-S", "OsuOneSided.sync=flush_local")[1]
-    assert gaps(campaign)["put sync=flush_local win=create"] == "no sync is called 'flush_local'"
+    assert skips(campaign)["put sync=flush_local win=create"] == "no sync is called 'flush_local'"
 
 
 @pytest.mark.parametrize(("sync", "validated"), [("flush", False), ("lock", False), ("pscw", True), ("fence", True)])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A port that a check asks for, on the fake site: what reaches the launch, and what is a named gap."""
+"""A port that a check asks for, on the fake site: what reaches the launch, and what is a named skip."""
 
 import json
 from pathlib import Path
@@ -53,7 +53,7 @@ def test_the_port_reaches_the_stack_and_the_case(site: FakeSite) -> None:
 
 
 @pytest.mark.parametrize(
-    ("stack", "ports", "gap"),
+    ("stack", "ports", "skip"),
     [
         ("one", "", "the fabric shm names no ports; name them: fabric(…, ports=[…]) in the site's settings.py"),
         ("one", 'rails=2, ports=["p0", "p2"]', "the fabric shm has no port 'p1'; choose one of p0, p2"),
@@ -63,7 +63,7 @@ def test_the_port_reaches_the_stack_and_the_case(site: FakeSite) -> None:
         ),
     ],
 )
-def test_what_nobody_can_give_is_a_gap(site: FakeSite, stack: str, ports: str, gap: str) -> None:
-    found = json.loads((launched(site, stack, "p1", ports) / "gap.json").read_text())
-    assert f"{found['reason']}; {found['cure']}" == gap
+def test_what_nobody_can_give_is_a_skip(site: FakeSite, stack: str, ports: str, skip: str) -> None:
+    found = json.loads((launched(site, stack, "p1", ports) / "skipped.json").read_text())
+    assert f"{found['reason']}; {found['hint']}" == skip
     assert found["benchmark"] == "pingpong port=p1"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Several ports: the settings of each way reach the launch, and what is not known is a named gap."""
+"""Several ports: the settings of each way reach the launch, and what is not known is a named skip."""
 
 from pathlib import Path
 
@@ -43,14 +43,14 @@ def run(site: FakeSite, which: str = "", *options: str) -> Campaign:
     return read_campaign(site.root / "campaign")
 
 
-def gaps(campaign: Campaign) -> set[tuple[str, str, str]]:
-    return {(gap.lane, gap.benchmark, gap.reason) for gap in campaign.gaps}
+def skips(campaign: Campaign) -> set[tuple[str, str, str]]:
+    return {(skip.lane, skip.benchmark, skip.reason) for skip in campaign.skips}
 
 
-def test_one_port_is_one_gap_per_lane(site: FakeSite) -> None:
+def test_one_port_is_one_skip_per_lane(site: FakeSite) -> None:
     campaign = run(site)
-    assert gaps(campaign) == {(f"{stack}@shm", "rails", "this fabric has one port") for stack in ("one", "two")}
-    assert len(campaign.gaps) == 2
+    assert skips(campaign) == {(f"{stack}@shm", "rails", "this fabric has one port") for stack in ("one", "two")}
+    assert len(campaign.skips) == 2
 
 
 def test_every_way_has_its_settings_and_its_case(site: FakeSite) -> None:
@@ -69,22 +69,22 @@ def test_every_way_has_its_settings_and_its_case(site: FakeSite) -> None:
         assert {row.case for row in record.rows} == {f"rails={launch.case['rails']}"}
 
 
-def test_a_way_without_settings_is_a_gap(site: FakeSite) -> None:
+def test_a_way_without_settings_is_a_skip(site: FakeSite) -> None:
     with_rails(site, 'rails=2, ports=["p0", "p1"]')
-    reasons = gaps(run(site, ONE_PAIR))
+    reasons = skips(run(site, ONE_PAIR))
     assert ("one@shm", "pingpong rails=bound", "no settings for rails=bound with one") in reasons
     assert {lane for lane, _, reason in reasons if reason.startswith("no settings")} == {"one@shm", "two@shm"}
 
 
 def test_ports_without_names(site: FakeSite) -> None:
     with_rails(site, "rails=2")
-    reasons = gaps(run(site, f"(?=.*%rails=striped){ONE_PAIR}"))
+    reasons = skips(run(site, f"(?=.*%rails=striped){ONE_PAIR}"))
     assert ("one@shm", "pingpong rails=striped", "one wants the ports' names") in reasons
 
 
 def test_a_port_that_is_asked_for_besides(site: FakeSite) -> None:
     with_rails(site, 'rails=2, ports=["p0", "p1"]')
-    reasons = gaps(run(site, f"(?=.*%rails=striped){ONE_PAIR}", "-S", "RailsPingpong.port=p1"))
+    reasons = skips(run(site, f"(?=.*%rails=striped){ONE_PAIR}", "-S", "RailsPingpong.port=p1"))
     assert ("one@shm", "pingpong port=p1 rails=striped", "rails=striped says which ports are used") in reasons
 
 
@@ -94,7 +94,7 @@ def test_a_pair_for_every_port(site: FakeSite) -> None:
     done = site.reframe("-c", "reframe_checks", "-n", "^Rails", "-L")
     assert "%pairs=1 " in done.stdout
     assert "%pairs=4096 " in done.stdout
-    reasons = {reason for lane, _, reason in gaps(run(site, ".*%pairs=4096")) if lane == "one@shm"}
+    reasons = {reason for lane, _, reason in skips(run(site, ".*%pairs=4096")) if lane == "one@shm"}
     assert any(reason.startswith("8192 ranks on ") for reason in reasons)
 
 

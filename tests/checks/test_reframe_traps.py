@@ -189,7 +189,7 @@ def test_looking_leaves_no_campaign(site: FakeSite, arguments: tuple[str, ...]) 
     done = site.reframe(*CHECKS, *arguments, **campaign(site))
     assert done.returncode == 0, done.stdout + done.stderr
     assert not list(site.root.rglob("launch.json"))
-    assert not list(site.root.rglob("gap.json"))
+    assert not list(site.root.rglob("skipped.json"))
 
 
 def test_every_check_is_there_on_every_lane() -> None:
@@ -223,11 +223,11 @@ def test_a_broken_bound_fails_in_reframe_too(site: FakeSite) -> None:
     assert "pingpong_latency_8B" in done.stdout
 
 
-def test_what_is_missing_is_a_named_gap(site: FakeSite) -> None:
+def test_what_is_missing_is_a_named_skip(site: FakeSite) -> None:
     (site.stack("two") / "stack.json").unlink()
     done = site.reframe(*CHECKS, "-n", "^MicroPingpong|^Imb", "-r", **campaign(site))
     assert done.returncode == 0, done.stdout
-    gaps = [json.loads(path.read_text()) for path in (site.root / "campaign").rglob("gap.json")]
-    reasons = {(gap["stack"], gap["tool"]): gap["reason"] for gap in gaps}
+    skips = [json.loads(path.read_text()) for path in (site.root / "campaign").rglob("skipped.json")]
+    reasons = {(skip["stack"], skip["tool"]): skip["reason"] for skip in skips}
     assert reasons["two", "micro"] == "the stack two is not set up on this machine"
     assert reasons["one", "imb"] == "no IMB-MPI1 runs on this one"

@@ -148,7 +148,7 @@ def test_run_refuses_what_is_no_file(campaign: Path, original: Path, kind: str) 
 
 
 def test_directories_nested_deeply(campaign: Path) -> None:
-    make = "import os\nfor _ in range(1500):\n    os.mkdir('d')\n    os.chdir('d')\nopen('gap.json', 'w').close()"
+    make = "import os\nfor _ in range(1500):\n    os.mkdir('d')\n    os.chdir('d')\nopen('skipped.json', 'w').close()"
     subprocess.run([sys.executable, "-c", make], cwd=campaign / "launches", check=True)
     try:
         for command in COMMANDS[:2]:

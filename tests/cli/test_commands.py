@@ -130,26 +130,26 @@ def test_a_path_with_blanks_is_refused_before_anything_is_made(site: FakeSite) -
     assert not (site.root / "a b").exists()
 
 
-def test_gaps_alone_are_no_campaign(site: FakeSite) -> None:
+def test_skips_alone_are_no_campaign(site: FakeSite) -> None:
     choice = ("--system", "fake", "--check", "ImbBarrier", "--budget", "0")
     done = site.inside("run", str(site.root / "campaign"), *choice)
     assert done.returncode == 2, done.stdout + done.stderr
-    assert "nothing was measured, there are only gaps: one@shm imb: no IMB-MPI1 runs on this one" in done.stderr
+    assert "nothing was measured, there are only skips: one@shm imb: no IMB-MPI1 runs on this one" in done.stderr
 
 
 def add_gap(campaign: Path) -> None:
-    """The check of the stack "one" as a gap of a stack that is not there."""
+    """The check of the stack "one" as a skip of a stack that is not there."""
     (launch,) = campaign.glob("launches/b000.s00/fake/shm/one/MicroPingpong*/launch.json")
     facts = json.loads(launch.read_text())
-    gap = {key: facts[key] for key in ("id", "block", "system", "fabric", "tool", "benchmark", "ranks", "nodes")}
+    skip = {key: facts[key] for key in ("id", "block", "system", "fabric", "tool", "benchmark", "ranks", "nodes")}
     rows = [row | {"case": ""} for row in facts["expected"]]
     folder = launch.parents[2] / "two" / launch.parent.name
     folder.mkdir(parents=True)
-    text = json.dumps(gap | {"stack": "two", "expected": rows, "reason": "no two here", "cure": "set it up"})
-    (folder / "gap.json").write_text(text)
+    text = json.dumps(skip | {"stack": "two", "expected": rows, "reason": "no two here", "hint": "set it up"})
+    (folder / "skipped.json").write_text(text)
 
 
-def test_a_gap_is_a_cell_of_the_table_the_explanation_and_the_report(finished: tuple[FakeSite, Path]) -> None:
+def test_a_skip_is_a_cell_of_the_table_the_explanation_and_the_report(finished: tuple[FakeSite, Path]) -> None:
     site, campaign = finished
     for launch in campaign.glob("launches/b000.s00/fake/shm/one/MicroPingpong*/launch.json"):
         if json.loads(launch.read_text())["messages"] == "large":

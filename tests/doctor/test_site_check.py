@@ -363,7 +363,7 @@ def test_modules_are_looked_for_by_their_files(site: Site, tmp_path: Path, monke
         (
             '**(SLURM | {"transport": "verbs"})',
             "warning",
-            "two@x will be a gap: no settings for two on verbs; add them",
+            "two@x will be a skip: no settings for two on verbs; add them",
         ),
         ('**HERE, transport="tcp", nodes=2', "warning", "2 nodes without a scheduler: only within an allocation"),
         ('**SLURM, pmi={"one": ""}', "warning", "one names no PMI, so that it takes Slurm's MpiDefault"),

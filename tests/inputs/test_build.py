@@ -43,7 +43,7 @@ def test_it_is_built_found_copied_and_the_same_again(gmx: str, tmp_path: Path) -
     made = toy_input.system(tmp_path / "settings")
     missing = find_input("toy", root=tmp_path / "one")
     assert isinstance(missing, Missing)
-    assert missing.cure == "run: fabricbench inputs toy"
+    assert missing.hint == "run: fabricbench inputs toy"
     first, said = toy_input.build(tmp_path / "one", made)
     assert said == [f"toy: {step}" for step in ("start", "water", "minimise", "equilibrate", "settle", "reference")]
     assert first.facts is not None

@@ -104,10 +104,10 @@ def test_the_users_own_wins_under_any_name(tmp_path: Path, monkeypatch: pytest.M
     assert find_input("other") == Missing("there is no other.tpr", f"put it into {tmp_path}")
     twice = find_input("villin", 2, root=tmp_path / "cache")
     assert isinstance(twice, Missing)
-    assert twice.cure == "run: fabricbench inputs villin --copies 2"
+    assert twice.hint == "run: fabricbench inputs villin --copies 2"
 
 
-def test_nothing_made_and_half_made_are_named_gaps(tmp_path: Path) -> None:
+def test_nothing_made_and_half_made_are_named_skips(tmp_path: Path) -> None:
     missing = find_input("dppc", root=tmp_path)
     assert missing == Missing("the input dppc (copies: 1) is not made yet", "run: fabricbench inputs dppc")
     (tmp_path / "dppc-x1-0123456789ab").mkdir()

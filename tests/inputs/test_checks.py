@@ -28,13 +28,13 @@ RIGHT = {
 
 @pytest.mark.parametrize("name", RIGHT)
 def test_the_right_system_holds_and_copies_multiply_atoms(name: str) -> None:
-    outcomes = checks.judge(SYSTEMS[name].checks, RIGHT[name], copies=1, where="here", cure="make it")
+    outcomes = checks.judge(SYSTEMS[name].checks, RIGHT[name], copies=1, where="here", hint="make it")
     assert all(outcome.holds for outcome in outcomes)
     assert outcomes[0].check.name == "atoms"
     twice = RIGHT[name] | {"atoms": 2 * RIGHT[name]["atoms"]}
-    checks.judge(SYSTEMS[name].checks, twice, copies=2, where="here", cure="make it")
+    checks.judge(SYSTEMS[name].checks, twice, copies=2, where="here", hint="make it")
     with pytest.raises(BadInput, match=r"here: not the system it should be: atoms"):
-        checks.judge(SYSTEMS[name].checks, twice, copies=1, where="here", cure="make it")
+        checks.judge(SYSTEMS[name].checks, twice, copies=1, where="here", hint="make it")
 
 
 @pytest.mark.parametrize(
@@ -54,12 +54,12 @@ def test_the_right_system_holds_and_copies_multiply_atoms(name: str) -> None:
 )
 def test_a_wrong_value_is_refused_with_its_range(name: str, quantity: str, value: float) -> None:
     with pytest.raises(BadInput, match=rf"not the system it should be: {quantity} {value:g}.*\(\S+ to \S+\); make it"):
-        checks.judge(SYSTEMS[name].checks, RIGHT[name] | {quantity: value}, copies=1, where="here", cure="make it")
+        checks.judge(SYSTEMS[name].checks, RIGHT[name] | {quantity: value}, copies=1, where="here", hint="make it")
 
 
 def test_a_value_that_was_not_measured_is_refused() -> None:
     with pytest.raises(BadInput, match="density nan"):
-        checks.judge(SYSTEMS["villin"].checks, {"atoms": 5423.0}, copies=1, where="here", cure="make it")
+        checks.judge(SYSTEMS["villin"].checks, {"atoms": 5423.0}, copies=1, where="here", hint="make it")
 
 
 def test_drift_is_the_slope_of_the_second_half() -> None:

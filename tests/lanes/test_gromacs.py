@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""GROMACS on a box of water: real launches attested and verified, wrong systems refused, what cannot run a gap."""
+"""GROMACS on a box of water: real launches attested and verified, wrong systems refused, what cannot run a skip."""
 
 import json
 import shutil
@@ -88,8 +88,8 @@ def test_timed_and_checked_runs_are_attested_on_every_lane_that_has_it(water: Pa
         metrics = {row.metric for row in record.rows}
         assert {"ns_per_day", "run_time", "communication_time", "activity_time"} <= metrics
         assert ("energy_deviation" in metrics) == (record.launch.mode == "checked")
-    # Where there is none, one gap a lane.
-    without = [(gap.lane, gap.benchmark) for gap in found.gaps]
+    # Where there is none, one skip a lane.
+    without = [(skip.lane, skip.benchmark) for skip in found.skips]
     assert sorted(set(without)) == sorted(without)
     assert all(benchmark == "gromacs" for _, benchmark in without)
 
@@ -112,29 +112,38 @@ def test_a_wrong_system_is_refused(water: Path, tmp_path: Path, moved_nm: float,
     assert reason.endswith("the energies are wrong")
 
 
-def test_a_reference_of_another_input_is_a_gap(water: Path, tmp_path: Path) -> None:
+def test_a_reference_of_another_input_is_a_skip(water: Path, tmp_path: Path) -> None:
     given = shutil.copytree(water, tmp_path / "given")
     reference = json.loads((given / "water.reference.json").read_text())
     (given / "water.reference.json").write_text(json.dumps(reference | {"sha256": "0" * 64}))
     reframe(tmp_path / "c", given, *ENERGIES)
-    (gap,) = read_campaign(tmp_path / "c").gaps
-    assert "is of another input" in gap.reason
+    (skip,) = read_campaign(tmp_path / "c").skips
+    assert "is of another input" in skip.reason
     (given / "water.reference.json").write_text("{")
     reframe(tmp_path / "e", given, *ENERGIES)
-    (gap,) = read_campaign(tmp_path / "e").gaps
-    assert "is no reference" in gap.reason
+    (skip,) = read_campaign(tmp_path / "e").skips
+    assert "is no reference" in skip.reason
     (given / "water.reference.json").unlink()
     reframe(tmp_path / "d", given, *ENERGIES)
-    (gap,) = read_campaign(tmp_path / "d").gaps
-    assert gap.reason == "no energies of water in double precision"
+    (skip,) = read_campaign(tmp_path / "d").skips
+    assert skip.reason == "no energies of water in double precision"
 
 
-def test_ranks_that_its_domains_do_not_allow_are_a_gap_in_gromacs_words(water: Path, tmp_path: Path) -> None:
-    chosen = ("-n", "^Gromacs%md_system=water", "-p", "^openmpi$", "--system", "local:shm", "-S", "Gromacs.crowd=1")
+def test_ranks_that_its_domains_do_not_allow_are_a_skip_in_gromacs_words(water: Path, tmp_path: Path) -> None:
+    chosen = (
+        "-n",
+        "^Gromacs%md_system=water",
+        "-p",
+        "^openmpi$",
+        "--system",
+        "local:shm",
+        "-S",
+        "Gromacs.oversubscribe=1",
+    )
     done = reframe(tmp_path / "c", water, *chosen, FABRICBENCH_GROMACS_RANKS="17")
     assert done.returncode == 0, done.stdout[-3000:]
-    (gap,) = read_campaign(tmp_path / "c").gaps
-    assert gap.reason.endswith("(17) contains a large prime factor 17")
+    (skip,) = read_campaign(tmp_path / "c").skips
+    assert skip.reason.endswith("(17) contains a large prime factor 17")
     done = reframe(tmp_path / "d", water, *chosen, FABRICBENCH_GROMACS_RANKS="two")
     assert done.returncode == 2
     assert "FABRICBENCH_GROMACS_RANKS" in done.stdout + done.stderr
@@ -144,11 +153,11 @@ def test_an_input_that_is_not_made_says_how(tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     chosen = ("-n", "^Gromacs%md_system=dppc%np=1", "-p", "^openmpi$", "--system", "local:shm")
     reframe(tmp_path / "c", tmp_path / "empty", *chosen, "-S", "Gromacs.copies=8")
-    found = {(gap.reason, gap.cure) for gap in read_campaign(tmp_path / "c").gaps}
+    found = {(skip.reason, skip.hint) for skip in read_campaign(tmp_path / "c").skips}
     assert found == {("the input dppc (copies: 8) is not made yet", "run: fabricbench inputs dppc --copies 8")}
     reframe(tmp_path / "d", tmp_path / "empty", *chosen, "-S", "Gromacs.copies=99")
-    (gap,) = read_campaign(tmp_path / "d").gaps
-    assert gap.reason.endswith("99 copies; expected 1 to 8")
+    (skip,) = read_campaign(tmp_path / "d").skips
+    assert skip.reason.endswith("99 copies; expected 1 to 8")
     done = reframe(tmp_path / "e", tmp_path / "nowhere", *chosen)
     assert done.returncode == 2
     assert "FABRICBENCH_GROMACS_INPUTS" in done.stdout + done.stderr

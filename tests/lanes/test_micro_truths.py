@@ -106,7 +106,7 @@ def test_overlap_on_a_stack_whose_sends_block(tmp_path: Path, name: str) -> None
 
 
 @pytest.mark.parametrize("name", MPI)
-def test_a_full_queue_is_a_gap_of_that_length(tmp_path: Path, name: str) -> None:
+def test_a_full_queue_is_a_skip_of_that_length(tmp_path: Path, name: str) -> None:
     done = launch(
         name, "shm", "unexpected", "--sizes", "8", "--queued", "0,16,64", "--tags", "equal", "--iterations", "5",
         extra={"FABRICBENCH_MICRO_FAULT": "exhaust:20"},

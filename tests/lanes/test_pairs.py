@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every pair of nodes: a gap where there is one node, else all pairs of four ranks, attested; a slow node by name."""
+"""Every pair of nodes: a skip where there is one node, else all pairs of four ranks, attested; a slow node by name."""
 
 import json
 import shutil
@@ -27,9 +27,9 @@ def run(site: FakeSite, *arguments: str, check: str = "^Pair") -> Campaign:
     return read_campaign(site.root / "campaign")
 
 
-def test_one_node_is_one_gap_per_lane(site: FakeSite) -> None:
+def test_one_node_is_one_skip_per_lane(site: FakeSite) -> None:
     campaign = run(site)
-    assert [(gap.lane, gap.benchmark, gap.reason) for gap in campaign.gaps] == [
+    assert [(skip.lane, skip.benchmark, skip.reason) for skip in campaign.skips] == [
         (f"{name}@shm", "pairs", "a single node has no pairs") for name in ("one", "two")
     ]
 

@@ -50,7 +50,7 @@ UCX = {"UcxPerftest": 10, "UcxAtomic": 2}
 FABRIC_OF_SHM = '        fabric("shm", '
 
 
-def test_a_lane_gets_the_checks_of_its_programs_and_one_that_cannot_be_a_gap_for_each_tool() -> None:
+def test_a_lane_gets_the_checks_of_its_programs_and_one_that_cannot_be_a_skip_for_each_tool() -> None:
     assert listed(REPOSITORY / "site") == {
         "libfabric@shm": LIBFABRIC,
         "libfabric@tcp": LIBFABRIC,
@@ -134,7 +134,7 @@ def test_connections_over_libfabric_are_attested_on_both_fabrics(tmp_path: Path)
     found = connections(tmp_path, REPOSITORY / "site")
     assert set(found) == {"shm", "tcp"}
     for fabric, record in found.items():
-        assert (record.state, record.reason, record.gaps) == ("ok", "", ())
+        assert (record.state, record.reason, record.skips) == ("ok", "", ())
         assert record.launch is not None
         assert (record.launch.tool, record.launch.benchmark) == ("micro", "multiconn")
         assert Counter(row.metric for row in record.rows) == {
@@ -161,7 +161,7 @@ def test_connections_on_the_other_transport_are_refuted(tmp_path: Path) -> None:
     assert {fabric: record.state for fabric, record in found.items()} == {"shm": "refuted", "tcp": "refuted"}
 
 
-def test_without_the_headers_at_set_up_connections_are_a_gap(tmp_path: Path) -> None:
+def test_without_the_headers_at_set_up_connections_are_a_skip(tmp_path: Path) -> None:
     home = REPOSITORY / "build/stacks/libfabric"
     installed = read_installed(home / STACK_FILE)
     if installed is None:
@@ -172,8 +172,8 @@ def test_without_the_headers_at_set_up_connections_are_a_gap(tmp_path: Path) -> 
     (tmp_path / "build/stacks/libfabric" / STACK_FILE).write_text(without.model_dump_json())
     extra = {"FABRICBENCH_CAMPAIGN": str(tmp_path / "campaign"), "FABRICBENCH_BUILD": str(tmp_path / "build")}
     done = reframe(REPOSITORY / "site", "-n", "^LibfabricConnections", "-p", "^libfabric$", "-r", **extra)
-    gaps = read_campaign(tmp_path / "campaign").gaps
-    assert [(gap.benchmark, gap.reason) for gap in gaps] == [
+    skips = read_campaign(tmp_path / "campaign").skips
+    assert [(skip.benchmark, skip.reason) for skip in skips] == [
         ("multiconn", f"{ENDPOINTS} was not built, libfabric's headers were missing")
     ] * 4, done.stdout
-    assert all("apt-get install libfabric-dev" in gap.cure for gap in gaps)
+    assert all("apt-get install libfabric-dev" in skip.hint for skip in skips)

@@ -87,7 +87,7 @@ def test_a_record_shows_it(tmp_path: Path) -> None:
     assert collect(directory).reason.endswith("exited on signal 9 (Killed).")
 
 
-def test_a_refused_number_of_ranks_is_a_gap_and_no_failure(tmp_path: Path) -> None:
+def test_a_refused_number_of_ranks_is_a_skip_and_no_failure(tmp_path: Path) -> None:
     directory = Path(shutil.copytree(DATA / "launches/failed-openmpi-tcp-wrong-answer", tmp_path / "launch"))
     facts = json.loads((directory / "launch.json").read_text())
     expected = [{"benchmark": "lzm", "metric": metric} for metric in ("ns_per_day", "run_time")]
@@ -96,9 +96,9 @@ def test_a_refused_number_of_ranks_is_a_gap_and_no_failure(tmp_path: Path) -> No
     shutil.copy(CAPTURES / "2022-domains/stderr", directory)
     record = collect(directory)
     assert (record.state, record.reason, record.rows) == ("ok", DOMAINS["2022-domains"], ())
-    (gap,) = record.gaps
-    assert (gap.benchmark, gap.case, gap.msg_size_bytes) == ("lzm", "threads=2", None)
-    assert gap.reason == DOMAINS["2022-domains"]
+    (skip,) = record.skips
+    assert (skip.benchmark, skip.case, skip.msg_size_bytes) == ("lzm", "threads=2", None)
+    assert skip.reason == DOMAINS["2022-domains"]
     assert table((record,)).is_empty()
 
 

@@ -268,15 +268,15 @@ def test_a_benchmark_that_needs_more_processes(tmp_path: Path) -> None:
         "int-overflow; The production rank*size caused int overflow; Stopping benchmark",
     ],
 )
-def test_a_size_that_imb_could_not_measure_is_a_gap(tmp_path: Path, said: str) -> None:
+def test_a_size_that_imb_could_not_measure_is_a_skip(tmp_path: Path, said: str) -> None:
     launch = launch_of(ACCUMULATE)
     row = re.compile(r"^( +1024) +20 .*$", re.MULTILINE)
     text, replaced = row.subn(rf"\g<1> {said}", text_of(ACCUMULATE), count=1)
     assert replaced == 1
     whole, parsed = parse(LAUNCHES / ACCUMULATE, launch), parse_text(tmp_path, text, launch)
-    (gap,) = parsed.gaps
-    assert (gap.benchmark, gap.case, gap.msg_size_bytes) == ("accumulate", "mode=non-aggregate", 1024)
-    assert gap.reason == f"IMB: {said}"
+    (skip,) = parsed.skips
+    assert (skip.benchmark, skip.case, skip.msg_size_bytes) == ("accumulate", "mode=non-aggregate", 1024)
+    assert skip.reason == f"IMB: {said}"
     assert set(whole.rows) > set(parsed.rows)
     assert len(whole.rows) - len(parsed.rows) == 2  # latency and bandwidth
 

@@ -151,14 +151,14 @@ def test_a_sample_of_connections_that_is_lost(tmp_path: Path) -> None:
         parse_text(tmp_path, "\n".join(lines), launch_of(ENDPOINTS[0]))
 
 
-def test_a_number_of_connections_that_was_refused_is_a_gap(tmp_path: Path) -> None:
+def test_a_number_of_connections_that_was_refused_is_a_skip(tmp_path: Path) -> None:
     lines = [line for line in text_of(ENDPOINTS[0]).splitlines() if "connections:4" not in line]
     lines = [line for line in lines if not line.startswith("multiconn,connections=4")]
     lines.insert(-3, "#@gap.connections:4.8=fi_endpoint: Too many open files")
     parsed = parse_text(tmp_path, "\n".join(lines), launch_of(ENDPOINTS[0]))
-    (gap,) = parsed.gaps
-    assert (gap.benchmark, gap.case, gap.msg_size_bytes) == ("multiconn", "connections=4", 8)
-    assert gap.reason == "fi_endpoint: Too many open files"
+    (skip,) = parsed.skips
+    assert (skip.benchmark, skip.case, skip.msg_size_bytes) == ("multiconn", "connections=4", 8)
+    assert skip.reason == "fi_endpoint: Too many open files"
     assert {row.case for row in parsed.rows} == {"connections=1"}
 
 
@@ -366,7 +366,7 @@ def test_a_collective_is_each_ranks_median(tmp_path: Path) -> None:
         assert found == {("time", "", size): 3.5, ("time_min", "", size): 2.0, ("time_max", "", size): 5.0}
 
 
-def test_the_gap_is_a_flood_less_a_round_trip(tmp_path: Path) -> None:
+def test_the_skip_is_a_flood_less_a_round_trip(tmp_path: Path) -> None:
     series: list[Series] = [
         ("round_trip_us", "", 8, {0: [20.0, 30.0, 10.0]}, {}),
         ("send_overhead_us", "", 8, {0: [2.0]}, {}),
@@ -430,12 +430,12 @@ def test_the_cases_of_launch_and_program_are_joined(tmp_path: Path) -> None:
     assert {row.case for row in parse_text(tmp_path, text, launch).rows} == {"rails=striped window=64"}
 
 
-def test_what_the_program_could_not_do_is_a_gap(tmp_path: Path) -> None:
+def test_what_the_program_could_not_do_is_a_skip(tmp_path: Path) -> None:
     text = output("unexpected", ("latency_us", "queued=0 tags=equal", 8, {0: [1.0]}, {}))
     launch = launch_of().model_copy(update={"benchmark": "unexpected"})
-    (gap,) = parse_text(tmp_path, text + "#@gap.queued:64,tags:equal.8=no <b>memory</b> = none\n", launch).gaps
-    assert (gap.benchmark, gap.case, gap.msg_size_bytes) == ("unexpected", "queued=64 tags=equal", 8)
-    assert gap.reason == "no <b>memory</b> = none"
+    (skip,) = parse_text(tmp_path, text + "#@gap.queued:64,tags:equal.8=no <b>memory</b> = none\n", launch).skips
+    assert (skip.benchmark, skip.case, skip.msg_size_bytes) == ("unexpected", "queued=64 tags=equal", 8)
+    assert skip.reason == "no <b>memory</b> = none"
     with pytest.raises(Unreadable, match="a whole number"):
         parse_text(tmp_path, text + "#@gap.queued:64.x=no\n", launch)
 

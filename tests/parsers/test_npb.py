@@ -140,18 +140,18 @@ def test_two_reports_in_one_output(tmp_path: Path, name: str) -> None:
             parse_text(tmp_path, both, launch_of(name))
 
 
-def test_a_time_printed_as_zero_is_a_gap_and_not_zero_seconds(tmp_path: Path) -> None:
+def test_a_time_printed_as_zero_is_a_skip_and_not_zero_seconds(tmp_path: Path) -> None:
     name = "mpich-tcp-nasa-is"
     assert "Time in seconds =                     0.00\n" in text_of(name)
-    (gap,) = parse(LAUNCHES / name, launch_of(name)).gaps
-    assert (gap.benchmark, gap.case, gap.msg_size_bytes) == ("is.S", "code=nasa", None)
-    assert gap.reason == "run_time printed as 0: class S is too small for the resolution NPB prints"
+    (skip,) = parse(LAUNCHES / name, launch_of(name)).skips
+    assert (skip.benchmark, skip.case, skip.msg_size_bytes) == ("is.S", "code=nasa", None)
+    assert skip.reason == "run_time printed as 0: class S is too small for the resolution NPB prints"
     parsed = parse_text(tmp_path, text_of(name).replace("0.0013", "0.0000"), launch_of(name))
     assert {row.metric for row in parsed.rows} == {"mops"}
-    assert parsed.gaps[0].reason.startswith("run_time and communication_time printed as 0: class S")
+    assert parsed.skips[0].reason.startswith("run_time and communication_time printed as 0: class S")
 
 
-def test_a_launch_whose_time_is_a_gap_is_complete() -> None:
+def test_a_launch_whose_time_is_a_skip_is_complete() -> None:
     record = collect(LAUNCHES / "mpich-tcp-nasa-is")
     assert (record.state, record.reason) == ("ok", "")
     assert {row.metric for row in record.rows} == {"mops", "communication_time"}
@@ -161,7 +161,7 @@ def test_one_rank_communicates_for_zero_seconds(tmp_path: Path) -> None:
     name = "mpich-tcp-npb-is-alone"
     parsed = parse_text(tmp_path, text_of(name).replace("0.000006", "0.000000"), launch_of(name))
     assert {row.metric: row.value for row in parsed.rows}["communication_time"] == 0
-    assert not parsed.gaps
+    assert not parsed.skips
 
 
 def report_of(kernel: str, problem_class: str, size: str, iterations: int, *, code: str) -> str:

@@ -88,7 +88,7 @@ def test_captures_of_three_versions() -> None:
 def test_every_number_of_the_captured_tables(name: str) -> None:
     parsed = parse(LAUNCHES / name, launch_of(name))
     assert as_dict(parsed.rows) == read_by_eye(name)
-    assert not parsed.gaps
+    assert not parsed.skips
     assert {row.benchmark for row in parsed.rows} == {PROGRAMS[program_of(name)].benchmark}
 
 
@@ -178,12 +178,12 @@ def test_percentiles_are_read_over(tmp_path: Path) -> None:
         parse_text(tmp_path, text, without)
 
 
-def test_what_osu_rounds_to_nothing_is_a_gap(tmp_path: Path) -> None:
+def test_what_osu_rounds_to_nothing_is_a_skip(tmp_path: Path) -> None:
     launch = launch_of(BANDWIDTH, argv=("osu_bw", "-m", "1:2", "-i", "8", "-x", "2"))
     text = synthetic("osu_bw", "# Size      Bandwidth (MB/s)", "1   0.00", "2   0.01")
     parsed = parse_text(tmp_path, text, launch)
     assert as_dict(parsed.rows) == {("bandwidth", 2): 0.01}
-    assert [(gap.benchmark, gap.case, gap.msg_size_bytes) for gap in parsed.gaps] == [
+    assert [(skip.benchmark, skip.case, skip.msg_size_bytes) for skip in parsed.skips] == [
         ("unidirectional", "window=64", 1)
     ]
 

@@ -7,7 +7,7 @@ from typing import Literal
 
 import numpy as np
 
-from fabricbench.launch.facts import Gap, Launch, WireUp
+from fabricbench.launch.facts import Launch, Skipped, WireUp
 from fabricbench.launch.record import Attestation, Campaign, CampaignFacts, Payload, Record, Row, State, Traffic
 from fabricbench.site.transports import Transport
 
@@ -39,7 +39,7 @@ class Shape:
     versions: dict[str, str] = field(default_factory=lambda: {"compiler": "gcc 12.2.0"})
 
 
-def campaign(shape: Shape | None = None, gaps: Sequence[Gap] | None = None) -> Campaign:
+def campaign(shape: Shape | None = None, skips: Sequence[Skipped] | None = None) -> Campaign:
     """The campaign of this shape: the same shape gives the same one."""
     shape = shape or Shape()
     random = np.random.default_rng(shape.seed)
@@ -48,22 +48,22 @@ def campaign(shape: Shape | None = None, gaps: Sequence[Gap] | None = None) -> C
         system="local", tier="standard", looks=(8, 15, 30), seed=shape.seed, created=1758103200.0,
         version="0.1.0",
     )  # fmt: skip
-    return Campaign(name=shape.name, facts=facts, records=tuple(records), gaps=tuple(GAPS if gaps is None else gaps))
+    return Campaign(name=shape.name, facts=facts, records=tuple(records), skips=tuple(GAPS if skips is None else skips))
 
 
-def gap(lane: tuple[str, str, str], benchmark: str, reason: str, cure: str = "") -> Gap:
-    """One gap."""
+def skip(lane: tuple[str, str, str], benchmark: str, reason: str, hint: str = "") -> Skipped:
+    """One skip."""
     stack, fabric, variant = lane
-    return Gap(
+    return Skipped(
         id=f"{stack}-{benchmark}", block=0, system="local", fabric=fabric, stack=stack, variant=variant,
-        tool="osu", benchmark=benchmark, reason=reason, cure=cure,
+        tool="osu", benchmark=benchmark, reason=reason, hint=hint,
     )  # fmt: skip
 
 
 GAPS = (
-    gap(("mvapich2", "shm", ""), "latency", "mvapich2 is not installed", "spack install mvapich2@2.3.7-1"),
-    gap(("mvapich2", "tcp", ""), "latency", "mvapich2 is not installed", "spack install mvapich2@2.3.7-1"),
-    gap(("impi", "tcp", ""), "mbw_mr", "needs 4 ranks on each of 2 nodes, this system has 1 node"),
+    skip(("mvapich2", "shm", ""), "latency", "mvapich2 is not installed", "spack install mvapich2@2.3.7-1"),
+    skip(("mvapich2", "tcp", ""), "latency", "mvapich2 is not installed", "spack install mvapich2@2.3.7-1"),
+    skip(("impi", "tcp", ""), "mbw_mr", "needs 4 ranks on each of 2 nodes, this system has 1 node"),
 )
 
 

@@ -14,7 +14,7 @@ LAUNCHES = Path(__file__).resolve().parents[1] / "data/launches"
 def benchmarks(*names: str) -> tuple[AttestedBenchmark, ...]:
     records: tuple[Record, ...] = tuple(collect(LAUNCHES / name) for name in names)
     facts = CampaignFacts(system="local", tier="single", looks=(1,), seed=1, created=0.0)
-    campaign = Campaign(name="c", facts=facts, records=records, gaps=())
+    campaign = Campaign(name="c", facts=facts, records=records, skips=())
     return attestation(records, Launches(campaign)).benchmarks
 
 

@@ -16,7 +16,7 @@ from fabricbench.report import lane_curves_svg, report
 from fabricbench.verdict.result import Judgement
 from report.html_page import Page
 from report.judged import cell, judgement
-from report.synthetic import GAPS, STACKS, TAIL, Shape, campaign, gap
+from report.synthetic import GAPS, STACKS, TAIL, Shape, campaign, skip
 
 HOSTILE = "</script><script>alert('x')</script><b>&amp; \"$\\alpha$\" é漢\x1b[31m\x00"
 SMALL = Shape(lanes=(("impi", "shm", ""), ("mpich", "shm", ""), ("mpich", "tcp", "")), collectives=("bcast",))
@@ -84,9 +84,9 @@ def test_page_loads_nothing(name: str) -> None:
 
 
 def test_empty_campaign() -> None:
-    made = campaign(Shape(blocks=0), gaps=())
+    made = campaign(Shape(blocks=0), skips=())
     page = Page(report(made, table(made.records), None))
-    for said in ("No requirement was judged", "no lane is attested", "nothing to draw", "No gap was named"):
+    for said in ("No requirement was judged", "no lane is attested", "nothing to draw", "No skip was named"):
         assert said in page.text
 
 
@@ -129,12 +129,12 @@ def test_attestation_says_what_speaks_against_a_lane() -> None:
     assert all(reason in text for reason in reasons)
 
 
-def test_gaps_and_failures_are_named() -> None:
+def test_skips_and_failures_are_named() -> None:
     made = campaign(Shape())
     text = Page(report(made, table(made.records), None)).text
     for one in GAPS:
         assert one.reason in text
-        assert one.cure in text
+        assert one.hint in text
         assert one.lane in text
     assert "mvapich2@shm, mvapich2@tcp · osu latency · 2 in all" in text
     failed = [r for r in made.records if r.state == "failed"]
@@ -152,7 +152,7 @@ def hostile() -> tuple[Campaign, Judgement]:
             lanes=(lane, ("mpich", HOSTILE, "")), collectives=(HOSTILE,), name=HOSTILE,
             versions={HOSTILE: HOSTILE},
         ),
-        gaps=(gap(lane, HOSTILE, HOSTILE, HOSTILE),),
+        skips=(skip(lane, HOSTILE, HOSTILE, HOSTILE),),
     )  # fmt: skip
     records = [
         record.model_copy(update={"state": "failed", "reason": HOSTILE, "hosts": (HOSTILE,)}) if at % 7 == 0 else record

@@ -44,17 +44,17 @@ def test_launches_of_the_looks_and_nothing_is_left(
     assert found["allocations"] == []
 
 
-def test_a_stack_that_is_not_set_up_is_a_gap(site: FakeSite, tmp_path: Path) -> None:
+def test_a_stack_that_is_not_set_up_is_a_skip(site: FakeSite, tmp_path: Path) -> None:
     (site.stack("two") / "stack.json").unlink()
     done = site.inside("run", str(tmp_path / "campaign"), *CHOICE, "--dry-run")
     assert done.returncode == 0, done.stderr
-    launches, _, gaps = done.stdout.partition("gaps:")
+    launches, _, skips = done.stdout.partition("skips:")
     assert "MicroPingpong" in launches
     assert "two" not in launches
-    (gap, warning) = [line.split() for line in gaps.splitlines() if "two@shm" in line]
-    assert gap[:3] == ["micro", "2", "two@shm"]
+    (skip, warning) = [line.split() for line in skips.splitlines() if "two@shm" in line]
+    assert skip[:3] == ["micro", "2", "two@shm"]
     assert warning[0] == "warning:"
-    assert gaps.count("fabricbench setup") == 2
+    assert skips.count("fabricbench setup") == 2
 
 
 def test_what_run_would_refuse_is_said(site: FakeSite, tmp_path: Path) -> None:
@@ -63,7 +63,7 @@ def test_what_run_would_refuse_is_said(site: FakeSite, tmp_path: Path) -> None:
     done = site.inside("run", str(tmp_path / "campaign"), *CHOICE, "--dry-run", "--format", "csv")
     assert done.returncode == 2
     assert "no lane can run here; fabricbench doctor says why" in done.stderr
-    assert "will be a gap" in done.stderr
+    assert "will be a skip" in done.stderr
     blanks = site.inside("run", str(tmp_path / "a b"), *CHOICE, "--dry-run")
     assert (blanks.returncode, blanks.stdout) == (2, "")
     assert "blanks in a campaign's path" in blanks.stderr
@@ -105,12 +105,12 @@ def test_launches_as_csv(site: FakeSite, tmp_path: Path) -> None:
     assert {row["check"] for row in rows} == {"MicroPingpong", "WireUpLaunch"}
 
 
-def test_messages_that_do_not_fit_a_node_are_gaps(tmp_path: Path) -> None:
+def test_messages_that_do_not_fit_a_node_are_skips(tmp_path: Path) -> None:
     site = large_site.make(tmp_path, nodes=2, cores=2, memory_bytes=4 * 2**20)
     words = ("run", str(tmp_path / "campaign"), "--system", "large", "--tier", "standard", "--lane", "mpich@gige")
     done = site.inside(*words, "--check", "MicroCollective", "--dry-run", "--format", "json")
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
     assert sum(row["launches"] for row in found["launches"] if not row["once"]) == 16
-    (gap,) = found["gaps"]  # alltoall holds four blocks, the others three and fewer
-    assert gap["reason"] == "1048576 B for 2 ranks take 4 MB of a node, which has 4 MB"
+    (skip,) = found["skips"]  # alltoall holds four blocks, the others three and fewer
+    assert skip["reason"] == "1048576 B for 2 ranks take 4 MB of a node, which has 4 MB"

@@ -78,7 +78,7 @@ def test_launches_of_a_thousand_nodes_stay_within_reason(large: Mapping[str, Any
     assert most["PairLatency"] == large_site.NODES
     assert most["NPB"] == 4096
     assert most["MicroHotspot"] == 1024
-    reasons = {gap["reason"] for gap in large["gaps"]}
+    reasons = {skip["reason"] for skip in large["skips"]}
     assert "is.A runs on 1 to 1024 ranks, not on 2048" in reasons
     assert not any("ReFrame" in reason for reason in reasons)
 

@@ -33,8 +33,8 @@ def test_a_build_for_less_than_the_processor(simd: str, flags: set[str], better:
 
 
 def test_doctor_says_what_a_lane_has() -> None:
-    assert _gromacs(None) == "; no GROMACS (named gap)"
-    assert _gromacs(GromacsBuild(program="x", problem="why")) == "; GROMACS (named gap): why"
+    assert _gromacs(None) == "; no GROMACS (named skip)"
+    assert _gromacs(GromacsBuild(program="x", problem="why")) == "; GROMACS (named skip): why"
     said = _gromacs(
         GromacsBuild(program="x", version="2022.5", precision="mixed", simd="AVX_512", mpi_library="libmpi")
     )

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a site is made of: the session of the environment, fabrics, stacks, and errors that name the cure."""
+"""What a site is made of: the session of the environment, fabrics, stacks, and errors that name the hint."""
 
 import random
 from collections.abc import Iterator
@@ -11,7 +11,7 @@ import pytest
 from fabricbench.errors import BadInput, nearest
 from fabricbench.metrics import metric
 from fabricbench.site.settings import REPOSITORY, Session, build_root, fabric, session, stack
-from fabricbench.site.stacks import Installed, Meeting, Stack, meeting_at, read_installed, site_stacks
+from fabricbench.site.stacks import Handshake, Installed, Stack, handshake_at, read_installed, site_stacks
 
 VARIABLES = ("CAMPAIGN", "BLOCK", "SESSION", "SEED", "LANES", "BUILD", "LOCK")
 
@@ -169,17 +169,17 @@ def test_a_stack_that_is_set_up(site: Path) -> None:
         "tcp": {"ROOT": "/opt/m", "A": "tcp /opt/m/lib"},
         "shm": {"ROOT": "/opt/m", "A": "all"},
     }
-    assert (extras["missing"], extras["cure"]) == ("", "")
+    assert (extras["missing"], extras["hint"]) == ("", "")
 
 
 def test_a_stack_that_is_not_set_up_says_so(site: Path) -> None:
     extras = stack("mine", site=site, system="here")["extras"]
     assert (extras["installed"], extras["variables"]) == (None, {})
     assert extras["missing"] == "the stack mine is not set up on this machine"
-    assert extras["cure"] == "run: fabricbench setup --spack build/views mine"
+    assert extras["hint"] == "run: fabricbench setup --spack build/views mine"
     file = site.parent / "stacks.py"
     file.write_text(file.read_text().replace("runs_imb=True", 'pypi=("mine",)'))
-    assert stack("mine", site=site, system="here")["extras"]["cure"] == "run: fabricbench setup mine"
+    assert stack("mine", site=site, system="here")["extras"]["hint"] == "run: fabricbench setup mine"
 
 
 def test_a_stack_that_nobody_declares(site: Path) -> None:
@@ -277,8 +277,8 @@ def test_the_nearest_names(name: str, known: list[str], text: str) -> None:
 
 def test_an_error_says_where_what_is_expected_and_the_cure() -> None:
     assert str(BadInput("x is wrong")) == "x is wrong"
-    assert str(BadInput("w", where="f:3", expected="e", cure="c")) == "f:3: w; expected e; c"
-    assert str(BadInput("w", cure="c")) == "w; c"
+    assert str(BadInput("w", where="f:3", expected="e", hint="c")) == "f:3: w; expected e; c"
+    assert str(BadInput("w", hint="c")) == "w; c"
 
 
 def test_a_metric_by_its_name() -> None:
@@ -291,7 +291,7 @@ LIBRARY = Stack(
     name="lib",
     level="user",
     programs={"bench": ("bench", "--version"), "other": ("other", "-V")},
-    meeting=Meeting(("bench", "-p", "{port}"), ("bench", "-s", "8", "{address}")),
+    handshake=Handshake(("bench", "-p", "{port}"), ("bench", "-s", "8", "{address}")),
     transports={"tcp": {"LIB_TLS": "tcp"}},
     unable={"shm": "it has no memory"},
 )
@@ -308,8 +308,8 @@ def test_what_a_library_cannot_has_a_reason_and_no_cure() -> None:
 
 
 def test_a_meeting_of_programs_by_their_paths_at_an_address() -> None:
-    assert LIBRARY.meeting is not None
-    made = meeting_at(LIBRARY.meeting.arguments({"bench": "/usr/bin/bench"}), "::1")
+    assert LIBRARY.handshake is not None
+    made = handshake_at(LIBRARY.handshake.arguments({"bench": "/usr/bin/bench"}), "::1")
     server, client = ["/usr/bin/bench", "-p", "{port}"], ["/usr/bin/bench", "-s", "8", "::1"]
     assert made == ["--", *server, "::", *client]
 

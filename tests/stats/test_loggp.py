@@ -7,12 +7,12 @@ import pytest
 from fabricbench.stats.loggp import Curve, LogGP, loggp, segments
 
 SIZES = (0, *(2**k for k in range(23)))
-LATENCY, SEND, RECEIVE, GAP = 10.0, 2.0, 3.0, 4.0
+LATENCY, SEND, RECEIVE, SKIPPED = 10.0, 2.0, 3.0, 4.0
 
 
 def gap(size: int) -> float:
     """1 ns a byte up to 16 KiB, beyond it a handshake of 60 us and 0.5 ns a byte."""
-    return GAP + size / 1000 if size <= 16384 else 60 + 0.5 * size / 1000
+    return SKIPPED + size / 1000 if size <= 16384 else 60 + 0.5 * size / 1000
 
 
 def curve(of: object, noise: float = 0.0, seed: int = 0) -> dict[int, float]:
@@ -36,11 +36,11 @@ def test_known_parameters() -> None:
     found = known()
     assert found.size == 0
     assert found.latency_us == pytest.approx(LATENCY)
-    assert (found.send_overhead_us, found.receive_overhead_us, found.gap_us) == (SEND, RECEIVE, GAP)
-    assert found.plogp_latency_us == pytest.approx(15 - GAP)
+    assert (found.send_overhead_us, found.receive_overhead_us, found.gap_us) == (SEND, RECEIVE, SKIPPED)
+    assert found.plogp_latency_us == pytest.approx(15 - SKIPPED)
     eager, rendezvous = found.segments
     assert (eager.first, eager.last, rendezvous.first, rendezvous.last) == (0, 16384, 32768, 2**22)
-    assert [eager.gap_us, eager.ns_per_byte] == pytest.approx([GAP, 1.0])
+    assert [eager.gap_us, eager.ns_per_byte] == pytest.approx([SKIPPED, 1.0])
     assert [rendezvous.gap_us, rendezvous.ns_per_byte] == pytest.approx([60.0, 0.5])
 
 

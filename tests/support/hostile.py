@@ -28,16 +28,16 @@ requirements:
     relative_to: {tool: micro, fabric: shm}
     within: [0.5, 2]
 """
-GAP = {
+SKIPPED = {
     **{"schema_version": 1, "id": "g", "block": 0, "system": "local", "fabric": "tcp", "stack": "openmpi"},
-    **{"tool": "imb", "benchmark": "pt2pt", "messages": "small", "reason": "no IMB", "cure": "install it"},
+    **{"tool": "imb", "benchmark": "pt2pt", "messages": "small", "reason": "no IMB", "hint": "install it"},
 }
 ELSEWHERE = ("complete.json", "lock", "run.log")
 """Files of a campaign that only ``run`` reads."""
 
 
 def make_campaign(path: Path) -> Path:
-    """Launches of four tools, a wire-up whose ranks left one file for their node, a failed launch, a gap."""
+    """Launches of four tools, a wire-up whose ranks left one file for their node, a failed launch, a skip."""
     create(path, site=path.parent / "local", tier="single", seed=0)
     (path / "requirements.yaml").write_text(REQUIREMENTS)
     captures = {
@@ -55,9 +55,9 @@ def make_campaign(path: Path) -> Path:
     for file in reports:
         file.unlink()
     _add_gromacs(path / "launches/b000.s00/local/shm/openmpi/Gromacs_0", wireup)
-    gap = path / "launches/b000.s00/local/tcp/openmpi/Imb_0"
-    gap.mkdir(parents=True)
-    write_json(gap / "gap.json", GAP)
+    skip = path / "launches/b000.s00/local/tcp/openmpi/Imb_0"
+    skip.mkdir(parents=True)
+    write_json(skip / "skipped.json", SKIPPED)
     write_json(path / "complete.json", {"blocks": 1})
     (path / "lock").write_text("0" * 32 + "\n")
     (path / "run.log").write_text("a line\n")

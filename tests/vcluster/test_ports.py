@@ -52,12 +52,12 @@ def test_a_stack_that_is_told_otherwise_is_named(site: Site, tmp_path: Path, oth
     assert record.binding.carried["eth0"] > 0.1
 
 
-def test_a_port_that_the_nodes_have_not_is_a_gap(site: Site, tmp_path: Path) -> None:
+def test_a_port_that_the_nodes_have_not_is_a_skip(site: Site, tmp_path: Path) -> None:
     wrong = ("-S", "MicroPingpong.port=eth2")
     done = site.reframe(tmp_path / "campaign", "-n", "^MicroPingpong%messages=small", *wrong, "-p", "^mpich$")
     assert done.returncode == 0, done.stdout[-3000:]
-    (gap,) = read_campaign(tmp_path / "campaign").gaps
-    assert (gap.reason, gap.cure) == ("the fabric gige has no port 'eth2'", "choose one of eth0, eth1")
+    (skip,) = read_campaign(tmp_path / "campaign").skips
+    assert (skip.reason, skip.hint) == ("the fabric gige has no port 'eth2'", "choose one of eth0, eth1")
 
 
 def test_both_links_have_the_rate_and_nothing_is_left(site: Site, cluster: Cluster) -> None:

@@ -19,26 +19,26 @@ FAST = [8.0, 8.1, 8.2, 8.3, 8.4, 8.5]
 SIZES = (0, 8, 16)
 
 
-def gap(lane: str, **columns: Any) -> Unmeasured:
-    """A gap of the ping-pong's latency on a lane, unless ``columns`` say otherwise."""
+def skip(lane: str, **columns: Any) -> Unmeasured:
+    """A skip of the ping-pong's latency on a lane, unless ``columns`` say otherwise."""
     stack, fabric, variant = lane_parts(lane)
     rows = (Expected(benchmark="pingpong", case="", metric="latency", msg_sizes_bytes=SIZES),)
     common: dict[str, Any] = {
         **{"system": "local", "stack": stack, "fabric": fabric, "variant": variant, "tool": "micro"},
         **{"benchmark": "pingpong", "rows": rows, "ranks": 2, "nodes": 1},
-        **{"reason": "no MPI here", "cure": "install it"},
+        **{"reason": "no MPI here", "hint": "install it"},
     }
     return Unmeasured(**common | columns)
 
 
-def judged(folder: Path, wanted: str, *parts: Rows, gaps: tuple[Unmeasured, ...]) -> Judgement:
-    return judge(table_of(*parts), requirements(folder, wanted), facts(6), Beside(gaps))
+def judged(folder: Path, wanted: str, *parts: Rows, skips: tuple[Unmeasured, ...]) -> Judgement:
+    return judge(table_of(*parts), requirements(folder, wanted), facts(6), Beside(skips))
 
 
-def test_a_gap_is_an_inconclusive_cell_with_its_reason_and_cure(tmp_path: Path) -> None:
+def test_a_skip_is_an_inconclusive_cell_with_its_reason_and_cure(tmp_path: Path) -> None:
     wanted = entry("barrier", "at_most: 5 us", msg_size_bytes=8)
     measured = [lane_rows(f"{stack}@shm", [3.0, 3.1, 3.2, 3.3, 3.4, 3.5]) for stack in ("impi", "mpich")]
-    found = judged(tmp_path, wanted, *measured, gaps=(gap("openmpi@shm"),))
+    found = judged(tmp_path, wanted, *measured, skips=(skip("openmpi@shm"),))
     assert [(cell.name, cell.verdict) for cell in found.cells] == [
         ("barrier/impi@shm/8", "PASS"),
         ("barrier/mpich@shm/8", "PASS"),
@@ -49,9 +49,9 @@ def test_a_gap_is_an_inconclusive_cell_with_its_reason_and_cure(tmp_path: Path) 
     assert (found.cells[2].unmeasured, found.cells[2].n) == (True, 0)
 
 
-def test_where_measured_leaves_gaps_out_and_counts_them(tmp_path: Path) -> None:
+def test_where_measured_leaves_skips_out_and_counts_them(tmp_path: Path) -> None:
     wanted = entry("lat", "at_most: 10 us\n    where: measured", msg_size_bytes="{from: 8}")
-    found = judged(tmp_path, wanted, lane_rows("mpich@shm", FAST), gaps=(gap("openmpi@shm"),))
+    found = judged(tmp_path, wanted, lane_rows("mpich@shm", FAST), skips=(skip("openmpi@shm"),))
     (cell,) = found.cells
     assert (cell.verdict, cell.skipped, found.exit_status) == ("PASS", 2, 0)
     assert cell.notes == ("2 cells not measured and skipped",)
@@ -60,31 +60,31 @@ def test_where_measured_leaves_gaps_out_and_counts_them(tmp_path: Path) -> None:
 
 def test_where_measured_does_not_skip_what_was_lost_or_damaged(tmp_path: Path) -> None:
     wanted = entry("lat", "at_most: 10 us\n    where: measured", msg_size_bytes=8)
-    broken = gap("openmpi@shm", reason="its launch cannot be read", cure="", damaged=True)
-    found = judged(tmp_path, wanted, lane_rows("mpich@shm", FAST), gaps=(broken,))
+    broken = skip("openmpi@shm", reason="its launch cannot be read", hint="", damaged=True)
+    found = judged(tmp_path, wanted, lane_rows("mpich@shm", FAST), skips=(broken,))
     assert [cell.verdict for cell in found.cells] == ["PASS", "INCONCLUSIVE"]
     assert (found.exit_status, found.skipped) == (3, ())
 
 
 def test_each_cell_has_a_name_of_its_own(tmp_path: Path) -> None:
-    """A gap of another case on a lane that was measured, and a listed size that neither has."""
+    """A skip of another case on a lane that was measured, and a listed size that neither has."""
     wanted = entry("lat", "at_most: 10 us", msg_size_bytes="[8, 12345]")
     rows = (Expected(benchmark="pingpong", case="binding=core", metric="latency", msg_sizes_bytes=(8,)),)
-    found = judged(tmp_path, wanted, lane_rows("mpich@shm", FAST), gaps=(gap("mpich@shm", rows=rows),))
+    found = judged(tmp_path, wanted, lane_rows("mpich@shm", FAST), skips=(skip("mpich@shm", rows=rows),))
     names = [cell.name for cell in found.cells]
     assert len(names) == len(set(names)) == 4
 
 
 def test_where_measured_with_nothing_measured_is_inconclusive(tmp_path: Path) -> None:
     wanted = entry("lat", "at_most: 10 us\n    where: measured", fabric="shm", msg_size_bytes=8)
-    found = judged(tmp_path, wanted, lane_rows("mpich@tcp", FAST), gaps=(gap("openmpi@shm"),))
+    found = judged(tmp_path, wanted, lane_rows("mpich@tcp", FAST), skips=(skip("openmpi@shm"),))
     assert [(cell.name, cell.verdict) for cell in found.cells] == [("lat/openmpi@shm/8", "INCONCLUSIVE")]
     assert found.skipped == ()
 
 
-def test_a_size_that_a_gap_would_not_have_measured_is_a_cell_too(tmp_path: Path) -> None:
+def test_a_size_that_a_skip_would_not_have_measured_is_a_cell_too(tmp_path: Path) -> None:
     wanted = entry(msg_size_bytes="[8, 100]")
-    found = judged(tmp_path, wanted, lane_rows("mpich@shm", FAST), gaps=(gap("openmpi@shm"),))
+    found = judged(tmp_path, wanted, lane_rows("mpich@shm", FAST), skips=(skip("openmpi@shm"),))
     assert [cell.name for cell in found.cells if cell.verdict == "INCONCLUSIVE"] == [
         "lat/openmpi@shm/8",
         "lat/mpich@shm/100",
@@ -92,51 +92,51 @@ def test_a_size_that_a_gap_would_not_have_measured_is_a_cell_too(tmp_path: Path)
     ]
 
 
-def test_gaps_do_not_rename_what_was_measured(tmp_path: Path) -> None:
+def test_skips_do_not_rename_what_was_measured(tmp_path: Path) -> None:
     rows = (Expected(benchmark="pingpong", case="rails=1", metric="latency", msg_sizes_bytes=(8,)),)
-    found = judged(tmp_path, entry(), lane_rows("mpich@shm", FAST), gaps=(gap("mpich@shm", rows=rows, ranks=4),))
+    found = judged(tmp_path, entry(), lane_rows("mpich@shm", FAST), skips=(skip("mpich@shm", rows=rows, ranks=4),))
     assert [cell.name for cell in found.cells] == ["lat/mpich@shm/8", "lat/mpich@shm/case=rails=1/ranks=4/8"]
 
 
 def test_what_a_fabric_has_nothing_of_is_skipped_unless_its_case_is_named(tmp_path: Path) -> None:
     rows = (Expected(benchmark="pingpong", case="rails=1", metric="latency", msg_sizes_bytes=(8,)),)
-    rails = gap("mpich@shm", rows=rows, reason="this fabric has one port", applies=False)
-    found = judged(tmp_path, entry(), lane_rows("mpich@shm", FAST), gaps=(rails,))
+    rails = skip("mpich@shm", rows=rows, reason="this fabric has one port", applies=False)
+    found = judged(tmp_path, entry(), lane_rows("mpich@shm", FAST), skips=(rails,))
     assert [(cell.verdict, cell.skipped) for cell in found.cells] == [("PASS", 1)]
     both = entry(case="['', rails=1]")
-    assert judged(tmp_path, both, lane_rows("mpich@shm", FAST), gaps=(rails,)).exit_status == 3
+    assert judged(tmp_path, both, lane_rows("mpich@shm", FAST), skips=(rails,)).exit_status == 3
 
 
 @pytest.mark.parametrize("case", ["", "k=1"])
-def test_a_denominator_that_is_a_gap_gives_its_reason(tmp_path: Path, case: str) -> None:
+def test_a_denominator_that_is_a_skip_gives_its_reason(tmp_path: Path, case: str) -> None:
     wanted = entry("half", "at_most: 0.5", "fabric: tcp", fabric="shm", msg_size_bytes=8)
     rows = (Expected(benchmark="pingpong", case=case, metric="latency", msg_sizes_bytes=(8,)),)
     measured = lane_rows("mpich@shm", FAST, case=case)
-    (cell,) = judged(tmp_path, wanted, measured, gaps=(gap("mpich@tcp", rows=rows),)).cells
+    (cell,) = judged(tmp_path, wanted, measured, skips=(skip("mpich@tcp", rows=rows),)).cells
     assert (cell.verdict, cell.unmeasured) == ("INCONCLUSIVE", True)
     assert cell.reason == "nothing measured to compare with: mpich@tcp; not measured: no MPI here; install it"
 
 
-def test_a_denominator_of_another_tool_that_is_a_gap_gives_its_reason(tmp_path: Path) -> None:
+def test_a_denominator_of_another_tool_that_is_a_skip_gives_its_reason(tmp_path: Path) -> None:
     wanted = entry("agree", "within: [0.5, 2]", "tool: imb", msg_size_bytes=8)
     rows = (Expected(benchmark="pingpong", case="off=1", metric="latency", msg_sizes_bytes=(8,)),)
     (cell,) = judged(
-        tmp_path, wanted, lane_rows("mpich@tcp", FAST), gaps=(gap("mpich@tcp", tool="imb", rows=rows),)
+        tmp_path, wanted, lane_rows("mpich@tcp", FAST), skips=(skip("mpich@tcp", tool="imb", rows=rows),)
     ).cells
     assert "no MPI here" in cell.reason
 
 
-def test_a_numerator_that_is_a_gap_is_a_cell_of_its_ratio(tmp_path: Path) -> None:
+def test_a_numerator_that_is_a_skip_is_a_cell_of_its_ratio(tmp_path: Path) -> None:
     wanted = entry("half", "at_most: 0.5", "fabric: tcp", fabric="shm", msg_size_bytes=8)
-    (cell,) = judged(tmp_path, wanted, lane_rows("mpich@tcp", FAST), gaps=(gap("mpich@shm"),)).cells
+    (cell,) = judged(tmp_path, wanted, lane_rows("mpich@tcp", FAST), skips=(skip("mpich@shm"),)).cells
     assert (cell.name, cell.against, cell.verdict) == ("half/mpich@shm/8", "mpich@tcp", "INCONCLUSIVE")
 
 
 @pytest.mark.parametrize("benchmark", ["pingpong", "pt2pt", ""])
-def test_a_gap_of_unknown_rows_is_one_cell_of_its_lane(tmp_path: Path, benchmark: str) -> None:
-    """As in campaigns that were recorded before gaps had rows."""
-    old = gap("openmpi@shm", rows=None, benchmark=benchmark, ranks=None, nodes=None)
-    found = judged(tmp_path, entry(msg_size_bytes="{from: 8}"), lane_rows("mpich@shm", FAST), gaps=(old, old))
+def test_a_skip_of_unknown_rows_is_one_cell_of_its_lane(tmp_path: Path, benchmark: str) -> None:
+    """As in campaigns that were recorded before skips had rows."""
+    old = skip("openmpi@shm", rows=None, benchmark=benchmark, ranks=None, nodes=None)
+    found = judged(tmp_path, entry(msg_size_bytes="{from: 8}"), lane_rows("mpich@shm", FAST), skips=(old, old))
     assert [(cell.name, cell.verdict) for cell in found.cells] == [
         ("lat/mpich@shm/8", "PASS"),
         ("lat/openmpi@shm", "INCONCLUSIVE"),
@@ -144,30 +144,30 @@ def test_a_gap_of_unknown_rows_is_one_cell_of_its_lane(tmp_path: Path, benchmark
 
 
 @pytest.mark.parametrize("columns", [{"benchmark": "barrier"}, {"tool": "imb"}, {"fabric": "tcp"}])
-def test_a_gap_of_something_else_is_no_cell(tmp_path: Path, columns: dict[str, str]) -> None:
-    other = gap("openmpi@shm", **{"rows": None, "benchmark": "pingpong"} | columns)
-    found = judged(tmp_path, entry(fabric="shm"), lane_rows("mpich@shm", FAST), gaps=(other,))
+def test_a_skip_of_something_else_is_no_cell(tmp_path: Path, columns: dict[str, str]) -> None:
+    other = skip("openmpi@shm", **{"rows": None, "benchmark": "pingpong"} | columns)
+    found = judged(tmp_path, entry(fabric="shm"), lane_rows("mpich@shm", FAST), skips=(other,))
     assert [cell.name for cell in found.cells] == ["lat/mpich@shm/8"]
 
 
-def test_a_gap_beside_values_of_its_lane_is_no_cell_where_its_rows_are_unknown(tmp_path: Path) -> None:
-    old = gap("mpich@shm", rows=None, benchmark="rails")
-    assert len(judged(tmp_path, entry(), lane_rows("mpich@shm", FAST), gaps=(old,)).cells) == 1
+def test_a_skip_beside_values_of_its_lane_is_no_cell_where_its_rows_are_unknown(tmp_path: Path) -> None:
+    old = skip("mpich@shm", rows=None, benchmark="rails")
+    assert len(judged(tmp_path, entry(), lane_rows("mpich@shm", FAST), skips=(old,)).cells) == 1
 
 
 def test_a_comparison_says_why_a_side_was_not_measured() -> None:
     table = table_of(lane_rows("mpich@shm", FAST), lane_rows("impi@shm", FAST, msg_size_bytes=16))
-    found = compare(table, "mpich@shm", "impi@shm", unmeasured=(gap("impi@shm"),))
+    found = compare(table, "mpich@shm", "impi@shm", unmeasured=(skip("impi@shm"),))
     assert set(found["finding"]) == {
         "too few: impi@shm was not measured: no MPI here; install it",
         "too few: mpich@shm was not measured",
     }
     with pytest.raises(BadInput, match="nothing was measured on 'openmpi@shm': not measured: no MPI here"):
-        compare(table, "mpich@shm", "openmpi@shm", unmeasured=(gap("openmpi@shm"),))
+        compare(table, "mpich@shm", "openmpi@shm", unmeasured=(skip("openmpi@shm"),))
 
 
 def test_a_comparison_names_what_neither_lane_measured() -> None:
-    both = [gap(lane, tool="osu", reason="no OSU", cure="") for lane in ("mpich@shm", "impi@shm")]
-    assert measured_on_neither([*both, gap("impi@shm")], "mpich@shm", "impi@shm") == [
+    both = [skip(lane, tool="osu", reason="no OSU", hint="") for lane in ("mpich@shm", "impi@shm")]
+    assert measured_on_neither([*both, skip("impi@shm")], "mpich@shm", "impi@shm") == [
         "on neither lane: osu pingpong: not measured: no OSU"
     ]

@@ -70,10 +70,10 @@ def _problem(launch: Launch, placed: Sequence[Placed], hosts: Sequence[Host]) ->
     if loose:
         return f"{asked}, but {loose[0]}" + (f", and {len(loose) - 1} more likewise" if len(loose) > 1 else "")
     cores = {host.host: _domains(host, "core") for host in hosts}
-    return next((f"{asked}, but {text}" for text in _crowds(placed, homes, cores)), "")
+    return next((f"{asked}, but {text}" for text in _shared_cores(placed, homes, cores)), "")
 
 
-def _crowds(
+def _shared_cores(
     placed: Sequence[Placed],
     homes: Mapping[tuple[str, frozenset[int]], Sequence[int]],
     cores: Mapping[str, Sequence[frozenset[int]]],

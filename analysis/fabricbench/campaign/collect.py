@@ -18,7 +18,7 @@ from fabricbench.launch.counters import port_counters
 from fabricbench.launch.facts import Begin, End, Launch, canonical_case
 from fabricbench.launch.host import Host, foreign_cpu_share
 from fabricbench.launch.lost import why_lost
-from fabricbench.launch.record import Attestation, Payload, Record, Row, RowGap, State
+from fabricbench.launch.record import Attestation, Payload, Record, Row, SkippedRow, State
 from fabricbench.launch.witness import Report, interval_traffic, printed_lines, read_reports, traffic
 from fabricbench.parsers.hosts import read_hosts
 from fabricbench.parsers.output import Parsed, Unreadable, read_model
@@ -76,7 +76,7 @@ def _finished(directory: Path, record: Record, launch: Launch, end: End, seen: _
         return record.model_copy(update={"state": "unfinished", "reason": reason})
     if end.timed_out or end.status != 0:
         if not end.timed_out and end.signal is None and (refusal := _refusal(directory, launch)):
-            return record.model_copy(update={"state": "ok", "reason": refusal, "gaps": _all_gaps(launch, refusal)})
+            return record.model_copy(update={"state": "ok", "reason": refusal, "skips": _all_skips(launch, refusal)})
         return record.model_copy(update={"state": "failed", "reason": _why_failed(directory, launch, end)})
     return _attested(directory, record, launch, seen)
 
@@ -121,7 +121,7 @@ def _attested(directory: Path, record: Record, launch: Launch, seen: _Seen) -> R
         "binding": binding,
         "attestation": attestation,
         "rows": parsed.rows,
-        "gaps": (*parsed.gaps, *_left_out(launch)),
+        "skips": (*parsed.skips, *_left_out(launch)),
     }
     return record.model_copy(update=update)
 
@@ -171,11 +171,11 @@ def _complete(launch: Launch, parsed: Parsed) -> None:
         if key in seen:
             raise Unreadable("stdout", None, f"one {_named(row)} only")
         seen.add(key)
-    gaps = {(gap.benchmark, case, gap.msg_size_bytes) for gap in parsed.gaps for case in (gap.case, None)}
+    skips = {(skip.benchmark, case, skip.msg_size_bytes) for skip in parsed.skips for case in (skip.case, None)}
     seen |= {(benchmark, None, metric, size) for benchmark, _case, metric, size in seen}
     for item in launch.expected:
         for size in item.msg_sizes_bytes or (None,):
-            named = (item.benchmark, item.case, size) in gaps
+            named = (item.benchmark, item.case, size) in skips
             if not named and (item.benchmark, item.case, item.metric, size) not in seen:
                 what = f"{item.benchmark}'s {item.metric}{f' of {item.case}' if item.case else ''}"
                 at = "" if size is None else f" at {size} bytes"
@@ -204,20 +204,20 @@ def _own_reason(directory: Path, launch: Launch) -> str:
 
 
 def _refusal(directory: Path, launch: Launch) -> str | None:
-    """Why the tool would not run what was asked, as its parser's ``why_refused`` finds it: a gap and no failure."""
+    """Why the tool would not run what was asked, as its parser's ``why_refused`` finds it: a skip and no failure."""
     find = getattr(parser_of(launch.tool), "why_refused", None) if launch.tool in TOOLS else None
     return find(directory) if find else None
 
 
-def _left_out(launch: Launch) -> tuple[RowGap, ...]:
+def _left_out(launch: Launch) -> tuple[SkippedRow, ...]:
     """What the check itself left out."""
     if launch.left_out is None:
         return ()
     place = {"benchmark": launch.benchmark, "case": canonical_case(launch.case), "reason": launch.left_out.reason}
-    return tuple(RowGap(**place, msg_size_bytes=size) for size in launch.left_out.msg_sizes_bytes)
+    return tuple(SkippedRow(**place, msg_size_bytes=size) for size in launch.left_out.msg_sizes_bytes)
 
 
-def _all_gaps(launch: Launch, reason: str) -> tuple[RowGap, ...]:
+def _all_skips(launch: Launch, reason: str) -> tuple[SkippedRow, ...]:
     """All that was expected, each size of each case once."""
     own = canonical_case(launch.case)
     places = {
@@ -226,7 +226,7 @@ def _all_gaps(launch: Launch, reason: str) -> tuple[RowGap, ...]:
         for size in item.msg_sizes_bytes or (None,)
     }
     return tuple(
-        RowGap(benchmark=benchmark, case=case, msg_size_bytes=size, reason=reason)
+        SkippedRow(benchmark=benchmark, case=case, msg_size_bytes=size, reason=reason)
         for benchmark, case, size in sorted(places, key=str)
     )
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A campaign directory: its facts, its launches, its gaps."""
+"""A campaign directory: its facts, its launches, its skips."""
 
 import hashlib
 import os
@@ -13,16 +13,16 @@ from fabricbench.campaign.cache import read_entries, write_entries
 from fabricbench.campaign.collect import code_digest, collect, digest
 from fabricbench.campaign.write import read_planned
 from fabricbench.errors import BadInput
-from fabricbench.files.layout import FACTS, LAUNCHES
+from fabricbench.files.layout import FACTS, LAUNCHES, SKIPPED
 from fabricbench.files.reading import read_regular
-from fabricbench.launch.facts import Gap
+from fabricbench.launch.facts import Skipped
 from fabricbench.launch.record import Campaign, CampaignFacts, Record
 from fabricbench.launch.unmeasured import unmeasured
 from fabricbench.parsers.output import Unreadable, read_model
 from fabricbench.parsers.registry import benchmarks
 from fabricbench.site.requirements import Requirements
 
-GAP = "gap.json"
+_SKIPPED = frozenset(SKIPPED)
 _OF_A_LAUNCH = {"launch.json", "begin"}
 _DEEPEST = 32
 """Directories deeper than this below ``launches/`` are not searched; a launch is at depth 5."""
@@ -37,14 +37,14 @@ def read_campaign(path: Path, *, recompute: bool = False) -> Campaign:
     name = hashlib.sha256(code_digest() + facts.model_dump_json().encode()).hexdigest()
     places = _places(path)
     records = list(_records(path, [folder for folder, names in places if names & _OF_A_LAUNCH], name, recompute))
-    found, unreadable = _gaps(path, [folder for folder, names in places if GAP in names])
+    found, unreadable = _skips(path, [folder for folder, names in places if names & _SKIPPED])
     records = sorted([*records, *unreadable], key=_order)
-    gaps = {_named(gap): gap for gap in (*found.values(), *_row_gaps(records))}
+    skips = {_named(skip): skip for skip in (*found.values(), *_row_skips(records))}
     return Campaign(
         name=path.resolve().name,
         facts=facts,
         records=refute_beyond_physics(tuple(records)),
-        gaps=tuple(gaps[key] for key in sorted(gaps)),
+        skips=tuple(skips[key] for key in sorted(skips)),
         unmeasured=unmeasured(facts, read_planned(path), found, records),
     )
 
@@ -59,7 +59,7 @@ def read_facts(path: Path) -> CampaignFacts:
             "no campaign here",
             where=str(path),
             expected=f"a directory with {FACTS}",
-            cure="see fabricbench run",
+            hint="see fabricbench run",
         ) from None
     except OSError as error:
         raise BadInput(f"cannot be read: {error.strerror}", where=str(file)) from None
@@ -74,7 +74,7 @@ def read_facts(path: Path) -> CampaignFacts:
 def known_names(found: Campaign, own: Requirements | None) -> dict[str, set[str]]:
     """Names that requirements on this campaign may use, by kind: what it holds, and what its own requirements name."""
     launches = [record.launch for record in found.records if record.launch is not None]
-    names = {kind: {getattr(one, kind) for one in (*launches, *found.gaps)} for kind in ("stack", "fabric", "tool")}
+    names = {kind: {getattr(one, kind) for one in (*launches, *found.skips)} for kind in ("stack", "fabric", "tool")}
     names["benchmark"] = benchmarks() | {row.benchmark for record in found.records for row in record.rows}
     for item in own.items if own else ():
         names["tool"].add(item.tool)
@@ -89,7 +89,7 @@ def launch_directories(path: Path) -> list[Path]:
 
 
 def _places(path: Path) -> list[tuple[Path, set[str]]]:
-    """Directories under ``launches/`` that hold a launch or a gap, in order, with the names in them. What is below a
+    """Directories under ``launches/`` that hold a launch or a skip, in order, with the names in them. What is below a
     launch, or deeper than any launch, is not looked at, nor what a symbolic link leads to."""
     found, left = [], [(os.fspath(path / LAUNCHES), 0)]
     while left:
@@ -100,7 +100,7 @@ def _places(path: Path) -> list[tuple[Path, set[str]]]:
         except OSError:
             continue
         names = set(kinds)
-        if names & (_OF_A_LAUNCH | {GAP}):
+        if names & (_OF_A_LAUNCH | _SKIPPED):
             found.append((Path(folder), names))
         if depth < _DEEPEST and not names & _OF_A_LAUNCH:
             left += [(os.path.join(folder, name), depth + 1) for name, is_folder in kinds.items() if is_folder]
@@ -137,38 +137,39 @@ def _kept(kept: Mapping[str, bytes], key: str) -> Record | None:
         return None
 
 
-def _gaps(path: Path, folders: Sequence[Path]) -> tuple[dict[str, Gap], list[Record]]:
-    """Launches that could not be made, by their place; and a record of each place whose gap cannot be read."""
-    found: dict[str, Gap] = {}
+def _skips(path: Path, folders: Sequence[Path]) -> tuple[dict[str, Skipped], list[Record]]:
+    """Launches that could not be made, by their place; and a record of each place whose skip cannot be read."""
+    found: dict[str, Skipped] = {}
     unreadable = []
     for folder in reversed(folders):
         place = _place(path, folder)
         try:
-            found[place] = read_model(folder / GAP, Gap)
+            name = next(name for name in SKIPPED if os.path.lexists(folder / name))
+            found[place] = read_model(folder / name, Skipped)
         except Unreadable as error:
             unreadable.append(Record(directory=place, launch=None, state="unreadable", reason=str(error)))
     return found, unreadable
 
 
-def _row_gaps(records: Iterable[Record]) -> Iterator[Gap]:
+def _row_skips(records: Iterable[Record]) -> Iterator[Skipped]:
     """Single sizes that launches could not measure."""
     for record in records:
         if (launch := record.launch) is None:
             continue
-        for gap in record.gaps:
-            what = " ".join(part for part in (gap.benchmark, gap.case) if part)
-            at = "" if gap.msg_size_bytes is None else f" at {gap.msg_size_bytes} B"
-            yield Gap(
+        for skip in record.skips:
+            what = " ".join(part for part in (skip.benchmark, skip.case) if part)
+            at = "" if skip.msg_size_bytes is None else f" at {skip.msg_size_bytes} B"
+            yield Skipped(
                 **{name: getattr(launch, name) for name in ("id", "block", "system", "fabric", "stack", "variant")},
                 **{name: getattr(launch, name) for name in ("tool", "messages")},
                 benchmark=what + at,
-                reason=gap.reason,
+                reason=skip.reason,
             )
 
 
-def _named(gap: Gap) -> tuple[str, str, str, str]:
-    """The same gap in every block."""
-    return (gap.lane, gap.tool, gap.benchmark, gap.messages or "")
+def _named(skip: Skipped) -> tuple[str, str, str, str]:
+    """The same skip in every block."""
+    return (skip.lane, skip.tool, skip.benchmark, skip.messages or "")
 
 
 def _order(record: Record) -> tuple[int, float, str]:

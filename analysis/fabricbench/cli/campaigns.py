@@ -89,14 +89,14 @@ def finish(found: Campaign) -> None:
     """Exit 0 when every launch came back and was attested, whatever the verdicts."""
     last: dict[str, Record] = {r.launch.id if r.launch else r.directory: r for r in found.records}
     if all(r.launch is not None and r.launch.mode == "wireup" for r in last.values()):
-        reasons = "; ".join(sorted({f"{gap.lane} {gap.tool}: {gap.reason}" for gap in found.gaps}))
-        raise BadInput(f"nothing was measured, there are only gaps: {reasons}")
+        reasons = "; ".join(sorted({f"{skip.lane} {skip.tool}: {skip.reason}" for skip in found.skips}))
+        raise BadInput(f"nothing was measured, there are only skips: {reasons}")
     wrong = [record for record in last.values() if record.state != "ok"]
     lanes_seen = sorted({r.launch.lane for r in last.values() if r.launch and r.state == "ok"})
     refused = sum(record.state == "ok" and record.attestation is None for record in last.values())
-    gaps = f"; {refused} more are gaps, refused by their tool" if refused else ""
+    skips = f"; {refused} more are skips, refused by their tool" if refused else ""
     came = len(last) - len(wrong) - refused
-    say(f"{came} of {len(last)} launches came back and were attested, on {' '.join(lanes_seen)}{gaps}")
+    say(f"{came} of {len(last)} launches came back and were attested, on {' '.join(lanes_seen)}{skips}")
     lost = sum(record.state in LOST_STATES for record in found.records)
     again = lost - sum(record.state in LOST_STATES for record in last.values())
     if again:

@@ -131,7 +131,7 @@ def doctor(
     spack: Annotated[bool, typer.Option("--spack", help="look at what the site takes from Spack instead")] = False,
     lane: NamedLanes = None,
 ) -> None:
-    """Which lanes can run here, and for each that cannot, why and the cure."""
+    """Which lanes can run here, and for each that cannot, why and the hint."""
     if spack:
         found = list(examine_spack(system))
         for stack in found:
@@ -144,7 +144,7 @@ def doctor(
     for finding in examine(choose(lanes(system), lane or ())):
         ready += finding.ready
         state = "ready" if finding.ready else "NOT READY"
-        say(f"{finding.lane:16}{state:11}{finding.detail}" + (f"; cure: {finding.cure}" if finding.cure else ""))
+        say(f"{finding.lane:16}{state:11}{finding.detail}" + (f"; hint: {finding.hint}" if finding.hint else ""))
     if not ready:
         raise typer.Exit(1)
 
@@ -165,7 +165,7 @@ def run(
     budget: Annotated[float | None, typer.Option(min=0, help="minutes that this command may measure")] = None,
     report: Annotated[bool, typer.Option("--report", help="write the report when done")] = False,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="start nothing: list launches, gaps, wall time, node-hours")
+        bool, typer.Option("--dry-run", help="start nothing: list launches, skips, wall time, node-hours")
     ] = False,
     reference: Annotated[
         Path | None,
@@ -193,7 +193,7 @@ def run(
     path = campaign or found or new_campaign(wanted)
     made = read_facts(path) if lexists(path / "campaign.json") else None
     if made is not None and seed not in (None, made.seed):
-        raise BadInput(f"this campaign's seed is {made.seed}", where=str(path), cure="leave --seed out")
+        raise BadInput(f"this campaign's seed is {made.seed}", where=str(path), hint="leave --seed out")
     plan = Plan(
         path=path,
         system=system,
@@ -223,7 +223,7 @@ def run(
     ended = read_campaign(path)
     print_judgement(judgement_of(ended, path))
     if report:
-        save(path / "report.html", report_page(ended, path), cure=f"fabricbench report {path} --output FILE")
+        save(path / "report.html", report_page(ended, path), hint=f"fabricbench report {path} --output FILE")
         say(f"report: {path / 'report.html'}")
     finish(ended)
 
@@ -284,7 +284,7 @@ def nodes(
             "no pairs of nodes were measured",
             where=str(campaign),
             expected="attested launches of pair_latency or pair_bandwidth",
-            cure="fabricbench run --check PairLatency --check PairBandwidth, on a fabric of several nodes",
+            hint="fabricbench run --check PairLatency --check PairBandwidth, on a fabric of several nodes",
         )
     frame = as_frame(found)
     if format != "text" or output is not None or not frame.is_empty():
@@ -359,7 +359,7 @@ def report(
         save(picture, lane_curves_svg(long_table(found.records)))
     file = output or campaign / "report.html"
     page = report_page(found, campaign, requirements, file.parent, reference, recompute)
-    save(file, page, cure="name another file: --output FILE")
+    save(file, page, hint="name another file: --output FILE")
     say(str(file))
 
 

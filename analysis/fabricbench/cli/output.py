@@ -38,7 +38,7 @@ def say(text: str) -> None:
     print(text, flush=True)
 
 
-def save(file: Path, text: str, *, cure: str = "") -> None:
+def save(file: Path, text: str, *, hint: str = "") -> None:
     """All of it or nothing: what was there stays until the new file is whole."""
     temporary = file.with_name(f".{file.name}.{os.getpid()}")
     try:
@@ -49,7 +49,7 @@ def save(file: Path, text: str, *, cure: str = "") -> None:
     except OSError as error:
         with contextlib.suppress(OSError):
             temporary.unlink(missing_ok=True)
-        raise BadInput(f"cannot be written: {error.strerror or error}", where=str(file), cure=cure) from None
+        raise BadInput(f"cannot be written: {error.strerror or error}", where=str(file), hint=hint) from None
 
 
 def print_judgement(judgement: Judgement | None) -> None:
@@ -87,7 +87,7 @@ def print_forecast(found: Forecast, format: str) -> None:
         "launches": found.launches(),
         "totals": found.totals(),
         "allocations": found.allocations(),
-        "gaps": found.left_out(),
+        "skips": found.left_out(),
     }
     if format == "json":
         site = [asdict(problem) for problem in found.problems]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which lanes can run here, and for each that cannot, why and the cure."""
+"""Which lanes can run here, and for each that cannot, why and the hint."""
 
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
@@ -20,41 +20,43 @@ class Finding:
     lane: str
     ready: bool
     detail: str
-    cure: str
+    hint: str
 
 
 def examine(wanted: Iterable[Lane]) -> Iterator[Finding]:
-    """Start two ranks on each lane; what works is ready, what does not has a reason and a cure."""
+    """Start two ranks on each lane; what works is ready, what does not has a reason and a hint."""
     for lane in wanted:
         if lane.missing or lane.installed is None:
-            yield Finding(lane.name, False, lane.missing, lane.cure)
+            yield Finding(lane.name, False, lane.missing, lane.hint)
             continue
         if lane.request and lane.pmi is None:
             yield Finding(lane.name, False, "its own launcher needs an allocation", "not checked: reframe -r tries it")
             continue
         launcher = lane.request.two_ranks(lane.pmi) if lane.request and lane.pmi is not None else ()
-        found = probe(lane.installed, lane.variables, lane.meeting, launcher)
+        found = probe(lane.installed, lane.variables, lane.handshake, launcher)
         if found.problem:
             log = build_root() / "stacks" / lane.stack / "setup.log"
-            cure = f"see {log}; settings: site/stacks.py; set up anew: fabricbench setup --again {lane.stack}"
-            yield Finding(lane.name, False, found.problem, cure)
+            hint = f"see {log}; settings: site/stacks.py; set up anew: fabricbench setup --again {lane.stack}"
+            yield Finding(lane.name, False, found.problem, hint)
         else:
             yield Finding(lane.name, True, f"{found.library} ({lane.installed.source}){_beside(lane.installed)}", "")
 
 
 def _beside(installed: Installed) -> str:
-    """What of IMB will be a named gap, and the stack's GROMACS."""
+    """What of IMB will be a named skip, and the stack's GROMACS."""
     if installed.programs:
         return ""
-    imb = "; no IMB (named gap)" if not installed.imb else "; no IMB-MT (named gap)" if installed.imb_mt_problem else ""
+    imb = (
+        "; no IMB (named skip)" if not installed.imb else "; no IMB-MT (named skip)" if installed.imb_mt_problem else ""
+    )
     return imb + _gromacs(installed.gromacs)
 
 
 def _gromacs(build: GromacsBuild | None) -> str:
     if build is None:
-        return "; no GROMACS (named gap)"
+        return "; no GROMACS (named skip)"
     if build.problem:
-        return f"; GROMACS (named gap): {build.problem}"
+        return f"; GROMACS (named skip): {build.problem}"
     better = better_simd(build.simd, processor_flags())
     slow = f", built for less than this processor's {better}" if better else ""
     return f"; GROMACS {build.version}, {build.precision} precision, SIMD {build.simd}{slow}, {build.mpi_library}"

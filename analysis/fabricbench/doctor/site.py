@@ -67,17 +67,17 @@ class _Site:
     def lanes(self) -> list[Lane]:
         return lanes_of(self.configuration, self.file)
 
-    def broken(self, what: str, *, expected: str = "", cure: str = "") -> Problem:
-        return self._problem("broken", what, expected, cure)
+    def broken(self, what: str, *, expected: str = "", hint: str = "") -> Problem:
+        return self._problem("broken", what, expected, hint)
 
-    def warning(self, what: str, *, expected: str = "", cure: str = "") -> Problem:
-        return self._problem("warning", what, expected, cure)
+    def warning(self, what: str, *, expected: str = "", hint: str = "") -> Problem:
+        return self._problem("warning", what, expected, hint)
 
     def unchecked(self, what: str) -> Problem:
         return self._problem("not checked", what, "", "")
 
-    def _problem(self, state: State, what: str, expected: str, cure: str) -> Problem:
-        return Problem(state, str(BadInput(what, where=str(self.file), expected=expected, cure=cure)))
+    def _problem(self, state: State, what: str, expected: str, hint: str) -> Problem:
+        return Problem(state, str(BadInput(what, where=str(self.file), expected=expected, hint=hint)))
 
 
 def site_problems(system: str, chosen: Collection[str] = ()) -> list[Problem]:
@@ -98,8 +98,8 @@ def site_problems(system: str, chosen: Collection[str] = ()) -> list[Problem]:
         found += [*_start(site, part), *_modules(site, part), *_ports(site, part)]
     found += [*_lanes(site), *_requirements(file, site)]
     found += [
-        Problem(state, str(BadInput(what, where=str(file), cure=cure)))
-        for state, what, cure in slurm_problems([_asked(site, part) for part in site.fabrics])
+        Problem(state, str(BadInput(what, where=str(file), hint=hint)))
+        for state, what, hint in slurm_problems([_asked(site, part) for part in site.fabrics])
     ]
     return found
 
@@ -133,17 +133,17 @@ def _names(site: _Site) -> Iterator[Problem]:
         ("stack", [env["name"] for env in site.configuration["environments"]]),
     ):
         for name in _twice(names):
-            yield site.broken(f"the {kind} '{name}' stands twice", cure="leave one of them")
+            yield site.broken(f"the {kind} '{name}' stands twice", hint="leave one of them")
         for name in names:
             if not re.fullmatch(r"[A-Za-z_][\w-]*", name, re.ASCII):
                 yield site.broken(f"the {kind} '{name[:40]}'", expected="letters, digits, '_' and '-' only")
     for fabric, name in _twice(environs):
-        yield site.broken(f"fabric {fabric} names the stack '{name}' twice", cure="leave one of them")
+        yield site.broken(f"fabric {fabric} names the stack '{name}' twice", hint="leave one of them")
     for fabric, name in dict.fromkeys(environs):
         if name not in site.stacks:
             yield Problem("broken", str(unknown_stack(site.file, fabric, name, site.stacks)))
     for name in sorted(site.stacks.keys() - {name for _, name in environs}):
-        yield site.warning(f"no fabric names the stack '{name}'", cure="add it to a fabric's environs")
+        yield site.warning(f"no fabric names the stack '{name}'", hint="add it to a fabric's environs")
 
 
 def _twice(names: list[Any]) -> list[Any]:
@@ -162,7 +162,7 @@ def _start(site: _Site, part: Mapping[str, Any]) -> Iterator[Problem]:
         yield site.broken(what, expected="mpirun")
     elif scheduler == "local" and facts["nodes"] > 1:
         what = f"fabric {name}: {facts['nodes']} nodes without a scheduler: only within an allocation of your own"
-        yield site.warning(what, cure="name a scheduler")
+        yield site.warning(what, hint="name a scheduler")
     elif scheduler not in (*SLURM, "local"):
         yield site.unchecked(f"fabric {name}: queues and nodes of {scheduler}; only Slurm is asked")
 
@@ -180,7 +180,7 @@ def _modules(site: _Site, part: Mapping[str, Any]) -> Iterator[Problem]:
         for module in absent:
             what = f"fabric {part['name']}: no module '{module}' in MODULEPATH"
             if module == modules[0]:
-                yield site.broken(what, cure="module avail lists them")
+                yield site.broken(what, hint="module avail lists them")
             else:
                 yield site.unchecked(f"{what}; an earlier one may bring it")
 
@@ -196,11 +196,11 @@ def _ports(site: _Site, part: Mapping[str, Any]) -> Iterator[Problem]:
     if facts["transport"] in DEVICES and not counted and facts["attestation"] == "required":
         why = "it names no ports" if between else "it has one node"
         what = f"fabric {name}: {why}, so that no launch on {facts['transport']} can be attested"
-        yield site.warning(what, cure="name nodes and ports, or say attestation='optional'")
+        yield site.warning(what, hint="name nodes and ports, or say attestation='optional'")
     absent = [port for port in facts["ports"] if not _is_port(port)]
     if absent and facts["scheduler"] == "local":
         what = f"fabric {name}: this node has no port {', '.join(absent)}"
-        yield site.warning(what, cure="ip link and ls /sys/class/infiniband name them")
+        yield site.warning(what, hint="ip link and ls /sys/class/infiniband name them")
     elif absent:
         yield site.unchecked(
             f"fabric {name}: the port {', '.join(absent)} is not on this node, which may be no node of it"
@@ -216,12 +216,12 @@ def _is_port(port: str) -> bool:
 
 
 def _lanes(site: _Site) -> Iterator[Problem]:
-    """Lanes that will be gaps; a stack that is not set up once for all of its lanes."""
+    """Lanes that will be skips; a stack that is not set up once for all of its lanes."""
     told: set[str] = set()
     for lane in site.lanes():
         if lane.missing and (not site.chosen or lane.name in site.chosen) and lane.missing not in told:
             told.add(lane.missing)
-            yield site.warning(f"{lane.name} will be a gap: {lane.missing}", cure=lane.cure)
+            yield site.warning(f"{lane.name} will be a skip: {lane.missing}", hint=lane.hint)
 
 
 def _requirements(file: Path, site: _Site | None) -> Iterator[Problem]:

@@ -5,3 +5,6 @@ FACTS = "campaign.json"
 LAUNCHES = "launches"
 PLANNED = "planned.json"
 REQUIREMENTS = "requirements.yaml"
+
+SKIPPED = ("skipped.json", "gap.json")
+"""Names of the file that stands for a launch that was skipped: today's, and that of version 1."""

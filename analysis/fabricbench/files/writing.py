@@ -26,5 +26,5 @@ def write_json(file: Path, value: Any) -> None:
         raise BadInput(
             f"cannot be written: {error.strerror}",
             where=str(file),
-            cure="nothing is lost: make room and run again",
+            hint="nothing is lost: make room and run again",
         ) from None

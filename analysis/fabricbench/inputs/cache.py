@@ -90,10 +90,10 @@ class Found:
 
 @dataclass(frozen=True, slots=True)
 class Missing:
-    """Why there is none: what a named gap says."""
+    """Why there is none: what a named skip says."""
 
     reason: str
-    cure: str
+    hint: str
 
 
 def cache_root() -> Path:

@@ -58,12 +58,12 @@ class Outcome(NamedTuple):
         return f"{self.check.name} {self.value:.6g}{unit} ({self.check.low:g} to {self.check.high:g})"
 
 
-def judge(checks: Sequence[Check], values: Mapping[str, float], *, copies: int, where: str, cure: str) -> list[Outcome]:
+def judge(checks: Sequence[Check], values: Mapping[str, float], *, copies: int, where: str, hint: str) -> list[Outcome]:
     """Every check with its value; BadInput that names those that do not hold. A missing value does not hold."""
     outcomes = [Outcome(check.times(copies), values.get(check.name, float("nan"))) for check in checks]
     wrong = [str(outcome) for outcome in outcomes if not outcome.holds]
     if wrong:
-        raise BadInput(f"not the system it should be: {'; '.join(wrong)}", where=where, cure=cure)
+        raise BadInput(f"not the system it should be: {'; '.join(wrong)}", where=where, hint=hint)
     return outcomes
 
 

@@ -35,7 +35,7 @@ def villin(directory: Path, sources: Mapping[str, Path]) -> None:
     try:
         whole = parse(bz2.decompress(source.read_bytes()).decode("ascii"), str(source))
     except (OSError, ValueError) as error:
-        raise BadInput(f"cannot be unpacked: {error}", where=str(source), cure=f"delete it: rm {source}") from None
+        raise BadInput(f"cannot be unpacked: {error}", where=str(source), hint=f"delete it: rm {source}") from None
     protein = whole.chosen([i for i, residue in enumerate(whole.residues) if residue != "SOL"])
     names = tuple(
         _ATOMS.get((residue, name), name) for residue, name in zip(protein.residues, protein.names, strict=True)

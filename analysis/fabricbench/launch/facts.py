@@ -5,7 +5,7 @@ import os
 from collections.abc import Mapping
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, AliasChoices, BaseModel, ConfigDict, Field
 
 from fabricbench.metrics import METRICS
 from fabricbench.site.lane import lane_name
@@ -141,15 +141,15 @@ class Launch(Facts):
         return lane_name(self.stack, self.fabric, self.variant)
 
 
-class Gap(Facts):
-    """``gap.json`` in place of ``launch.json``: what could not be measured here, why, and the cure.
+class Skipped(Facts):
+    """``skipped.json`` in place of ``launch.json``: what could not be measured here, why, and the hint.
 
     ``expected`` are the rows that the launch would have yielded, each with its case; None in campaigns that were
-    recorded before gaps had rows. ``applies`` is False where the fabric has nothing of the kind to measure, as a single
-    port has nothing to stripe over.
+    recorded before skips had rows. ``applies`` is False where the fabric has nothing of the kind to measure, as a
+    single port has nothing to stripe over. Version 1 of the file was called ``gap.json``, its ``hint`` ``cure``.
     """
 
-    schema_version: Literal[1] = SCHEMA
+    schema_version: Literal[1, 2] = 2
     id: str
     block: Block
     system: str
@@ -164,7 +164,7 @@ class Gap(Facts):
     expected: tuple[Expected, ...] | None = None
     applies: bool = True
     reason: str
-    cure: str = ""
+    hint: str = Field(default="", validation_alias=AliasChoices("hint", "cure"))
 
     @property
     def lane(self) -> str:

@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from fabricbench.launch.facts import Expected, Gap, Launch
+from fabricbench.launch.facts import Expected, Launch, Skipped
 from fabricbench.site.transports import Binding
 
 State = Literal["ok", "failed", "refuted", "unknown", "unreadable", "unfinished", "lost"]
@@ -33,7 +33,7 @@ class Row(Derived):
     value: float
 
 
-class RowGap(Derived):
+class SkippedRow(Derived):
     """One size of one case that the launch could not measure, as its program says; the others stand."""
 
     benchmark: str
@@ -180,15 +180,15 @@ class Record(Derived):
     binding: Bound = Bound()
     attestation: Attestation | None = None
     rows: tuple[Row, ...] = ()
-    gaps: tuple[RowGap, ...] = ()
+    skips: tuple[SkippedRow, ...] = ()
 
 
 class Unmeasured(Derived):
-    """Rows that a campaign planned and did not measure, with the reason and the cure.
+    """Rows that a campaign planned and did not measure, with the reason and the hint.
 
     ``rows`` have their cases; None where it is not known which rows they would have been. ``tool`` is empty where that
-    is not known either. ``applies`` as in ``Gap``. ``damaged``: it is no gap; its launch cannot be read, or it left
-    neither launch nor gap.
+    is not known either. ``applies`` as in ``Skipped``. ``damaged``: nothing was skipped; its launch cannot be read, or
+    the campaign has no trace of it.
     """
 
     system: str
@@ -201,19 +201,19 @@ class Unmeasured(Derived):
     ranks: int | None = None
     nodes: int | None = None
     reason: str
-    cure: str = ""
+    hint: str = ""
     applies: bool = True
     damaged: bool = False
 
 
 class Campaign(Derived):
-    """A campaign as read: its facts, the records in order of block and position, the named gaps, and what else was
+    """A campaign as read: its facts, the records in order of block and position, the named skips, and what else was
     planned and not measured."""
 
     name: str
     facts: "CampaignFacts"
     records: tuple[Record, ...]
-    gaps: tuple[Gap, ...]
+    skips: tuple[Skipped, ...]
     unmeasured: tuple[Unmeasured, ...] = ()
 
 

@@ -48,7 +48,7 @@ def table(records: Iterable[Record]) -> pl.DataFrame:
     """The long table of a campaign, in a fixed order.
 
     A launch that is not ``ok`` still has its expected rows, with a null value, so that what is missing shows. What a
-    launch itself names as a gap has none.
+    launch itself names as a skip has none.
     """
     rows = [row for record in records for row in _rows(record)]
     return pl.DataFrame(rows, schema=SCHEMA, orient="row").sort(_ORDER, nulls_last=False)
@@ -68,11 +68,11 @@ def _rows(record: Record) -> Iterator[tuple[Any, ...]]:
         for case in (row.case, None):
             seen.add((row.benchmark, case, row.metric, row.msg_size_bytes))
         yield _row(record, launch, row.benchmark, row.case, row.metric, row.msg_size_bytes, row.value)
-    gaps = {(gap.benchmark, case, gap.msg_size_bytes) for gap in record.gaps for case in (gap.case, None)}
+    skips = {(skip.benchmark, case, skip.msg_size_bytes) for skip in record.skips for case in (skip.case, None)}
     own = canonical_case(launch.case)
     for item in launch.expected:
         for size in item.msg_sizes_bytes or (None,):
-            named = (item.benchmark, item.case, size) in gaps
+            named = (item.benchmark, item.case, size) in skips
             if not named and (item.benchmark, item.case, item.metric, size) not in seen:
                 case = own if item.case is None else item.case
                 yield _row(record, launch, item.benchmark, case, item.metric, size, None)

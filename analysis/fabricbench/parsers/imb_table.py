@@ -11,7 +11,7 @@ from itertools import pairwise
 from pathlib import Path
 
 from fabricbench.launch.facts import Launch, canonical_case
-from fabricbench.launch.record import Payload, PayloadPart, Row, RowGap
+from fabricbench.launch.record import Payload, PayloadPart, Row, SkippedRow
 from fabricbench.parsers.output import Parsed, Unreadable, number, payload_of, read_lines, whole
 
 _TITLE = re.compile(r"^# Benchmarking (\w+)(?: \([\dx ]+\))?\s*$")
@@ -121,7 +121,7 @@ def parse_program(directory: Path, launch: Launch, program: Program) -> Parsed:
     """All rows of one run and the least payload that it must have moved.
 
     A section with more or fewer processes or threads than the launch has, columns that the benchmark does not print,
-    and a benchmark that is not known are Unreadable. A size that IMB could not measure, and says so, is a gap.
+    and a benchmark that is not known are Unreadable. A size that IMB could not measure, and says so, is a skip.
     """
     lines = read_lines(directory / "stdout")
     reader = _Reader(launch, program)
@@ -148,7 +148,7 @@ def parse_program(directory: Path, launch: Launch, program: Program) -> Parsed:
                 payload=payload,
             )
         )
-    return Parsed(tuple(rows), payload_of(parts), tuple(reader.gaps), tuple(parts))
+    return Parsed(tuple(rows), payload_of(parts), tuple(reader.skips), tuple(parts))
 
 
 def twice_without_policy(launch: Launch, repetitions: int) -> int:
@@ -182,7 +182,7 @@ def _case(launch: Launch, mode: str) -> str:
 class _Reader:
     launch: Launch
     program: Program
-    gaps: list[RowGap] = field(default_factory=list)
+    skips: list[SkippedRow] = field(default_factory=list)
 
     def entries(self, lines: list[str]) -> Iterator[_Entry]:
         """The rows of all tables; text around them is passed over."""
@@ -227,7 +227,7 @@ class _Reader:
         if not section.ranks:
             raise Unreadable("stdout", at, f"the line '# #processes = {self.launch.ranks}' before a row")
         if table.sized and (missing := _NOT_MEASURED.match(line)):
-            self._gap(section.benchmark, table, whole(missing.group(1), "stdout", at), missing.group(2))
+            self._skip(section.benchmark, table, whole(missing.group(1), "stdout", at), missing.group(2))
             return
         words = line.split()
         if len(words) != len(table.titles):
@@ -252,9 +252,11 @@ class _Reader:
             raise Unreadable("stdout", at, f"a size that is a multiple of {threads} threads, not {printed}")
         return printed // threads
 
-    def _gap(self, benchmark: str, table: Table, size: int, reason: str) -> None:
+    def _skip(self, benchmark: str, table: Table, size: int, reason: str) -> None:
         case = _case(self.launch, table.mode)
-        self.gaps.append(RowGap(benchmark=benchmark, case=case, msg_size_bytes=size, reason=f"IMB: {reason[:200]}"))
+        self.skips.append(
+            SkippedRow(benchmark=benchmark, case=case, msg_size_bytes=size, reason=f"IMB: {reason[:200]}")
+        )
 
 
 def _rows(entry: _Entry, case: str) -> Iterator[Row]:

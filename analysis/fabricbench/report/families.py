@@ -72,7 +72,7 @@ FAMILIES = (
     Family(
         "plogp", "P-LogP and LogGP",
         "Overheads of sender and receiver and the gap between messages (Rashti 2007, figure 5). The table has LogGP's "
-        "parameters: L, o and g of the smallest message; G by protocol, from the slopes of the gap.",
+        "parameters: L, o and g of the smallest message; G by protocol, from the slopes of the skip.",
         tuple(Picture("plogp", name) for name in ("send_overhead", "receive_overhead", "gap")),
     ),
     Family(

@@ -5,7 +5,7 @@ from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from fabricbench.launch.facts import Gap
+from fabricbench.launch.facts import Skipped
 from fabricbench.launch.record import LOST_STATES, Record
 from fabricbench.report.links import Launches, Link
 from fabricbench.report.words import MISSING, number, percent, plural
@@ -19,11 +19,11 @@ _TROUBLE = ("failed", "unreadable", *LOST_STATES)
 
 
 @dataclass(frozen=True, slots=True)
-class GapView:
+class SkippedView:
     """Everything that one reason kept from being measured."""
 
     reason: str
-    cure: str
+    hint: str
     lanes: tuple[str, ...]
     benchmarks: tuple[str, ...]
     count: int
@@ -62,22 +62,22 @@ class LaunchView:
     loaded: bool
 
 
-def gaps(found: Sequence[Gap]) -> tuple[GapView, ...]:
-    """Gaps by reason and cure, the widest first."""
-    groups: dict[tuple[str, str], list[Gap]] = defaultdict(list)
-    for gap in found:
-        groups[gap.reason, gap.cure].append(gap)
+def skips(found: Sequence[Skipped]) -> tuple[SkippedView, ...]:
+    """Skipped by reason and hint, the widest first."""
+    groups: dict[tuple[str, str], list[Skipped]] = defaultdict(list)
+    for skip in found:
+        groups[skip.reason, skip.hint].append(skip)
     views = [
-        GapView(
+        SkippedView(
             reason=reason,
-            cure=cure,
-            lanes=tuple(sorted({gap.lane for gap in group})),
-            benchmarks=tuple(sorted({_benchmark(gap.tool, gap.benchmark, gap.messages) for gap in group})),
+            hint=hint,
+            lanes=tuple(sorted({skip.lane for skip in group})),
+            benchmarks=tuple(sorted({_benchmark(skip.tool, skip.benchmark, skip.messages) for skip in group})),
             count=len(group),
         )
-        for (reason, cure), group in groups.items()
+        for (reason, hint), group in groups.items()
     ]
-    return tuple(sorted(views, key=lambda view: (-view.count, view.reason, view.cure)))
+    return tuple(sorted(views, key=lambda view: (-view.count, view.reason, view.hint)))
 
 
 def troubles(records: Sequence[Record], launches: Launches) -> tuple[Trouble, ...]:

@@ -58,7 +58,7 @@ def report(
         judged=judgement,
         attestation=attestation(campaign.records, launches),
         alpha=alpha,
-        gaps=outcomes.gaps(campaign.gaps),
+        skips=outcomes.skips(campaign.skips),
         troubles=outcomes.troubles(campaign.records, launches),
         bound_otherwise=outcomes.bound_otherwise(campaign.records, launches),
         states=outcomes.states(campaign.records),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a campaign would start, on how many nodes and for how long, and which gaps it would leave; starts nothing.
+"""What a campaign would start, on how many nodes and for how long, and which skips it would leave; starts nothing.
 
 ReFrame itself composes every launch of a block in a dry run, and each leaves the facts that it would start with.
 """
@@ -20,7 +20,7 @@ from fabricbench.campaign.read import read_campaign
 from fabricbench.campaign.write import LOOKS
 from fabricbench.doctor.site import Problem, site_problems
 from fabricbench.errors import BadInput
-from fabricbench.launch.facts import Gap, Launch
+from fabricbench.launch.facts import Launch, Skipped
 from fabricbench.launch.record import Record
 from fabricbench.runner import reframe
 from fabricbench.runner.plan import (
@@ -79,7 +79,7 @@ class Forecast:
 
     looks: tuple[int, ...]
     starts: tuple[Foreseen, ...]
-    gaps: tuple[Gap, ...]
+    skips: tuple[Skipped, ...]
     done: tuple[frozenset[reframe.Case], ...]
     reference: Reference | None
     requests: Mapping[Request, frozenset[str]]
@@ -143,22 +143,22 @@ class Forecast:
         return pl.DataFrame(rows)
 
     def left_out(self) -> pl.DataFrame:
-        """A row for each reason: on which lanes, and how many launches would be gaps."""
-        counts = Counter((gap.tool, gap.reason, gap.cure) for gap in self.gaps)
+        """A row for each reason: on which lanes, and how many launches would be skips."""
+        counts = Counter((skip.tool, skip.reason, skip.hint) for skip in self.skips)
         on: dict[tuple[str, str, str], set[str]] = defaultdict(set)
-        for gap in self.gaps:
-            on[gap.tool, gap.reason, gap.cure].add(gap.lane)
+        for skip in self.skips:
+            on[skip.tool, skip.reason, skip.hint].add(skip.lane)
         rows = [
             {
                 "tool": tool,
-                "gaps": count,
-                "lanes": " ".join(sorted(on[tool, reason, cure])),
+                "skips": count,
+                "lanes": " ".join(sorted(on[tool, reason, hint])),
                 "reason": reason,
-                "cure": cure,
+                "hint": hint,
             }
-            for (tool, reason, cure), count in sorted(counts.items())
+            for (tool, reason, hint), count in sorted(counts.items())
         ]
-        schema = {"tool": pl.String, "gaps": pl.Int64, "lanes": pl.String, "reason": pl.String, "cure": pl.String}
+        schema = {"tool": pl.String, "skips": pl.Int64, "lanes": pl.String, "reason": pl.String, "hint": pl.String}
         return pl.DataFrame(rows, schema=schema)
 
     @property
@@ -193,8 +193,12 @@ def forecast(plan: Plan, reference: Path | None) -> Forecast:
             for at in found
             if (at / "launch.json").exists()
         ]
-        gaps = [Gap.model_validate_json((at / "gap.json").read_bytes()) for at in found if (at / "gap.json").exists()]
-    if not launches and not gaps:
+        skips = [
+            Skipped.model_validate_json((at / "skipped.json").read_bytes())
+            for at in found
+            if (at / "skipped.json").exists()
+        ]
+    if not launches and not skips:
         block_cases(plan)
     nodes = {lane.name: lane.nodes for lane in lanes(plan.system)}
     once = set(finished_launches(plan.path, -1))
@@ -211,7 +215,7 @@ def forecast(plan: Plan, reference: Path | None) -> Forecast:
     return Forecast(
         looks=looks,
         starts=starts,
-        gaps=(*gaps, *(gap for start in starts for gap in _left_out(start.launch))),
+        skips=(*skips, *(skip for start in starts for skip in _left_out(start.launch))),
         done=tuple(frozenset(finished_cases(plan, cases, block)) for block in range(max(looks))),
         reference=known,
         requests={request: frozenset(named) for request, named in by_nodes(plan).items() if request},
@@ -229,7 +233,7 @@ def _problems(plan: Plan) -> list[Problem]:
 
 
 def _dry_run(plan: Plan, folder: Path) -> list[Path]:
-    """Directories of a block's launches and gaps, as ReFrame left them below ``folder``."""
+    """Directories of a block's launches and skips, as ReFrame left them below ``folder``."""
     no_blanks(folder)
     arguments = (*selection(plan), "--dry-run", "--exec-policy=serial")
     start = Start(
@@ -254,12 +258,12 @@ def _dry_run(plan: Plan, folder: Path) -> list[Path]:
     return found
 
 
-def _left_out(launch: Launch) -> Iterator[Gap]:
+def _left_out(launch: Launch) -> Iterator[Skipped]:
     """The sizes that a launch is not to measure."""
     same = launch.model_dump(include={"id", "block", "system", "fabric", "stack", "variant", "tool", "messages"})
     if launch.left_out is not None:
         for size in launch.left_out.msg_sizes_bytes:
-            yield Gap(**same, benchmark=f"{launch.benchmark} at {size} B", reason=launch.left_out.reason)
+            yield Skipped(**same, benchmark=f"{launch.benchmark} at {size} B", reason=launch.left_out.reason)
 
 
 def _case(directory: Path) -> reframe.Case:
@@ -280,9 +284,9 @@ def read_reference(path: Path) -> Reference:
         sessions[record.directory.partition("/")[0]].append(record)
         for kind in _kinds(record.launch):
             seconds[kind].append(record.seconds)
-    gaps = [gap for records in sessions.values() for gap in _between(records)]
+    skips = [skip for records in sessions.values() for skip in _between(records)]
     medians = {kind: statistics.median(values) for kind, values in seconds.items()}
-    return Reference(medians, statistics.median(gaps) if gaps else 0.0)
+    return Reference(medians, statistics.median(skips) if skips else 0.0)
 
 
 def _kinds(launch: Launch) -> tuple[Kind, ...]:

@@ -10,7 +10,7 @@ from pathlib import Path
 from fabricbench.campaign.attempts import finished
 from fabricbench.campaign.read import read_facts
 from fabricbench.errors import BadInput, nearest
-from fabricbench.files.layout import FACTS, LAUNCHES
+from fabricbench.files.layout import FACTS, LAUNCHES, SKIPPED
 from fabricbench.launch.record import CampaignFacts
 from fabricbench.runner import reframe
 from fabricbench.setup.system import Lane, lanes, settings_file
@@ -54,7 +54,7 @@ def demand_lanes(plan: Plan) -> set[str]:
     """The names of the lanes that are ready; BadInput where none is."""
     ready = {lane.name for lane in ready_lanes(plan)}
     if not ready:
-        raise BadInput("no lane can run here", cure="fabricbench doctor says why")
+        raise BadInput("no lane can run here", hint="fabricbench doctor says why")
     return ready
 
 
@@ -83,7 +83,7 @@ def campaign_facts(plan: Plan) -> CampaignFacts | None:
             raise BadInput(
                 f"this campaign was made with {key} {made!r}, not {asked!r}",
                 where=str(plan.path),
-                cure="name another directory",
+                hint="name another directory",
             )
     return facts
 
@@ -130,12 +130,12 @@ def selection(plan: Plan) -> list[str]:
 
 
 def finished_cases(plan: Plan, cases: list[reframe.Case], block: int) -> set[reframe.Case]:
-    """The cases of a block that came back and need no repeat, or that are named gaps."""
+    """The cases of a block that came back and need no repeat, or that are named skips."""
     done = set()
     for case in cases:
         pattern = f"b{block:03d}.s*/{plan.system}/{case.fabric}/{case.stack}/{case.name}"
         tries = sorted((plan.path / LAUNCHES).glob(pattern))
-        if finished(tries) or any((directory / "gap.json").exists() for directory in tries):
+        if finished(tries) or any((directory / name).exists() for directory in tries for name in SKIPPED):
             done.add(case)
     return done
 

@@ -52,9 +52,9 @@ class CampaignProgress:
 
     def look(self, stage: Path, block: int) -> None:
         """Take in what has begun and ended in ``stage`` since the last look."""
-        for gap in stage.glob("*/*/*/gap.json"):
-            if str(gap) not in self._seen:
-                self._seen.add(str(gap))
+        for skip in stage.glob("*/*/*/skipped.json"):
+            if str(skip) not in self._seen:
+                self._seen.add(str(skip))
                 self._done += 1
         for facts in sorted(stage.glob("*/*/*/launch.json")):
             directory = facts.parent

@@ -69,7 +69,7 @@ def run(plan: Plan) -> None:
                 raise BadInput(
                     f"cannot be written: {error.strerror}",
                     where=str(error.filename or plan.path),
-                    cure=f"what is finished is kept: fabricbench run {plan.path} goes on from there",
+                    hint=f"what is finished is kept: fabricbench run {plan.path} goes on from there",
                 ) from None
 
 
@@ -150,7 +150,7 @@ def _on_nodes(
             raise BadInput(
                 (f"nodes were lost ({lost}), " if lost else "") + _why_missing(plan, ended.outcome, missing),
                 where=str(plan.path),
-                cure=f"what is finished is kept: fabricbench run {plan.path} goes on from there",
+                hint=f"what is finished is kept: fabricbench run {plan.path} goes on from there",
             )
     return seconds
 
@@ -181,7 +181,7 @@ def _expect(plan: Plan, ready: set[str]) -> None:
         raise BadInput(
             f"{', '.join(gone)} vanished: it was there when this run began",
             where=str(plan.path),
-            cure="nothing is lost: set it up again (fabricbench setup) and repeat the command",
+            hint="nothing is lost: set it up again (fabricbench setup) and repeat the command",
         )
 
 
@@ -212,7 +212,7 @@ def _held(path: Path) -> Iterator[IO[str]]:
             raise BadInput(
                 "another run is working on this campaign",
                 where=str(path),
-                cure="wait for it, or end it first",
+                hint="wait for it, or end it first",
             ) from None
         yield lock
 

@@ -65,7 +65,7 @@ def run_session(start: Start, progress: CampaignProgress) -> Ended:
     start.stage.mkdir(parents=True, exist_ok=True)
     log.parent.mkdir(exist_ok=True)
     if lexists(report := log.with_suffix(".json")) and not is_regular(report):  # ReFrame would wait for its reader
-        raise BadInput("not a regular file", where=str(report), cure="remove it")
+        raise BadInput("not a regular file", where=str(report), hint="remove it")
     within = start.request.command(start.mark) if start.request else ()
     result: list[reframe.Outcome] = []
     failed: list[OSError] = []
@@ -100,7 +100,7 @@ def run_session(start: Start, progress: CampaignProgress) -> Ended:
             f"no allocation: {refused}",
             where=f"access {' '.join(start.request.access)} of {settings_file(start.system)}",
             expected=f"{start.request.nodes} nodes for {start.request.minutes} minutes",
-            cure=f"fabricbench doctor --site --system {start.system}",
+            hint=f"fabricbench doctor --site --system {start.system}",
         )
     return Ended(result[0], seconds, allocation.why_ended_early(lines) if start.request else "")
 
@@ -109,7 +109,7 @@ def _not_run(failed: list[OSError], lines: list[str], log: Path) -> BadInput:
     """Why ReFrame did not come to its end; an error without a file name is the log's."""
     for error in failed:
         if error.filename is None:
-            return BadInput(f"cannot be written: {error.strerror}", where=str(log), cure="make room and run again")
+            return BadInput(f"cannot be written: {error.strerror}", where=str(log), hint="make room and run again")
         return BadInput(f"ReFrame could not be started: {error.strerror}", where=str(error.filename))
     return BadInput("ReFrame could not be started" + (f": {lines[-1].strip()}" if lines else ""), where=str(log))
 
@@ -135,6 +135,6 @@ def _wait_for_nodes(start: Start, worker: threading.Thread, lines: list[str], pr
             raise BadInput(
                 f"no nodes: {said}{f' ({down})' if down else ''}",
                 where=str(settings_file(start.system)),
-                cure=f"when they are back: fabricbench run {start.session.campaign} goes on from there",
+                hint=f"when they are back: fabricbench run {start.session.campaign} goes on from there",
             )
     return time.monotonic() - began

@@ -18,7 +18,7 @@ _VERSION = re.compile(r"\d+(?:\.\d+)+\S*")
 def find_programs(stack: Stack, log: Path, say: Callable[[str], None]) -> tuple[dict[str, str], str]:
     """Paths of the programs that are there, by name, and their versions in words; BadInput where there is none.
 
-    Where one is missing and may be installed, it is. Programs that stay missing become named gaps.
+    Where one is missing and may be installed, it is. Programs that stay missing become named skips.
     """
     packages, files = (stack.debian.packages, stack.debian.files) if stack.debian else ((), ())
     there = all(map(shutil.which, stack.programs)) and all(Path(file).exists() for file in files)
@@ -29,7 +29,7 @@ def find_programs(stack: Stack, log: Path, say: Callable[[str], None]) -> tuple[
     if not found:
         raise BadInput(
             f"none of {', '.join(stack.programs)} is on PATH",
-            cure=f"install them, on Debian: apt-get install {' '.join(packages)}",
+            hint=f"install them, on Debian: apt-get install {' '.join(packages)}",
         )
     asked = dict.fromkeys(stack.programs[name] for name in found)
     return found, ", ".join(f"{command[0]} {version(command)}" for command in asked)

@@ -34,15 +34,15 @@ def lane_environment(installed: Installed, variables: Mapping[str, str]) -> dict
 
 
 def probe(
-    installed: Installed, variables: Mapping[str, str], meeting: Sequence[str] = (), launcher: Sequence[str] = ()
+    installed: Installed, variables: Mapping[str, str], handshake: Sequence[str] = (), launcher: Sequence[str] = ()
 ) -> Probe:
-    """Start the wire-up of a lane, two ranks or the two processes of a ``meeting``, with the lane's settings.
+    """Start the wire-up of a lane, two ranks or the two processes of a ``handshake``, with the lane's settings.
 
     ``launcher`` starts the ranks in place of the stack's own.
     """
     wireup = (f"{installed.apps}/bin/fabricbench-micro", "wireup")
     mpi = [*launcher, *wireup] if launcher else _on_two_ranks(installed, *wireup)
-    return _started(installed, variables, [f"{installed.apps}/bin/fabricbench-pair", *meeting] if meeting else mpi)
+    return _started(installed, variables, [f"{installed.apps}/bin/fabricbench-pair", *handshake] if handshake else mpi)
 
 
 def probe_imb_mt(installed: Installed, variables: Mapping[str, str]) -> str:

@@ -69,9 +69,9 @@ def find_spack() -> Spack:
     """The Spack that SPACK_ROOT names; BadInput where it names none, or one that is too old."""
     least = ".".join(map(str, LEAST))
     named = os.environ.get("SPACK_ROOT")
-    cure = f"export SPACK_ROOT=DIRECTORY of Spack {least} or newer"
+    hint = f"export SPACK_ROOT=DIRECTORY of Spack {least} or newer"
     if not named:
-        raise BadInput("SPACK_ROOT is not set", cure=cure)
+        raise BadInput("SPACK_ROOT is not set", hint=hint)
     root = Path(named).resolve()
     try:
         done = subprocess.run(
@@ -79,13 +79,13 @@ def find_spack() -> Spack:
             errors="replace", timeout=LIMIT_SECONDS, check=False,
         )  # fmt: skip
     except (OSError, subprocess.TimeoutExpired) as error:
-        raise BadInput(f"SPACK_ROOT holds no Spack: {error}", where=str(root), cure=cure) from None
+        raise BadInput(f"SPACK_ROOT holds no Spack: {error}", where=str(root), hint=hint) from None
     found = re.match(r"(\d+)\.(\d+)\S*", done.stdout)
     if done.returncode or found is None:
         said = " | ".join(done.stderr.split("\n"))[:200]
-        raise BadInput(f"bin/spack --version says no version: {said}", where=str(root), cure=cure)
+        raise BadInput(f"bin/spack --version says no version: {said}", where=str(root), hint=hint)
     if (int(found[1]), int(found[2])) < LEAST:
-        raise BadInput(f"Spack {found[0]} is too old", where=str(root), expected=f"{least} or newer", cure=cure)
+        raise BadInput(f"Spack {found[0]} is too old", where=str(root), expected=f"{least} or newer", hint=hint)
     return Spack(root, found[0])
 
 
@@ -95,12 +95,12 @@ def views_in(directory: Path) -> list[str]:
     names = [name for name in there if not name.startswith(".")]
     if not names:
         expected = "a view for each stack, DIRECTORY/STACK"
-        raise BadInput("no view in it", where=str(directory), expected=expected, cure=f"run: {INSTALL}")
+        raise BadInput("no view in it", where=str(directory), expected=expected, hint=f"run: {INSTALL}")
     return names
 
 
 def set_up_views(stacks: Sequence[Stack], views: Path, say: Say) -> list[str]:
-    """Take each stack from its view ``views/<stack>``; the problems of the others, one line each with the cure."""
+    """Take each stack from its view ``views/<stack>``; the problems of the others, one line each with the hint."""
     problems = []
     for stack in stacks:
         try:
@@ -138,8 +138,8 @@ def whole_view(path: Path) -> View:
     needed += [view.prefix / file for package, file in PROGRAMS.items() if package in view.packages]
     for file in needed:
         if not file.exists():
-            cure = f"run: {INSTALL}, then: spack -e . env view regenerate"
-            raise BadInput(f"half installed: no {file}", where=str(path), cure=cure)
+            hint = f"run: {INSTALL}, then: spack -e . env view regenerate"
+            raise BadInput(f"half installed: no {file}", where=str(path), hint=hint)
     return view
 
 
@@ -182,7 +182,7 @@ def site_choice(system: str, environment: Environment, file: Path) -> tuple[str,
             where = str(file) if file.exists() else str(environment.path)
             raise BadInput(
                 f"{settings_file(system)} names the stack {name}, which is not in it", where=where,
-                expected=nearest(name, chosen), cure=f"add {name} there",
+                expected=nearest(name, chosen), hint=f"add {name} there",
             )  # fmt: skip
     return chosen
 
@@ -192,11 +192,11 @@ def _state(stack: SpackStack, lock: Lock | None, lock_file: Path) -> str:
     view = whole_view(REPOSITORY / stack.view)
     for package, digest in wanted.items():
         if package not in view.packages:
-            raise BadInput(f"half installed: no {package}", where=stack.view, cure=f"run: {INSTALL}")
+            raise BadInput(f"half installed: no {package}", where=stack.view, hint=f"run: {INSTALL}")
         if view.packages[package] != digest:
             raise BadInput(
                 f"{package}/{view.packages[package][:7]} is not the lock's {package}/{digest[:7]}", where=stack.view,
-                cure=f"run: {INSTALL}, then: spack -e . env view regenerate",
+                hint=f"run: {INSTALL}, then: spack -e . env view regenerate",
             )  # fmt: skip
     packages = " ".join(f"{name}/{digest[:7]}" for name, digest in sorted(view.packages.items()))
     return f"{packages} in {stack.view}, {'as locked in ' + str(lock_file) if wanted else 'no lock'}"

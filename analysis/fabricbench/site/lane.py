@@ -17,13 +17,13 @@ def lane_pmi(fabric: Facts, stack: Facts) -> str | None:
     return str(fabric["pmi"].get(stack["stack"], stack["pmi"]))
 
 
-def lane_variables(fabric: Facts, stack: Facts, *, crowded: bool = False) -> dict[str, str]:
-    """The stack's variables for transport and launcher, and for more ranks than cores where it is ``crowded``; then
-    the site's for all stacks and for this one, which win."""
+def lane_variables(fabric: Facts, stack: Facts, *, oversubscribed: bool = False) -> dict[str, str]:
+    """The variables of a lane: the stack's for transport, launcher and (``oversubscribed``) more ranks than cores, then
+    the site's for all stacks and for this one, which override them."""
     return {
         **stack["variables"].get(fabric["transport"], {}),
-        **stack["under"].get(fabric["launcher"], {}),
-        **(stack["crowded"] if crowded else {}),
+        **stack["launcher_environment"].get(fabric["launcher"], {}),
+        **(stack["oversubscribed"] if oversubscribed else {}),
         **fabric["site_variables"],
         **fabric["stack_variables"].get(stack["stack"], {}),
     }

@@ -29,7 +29,7 @@ ALLOCATION = "FABRICBENCH_ALLOCATION"
 """Set where ReFrame runs inside an allocation, which takes the place of its scheduler."""
 
 FORECAST = "FABRICBENCH_FORECAST"
-"""Set where a dry run of ReFrame is to leave the facts of launches and gaps as if it were none."""
+"""Set where a dry run of ReFrame is to leave the facts of launches and skips as if it were none."""
 
 LAUNCHERS = ("mpirun", "srun")
 _UNSAFE = re.compile(r"[^\w@%+=,./~-]")
@@ -216,7 +216,7 @@ def fabric(
 def stack(name: str, *, site: Path, system: str) -> dict[str, Any]:
     """A ReFrame environment for the stack ``name`` of ``site/stacks.py``, as set-up found it.
 
-    A stack that is not installed stays in the list, with the reason: its launches become named gaps.
+    A stack that is not installed stays in the list, with the reason: its launches become named skips.
     """
     stacks = site_stacks(site.parent)
     if name not in stacks:
@@ -231,18 +231,20 @@ def stack(name: str, *, site: Path, system: str) -> dict[str, Any]:
         "extras": {
             "stack": name,
             "level": declared.level,
-            "meeting": declared.meeting.arguments(installed.programs) if declared.meeting and installed else None,
+            "handshake": declared.handshake.arguments(installed.programs) if declared.handshake and installed else None,
             "without": {t: declared.without(t) for t in TRANSPORTS if t not in declared.transports},
             "launcher": declared.launcher if declared.level == "mpi" else "local",
             "pmi": declared.pmi,
-            "under": {name: dict(variables) for name, variables in declared.under.items()},
+            "launcher_environment": {
+                name: dict(variables) for name, variables in declared.launcher_environment.items()
+            },
             "installed": installed.model_dump(mode="json") if installed else None,
             "variables": {t: installed.variables(declared, t) for t in declared.transports} if installed else {},
-            "crowded": dict(declared.crowded),
+            "oversubscribed": dict(declared.oversubscribed),
             "rails": {t: {way: dict(named) for way, named in ways.items()} for t, ways in declared.rails.items()},
             "binding": {bound: list(options) for bound, options in declared.binding.items()},
             "missing": "" if installed else f"the stack {name} is not set up on this machine",
-            "cure": "" if installed else f"run: {set_up}",
+            "hint": "" if installed else f"run: {set_up}",
         },
     }
 

@@ -151,7 +151,7 @@ def chosen_stacks(path: Path, environment: Environment) -> tuple[str, ...]:
 
 def read_lock(path: Path) -> Lock:
     """``spack.lock``; BadInput where it is none."""
-    return _json(Lock, path, cure=ANEW)
+    return _json(Lock, path, hint=ANEW)
 
 
 def locked(lock: Lock, stack: SpackStack, where: str) -> dict[str, str]:
@@ -160,37 +160,37 @@ def locked(lock: Lock, stack: SpackStack, where: str) -> dict[str, str]:
     for root in lock.roots:
         build = lock.concrete_specs.get(root.hash)
         if build is None:
-            raise BadInput(f"the root {root.hash[:7]} is not among its specs", where=where, cure=ANEW)
+            raise BadInput(f"the root {root.hash[:7]} is not among its specs", where=where, hint=ANEW)
         for mpi in filter(stack.means, _mpi_of(build, lock.concrete_specs)):
             if found.setdefault(mpi.name, mpi.hash) != mpi.hash:
                 raise BadInput(
                     f"two builds of {mpi.name} in the stack {stack.name}, {found[mpi.name][:7]} and {mpi.hash[:7]}",
                     where=where,
                     expected="one, on which all its benchmarks are built",
-                    cure="install one stack first, so that Spack uses it again: spack -e . install, then concretize",
+                    hint="install one stack first, so that Spack uses it again: spack -e . install, then concretize",
                 )
             found[build.name] = build.hash
     if not found:
-        cure = f"choose it in site/<system>/spack/{SITE_STACKS}, then: spack -e . concretize --force"
-        raise BadInput(f"the stack {stack.name} is not in it", where=where, cure=cure)
+        hint = f"choose it in site/<system>/spack/{SITE_STACKS}, then: spack -e . concretize --force"
+        raise BadInput(f"the stack {stack.name} is not in it", where=where, hint=hint)
     return found
 
 
 def read_view(path: Path) -> View:
     """The view of one stack; BadInput where it is not there, or holds nothing of this project's."""
     if not path.is_dir():
-        raise BadInput("no view", where=str(path), expected="a view of one stack", cure=f"run: {INSTALL}")
+        raise BadInput("no view", where=str(path), expected="a view of one stack", hint=f"run: {INSTALL}")
     prefix = path.resolve()
     builds = {file.parent.name: built(file) for file in sorted(prefix.glob(f"{METADATA}/*/spec.json"))}
     if "fabricbench" not in builds:
         what = "half installed: it holds no fabricbench" if builds else "nothing is installed in it"
-        raise BadInput(what, where=str(path), cure=f"run: {INSTALL}")
+        raise BadInput(what, where=str(path), hint=f"run: {INSTALL}")
     nodes = {node.hash: node for node in builds["fabricbench"]}
     for mpi in _mpi_of(builds["fabricbench"][0], nodes):
         place = Path(mpi.external.path) if mpi.external and mpi.external.path else prefix
         packages = {name: nodes[0].hash for name, nodes in builds.items()}
         return View(prefix, mpi, place, {**packages, mpi.name: mpi.hash})
-    raise BadInput("its fabricbench was built without MPI", where=str(path), cure=f"run: {INSTALL}")
+    raise BadInput("its fabricbench was built without MPI", where=str(path), hint=f"run: {INSTALL}")
 
 
 @cache
@@ -204,7 +204,7 @@ def package_of(program: Path) -> Build | None:
 
 def built(file: Path) -> tuple[Build, ...]:
     """The package of a ``spec.json``, and after it all that it depends on."""
-    return _json(_Metadata, file, cure=f"install it anew: {INSTALL}").spec.nodes
+    return _json(_Metadata, file, hint=f"install it anew: {INSTALL}").spec.nodes
 
 
 def _definitions(node: Node) -> Iterator[tuple[str, Node]]:
@@ -252,7 +252,7 @@ def _mpi_of(build: Build, builds: Mapping[str, Build]) -> Iterator[Build]:
             yield builds[dependency.hash]
 
 
-def _json(model: type[_Model], path: Path, *, cure: str) -> _Model:
+def _json(model: type[_Model], path: Path, *, hint: str) -> _Model:
     try:
         return model.model_validate_json(path.read_bytes())
     except OSError as error:
@@ -260,4 +260,4 @@ def _json(model: type[_Model], path: Path, *, cure: str) -> _Model:
     except ValidationError as error:
         first = error.errors()[0]
         what = f"not Spack's: {'.'.join(map(str, first['loc']))}: {first['msg']}"
-    raise BadInput(what, where=str(path), cure=cure)
+    raise BadInput(what, where=str(path), hint=hint)

@@ -38,7 +38,7 @@ class Debian:
 
 
 @dataclass(frozen=True, slots=True)
-class Meeting:
+class Handshake:
     """The least that two processes of a user-level library do: what stands for Init and Finalize.
 
     Arguments of server and client, the program first; ``{address}`` is the fabric's, ``{port}`` the
@@ -54,8 +54,8 @@ class Meeting:
         return ["--", *server, "::", *client]
 
 
-def meeting_at(arguments: Iterable[str], address: str) -> list[str]:
-    """A meeting's arguments with the fabric's address filled in."""
+def handshake_at(arguments: Iterable[str], address: str) -> list[str]:
+    """A handshake's arguments with the fabric's address filled in."""
     return [word.replace("{address}", address) for word in arguments]
 
 
@@ -65,18 +65,18 @@ class Stack:
 
     ``pypi``: requirements that hold it; ``environment``: variables on every fabric; ``transports``: variables for
     each transport; ``{prefix}`` in a value is the stack's own prefix, ``{apps}`` that of what was built on it.
-    ``crowded``: variables that make ranks which wait yield, for launches of more ranks than cores. ``rails``: for each
-    transport variables for each way to use several ports (``RAILS``); in them ``{rails}`` is the number of ports,
+    ``oversubscribed``: variables that make waiting ranks yield, for launches of more ranks than cores. ``rails``: for
+    each transport variables for each way to use several ports (``RAILS``); in them ``{rails}`` is the number of ports,
     ``{ports}`` their names, ``{port}`` that of the one port, the first unless a check asks for another.
-    ``binding``: options of its own launcher for each thing that a rank may be bound to (``launch.facts.BINDINGS``).
-    ``launcher`` is a ReFrame launcher's name; ``pmi`` is what ``srun --mpi`` takes in its place, ``under`` variables
+    ``binding``: options of its own launcher for each thing that a rank may be bound to (``site.transports.BINDINGS``).
+    ``launcher`` is a ReFrame launcher's name; ``pmi`` is what ``srun --mpi`` takes; ``launcher_environment`` variables
     for launchers that are not the stack's own, by their name.
     ``runs_imb``: the public IMB binaries run on it (MPICH's common ABI). ``links``: symbolic links within the
     prefix, from name to target, that its wheels lack.
 
     At level user: ``programs`` are its benchmarks, each with the command that prints its version; ``own`` are those of
     this project, each with the option of ``apps/CMakeLists.txt`` that builds it where the library's headers are;
-    ``meeting`` is its wire-up; ``unable`` says why it cannot use a transport.
+    ``handshake`` is its wire-up; ``unable`` says why it cannot use a transport.
     """
 
     name: str
@@ -84,10 +84,10 @@ class Stack:
     debian: Debian | None = None
     launcher: str = "mpirun"
     pmi: str = ""
-    under: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    launcher_environment: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     environment: Mapping[str, str] = field(default_factory=dict)
     transports: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
-    crowded: Mapping[str, str] = field(default_factory=dict)
+    oversubscribed: Mapping[str, str] = field(default_factory=dict)
     rails: Mapping[str, Mapping[str, Mapping[str, str]]] = field(default_factory=dict)
     binding: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     runs_imb: bool = False
@@ -95,7 +95,7 @@ class Stack:
     level: Level = "mpi"
     programs: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     own: Mapping[str, str] = field(default_factory=dict)
-    meeting: Meeting | None = None
+    handshake: Handshake | None = None
     unable: Mapping[str, str] = field(default_factory=dict)
 
     @property
@@ -109,7 +109,7 @@ class Stack:
         return not self.pypi and self.debian is None
 
     def without(self, transport: str) -> tuple[str, str]:
-        """Why it cannot use a transport that it has no settings for, and the cure."""
+        """Why it cannot use a transport that it has no settings for, and the hint."""
         if transport in self.unable:
             return f"{self.name} cannot use {transport}: {self.unable[transport]}", ""
         return f"no settings for {self.name} on {transport}", f"add them to {self.name} in site/stacks.py"
@@ -176,7 +176,7 @@ def read_installed(file: Path) -> Installed | None:
         first = error.errors()[0]
         key = ".".join(map(str, first["loc"]))
         what = f"not a stack's record: {key}: {first['msg']}" if key else f"not a stack's record: {first['msg']}"
-    raise BadInput(what, where=str(file), cure="delete it and set up again")
+    raise BadInput(what, where=str(file), hint="delete it and set up again")
 
 
 def site_stacks(site: Path) -> dict[str, Stack]:

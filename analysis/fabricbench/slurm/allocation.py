@@ -113,8 +113,8 @@ def demand_slurm(settings: Path) -> None:
         if shutil.which("salloc") is None:
             raise NoAnswer("no salloc on PATH")
     except NoAnswer as answer:
-        cure = "run it where jobs are submitted; fabricbench doctor --site checks what else is asked"
-        raise BadInput(f"its fabrics need Slurm: {answer}", where=str(settings), cure=cure) from None
+        hint = "run it where jobs are submitted; fabricbench doctor --site checks what else is asked"
+        raise BadInput(f"its fabrics need Slurm: {answer}", where=str(settings), hint=hint) from None
 
 
 def waiting(mark: str) -> list[Job]:
@@ -137,8 +137,8 @@ def end_jobs(mark: str) -> None:
                 raise NoAnswer(f"job {found[0].id} is {found[0].state} {END_SECONDS} s after it was cancelled")
             time.sleep(0.2)
     except NoAnswer as answer:
-        cure = f"when Slurm answers: scancel --name={job_name(mark)}"
-        raise BadInput(f"a job of this run may be left in the queue: {answer}", cure=cure) from None
+        hint = f"when Slurm answers: scancel --name={job_name(mark)}"
+        raise BadInput(f"a job of this run may be left in the queue: {answer}", hint=hint) from None
 
 
 def granted(lines: Iterable[str]) -> str | None:

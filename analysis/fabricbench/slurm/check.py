@@ -21,7 +21,7 @@ from fabricbench.slurm.state import (
 )
 
 Finding = tuple[Literal["broken", "warning", "not checked"], str, str]
-"""How bad, what, and the cure."""
+"""How bad, what, and the hint."""
 
 Answer = TypeVar("Answer")
 SHOWN = 5

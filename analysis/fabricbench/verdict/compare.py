@@ -20,7 +20,7 @@ from fabricbench.stats.paired import PairedRatio, paired_ratio
 from fabricbench.stats.power import log_sigma, minimum_detectable_effect
 from fabricbench.stats.sign import sign_p
 from fabricbench.stats.spending import schedule
-from fabricbench.verdict import gaps
+from fabricbench.verdict import skipped
 from fabricbench.verdict.series import CellKey, Series, all_series, counterpart, order
 from fabricbench.verdict.words import percent
 
@@ -130,7 +130,7 @@ def compare(
     lanes = {key.lane: (key.stack, key.fabric, key.variant) for key in series}
     for lane in (lane_a, lane_b):
         if lane not in lanes:
-            known = sorted({gaps.why(gap) for gap in unmeasured if gaps.lane_of(gap) == lane})
+            known = sorted({skipped.why(skip) for skip in unmeasured if skipped.lane_of(skip) == lane})
             what = f"nothing was measured on '{lane}': {known[0]}" if known else f"unknown lane '{lane}'"
             raise BadInput(what, expected=nearest(lane, lanes))
     if lane_a == lane_b:
@@ -145,7 +145,9 @@ def compare(
     if any(pair.across_levels for pair in pairs):
         # What one level alone has was never meant for the other.
         pairs = [pair for pair in pairs if pair.a and pair.b]
-    reasons = {key: gaps.why(gap) for gap in unmeasured for key in gaps.cells(gap) if key.lane in (lane_a, lane_b)}
+    reasons = {
+        key: skipped.why(skip) for skip in unmeasured for key in skipped.cells(skip) if key.lane in (lane_a, lane_b)
+    }
     elsewhere = {lane_a: lanes[lane_b], lane_b: lanes[lane_a]}
     why = {key: reasons.get(_on(key, elsewhere[key.lane]), "") for key in series if key.lane in elsewhere}
     return _compared(pairs, series, alpha, main_only=True, why=why)
@@ -154,10 +156,10 @@ def compare(
 def measured_on_neither(unmeasured: Sequence[Unmeasured], lane_a: str, lane_b: str) -> list[str]:
     """Lines of text: the benchmarks that were planned and that neither lane measured, with the first lane's reason."""
     of: dict[str, dict[str, str]] = {lane_a: {}, lane_b: {}}
-    for gap in unmeasured:
-        if gaps.lane_of(gap) in of and gap.applies:
-            names = {row.benchmark for row in gap.rows} if gap.rows else {gap.benchmark}
-            of[gaps.lane_of(gap)] |= {f"{gap.tool} {name}".strip(): gaps.why(gap) for name in names}
+    for skip in unmeasured:
+        if skipped.lane_of(skip) in of and skip.applies:
+            names = {row.benchmark for row in skip.rows} if skip.rows else {skip.benchmark}
+            of[skipped.lane_of(skip)] |= {f"{skip.tool} {name}".strip(): skipped.why(skip) for name in names}
     by_reason: dict[str, list[str]] = defaultdict(list)
     for name in sorted(of[lane_a].keys() & of[lane_b].keys()):
         by_reason[of[lane_a][name]].append(name)

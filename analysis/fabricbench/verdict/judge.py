@@ -34,7 +34,7 @@ class _Draft:
 
     @property
     def skips(self) -> bool:
-        """Whether the requirement leaves the cell out, because it is a gap; never one that was lost or damaged."""
+        """Whether the requirement leaves the cell out, because it is a skip; never one that was lost or damaged."""
         if not self.missing or self.target.damaged:
             return False
         return self.target.requirement.measured_only or not self.target.applies

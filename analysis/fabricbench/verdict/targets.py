@@ -8,14 +8,14 @@ from fabricbench.errors import BadInput
 from fabricbench.launch.record import Unmeasured
 from fabricbench.site.lane import lane_name, lane_parts
 from fabricbench.site.requirements import LANE_KEYS, MANY, Requirement
-from fabricbench.verdict import gaps
+from fabricbench.verdict import skipped
 from fabricbench.verdict.series import CellKey, Series, counterpart, order
 
 
 @dataclass(frozen=True, slots=True)
 class Target:
     """One cell to judge: ``measured`` and, for a ratio, ``reference``; ``missing`` says why one of them is not there,
-    ``applies`` whether the fabric has what the cell is about, ``damaged`` whether it was lost and not a gap."""
+    ``applies`` whether the fabric has what the cell is about, ``damaged`` whether it was lost and not a skip."""
 
     name: str
     requirement: Requirement
@@ -38,17 +38,17 @@ def targets(
     without any value, and a requirement that selects nothing at all each give a target without ``measured``.
     """
     matched = [key for key in series if _selected(requirement, key)]
-    planned = {key: gap for gap in unmeasured for key in _cells(requirement, gap) if key not in series}
+    planned = {key: skip for skip in unmeasured for key in _cells(requirement, skip) if key not in series}
     missing = [key for key in sorted(planned, key=order) if requirement.sizes.contains(key.msg_size_bytes)]
-    varying, among_gaps = _varying(matched), _varying([*matched, *planned])
+    varying, among_skips = _varying(matched), _varying([*matched, *planned])
     alike = {key._replace(msg_size_bytes=None) for key in matched}
     chosen = sorted((key for key in matched if requirement.sizes.contains(key.msg_size_bytes)), key=order)
     found = [_target(requirement, key, varying, series, unmeasured) for key in chosen]
-    found += [_gap(requirement, key, among_gaps, planned[key]) for key in missing]
-    expected = [*matched, *(key for key, gap in planned.items() if gap.applies)]
+    found += [_skip(requirement, key, among_skips, planned[key]) for key in missing]
+    expected = [*matched, *(key for key, skip in planned.items() if skip.applies)]
     for key in _without_size(requirement, expected):
         found.append(
-            _absent_size(requirement, key, varying if key._replace(msg_size_bytes=None) in alike else among_gaps)
+            _absent_size(requirement, key, varying if key._replace(msg_size_bytes=None) in alike else among_skips)
         )
     found += _vague(requirement, unmeasured, {target.lane for target in found})
     found += [_absent_name(requirement, column, name) for column, name in _unseen(requirement, expected, found)]
@@ -57,35 +57,45 @@ def targets(
     return tuple(found)
 
 
-def _cells(item: Requirement, gap: Unmeasured) -> Iterator[CellKey]:
-    """The cells of a gap that the requirement selects, their sizes aside."""
-    for key in gaps.cells(gap, item.benchmark, item.metric.name) if gap.tool == item.tool else ():
+def _cells(item: Requirement, skip: Unmeasured) -> Iterator[CellKey]:
+    """The cells of a skip that the requirement selects, their sizes aside."""
+    for key in skipped.cells(skip, item.benchmark, item.metric.name) if skip.tool == item.tool else ():
         if _selected(item, key):
             yield key
 
 
-def _gap(item: Requirement, key: CellKey, varying: tuple[str, ...], gap: Unmeasured) -> Target:
+def _skip(item: Requirement, key: CellKey, varying: tuple[str, ...], skip: Unmeasured) -> Target:
     name = _name(item, key.lane, key, varying, key.msg_size_bytes)
     against = against_words(item, key) if item.relative else None
-    applies = gap.applies or "case" in item.many
-    return Target(name, item, key.lane, against, key.msg_size_bytes, None, None, gaps.why(gap), applies, gap.damaged)
+    applies = skip.applies or "case" in item.many
+    return Target(
+        name, item, key.lane, against, key.msg_size_bytes, None, None, skipped.why(skip), applies, skip.damaged
+    )
 
 
 def _vague(item: Requirement, unmeasured: Sequence[Unmeasured], lanes: set[str]) -> Iterator[Target]:
-    """One target for each other lane with a gap of which it is not known which rows it keeps from being measured."""
+    """One target for each other lane with a skip of which it is not known which rows it keeps from being measured."""
     found: dict[str, Unmeasured] = {}
-    for gap in sorted(unmeasured, key=lambda gap: gap.benchmark != item.benchmark):
-        lane = {column: getattr(gap, column) for column in LANE_KEYS}
+    for skip in sorted(unmeasured, key=lambda skip: skip.benchmark != item.benchmark):
+        lane = {column: getattr(skip, column) for column in LANE_KEYS}
         named = all(lane[column] in item.many.get(column, (lane[column],)) for column in LANE_KEYS)
-        if named and gaps.may_be(gap, item.tool, item.benchmark) and not _is_denominator(item, lane):
-            found.setdefault(gaps.lane_of(gap), gap)
+        if named and skipped.may_be(skip, item.tool, item.benchmark) and not _is_denominator(item, lane):
+            found.setdefault(skipped.lane_of(skip), skip)
     for lane_words in sorted(found.keys() - lanes):
-        gap = found[lane_words]
+        skip = found[lane_words]
         changed = {column: str(value) for column, value in item.relative_to.items() if column in LANE_KEYS}
         parts = dict(zip(LANE_KEYS, lane_parts(lane_words), strict=True))
         against = _lane_words(item, {**parts, **changed}) if item.relative else None
         yield Target(
-            f"{item.id}/{lane_words}", item, lane_words, against, None, None, None, gaps.why(gap), damaged=gap.damaged
+            f"{item.id}/{lane_words}",
+            item,
+            lane_words,
+            against,
+            None,
+            None,
+            None,
+            skipped.why(skip),
+            damaged=skip.damaged,
         )
 
 
@@ -96,17 +106,17 @@ def _is_denominator(item: Requirement, lane: Mapping[str, str]) -> bool:
 
 
 def _why_no_denominator(item: Requirement, key: CellKey, unmeasured: Sequence[Unmeasured]) -> str:
-    """The gap's reason where the denominator is one; empty where nothing is known of it."""
+    """The skip's reason where the denominator is one; empty where nothing is known of it."""
     wanted = CellKey(**{**key._asdict(), **item.relative_to})
     any_case = bool({"tool", "benchmark"} & item.relative_to.keys()) and "case" not in item.relative_to
-    for gap in unmeasured:
-        if gaps.lane_of(gap) != wanted.lane:
+    for skip in unmeasured:
+        if skipped.lane_of(skip) != wanted.lane:
             continue
-        if gaps.may_be(gap, wanted.tool, wanted.benchmark):
-            return gaps.why(gap)
-        for one in gaps.cells(gap, wanted.benchmark, wanted.metric):
+        if skipped.may_be(skip, wanted.tool, wanted.benchmark):
+            return skipped.why(skip)
+        for one in skipped.cells(skip, wanted.benchmark, wanted.metric):
             if (one._replace(case=wanted.case) if any_case else one) == wanted:
-                return gaps.why(gap)
+                return skipped.why(skip)
     return ""
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from fabricbench.launch.facts import Launch, canonical_case
-from fabricbench.launch.record import Payload, Row, RowGap
+from fabricbench.launch.record import Payload, Row, SkippedRow
 from fabricbench.parsers.output import Parsed, Unreadable, number, read_text, whole
 
 CLASSES = ("S", "W", "A", "B", "C", "D")
@@ -85,7 +85,7 @@ def parse(directory: Path, launch: Launch) -> Parsed:
     """Mop/s, the time of the timed region, and what of it was communication (the timer ``totcomm``).
 
     Unreadable: a run that was not verified, that ran another kernel, class, size, number of iterations or number of
-    ranks than the launch's, that says 0 Mop/s, and an output with two reports. A time that is printed as 0 is a gap;
+    ranks than the launch's, that says 0 Mop/s, and an output with two reports. A time that is printed as 0 is a skip;
     of communication on one rank it is 0.
     """
     text = read_text(directory / "stdout")
@@ -112,8 +112,8 @@ def parse(directory: Path, launch: Launch) -> Parsed:
         for metric, value in found.items()
         if metric not in below
     ]
-    gaps = [RowGap(benchmark=name, case=case, msg_size_bytes=None, reason=_too_small(problem_class, below))]
-    return Parsed(tuple(rows), payload(report.kernel, problem_class, launch.ranks), tuple(gaps if below else ()))
+    skips = [SkippedRow(benchmark=name, case=case, msg_size_bytes=None, reason=_too_small(problem_class, below))]
+    return Parsed(tuple(rows), payload(report.kernel, problem_class, launch.ranks), tuple(skips if below else ()))
 
 
 def _as_asked(report: _Report, problem_class: str, ranks: int) -> None:

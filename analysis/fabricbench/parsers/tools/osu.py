@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Literal
 
 from fabricbench.launch.facts import Launch, canonical_case
-from fabricbench.launch.record import Payload, PayloadPart, Row, RowGap
+from fabricbench.launch.record import Payload, PayloadPart, Row, SkippedRow
 from fabricbench.parsers.osu_table import ONE_TITLE_SINCE, TITLES, Version, columns, headings, title_in, version_of
 from fabricbench.parsers.output import Parsed, Unreadable, number, payload_of, read_text, whole
 
@@ -165,7 +165,7 @@ def parse(directory: Path, launch: Launch) -> Parsed:
 
     Title and column headings must be those that the launch's program prints in this version. OSU prints no last line,
     so the sizes must be those of the command line. Every row of a validated launch must have passed. A value that OSU
-    rounds to 0.00 is a gap.
+    rounds to 0.00 is a skip.
     """
     asked = _asked(launch)
     text = read_text(directory / "stdout")
@@ -201,7 +201,7 @@ def parse(directory: Path, launch: Launch) -> Parsed:
     return Parsed(
         tuple(cell for cell in cells if isinstance(cell, Row)),
         payload_of(parts),
-        tuple(cell for cell in cells if isinstance(cell, RowGap)),
+        tuple(cell for cell in cells if isinstance(cell, SkippedRow)),
         parts,
     )
 
@@ -311,12 +311,12 @@ def _whole(table: list[tuple[int, dict[str, float]]], asked: _Asked, last: int) 
         raise Unreadable("stdout", last, f"{len(asked.sizes)} rows, not {len(table)}")
 
 
-def _cells(values: dict[str, float], asked: _Asked, case: str) -> Iterator[Row | RowGap]:
+def _cells(values: dict[str, float], asked: _Asked, case: str) -> Iterator[Row | SkippedRow]:
     program = asked.program
     size = int(values["size"]) if "size" in values else None
     if not values["value"]:
         reason = f"{program.metric} printed as 0.00, below OSU's last digit"
-        yield RowGap(benchmark=program.benchmark, case=case, msg_size_bytes=size, reason=reason)
+        yield SkippedRow(benchmark=program.benchmark, case=case, msg_size_bytes=size, reason=reason)
         return
     for name in ("value", "message_rate", "time_min", "time_max"):
         if name in values:

@@ -44,8 +44,8 @@ def build(wanted: Sequence[System], copies: int, root: Path, say: Say) -> list[F
             return found
     except OSError as error:
         full = error.errno in (errno.ENOSPC, errno.EDQUOT)
-        cure = _GO_ON if full else "make it writable, or give --directory"
-        raise BadInput(error.strerror or str(error), where=str(error.filename or root), cure=cure) from None
+        hint = _GO_ON if full else "make it writable, or give --directory"
+        raise BadInput(error.strerror or str(error), where=str(error.filename or root), hint=hint) from None
 
 
 def line(found: Found) -> str:
@@ -84,8 +84,8 @@ def _made(finished: Place, copies: int, root: Path, recipe: str, log: Path) -> F
     place = replace(cell, home=directory)
     settled = _settle(place, copies, last)
     values = _measured(place, settled, cell, last)
-    cure = f"to make it anew: rm -r {directory} {cell.home}"
-    outcomes = checks.judge(wanted.checks, values, copies=copies, where=str(directory), cure=cure)
+    hint = f"to make it anew: rm -r {directory} {cell.home}"
+    outcomes = checks.judge(wanted.checks, values, copies=copies, where=str(directory), hint=hint)
     facts = _publish(place, recipe, copies, settled, outcomes, seconds_of(cell.home) | seconds_of(directory))
     return Found(wanted.name, copies, directory / facts.tpr, facts.sha256, facts)
 
@@ -185,8 +185,8 @@ def _room(wanted: System, copies: int, root: Path) -> None:
     needed, free = int(_LEAST_FREE_BYTES + atoms * _BYTES_PER_ATOM), free_bytes(root)
     if free < needed:
         expected = f"{needed // 10**6} MB for {wanted.name}"
-        cure = "make room, or give --directory"
-        raise BadInput(f"{free // 10**6} MB free", where=str(root), expected=expected, cure=cure)
+        hint = "make room, or give --directory"
+        raise BadInput(f"{free // 10**6} MB free", where=str(root), expected=expected, hint=hint)
 
 
 @contextmanager
@@ -196,7 +196,7 @@ def _alone(root: Path) -> Iterator[None]:
         try:
             fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            raise BadInput("another command makes inputs here", where=str(root), cure="wait until it is done") from None
+            raise BadInput("another command makes inputs here", where=str(root), hint="wait until it is done") from None
         for left in (root / "sources").glob(".part-*"):
             shutil.rmtree(left, ignore_errors=True)
         yield

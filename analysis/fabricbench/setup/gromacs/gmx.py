@@ -51,7 +51,7 @@ def find_gromacs(log: Path, say: Callable[[str], None]) -> Gromacs:
         raise BadInput(
             f"no {' and no '.join(PROGRAMS)} on PATH",
             expected=f"GROMACS {LEAST_GROMACS} or newer",
-            cure="install it, on Debian: apt-get install gromacs",
+            hint="install it, on Debian: apt-get install gromacs",
         )
     return described(program)
 
@@ -113,7 +113,7 @@ def run_gmx(gromacs: Gromacs, arguments: Sequence[str], *, directory: Path, log:
             raise BadInput(
                 f"{what}: the disk is full ({free // 10**6} MB free)",
                 where=str(directory),
-                cure="make room, then run the same command again",
+                hint="make room, then run the same command again",
             )
         raise BadInput(f"{what} failed: {_reason(log, begin)}", where=str(log))
 

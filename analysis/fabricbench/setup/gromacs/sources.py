@@ -80,7 +80,7 @@ def _member(archive: Path, member: str) -> bytes:
             if stream_of is not None:
                 return stream_of.read(_LARGEST_BYTES)
     except (KeyError, OSError, EOFError, tarfile.TarError, zipfile.BadZipFile) as error:
-        raise BadInput(f"broken, or without {member}: {error}", where=archive.name, cure="run it again") from None
+        raise BadInput(f"broken, or without {member}: {error}", where=archive.name, hint="run it again") from None
     raise BadInput(f"{member} is no file", where=archive.name)
 
 
@@ -88,7 +88,7 @@ def _keep(content: bytes, source: Source, file: Path) -> None:
     digest = hashlib.sha256(content).hexdigest()
     if digest != source.sha256:
         raise BadInput(
-            f"SHA-256 {digest[:12]}…", where=source.member, expected=f"{source.sha256[:12]}…", cure="run it again"
+            f"SHA-256 {digest[:12]}…", where=source.member, expected=f"{source.sha256[:12]}…", hint="run it again"
         )
     part = file.with_name(f".{file.name}.{os.getpid()}")
     try:

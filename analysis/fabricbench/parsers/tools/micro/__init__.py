@@ -5,7 +5,7 @@ from collections import defaultdict
 from pathlib import Path
 
 from fabricbench.launch.facts import Launch, joined_case
-from fabricbench.launch.record import Payload, PayloadPart, RowGap
+from fabricbench.launch.record import Payload, PayloadPart, SkippedRow
 from fabricbench.parsers.output import Parsed, Unreadable, number, read_lines, whole
 from fabricbench.parsers.tools.micro import pairs
 from fabricbench.parsers.tools.micro.estimates import SAMPLES, Cell, Series, rows
@@ -30,7 +30,7 @@ def parse(directory: Path, launch: Launch) -> Parsed:
     """What ``estimates.rows`` makes of every series of samples.
 
     A run that says it was not verified, that does not say ``#@end=ok``, or that lacks samples which it promised, is
-    Unreadable. A point that the program names as a gap is one.
+    Unreadable. A point that the program names as a skip is one.
     """
     lines = read_lines(directory / "stdout")
     facts: Facts = {}
@@ -54,7 +54,7 @@ def parse(directory: Path, launch: Launch) -> Parsed:
     values = tuple(rows(found, launch.case))
     if launch.benchmark in pairs.BENCHMARKS:
         values = tuple(pairs.rows(values, facts))
-    return Parsed(values, _payload(facts), tuple(_gaps(facts, launch)), tuple(_parts(facts, launch)))
+    return Parsed(values, _payload(facts), tuple(_skips(facts, launch)), tuple(_parts(facts, launch)))
 
 
 def _sample(line: str, at: int) -> tuple[Cell, str, int, float]:
@@ -145,18 +145,18 @@ def _parts(facts: Facts, launch: Launch) -> list[PayloadPart]:
     return found
 
 
-def _gaps(facts: Facts, launch: Launch) -> list[RowGap]:
+def _skips(facts: Facts, launch: Launch) -> list[SkippedRow]:
     """The points at which the stack ran out of something: ``#@gap.queued:4096,tags:equal.8=No memory``."""
-    gaps = []
+    skips = []
     for key, reason in facts.items():
         if key.startswith("gap."):
             case, _, size = key.removeprefix("gap.").rpartition(".")
-            gaps.append(
-                RowGap(
+            skips.append(
+                SkippedRow(
                     benchmark=launch.benchmark,
                     case=joined_case(launch.case, case.translate(_IN_CASES)),
                     msg_size_bytes=whole(size, "stdout", 1),
                     reason=reason[:200],
                 )
             )
-    return gaps
+    return skips

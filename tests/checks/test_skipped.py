@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Every check says in its skip which rows it would have measured, whatever is missing."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from fabricbench.launch.facts import Skipped
+from fabricbench.site.settings import FORECAST
+from support import fake_site
+from support.fake_site import REPOSITORY, FakeSite
+
+CHECKS = ("-c", str(REPOSITORY / "reframe_checks"))
+
+
+@pytest.fixture
+def site(tmp_path: Path) -> FakeSite:
+    return fake_site.make(tmp_path)
+
+
+def skips(site: FakeSite, *arguments: str) -> list[Skipped]:
+    """The skips of a dry run, which leaves the same facts as a run and is quicker."""
+    campaign = site.root / "campaign"
+    site.reframe(*CHECKS, "--dry-run", *arguments, FABRICBENCH_CAMPAIGN=str(campaign), **{FORECAST: "1"})
+    files = campaign.glob("launches/*/*/*/*/*/skipped.json")
+    return [Skipped.model_validate(json.loads(file.read_text())) for file in files]
+
+
+def test_on_a_stack_that_is_not_set_up_every_check_names_its_rows(site: FakeSite) -> None:
+    (site.stack("two") / "stack.json").unlink()
+    found = skips(site, "-p", "two")
+    assert len(found) > 200
+    assert {skip.reason for skip in found} == {"the stack two is not set up on this machine"}
+    for skip in found:
+        assert skip.expected or skip.benchmark.startswith(("gromacs", "wireup")), skip.id
+        assert skip.ranks, skip.id
+        assert all(row.case is not None for row in skip.expected or ()), skip.id
+    pingpong = [skip for skip in found if (skip.tool, skip.benchmark, skip.messages) == ("micro", "pingpong", "small")]
+    (skip,) = pingpong
+    rows = {(row.benchmark, row.metric): row.msg_sizes_bytes for row in skip.expected or ()}
+    assert rows["pingpong", "latency"] is not None
+    assert rows["pingpong", "latency"][:3] == (0, 1, 2)
+    assert (skip.ranks, skip.nodes, skip.applies) == (2, 1, True)
+
+
+def test_a_fabric_of_one_port_has_nothing_for_several(site: FakeSite) -> None:
+    found = skips(site, "-p", "one", "-n", "^RailsPingpong|^PairLatency|^ImbBarrier")
+    assert {(skip.tool, skip.benchmark): skip.applies for skip in found} == {
+        ("micro", "rails"): False,
+        ("micro", "pairs"): False,
+        ("imb", "barrier"): True,
+    }
+    assert {row.benchmark for skip in found for row in skip.expected or ()} == {"pingpong", "pair_latency", "barrier"}
+
+
+def test_sizes_that_no_node_holds_are_rows_of_the_skip(site: FakeSite) -> None:
+    settings = site.settings
+    settings.write_text(settings.read_text().replace('transport="shm",', 'transport="shm", memory_bytes=1,'))
+    found = skips(site, "-p", "one", "-n", "^MicroCollective")
+    sizes = {
+        skip.messages: row.msg_sizes_bytes for skip in found for row in skip.expected or () if row.metric == "time"
+    }
+    assert sizes["large"] == tuple(2**power for power in range(15, 21))
+    assert sizes["small"] is not None
+    assert set(sizes["small"]) == {0, *(2**power for power in range(2, 15))}
