@@ -4,7 +4,7 @@
     PYTHONPATH=tests python -m benchmarks.slow_nodes alarms 4 200      # 4 nodes, 200 campaigns of each kind
     PYTHONPATH=tests python -m benchmarks.slow_nodes power 8 100
 
-A campaign has one lane with latency, bandwidth alone and bandwidth at once. Prints rows of docs/method.md.
+A campaign has one lane with latency, bandwidth alone and bandwidth at once. Prints rows of docs/methods/node-pairs.md.
 """
 
 import sys
