@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""This project's own programs, out of the checkout that the recipe stands in."""
+"""Builds this project's own programs from the checkout that holds the recipe."""
 
 import os
 
@@ -13,7 +13,7 @@ LIBRARIES = {
     "mvapich2": "MVAPICH2",
     "openmpi": "Open MPI",
 }
-"""What the libraries call themselves, by package."""
+"""By package: how each library names itself in MPI_Get_library_version."""
 ON_ANY_MACHINE = {
     "OMPI_ALLOW_RUN_AS_ROOT": "1",
     "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
@@ -22,7 +22,7 @@ ON_ANY_MACHINE = {
     "PRTE_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
     "PRTE_MCA_rmaps_default_mapping_policy": ":oversubscribe",
 }
-"""Open MPI refuses root, and more ranks than cores, unless it is told."""
+"""Lets Open MPI start as root, and more ranks than cores."""
 
 
 class Fabricbench(CMakePackage):
@@ -30,7 +30,7 @@ class Fabricbench(CMakePackage):
 
     license("Apache-2.0")
 
-    version("0.1.0")  # spack.yaml develops it: the sources are the checkout's
+    version("0.1.0")  # spack.yaml develops it: the sources are this checkout
 
     variant("fortran", default=True, description="The NAS kernels CG and FT")
 
@@ -54,16 +54,16 @@ class Fabricbench(CMakePackage):
         return [*args, self.define("MPI_Fortran_COMPILER", mpi.mpifc)] if "+fortran" in self.spec else args
 
     def test_two_ranks(self):
-        """two ranks meet through the library that this was built on"""
+        """Two ranks start, and load the MPI library that this package was built on"""
         output = self._on_two_ranks("fabricbench-micro", "wireup")
         check_outputs([f"#@mpi_library={LIBRARIES.get(self.spec['mpi'].name, '')}", "#@end=ok"], output)
 
     def test_integer_sort(self):
-        """the NAS kernel IS verifies on two ranks"""
+        """The NAS kernel IS verifies on two ranks"""
         check_outputs(["SUCCESSFUL"], self._on_two_ranks("fabricbench-is", "--class", "S"))
 
     def test_witness(self):
-        """the witness leaves a report for each rank"""
+        """The witness writes a report for each rank"""
         witness = self.prefix.lib.join("libfabricbench_witness.so")
         preload = ["env", f"LD_PRELOAD={witness}", f"FABRICBENCH_WITNESS_DIR={os.getcwd()}"]
         self._on_two_ranks("fabricbench-micro", "wireup", before=preload)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""MPICH over Myrinet Express: 3.1.4 is the last release with the network module mx."""
+"""Builds MPICH over Myrinet Express. 3.1.4 is the last release with the network module mx."""
 
 from spack.package import *
 from spack_repo.builtin.build_systems.autotools import AutotoolsPackage
@@ -28,7 +28,7 @@ class MpichMx(MpichEnvironmentModifications, AutotoolsPackage):
     filter_compiler_wrappers("mpicc", "mpicxx", "mpif77", "mpif90", "mpifort", relative_root="bin")
 
     def patch(self):
-        """It links with -lmx, and the library of MX and of Open-MX is called libmyriexpress."""
+        """Replaces -lmx by -lmyriexpress, the library's name in MX and Open-MX."""
         filter_file(r"-lmx\b", "-lmyriexpress", "configure")
 
     def flag_handler(self, name, flags):

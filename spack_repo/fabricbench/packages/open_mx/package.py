@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Myrinet Express over any Ethernet: the library. Its driver is the administrator's, for the running kernel."""
+"""Builds the library of Open-MX, Myrinet Express over Ethernet. The administrator installs its driver."""
 
 from spack.package import *
 from spack_repo.builtin.build_systems.autotools import AutotoolsPackage
