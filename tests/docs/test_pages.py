@@ -80,6 +80,16 @@ def test_commands_lists_every_command_and_target() -> None:
     assert [name for name in targets if name != "help" and f"`make {name}`" not in page] == []
 
 
+def test_commands_lists_every_environment_variable() -> None:
+    page = (REPOSITORY / "docs/commands.md").read_text()
+    folders = [REPOSITORY / name for name in ("analysis", "reframe_checks", "site")]
+    code = "".join(file.read_text() for folder in folders for file in folder.rglob("*.py"))
+    of_cmake = "".join(file.read_text() for file in (REPOSITORY / "apps").rglob("CMakeLists.txt"))
+    named = set(re.findall(r"FABRICBENCH_[A-Z_]*[A-Z]", code)) - set(re.findall(r"FABRICBENCH_[A-Z_]*[A-Z]", of_cmake))
+    assert "FABRICBENCH_CACHE" in named
+    assert [name for name in sorted(named) if f"`{name}`" not in page] == []
+
+
 def test_overview_lists_every_room() -> None:
     page = (REPOSITORY / "docs/overview.md").read_text()
     rooms = {path.stem for path in PACKAGE.iterdir() if path.is_dir() or path.suffix == ".py"} - {
