@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 #include <limits>
 #include <map>
 #include <memory>
@@ -137,6 +138,34 @@ struct Quantity {
   std::int64_t fewer_iterations = 1;
 };
 
+/// A value in the table of a campaign. Its unit is in analysis/fabricbench/metrics.py; how it
+/// follows from the samples is in analysis/fabricbench/parsers/tools/micro/estimates.py.
+struct Metric {
+  std::string_view name;
+  bool bandwidth = false;  ///< bytes per time: there is none for messages of 0 bytes
+};
+
+/// One drawing in the report: a metric over the message size, for every case that has `only`.
+struct Picture {
+  std::string_view metric;
+  std::string_view only = "";  ///< part of a case, such as "window=64"; empty: all cases
+  std::string_view over = "";  ///< key of the case on the horizontal axis instead of the size
+  std::span<const std::int64_t> sizes = {};  ///< with `over`: one drawing for each size, in bytes
+};
+
+/// Where the report draws a benchmark; without pictures another part of the report does so.
+struct Figure {
+  std::string_view section = "";  ///< key of a section of the report
+  std::span<const Picture> pictures = {};
+};
+
+/// Messages of the largest size that the buffers of one rank hold: `messages` + `per_rank` * ranks.
+/// Both 0: so few that they need not be counted.
+struct Held {
+  std::int64_t messages = 0;
+  std::int64_t per_rank = 0;
+};
+
 enum class Ranks { pairs, two_or_more, any };  ///< how many ranks a benchmark runs on
 /// Ranks 0 … n-1 report values; named: one in each case, which the part names.
 enum class Reporters { half, all_but_last, all, named };
@@ -145,7 +174,9 @@ enum class Reporters { half, all_but_last, all, named };
 inline constexpr std::string_view barrier_before_size =
     "MPI_Barrier before each size; warm-up and timed iterations follow it without another";
 
-/// A benchmark as a record. One without quantities sends nothing: MPI_Init, header, MPI_Finalize.
+/// A benchmark as a record: the only place that names it. The checks, the parser, the report and
+/// the tests read it as JSON (--describe). One without quantities sends nothing: MPI_Init, header,
+/// MPI_Finalize.
 struct Benchmark {
   std::string_view name;
   std::string_view summary;  ///< one line, for --list
@@ -156,6 +187,10 @@ struct Benchmark {
   /// Sizes are added where the first quantity bends; else the sizes asked for are all.
   bool adaptive = false;
   std::string_view synchronisation = barrier_before_size;
+  std::span<const Metric> metrics = {};
+  std::string_view base = "";  ///< part of the case that `latency_ratio` divides by: "queued=0"
+  Figure figure = {};
+  Held held = {};
 
   [[nodiscard]] bool sends_messages() const { return !quantities.empty(); }
   /// Ranks that report values of one case.
@@ -166,6 +201,13 @@ struct Benchmark {
   /// keys.
   [[nodiscard]] std::string case_name(const Point& point, int all_ranks,
                                       const Words& more = {}) const;
+};
+
+/// Adds benchmarks to those of the program: an object at namespace scope in the file that defines
+/// them.
+class Registration {
+ public:
+  Registration(std::initializer_list<const Benchmark*> benchmarks);
 };
 
 /// All benchmarks of this program, in order of name.

@@ -12,6 +12,7 @@ namespace fabricbench::micro {
 struct Choice {
   std::string_view key;
   std::span<const std::string_view> words;
+  std::string_view meaning = "";  ///< for --help
 };
 
 /// A number that a benchmark tries value by value: `queued=0`, `queued=16`. Also the name of the
@@ -21,6 +22,7 @@ struct Amount {
   std::span<const std::int64_t> defaults;
   std::int64_t least = 0;
   std::int64_t most = 0;
+  std::string_view meaning = "";  ///< for --help
 };
 
 /// What a benchmark varies beside the message size.

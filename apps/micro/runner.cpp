@@ -202,18 +202,19 @@ Runner::Count Runner::measure_marked(Part& part, const Quantity& quantity, const
 /// Whether the part is ready, on all ranks alike; a gap where it is not. What was refused once is
 /// not tried again, nor is more of it.
 bool Runner::enter(Part& part, const Quantity& quantity, const Point& point) {
-  const std::string gap =
-      std::string("gap.").append(label(quantity, point, benchmark_.case_name(point, world_.ranks)));
+  const std::string skipped =
+      std::string("skipped.")
+          .append(label(quantity, point, benchmark_.case_name(point, world_.ranks)));
   const auto before = refused_.find(point.choice);
   if (before != refused_.end() && point.amount >= before->second) {
-    report_.key(gap, "the stack has refused " + std::to_string(before->second));
+    report_.key(skipped, "the stack has refused " + std::to_string(before->second));
     return false;
   }
   int error = part.enter(point);
   MPI_Allreduce(MPI_IN_PLACE, &error, 1, MPI_INT, MPI_MAX, world_.comm);
   if (error == MPI_SUCCESS) return true;
   refused_[point.choice] = point.amount;
-  report_.key(gap, error_text(error));
+  report_.key(skipped, error_text(error));
   part.leave();
   return false;
 }

@@ -12,7 +12,7 @@ import pytest
 
 from fabricbench.launch.facts import Launch
 from fabricbench.parsers.output import Parsed, Unreadable
-from fabricbench.parsers.tools.micro import HEADER, parse
+from fabricbench.parsers.tools.micro import COLUMNS, parse
 
 LAUNCHES = Path(__file__).resolve().parents[1] / "data/launches"
 SMALL = "impi-tcp-micro-pingpong-small"
@@ -39,7 +39,7 @@ def synthetic(
     samples = list(samples)
     counts = Counter(size for size, _rank, _value in samples)
     promised = [f"#@iterations.{size}={count}" for size, count in counts.items()]
-    lines = [f"#@ranks={ranks}", *promised, facts, HEADER]
+    lines = [f"#@ranks={ranks}", *promised, facts, COLUMNS]
     lines += [f"pingpong,,{size},{rank},{at},{value},latency_us" for at, (size, rank, value) in enumerate(samples)]
     return "\n".join([*lines, f"#@verified={verified}", "#@end=ok", ""])
 
@@ -267,7 +267,7 @@ def test_no_whole_number_as_a_size(tmp_path: Path, size: object) -> None:
 def test_a_line_that_is_no_sample(tmp_path: Path) -> None:
     for line in ("mpirun: a warning", "pingpong,,8,0,0,1.0", "pingpong,,8,0,0,1.0,latency_us,more"):
         with pytest.raises(Unreadable, match=r"stdout:4: expected 'benchmark,case"):
-            parse_text(tmp_path, synthetic([]).replace(HEADER, f"{HEADER}\n{line}"))
+            parse_text(tmp_path, synthetic([]).replace(COLUMNS, f"{COLUMNS}\n{line}"))
 
 
 def test_another_metric(tmp_path: Path) -> None:
@@ -300,7 +300,7 @@ Series = tuple[str, str, object, dict[int, list[float]], Mapping[str, object]]
 
 def output(benchmark: str, *series: Series, several: bool = False, reporting: int = 1) -> str:
     """An output as the program writes it: facts of every series before its samples."""
-    lines = ["#@ranks=2", f"#@reporting_ranks={reporting}", HEADER]
+    lines = ["#@ranks=2", f"#@reporting_ranks={reporting}", COLUMNS]
     for metric, case, size, by_rank, facts in series:
         label = [metric] * several + [case.replace("=", ":").replace(" ", ",")] * bool(case)
         label += [] if size is None else [str(size)]

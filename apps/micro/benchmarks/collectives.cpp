@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "micro/benchmarks/all.hpp"
+#include "micro/benchmark.hpp"
 #include "micro/buffer.hpp"
 #include "micro/msg_sizes.hpp"
 
@@ -257,37 +257,52 @@ constexpr Dimensions unsized{.choice = {}, .amount = {}, .sized = false};
 template <class P>
 constexpr Quantity calls[]{{.metric = "call_us", .set_up = make_part<P>}};
 
+constexpr Metric metrics[]{{.name = "time"}, {.name = "time_min"}, {.name = "time_max"}};
+constexpr Picture pictures[]{{.metric = "time"}};
+
+constexpr Held one_and_one_per_rank{.messages = 1, .per_rank = 1};
+constexpr Held two{.messages = 2};
+constexpr Held two_per_rank{.per_rank = 2};
+
 template <class P>
 constexpr Benchmark collective(std::string_view name, std::string_view summary,
-                               const Dimensions& dimensions) {
+                               const Dimensions& dimensions, const Held& held = {}) {
   return {.name = name,
           .summary = summary,
           .ranks = Ranks::two_or_more,
           .reporters = Reporters::all,
           .dimensions = dimensions,
           .quantities = calls<P>,
-          .synchronisation = between};
+          .synchronisation = between,
+          .metrics = metrics,
+          .figure = {.section = "collectives",
+                     .pictures = dimensions.sized ? std::span<const Picture>(pictures)
+                                                  : std::span<const Picture>()},
+          .held = held};
 }
 
-}  // namespace
-
 const Benchmark allgather = collective<Gathering<true>>(
-    "allgather", "MPI_Allgather, size per rank; every rank's time", bytes);
+    "allgather", "MPI_Allgather, size per rank; every rank's time", bytes, one_and_one_per_rank);
 const Benchmark allreduce = collective<Reduction<Result::everywhere>>(
-    "allreduce", "MPI_Allreduce, sum of floats; every rank's time", floats);
+    "allreduce", "MPI_Allreduce, sum of floats; every rank's time", floats, two);
 const Benchmark alltoall = collective<Scattering<true>>(
-    "alltoall", "MPI_Alltoall, size per pair of ranks; every rank's time", bytes);
+    "alltoall", "MPI_Alltoall, size per pair of ranks; every rank's time", bytes, two_per_rank);
 const Benchmark barrier = collective<Barrier>("barrier", "MPI_Barrier; every rank's time", unsized);
 const Benchmark bcast =
-    collective<Bcast>("bcast", "MPI_Bcast from rank 0; every rank's time", bytes);
-const Benchmark gather = collective<Gathering<false>>(
-    "gather", "MPI_Gather to rank 0, size per rank; every rank's time", bytes);
+    collective<Bcast>("bcast", "MPI_Bcast from rank 0; every rank's time", bytes, two);
+const Benchmark gather =
+    collective<Gathering<false>>("gather", "MPI_Gather to rank 0, size per rank; every rank's time",
+                                 bytes, one_and_one_per_rank);
 const Benchmark reduce = collective<Reduction<Result::on_root>>(
-    "reduce", "MPI_Reduce to rank 0, sum of floats; every rank's time", floats);
+    "reduce", "MPI_Reduce to rank 0, sum of floats; every rank's time", floats, two);
 const Benchmark reduce_scatter = collective<Reduction<Result::scattered>>(
     "reduce_scatter", "MPI_Reduce_scatter_block, sum of floats, size per rank; every rank's time",
-    floats);
+    floats, one_and_one_per_rank);
 const Benchmark scatter = collective<Scattering<false>>(
-    "scatter", "MPI_Scatter from rank 0, size per rank; every rank's time", bytes);
+    "scatter", "MPI_Scatter from rank 0, size per rank; every rank's time", bytes,
+    one_and_one_per_rank);
+const Registration registration{&allgather, &allreduce, &alltoall,       &barrier, &bcast,
+                                &gather,    &reduce,    &reduce_scatter, &scatter};
 
+}  // namespace
 }  // namespace fabricbench::micro

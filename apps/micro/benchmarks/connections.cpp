@@ -7,7 +7,6 @@
 // sides send a number of messages round robin over the connections. Reported by the initiator.
 #include <vector>
 
-#include "micro/benchmarks/all.hpp"
 #include "micro/benchmarks/pair.hpp"
 
 namespace fabricbench::micro {
@@ -133,13 +132,28 @@ constexpr Quantity quantities[]{
      .fewer_iterations = 4},
     {.metric = "window_us", .set_up = make_part<Throughput>, .fewer_iterations = 10}};
 
-}  // namespace
+constexpr Metric metrics[]{{.name = "normalised_latency"},
+                           {.name = "message_rate"},
+                           {.name = "bandwidth", .bandwidth = true},
+                           {.name = "bandwidth_mean", .bandwidth = true}};
+constexpr std::int64_t drawn_sizes[]{1, 512, 32768};
+constexpr Picture pictures[]{
+    {.metric = "normalised_latency", .over = "connections", .sizes = drawn_sizes},
+    {.metric = "bandwidth", .over = "connections", .sizes = drawn_sizes}};
 
 const Benchmark multiconn{
     .name = "multiconn",
     .summary = "many connections of one pair at once; latency per connection, both-way throughput",
     .dimensions = {.choice = {},
-                   .amount = {.key = "connections", .defaults = numbers, .least = 1, .most = 256}},
-    .quantities = quantities};
+                   .amount = {.key = "connections",
+                              .defaults = numbers,
+                              .least = 1,
+                              .most = 256,
+                              .meaning = "connections of a pair of ranks"}},
+    .quantities = quantities,
+    .metrics = metrics,
+    .figure = {.section = "multiconn", .pictures = pictures}};
+const Registration registration{&multiconn};
 
+}  // namespace
 }  // namespace fabricbench::micro

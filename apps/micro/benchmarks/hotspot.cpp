@@ -5,7 +5,7 @@
 // when it has all of all. Reported by every sender.
 #include <vector>
 
-#include "micro/benchmarks/all.hpp"
+#include "micro/benchmark.hpp"
 #include "micro/buffer.hpp"
 #include "micro/msg_sizes.hpp"
 
@@ -136,13 +136,21 @@ constexpr Quantity quantities[]{
     {.metric = "latency_us", .set_up = make_part<Latency>},
     {.metric = "window_us", .set_up = make_part<Bandwidth>, .fewer_iterations = 5}};
 
-}  // namespace
+constexpr Metric metrics[]{{.name = "latency"},
+                           {.name = "message_rate"},
+                           {.name = "bandwidth", .bandwidth = true},
+                           {.name = "bandwidth_mean", .bandwidth = true}};
+constexpr Picture pictures[]{{.metric = "latency"}, {.metric = "bandwidth"}};
 
 const Benchmark hotspot{.name = "hotspot",
                         .summary = "all ranks to one at once; latency, and bandwidth into it",
                         .ranks = Ranks::two_or_more,
                         .reporters = Reporters::all_but_last,
                         .dimensions = dimensions,
-                        .quantities = quantities};
+                        .quantities = quantities,
+                        .metrics = metrics,
+                        .figure = {.section = "hotspot", .pictures = pictures}};
+const Registration registration{&hotspot};
 
+}  // namespace
 }  // namespace fabricbench::micro

@@ -10,7 +10,6 @@
 #include <algorithm>
 #include <array>
 
-#include "micro/benchmarks/all.hpp"
 #include "micro/benchmarks/pair.hpp"
 
 namespace fabricbench::micro {
@@ -153,7 +152,8 @@ class OneSided final : public PairPart {
   int places_ = 1;
 };
 
-constexpr Dimensions dimensions{.choice = {.key = "sync", .words = words}, .amount = {}};
+constexpr Dimensions dimensions{
+    .choice = {.key = "sync", .words = words, .meaning = "synchronisation"}, .amount = {}};
 
 template <Operation operation>
 constexpr Quantity quantities[]{
@@ -162,18 +162,29 @@ constexpr Quantity quantities[]{
      .set_up = make_part<OneSided<operation, transfers_per_window>>,
      .fewer_iterations = 10}};
 
-}  // namespace
+constexpr Metric metrics[]{{.name = "latency"},
+                           {.name = "latency_mean"},
+                           {.name = "message_rate"},
+                           {.name = "bandwidth", .bandwidth = true},
+                           {.name = "bandwidth_mean", .bandwidth = true}};
+constexpr Picture pictures[]{{.metric = "latency"}, {.metric = "bandwidth"}};
 
 const Benchmark put{
     .name = "put",
     .summary = "MPI_Put with lock, fence and post-start; latency, and bandwidth of windows",
     .dimensions = dimensions,
-    .quantities = quantities<Operation::put>};
+    .quantities = quantities<Operation::put>,
+    .metrics = metrics,
+    .figure = {.section = "one-sided", .pictures = pictures}};
 
 const Benchmark get{
     .name = "get",
     .summary = "MPI_Get with lock, fence and post-start; latency, and bandwidth of windows",
     .dimensions = dimensions,
-    .quantities = quantities<Operation::get>};
+    .quantities = quantities<Operation::get>,
+    .metrics = metrics,
+    .figure = {.section = "one-sided", .pictures = pictures}};
+const Registration registration{&put, &get};
 
+}  // namespace
 }  // namespace fabricbench::micro

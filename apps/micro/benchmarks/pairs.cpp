@@ -10,7 +10,6 @@
 #include <set>
 #include <string_view>
 
-#include "micro/benchmarks/all.hpp"
 #include "micro/benchmarks/pingpong.hpp"
 #include "micro/benchmarks/windows.hpp"
 #include "micro/tournament.hpp"
@@ -161,7 +160,11 @@ constexpr std::string_view synchronisation =
     "MPI_Allreduce and MPI_Barrier before each pair; of pairs at once MPI_Barrier before each "
     "window";
 
-}  // namespace
+constexpr Metric latency_metrics[]{{.name = "latency"}, {.name = "latency_max"}};
+constexpr Metric bandwidth_metrics[]{{.name = "bandwidth", .bandwidth = true},
+                                     {.name = "bandwidth_min", .bandwidth = true},
+                                     {.name = "bisection_bandwidth", .bandwidth = true},
+                                     {.name = "bisection_bandwidth_min", .bandwidth = true}};
 
 const Benchmark pair_latency{.name = "pair_latency",
                              .summary = "ping-pong of every pair of ranks, one after the other",
@@ -169,17 +172,27 @@ const Benchmark pair_latency{.name = "pair_latency",
                              .reporters = Reporters::named,
                              .dimensions = {.choice = {}, .amount = {}, .rounds = true},
                              .quantities = one_pair_after_the_other,
-                             .synchronisation = synchronisation};
+                             .synchronisation = synchronisation,
+                             .metrics = latency_metrics};
 
 const Benchmark pair_bandwidth{
     .name = "pair_bandwidth",
     .summary = "windows in every pair of ranks, alone and with disjoint pairs at once; bisection",
     .ranks = Ranks::two_or_more,
     .reporters = Reporters::named,
-    .dimensions = {.choice = {.key = "concurrency", .words = concurrency},
-                   .amount = {.key = "window", .defaults = window, .least = 1, .most = 65536},
+    .dimensions = {.choice = {.key = "concurrency",
+                              .words = concurrency,
+                              .meaning = "one rank pair after the other, or all of a round"},
+                   .amount = {.key = "window",
+                              .defaults = window,
+                              .least = 1,
+                              .most = 65536,
+                              .meaning = "messages in flight"},
                    .rounds = true},
     .quantities = one_way,
-    .synchronisation = synchronisation};
+    .synchronisation = synchronisation,
+    .metrics = bandwidth_metrics};
+const Registration registration{&pair_latency, &pair_bandwidth};
 
+}  // namespace
 }  // namespace fabricbench::micro

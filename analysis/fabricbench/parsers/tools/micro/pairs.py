@@ -8,8 +8,10 @@ from statistics import fmean, median
 from fabricbench.launch.facts import canonical_case, case_parts
 from fabricbench.launch.record import Row
 from fabricbench.parsers.output import Unreadable, whole
+from fabricbench.parsers.tools.micro.description import MEASURED
 
-BENCHMARKS = ("pair_latency", "pair_bandwidth")
+BENCHMARKS = tuple(sorted(name for name, benchmark in MEASURED.items() if benchmark.rounds))
+"""The benchmarks of every rank pair."""
 
 Pair = tuple[str, str]
 Rounds = dict[str, dict[Pair, float]]
