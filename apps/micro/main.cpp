@@ -38,7 +38,7 @@ output: lines #@key=value and CSV; last line #@end=ok (failed: a wrong answer; a
 exit code: 0 verified, 1 wrong answer, 2 bad input.
 )";
 
-/// What is to be done, or why it cannot be: found out before MPI_Init.
+/// The parsed command line, or why it is wrong; known before MPI_Init.
 struct Request {
   Options options;
   Fault fault;
@@ -70,7 +70,7 @@ void print(std::string_view text) {
   std::fwrite(text.data(), 1, text.size(), stdout);
 }
 
-/// Answers that need no MPI. Returns whether `word` asked for one.
+/// Prints the answer to an option that needs no MPI. Returns whether `word` is one.
 bool answer_without_mpi(std::string_view word) {
   if (word == "--list") {
     print(list(benchmarks()));
@@ -93,8 +93,8 @@ bool answer_without_mpi(std::string_view word) {
   return true;
 }
 
-/// Header of the output. Names of hosts cost messages, so a benchmark that sends none does not
-/// print them.
+/// Prints the header of the output. The names of the hosts are gathered with messages, so a
+/// benchmark that sends none does not print them.
 void print_header(Report& report, const Request& request, const World& world) {
   const timing::ClockQuality clock = timing::measure_clock();
   report.key("schema", 1);

@@ -97,8 +97,8 @@ std::vector<std::int64_t> choose_sizes(const Given& given, std::int64_t largest)
   return doubling_sizes(first, last);
 }
 
-/// Sizes that the benchmark can take: of those given all must be multiples of its unit, of doubled
-/// ones the others are left out.
+/// The sizes that the benchmark accepts. Sizes of --sizes must be multiples of its unit;
+/// doubled sizes that are none are left out.
 std::vector<std::int64_t> fitting_sizes(const Given& given, const Dimensions& dimensions,
                                         std::int64_t largest) {
   const bool any_given =

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Blocking collectives over all ranks (papers 001, 003, 004), each call after a barrier that is not
-// timed. Every rank reports the time of its call. msg_size is what IMB's and OSU's is: the whole
-// vector of a reduction or broadcast, the block per rank or pair of ranks otherwise; the root is
-// rank 0. Reductions add floats.
+// Blocking collectives over all ranks. An untimed barrier precedes each call. Every rank reports
+// the time of its call. msg_size is defined as in IMB and OSU: the whole vector of a reduction
+// or broadcast, else the block per rank or rank pair. The root is rank 0. Reductions add floats.
 #include <algorithm>
 #include <cstring>
 
@@ -47,7 +46,8 @@ class Collective : public Part {
     const auto size = static_cast<std::size_t>(msg_size_);
     return {buffer.data() + static_cast<std::size_t>(index) * size, size};
   }
-  /// The payload of a block: who sent it, and to which rank where that makes a difference.
+  /// Identifies the payload of a block: its sender, and its receiver if blocks differ by
+  /// receiver.
   [[nodiscard]] MessageId message(int sender, int block, std::int64_t iteration) const {
     return {.sender = sender * world_.ranks + block,
             .msg_size_bytes = msg_size_,
@@ -64,7 +64,7 @@ class Collective : public Part {
   }
   [[nodiscard]] std::int64_t ranks() const { return world_.ranks; }
   [[nodiscard]] bool is_root() const { return world_.rank == root; }
-  /// A collective over nothing may return at once.
+  /// A collective of 0 bytes may return without a message.
   [[nodiscard]] Traffic unless_empty(const Traffic& traffic) const {
     return msg_size_ > 0 ? traffic : Traffic{};
   }
@@ -75,7 +75,7 @@ class Collective : public Part {
   Buffer receive_;
 
  private:
-  /// In a barrier every rank must hear of the others at least once.
+  /// In a barrier every rank receives at least one message.
   std::int64_t heard_ = world_.ranks > 1 ? world_.ranks : 0;
 };
 
@@ -85,7 +85,7 @@ class Barrier final : public Collective {
   void run() override { MPI_Barrier(world_.comm); }
   void fill(std::int64_t /*iteration*/) override {}
   std::optional<Mismatch> verify(std::int64_t /*iteration*/) override { return {}; }
-  /// The barriers are what it measures.
+  /// The barriers are the measurement itself.
   std::int64_t barriers() const override { return 0; }
 
  protected:
@@ -114,7 +114,7 @@ class Bcast final : public Collective {
   }
 };
 
-/// A block of every rank arrives, on the root or everywhere.
+/// A block of every rank is collected on the root or on all ranks.
 template <bool everywhere>
 class Gathering final : public Collective {
  public:
@@ -140,13 +140,13 @@ class Gathering final : public Collective {
  protected:
   Traffic delivered() const override {
     const std::int64_t receivers = everywhere ? ranks() : 1;
-    // Blocks may be handed on together, so that a rank needs one message only.
+    // Several blocks may travel in one message, so each rank needs at least one.
     return unless_empty({.messages = everywhere ? ranks() : ranks() - 1,
                          .bytes = receivers * (ranks() - 1) * msg_size_});
   }
 };
 
-/// Every rank has a block for every other, or the root alone has.
+/// The root, or every rank, has a block for each other rank.
 template <bool everywhere>
 class Scattering final : public Collective {
  public:
@@ -234,8 +234,8 @@ class Reduction final : public Collective {
 
  protected:
   Traffic delivered() const override {
-    // Each rank that gets a result needs one message of its size, the root one of every other rank
-    // or of a partial sum.
+    // Each rank with a result receives at least one message of its size; the root receives every
+    // other rank's part or partial sums.
     const std::int64_t messages = result == Result::on_root ? ranks() - 1 : ranks();
     return unless_empty(ranks() > 1 ? messages * Traffic{.messages = 1, .bytes = msg_size_}
                                     : Traffic{});
@@ -243,7 +243,7 @@ class Reduction final : public Collective {
 
  private:
   static int blocks(const World& world) { return result == Result::scattered ? world.ranks : 1; }
-  /// Small whole numbers, so that the order of the additions changes nothing.
+  /// Small whole numbers, whose sum does not depend on the order of the additions.
   float term(int rank, int index, std::int64_t iteration, std::size_t i) const {
     return static_cast<float>(pattern_byte(message(rank, index, iteration), i));
   }

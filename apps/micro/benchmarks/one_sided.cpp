@@ -19,7 +19,7 @@ enum Sync : std::size_t { lock, fence, post_start };
 constexpr std::string_view words[]{"lock", "fence", "post-start"};
 
 constexpr int transfers_per_window = 64;
-/// Transfers of a window go to places of their own as long as these fit.
+/// The transfers of a window have separate places as long as these fit into this many bytes.
 constexpr std::int64_t places_bytes = 64 << 20;
 
 enum class Operation { put, get };
@@ -29,8 +29,8 @@ int places(std::int64_t size, int transfers) {
       std::clamp<std::int64_t>(places_bytes / std::max<std::int64_t>(size, 1), 1, transfers));
 }
 
-/// The largest size decides how much memory is needed: places() of any smaller size need no more
-/// than `places_bytes`.
+/// The largest size determines the memory: places() of any smaller size need at most
+/// `places_bytes`.
 std::int64_t slots(const Setting& setting, int transfers) {
   const std::int64_t most = std::max(setting.largest_size, places_bytes);
   return transfers == 1 || setting.largest_size == 0
@@ -97,8 +97,8 @@ class OneSided final : public PairPart {
       fill_pattern(at(send_, i), message(setting_.world.rank, iteration * (transfers | 1) + i));
     }
   }
-  /// Neither rank learns otherwise that the other has looked at its memory, or written to it. With
-  /// a lock the responder takes no part, and must lock its own memory to see what came.
+  /// A barrier tells each rank that the other has read or written its memory. With sync=lock
+  /// the responder takes no part, and must lock its own memory to read the received bytes.
   void settle() override {
     MPI_Barrier(setting_.world.comm);
     if (point_.choice != lock) return;
@@ -118,7 +118,7 @@ class OneSided final : public PairPart {
   }
 
   Traffic moved() const override {
-    // Nothing need be sent for nothing.
+    // A transfer of 0 bytes may need no message.
     return pairs() * Traffic{.messages = point_.msg_size > 0 ? 1 : 0,
                              .bytes = std::int64_t{transfers} * point_.msg_size};
   }
@@ -128,7 +128,7 @@ class OneSided final : public PairPart {
   }
 
  private:
-  /// Whose memory holds what is transferred.
+  /// Whether this rank's memory is the source of the transfers.
   [[nodiscard]] bool sends() const { return initiates_ == (operation == Operation::put); }
   [[nodiscard]] std::span<std::uint8_t> at(const Buffer& buffer, int place) const {
     return {buffer.data() + static_cast<std::size_t>(place) * size(), size()};

@@ -39,8 +39,8 @@ class Transfer final : public PairPart {
  public:
   using PairPart::PairPart;
 
-  /// Finds out how long the transfer takes, where that is longest, and then how long it takes to
-  /// compute for as long by itself. All pairs compute alike.
+  /// Measures the duration of the transfer, the longest of all ranks, and then the duration of
+  /// as much computation alone. All pairs compute for the same time.
   int enter(const Point& point) override {
     PairPart::enter(point);
     target_ns_ = work_ns_ = 0;
@@ -94,8 +94,8 @@ class Transfer final : public PairPart {
   /// Computes for `target_ns_`, in pieces with a call after each.
   void work() {
     if (target_ns_ == 0) return;
-    // The processor time of a thread takes a system call to read; what is stolen from little is
-    // little.
+    // Reading the processor time of a thread needs a system call, which is too slow for short
+    // pieces.
     if (target_ns_ < brief_ns) {
       work_by(timing::now_ns);
     } else {
@@ -121,7 +121,7 @@ class Transfer final : public PairPart {
   }
 
   std::int64_t target_ns_ = 0;
-  std::int64_t work_ns_ = 0;  ///< how long computing for target_ns_ takes by itself
+  std::int64_t work_ns_ = 0;  ///< duration of the computation of target_ns_ alone
   MPI_Request request_ = MPI_REQUEST_NULL;
 };
 

@@ -17,8 +17,8 @@
 namespace fabricbench::micro {
 namespace {
 
-/// Names of all ranks' nodes, on every rank, as they can stand in a case; with the rank's number
-/// where a node has several.
+/// The names of all ranks' nodes, on every rank, with characters that a case may have; with the
+/// rank's number if the node has several ranks.
 std::vector<std::string> rank_names(const World& world) {
   std::string hosts = gather_hosts(world);
   int length = static_cast<int>(hosts.size());
@@ -45,8 +45,8 @@ std::vector<std::string> rank_names(const World& world) {
   return names;
 }
 
-/// What two ranks do `Together`, done by pair after pair, or by all pairs of a round at once. Every
-/// pair has `directions` turns, in the second of which the higher rank initiates.
+/// Measures the part `Together` for one rank pair after the other, or for all pairs of a round
+/// at once. Every pair has `directions` turns; in the second one the higher rank initiates.
 template <class Together, int directions>
 class InTurns final : public Together {
  public:
@@ -107,7 +107,7 @@ class InTurns final : public Together {
   std::span<std::uint8_t> outgoing() override {
     return plays_ ? Together::outgoing() : std::span<std::uint8_t>{};
   }
-  /// Of one pair, which is what a case has.
+  /// The traffic of one pair, because each case has one pair.
   Traffic carried() const override {
     const Traffic all = Together::carried();
     return {.messages = all.messages / pairs(), .bytes = all.bytes / pairs()};
@@ -124,8 +124,8 @@ class InTurns final : public Together {
 
   [[nodiscard]] static bool at_once(const Point& point) { return point.choice == 1; }
 
-  /// Who plays in the point's turn: of `turn` the direction runs fastest, then the pairs of a
-  /// round.
+  /// Selects the pairs of the point's turn. The direction varies fastest with `turn`, then the
+  /// pair of a round.
   void choose(const Point& point) {
     const auto turn = static_cast<std::size_t>(point.turn);
     const bool forth = turn % directions == 0;

@@ -67,7 +67,7 @@ class ReceiveOverhead final : public PairPart {
  public:
   using PairPart::PairPart;
 
-  /// Finds out how long a round trip takes: the median of a few.
+  /// Measures the duration of a round trip: the median of a few.
   int enter(const Point& point) override {
     PairPart::enter(point);
     wait_ns_ = 0;

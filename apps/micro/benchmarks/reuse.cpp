@@ -16,7 +16,7 @@ constexpr std::int64_t most_buffers = 1024;
 constexpr std::int64_t least_buffers = 2;
 constexpr std::int64_t always = 100;
 
-/// As many buffers as fit into a thirty-second of the memory: the ranks of a node share it.
+/// As many buffers as fit into 1/32 of the memory, which the ranks of a node share.
 std::int64_t buffers(const Setting& setting) {
   const std::int64_t room = quarter_of_memory() / 8;
   const std::int64_t fitting = room / std::max<std::int64_t>(setting.largest_size, 1);
