@@ -97,7 +97,7 @@ def test_an_own_benchmark(tmp_path: Path) -> None:
     done = copy.fabricbench(*arguments, str(copy.campaign))
     assert done.returncode == 0, done.stdout + done.stderr
     report = (copy.campaign / "report.html").read_text()
-    assert '<section id="family-exchange">' in report
+    assert 'id="family-exchange"' in report
     assert "Latency in µs: pingping" in report
 
 

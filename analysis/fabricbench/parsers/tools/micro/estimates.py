@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From the samples of a launch to its values: one per metric, benchmark, case and size."""
+"""Derives the values of a launch from its samples: one per metric, benchmark, case and size."""
 
 import math
 from collections.abc import Callable, Iterator, Mapping
@@ -92,7 +92,7 @@ def _flood(place: Place, quantities: Quantities) -> Values:
 
 
 def _hidden(place: Place, quantities: Quantities, name: str) -> float:
-    """Time saved by doing transfer and computation at once, as a share of the shorter of the two."""
+    """The time saved by doing transfer and computation at once, as a share of the shorter of the two."""
     if "base_us" not in quantities:
         raise Unreadable("stdout", None, f"samples of base_us at {place.msg_size_bytes} bytes")
     base, work = quantities["base_us"].median, quantities[name].work_us
@@ -119,7 +119,7 @@ _ESTIMATES: dict[str, Callable[[Place, Quantities], Values]] = {
 }
 
 SAMPLES = tuple(_ESTIMATES)
-"""Every name that a sample may have."""
+"""The names of all samples."""
 
 
 def rows(samples: Mapping[Place, Quantities], case: Mapping[str, Scalar]) -> Iterator[Row]:
