@@ -7,6 +7,8 @@ import reframe as rfm
 from reframe.core.builtins import parameter, run_after, variable
 
 from fabricbench.launch.facts import Expected, LeftOut, joined_case
+from fabricbench.parsers.tools.micro.description import MEASURED
+from fabricbench.parsers.tools.micro.description import Benchmark as Described
 
 from .base import SELDOM, SizedBenchmark
 from .base.cores import SHARE_OF_MEMORY, node_memory_bytes, processors
@@ -14,58 +16,53 @@ from .base.lane import per_node
 
 MOST_TO_ONE = 1024
 """Ranks of a hot spot: more at once would take the one they send to minutes, and its memory."""
-CONNECTIONS = (1, 2, 4, 8, 16, 32, 64, 128, 256)
+CONNECTIONS = MEASURED["multiconn"].amount.defaults
 
 
 class Micro(SizedBenchmark):
-    """``fabricbench-micro``: ``metrics`` at every size and in every case, those of ``rates`` at sizes above 0.
+    """A benchmark of ``fabricbench-micro``: its record says which metrics it reports and in which cases.
 
-    ``varied`` is what a launch goes through: the option and its values, each of which is a case.
+    ``amounts``: the values of the benchmark's amount, such as lengths of a queue; empty for the record's.
     """
 
     tool = "micro"
     iterations = variable(int, value=500)
-    metrics: tuple[str, ...] = ("latency",)
-    rates: tuple[str, ...] = ()
-    varied: tuple[str, tuple[int, ...]] | None = None
-    paired = True
+    amounts: tuple[int, ...] = ()
+
+    @property
+    def described(self) -> Described:
+        """The record of the benchmark."""
+        return MEASURED[self.benchmark]
 
     def program(self) -> str:
         return f"{self.installed.apps}/bin/fabricbench-micro"
 
     def arguments(self) -> list[str]:
-        sizes = ",".join(str(size) for size in self.sizes())
-        return [self.benchmark, "--sizes", sizes, "--iterations", str(self.iterations), *self.options()]
+        sizes = ["--sizes", ",".join(str(size) for size in self.sizes())] if self.described.sized else []
+        return [self.benchmark, *sizes, "--iterations", str(self.iterations), *self.options()]
 
     def options(self) -> list[str]:
-        """What the benchmark is told beside that."""
-        if self.varied is None:
-            return []
-        option, values = self.varied
-        return [f"--{option}", ",".join(map(str, values))]
+        """Further options of the benchmark."""
+        amount = self.described.amount
+        return [f"--{amount.key}", ",".join(map(str, self.amounts or amount.defaults))] if amount else []
 
     def cases(self) -> Iterator[str]:
         """The cases of a launch, as the benchmark writes them."""
-        if self.varied is None:
-            yield ""
-            return
-        option, values = self.varied
-        yield from (f"{option}={value}" for value in values)
+        yield from self.described.cases(self.amounts)
 
     def expected(self) -> Iterator[Expected]:
-        pairs = {"pairs": self.ranks // 2} if self.paired and self.ranks > 2 else {}
+        pairs = {"pairs": self.ranks // 2} if self.described.ranks == "pairs" and self.ranks > 2 else {}
         for case in (joined_case({**self.case, **pairs}, case) for case in self.cases()):
-            for metrics, sizes in ((self.metrics, self.sizes()), (self.rates, self.full_sizes())):
-                for metric in metrics:
-                    yield Expected(benchmark=self.benchmark, case=case, metric=metric, msg_sizes_bytes=sizes)
+            for metric in self.described.metrics:
+                sizes = self.full_sizes() if metric.bandwidth else self.sizes()
+                sizes = sizes if self.described.sized else ()
+                yield Expected(benchmark=self.benchmark, case=case, metric=metric.name, msg_sizes_bytes=sizes)
 
 
 @rfm.simple_test
 class MicroPingpong(Micro):
     descr = "half round trip of a blocking ping-pong between two ranks"
     benchmark = "pingpong"
-    metrics = ("latency", "latency_mean")
-    rates = ("bandwidth",)
 
 
 @rfm.simple_test
@@ -74,9 +71,7 @@ class MicroWindow(Micro):
     tags = SELDOM
     pattern = parameter(["unidirectional", "bidirectional", "bothway"], loggable=True)
     largest_bytes = 2**20
-    metrics = ("message_rate",)
-    rates = ("bandwidth", "bandwidth_mean")
-    varied = ("window", (1, 16, 64))
+    amounts = (1, 16, 64)
 
     @run_after("init")
     def choose(self) -> None:
@@ -91,15 +86,10 @@ class MicroOneSided(Micro):
     largest_bytes = 2**20
     step = 2
     iterations = 200
-    metrics = ("latency", "latency_mean", "message_rate")
-    rates = ("bandwidth",)
 
     @run_after("init")
     def choose(self) -> None:
         self.benchmark = self.operation
-
-    def cases(self) -> Iterator[str]:
-        yield from ("sync=lock", "sync=fence", "sync=post-start")
 
 
 @rfm.simple_test
@@ -107,7 +97,6 @@ class MicroCollective(Micro):
     """One collective a launch, as with IMB: none of them hides another."""
 
     descr = "a blocking collective, every rank's time"
-    paired = False
     tags = SELDOM
     collective = parameter(
         ["allgather", "allreduce", "alltoall", "bcast", "gather", "reduce", "reduce_scatter", "scatter"], loggable=True
@@ -115,23 +104,16 @@ class MicroCollective(Micro):
     smallest_bytes = 4  # reductions work on floats
     largest_bytes = 2**20
     iterations = 200
-    metrics = ("time", "time_min", "time_max")
 
     @run_after("init")
     def choose(self) -> None:
         self.benchmark = self.collective
 
     @property
-    def blocks(self) -> int:
-        """What a rank holds at once, in messages (``apps/micro/benchmarks/collectives.cpp``)."""
-        sent_on = {"allreduce": 2, "bcast": 2, "reduce": 2, "alltoall": 2 * self.ranks}
-        return int(sent_on.get(self.collective, self.ranks + 1))
-
-    @property
     def largest_fitting_bytes(self) -> int:
         """The largest message for which a node's memory has room."""
         room = SHARE_OF_MEMORY * node_memory_bytes(self.current_partition)
-        return int(room / self.blocks / per_node(self.ranks, self.nodes))
+        return int(room / self.described.held_by(self.ranks) / per_node(self.ranks, self.nodes))
 
     def sizes(self) -> tuple[int, ...]:
         return tuple(size for size in super().sizes() if size <= self.largest_fitting_bytes)
@@ -146,8 +128,8 @@ class MicroCollective(Micro):
         return self.why_too_large(next(size for size in super().sizes() if size)), "use fewer ranks"
 
     def why_too_large(self, size: int) -> str:
-        """What a node would have to hold."""
-        held = self.blocks * per_node(self.ranks, self.nodes) * size
+        """The memory that a size needs on a node."""
+        held = self.described.held_by(self.ranks) * per_node(self.ranks, self.nodes) * size
         memory = node_memory_bytes(self.current_partition)
         return f"{size} B for {self.ranks} ranks take {held / 1e6:.0f} MB of a node, which has {memory / 1e6:.0f} MB"
 
@@ -159,13 +141,6 @@ class MicroBarrier(Micro):
     benchmark = "barrier"
     messages = parameter(["small"])
 
-    def arguments(self) -> list[str]:
-        return [self.benchmark, "--iterations", str(self.iterations)]
-
-    def expected(self) -> Iterator[Expected]:
-        for metric in ("time", "time_min", "time_max"):
-            yield Expected(benchmark=self.benchmark, metric=metric)
-
 
 @rfm.simple_test
 class MicroPlogp(Micro):
@@ -173,7 +148,6 @@ class MicroPlogp(Micro):
     tags = SELDOM
     benchmark = "plogp"
     iterations = 200
-    metrics = ("round_trip", "send_overhead", "receive_overhead", "gap")
 
 
 @rfm.simple_test
@@ -184,8 +158,6 @@ class MicroReuse(Micro):
     largest_bytes = 2**20
     step = 2
     iterations = 200
-    metrics = ("latency", "latency_ratio")
-    varied = ("reuse", (100, 75, 50, 25, 0))
 
 
 @rfm.simple_test
@@ -196,16 +168,11 @@ class MicroQueue(Micro):
     largest_bytes = 2**18
     step = 3
     iterations = 100
-    metrics = ("latency", "latency_ratio")
-    varied = ("queued", (0, 1, 16, 256, 1024, 4096))
+    amounts = (0, 1, 16, 256, 1024, 4096)
 
     @run_after("init")
     def choose(self) -> None:
         self.benchmark = self.queue
-
-    def cases(self) -> Iterator[str]:
-        tags = ("equal", "different", "wildcard") if self.benchmark == "posted" else ("equal", "different")
-        yield from (f"{case} tags={tag}" for case in super().cases() for tag in tags)
 
 
 @rfm.simple_test
@@ -216,9 +183,6 @@ class MicroConnections(Micro):
     largest_bytes = 2**17
     step = 3
     iterations = 50
-    metrics = ("normalised_latency", "message_rate")
-    rates = ("bandwidth",)
-    varied = ("connections", CONNECTIONS)
 
 
 @rfm.simple_test
@@ -232,23 +196,16 @@ class MicroOverlap(Micro):
     @run_after("init")
     def choose(self) -> None:
         self.benchmark = self.beside
-        self.metrics = ("overlap",) if self.beside == "overlap" else ("progress", "progress_tested")
-
-    def cases(self) -> Iterator[str]:
-        yield from ("side=sender", "side=receiver")
 
 
 @rfm.simple_test
 class MicroHotspot(Micro):
     descr = "all ranks to one at once"
-    paired = False
     tags = SELDOM
     benchmark = "hotspot"
     largest_bytes = 2**20
     step = 2
     iterations = 200
-    metrics = ("latency", "message_rate")
-    rates = ("bandwidth",)
 
     def meet_lane(self) -> None:
         self.ranks = max(self.ranks, min(MOST_TO_ONE, processors(self.current_partition)))

@@ -59,18 +59,14 @@ class Pairs(Micro):
         return [*super().options(), "--rounds", str(self.rounds), "--block", str(block)]
 
     def expected(self) -> Iterator[Expected]:
-        for case, metrics in self.totals():
-            for metric in metrics:
+        for case in self.cases():
+            for metric in self.described.metrics:
                 whole = joined_case(self.case, case)
-                yield Expected(benchmark=self.benchmark, case=whole, metric=metric, msg_sizes_bytes=self.sizes())
-
-    def totals(self) -> Iterator[tuple[str, tuple[str, ...]]]:
-        """What the pairs come to: the program's cases and their metrics."""
-        raise NotImplementedError
+                yield Expected(benchmark=self.benchmark, case=whole, metric=metric.name, msg_sizes_bytes=self.sizes())
 
     def shown(self) -> tuple[Row, ...]:
         """ReFrame's list has what the pairs come to; the pairs are in the campaign's table."""
-        cases = {joined_case(self.case, case) for case, _ in self.totals()}
+        cases = {joined_case(self.case, case) for case in self.cases()}
         return tuple(row for row in self.record().rows if row.case in cases)
 
 
@@ -80,9 +76,6 @@ class PairLatency(Pairs):
     benchmark = "pair_latency"
     messages = parameter(["small"], loggable=True)
     iterations = 200
-
-    def totals(self) -> Iterator[tuple[str, tuple[str, ...]]]:
-        yield "", ("latency", "latency_max")
 
 
 @rfm.simple_test
@@ -94,9 +87,9 @@ class PairBandwidth(Pairs):
     iterations = 7
     window = variable(int, value=4)
 
-    def options(self) -> list[str]:
-        return [*super().options(), "--warmup", "2", "--window", str(self.window)]
+    @property
+    def amounts(self) -> tuple[int, ...]:  # type: ignore[override]
+        return (self.window,)
 
-    def totals(self) -> Iterator[tuple[str, tuple[str, ...]]]:
-        metrics = ("bandwidth", "bandwidth_min", "bisection_bandwidth", "bisection_bandwidth_min")
-        yield from ((f"concurrency={how} window={self.window}", metrics) for how in ("alone", "at-once"))
+    def options(self) -> list[str]:
+        return [*super().options(), "--warmup", "2"]

@@ -41,7 +41,7 @@ class Tools {
   bool ready_;
 };
 
-/// What a variable is, and the handle by which it is read.
+/// The description of a variable and the handle for reading it.
 class Variable {
  public:
   explicit Variable(int index) {
@@ -67,7 +67,7 @@ class Variable {
 
   [[nodiscard]] const std::string& name() const { return name_; }
 
-  /// None where it cannot be read, or is of a type without a text.
+  /// The value as text; none if it cannot be read or its type has no text.
   [[nodiscard]] std::optional<std::string> value() const {
     if (!readable_ || name_.empty()) return std::nullopt;
     if (datatype_ == MPI_CHAR) return text();
@@ -87,7 +87,7 @@ class Variable {
 
  private:
   [[nodiscard]] std::optional<std::string> text() const {
-    // Open MPI writes up to 2048 characters, whatever it promised.
+    // Open MPI writes up to 2048 characters, also if it announces fewer.
     std::vector<char> text(static_cast<std::size_t>(std::max(count_, 4096)) + 1, '\0');
     if (MPI_T_cvar_read(handle_, text.data()) != MPI_SUCCESS) return std::nullopt;
     std::string shown(std::string_view(text.data()).substr(0, longest_value));

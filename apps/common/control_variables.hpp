@@ -6,15 +6,16 @@
 
 namespace fabricbench {
 
-/// A setting of the MPI library, as its tool interface (MPI_T) names it.
+/// A setting of the MPI library, read through its tool interface (MPI_T).
 struct ControlVariable {
   std::string name;   ///< letters, digits, and "_", "-", "."; others become "_"
-  std::string value;  ///< printable text on one line, cut at 200 bytes; several numbers by commas
+  std::string value;  ///< printable text on one line, cut at 200 bytes; several numbers are
+                      ///< separated by commas
 };
 
-/// The control variables of this process that can be read without an object of MPI (MPI 3.1,
-/// section 14.3.6), in the library's order, 4,000 at most; none where the library has no MPI_T.
-/// Needs MPI_Init, and sends nothing.
+/// The control variables of this process that can be read without an MPI object (MPI 3.1,
+/// section 14.3.6), in the library's order, at most 4,000; none if the library has no MPI_T.
+/// Needs MPI_Init; sends no message.
 #ifdef FABRICBENCH_HAS_MPI_T
 [[nodiscard]] std::vector<ControlVariable> control_variables();
 #else

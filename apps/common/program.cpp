@@ -10,8 +10,8 @@ namespace fabricbench {
 
 int run_program(std::string_view program, int argc, char** argv, const std::string& error,
                 const std::function<int(const World&)>& run) {
-  // Under a launcher the first process that ends with an error may take the others along before
-  // they print, so there all ranks start MPI, rank 0 prints, and they end together.
+  // A launcher may kill all processes as soon as one ends with an error, before another prints.
+  // So all ranks start MPI, rank 0 prints, and they end together.
   if (!error.empty() && !started_by_launcher()) {
     complain(program, error);
     return exit_bad_input;

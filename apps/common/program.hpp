@@ -9,9 +9,9 @@
 
 namespace fabricbench {
 
-/// The main of every MPI program: starts MPI and returns what `run` returns, its exit status. Bad
-/// input (`error`, found before, or a UsageError) is one line of rank 0's and exit status 2; of any
-/// other exception the rank says what it was, and all ranks are aborted.
+/// Starts MPI, calls `run` and returns its exit status; the main function of every MPI program.
+/// For bad input (`error`, or a UsageError) rank 0 prints one line and the exit status is 2.
+/// For any other exception the rank prints it and aborts all ranks.
 [[nodiscard]] int run_program(std::string_view program, int argc, char** argv,
                               const std::string& error,
                               const std::function<int(const World&)>& run);

@@ -328,7 +328,7 @@ class Session {
 
   void report_gap(std::int64_t amount, const std::string& why) {
     for (const std::int64_t size : options_.sizes_bytes)
-      report_.key("gap." + label(amount, size), why);
+      report_.key("skipped." + label(amount, size), why);
   }
 
   static std::string label(std::int64_t amount, std::int64_t size) {

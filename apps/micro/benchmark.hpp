@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 #include <limits>
 #include <map>
 #include <memory>
@@ -20,8 +21,9 @@
 
 namespace fabricbench::micro {
 
-/// What crosses from rank to rank at least, all ranks together. Messages that follow each other in
-/// one direction without an answer between them may share a packet, so of those only one counts.
+/// The least number of messages and bytes that the ranks exchange, all ranks together. Messages
+/// of one direction without an answer between them may share a packet, so they count as one
+/// message.
 struct Traffic {
   std::int64_t messages = 0;
   std::int64_t bytes = 0;
@@ -37,11 +39,11 @@ struct Traffic {
   }
 };
 
-/// What holds for a whole launch.
+/// The options and the world of a launch, the same for all of its points.
 struct Setting {
   World world;
   std::int64_t largest_size;    ///< bytes
-  std::int64_t largest_amount;  ///< of the benchmark's amount, 0 without one
+  std::int64_t largest_amount;  ///< largest value of the benchmark's amount; 0 without an amount
   std::int64_t rounds;          ///< as in Options
   std::int64_t block;
   bool checked;  ///< every byte of every message is verified on arrival
@@ -51,7 +53,7 @@ struct Setting {
 /// Key and value, in order of key: parts of a case, facts.
 using Words = std::map<std::string, std::string>;
 
-/// What is measured next: one size of one case.
+/// One message size of one case, which is what is measured at a time.
 struct Point {
   int msg_size = 0;        ///< bytes
   std::size_t choice = 0;  ///< index into the words of the benchmark's choice
@@ -62,15 +64,15 @@ struct Point {
 /// A rank that reports values in a case of its own.
 struct Reporter {
   int rank;
-  Words words;  ///< what tells its case from others of the same point
+  Words words;  ///< the parts that its case has beside those of the point
 };
 
-/// What Part::enter() returns beside MPI's error codes: messages stand behind others that the stack
-/// does not take while nobody asks for them.
+/// Returned by Part::enter(), beside MPI's error codes: the stack accepts no further unexpected
+/// messages.
 inline constexpr int error_stuck = std::numeric_limits<int>::max();
 
-/// One rank's part in measuring one quantity. The runner calls enter(), then for every iteration
-/// before(), run(), after(), and at last leave(), on all ranks alike.
+/// The share of one rank in measuring one quantity. On every rank the runner calls enter(),
+/// then before(), run() and after() for every iteration, then leave().
 class Part {
  public:
   Part() = default;
@@ -78,74 +80,106 @@ class Part {
   Part& operator=(const Part&) = delete;
   virtual ~Part() = default;
 
-  /// What the header says of the launch, beside what it says of all.
+  /// Lines of the header that only this benchmark has.
   [[nodiscard]] virtual Words facts() const { return {}; }
-  /// A point is measured so many times, each time between other ranks.
+  /// The number of turns in which a point is measured, each between other ranks.
   [[nodiscard]] virtual std::int64_t turns(const Point& /*point*/) const { return 1; }
-  /// Who reports in this turn; none: the benchmark's reporters, in one case together.
+  /// The ranks that report in this turn, each in a case of its own. Empty: the benchmark's
+  /// reporters report together in one case.
   [[nodiscard]] virtual std::vector<Reporter> reporters() const { return {}; }
 
-  /// Makes ready for `point`. Returns an MPI error code if the stack cannot do it, which is a gap
-  /// at this point and no error. Collective, as leave() is; neither is timed.
+  /// Prepares the measurement of `point`. Returns an MPI error code if the stack cannot do it;
+  /// the point is then skipped. Collective, as leave() is; neither is timed.
   virtual int enter(const Point& point) = 0;
   virtual void leave() {}
 
-  /// The timed region: nothing but MPI_ calls.
+  /// The timed region: MPI_ calls and nothing else.
   virtual void run() = 0;
-  /// What one iteration needs around it and nobody times.
+  /// The untimed steps before and after each iteration.
   virtual void before() {}
   virtual void after() {}
 
-  /// Writes the payload that this rank sends in the iteration that follows.
+  /// Writes the payload that this rank sends in the next iteration.
   virtual void fill(std::int64_t iteration) = 0;
-  /// Collective: what fill() wrote may be read by others; what they sent has arrived.
+  /// Collective: makes the payload of fill() visible to other ranks, and theirs to this one.
   virtual void settle() {}
-  /// First wrong byte of what this rank received in the iteration, if any.
+  /// The first wrong byte that this rank received in the iteration, if any.
   [[nodiscard]] virtual std::optional<Mismatch> verify(std::int64_t iteration) = 0;
-  /// The same of what enter() and leave() moved, after leave().
+  /// The first wrong byte of the messages of enter() and leave(); called after leave().
   [[nodiscard]] virtual std::optional<Mismatch> verify_around() { return {}; }
   /// The payload that the injected fault corrupts; empty on a rank that sends none.
   [[nodiscard]] virtual std::span<std::uint8_t> outgoing() = 0;
 
-  /// What one iteration moves, and what enter() and leave() move.
+  /// The traffic of one iteration, and of enter() and leave() together.
   [[nodiscard]] virtual Traffic moved() const = 0;
   [[nodiscard]] virtual Traffic moved_around() const { return {}; }
-  /// Barriers of all ranks around each run(), and what one iteration moves beside them.
+  /// Barriers of all ranks around each run(), and the traffic of one iteration without them.
   [[nodiscard]] virtual std::int64_t barriers() const { return 0; }
   [[nodiscard]] virtual Traffic moved_beside_barriers() const { return moved(); }
   /// A reported value is the duration of run() divided by this.
   [[nodiscard]] virtual double values_per_run() const { return 1.0; }
-  /// What the reported bandwidth of one run() stands for, all ranks of a case together; zero
-  /// without one.
+  /// The traffic that the bandwidth of one run() is computed from, all ranks of a case
+  /// together; zero without a bandwidth.
   [[nodiscard]] virtual Traffic carried() const { return {}; }
   /// Computation within run(), in nanoseconds; zero without any.
   [[nodiscard]] virtual std::int64_t work_ns() const { return 0; }
 };
 
-/// What Quantity::set_up is for a part without arguments of its own.
+/// Makes a part that needs the setting only; for Quantity::set_up.
 template <class P>
 std::unique_ptr<Part> make_part(const Setting& setting) {
   return std::make_unique<P>(setting);
 }
 
-/// One of the durations that a benchmark measures at every point.
+/// A duration that a benchmark measures at every point.
 struct Quantity {
   std::string_view metric;  ///< name of the sample, with its unit
   /// Throws UsageError if memory does not suffice, std::bad_alloc.
   std::unique_ptr<Part> (*set_up)(const Setting& setting) = nullptr;
-  /// One iteration stands for so many messages that fewer are made.
+  /// The number of iterations is divided by this, because one iteration has many messages.
   std::int64_t fewer_iterations = 1;
 };
 
-enum class Ranks { pairs, two_or_more, any };  ///< how many ranks a benchmark runs on
-/// Ranks 0 … n-1 report values; named: one in each case, which the part names.
+/// A value in the table of a campaign. Its unit is in analysis/fabricbench/metrics.py; how it
+/// follows from the samples is in analysis/fabricbench/parsers/tools/micro/estimates.py.
+struct Metric {
+  std::string_view name;
+  bool bandwidth = false;  ///< bytes per time: there is none for messages of 0 bytes
+};
+
+/// One drawing in the report: a metric over the message size, for every case that has `only`.
+struct Picture {
+  std::string_view metric;
+  std::string_view only = "";  ///< part of a case, such as "window=64"; empty: all cases
+  std::string_view over = "";  ///< key of the case on the horizontal axis instead of the size
+  std::span<const std::int64_t> sizes = {};  ///< with `over`: one drawing for each size, in bytes
+};
+
+/// Where the report draws a benchmark; without pictures another part of the report does so.
+struct Figure {
+  std::string_view section = "";  ///< key of a section of the report
+  std::span<const Picture> pictures = {};
+};
+
+/// Messages of the largest size that the buffers of one rank hold: `messages` + `per_rank` * ranks.
+/// Both 0: so few that they need not be counted.
+struct Held {
+  std::int64_t messages = 0;
+  std::int64_t per_rank = 0;
+};
+
+enum class Ranks { pairs, two_or_more, any };  ///< the numbers of ranks that a benchmark runs on
+/// The ranks that report values: the first half, all but the last, all, or (named) those that
+/// the part names, each in a case of its own.
 enum class Reporters { half, all_but_last, all, named };
 
-/// How most benchmarks synchronise, as named in the header of the output.
+/// The synchronisation of most benchmarks, for the header of the output.
 inline constexpr std::string_view barrier_before_size =
     "MPI_Barrier before each size; warm-up and timed iterations follow it without another";
 
-/// A benchmark as a record. One without quantities sends nothing: MPI_Init, header, MPI_Finalize.
+/// A benchmark as a record: the only place that names it. The checks, the parser, the report and
+/// the tests read it as JSON (--describe). One without quantities sends nothing: MPI_Init, header,
+/// MPI_Finalize.
 struct Benchmark {
   std::string_view name;
   std::string_view summary;  ///< one line, for --list
@@ -153,19 +187,30 @@ struct Benchmark {
   Reporters reporters = Reporters::half;
   Dimensions dimensions = {};
   std::span<const Quantity> quantities = {};
-  /// Sizes are added where the first quantity bends; else the sizes asked for are all.
+  /// Whether sizes are added where the curve of the first quantity bends.
   bool adaptive = false;
   std::string_view synchronisation = barrier_before_size;
+  std::span<const Metric> metrics = {};
+  std::string_view base = "";  ///< part of the case that `latency_ratio` divides by: "queued=0"
+  Figure figure = {};
+  Held held = {};
 
   [[nodiscard]] bool sends_messages() const { return !quantities.empty(); }
-  /// Ranks that report values of one case.
+  /// The number of ranks that report values of one case.
   [[nodiscard]] int reporting(int all_ranks) const;
-  /// Throws UsageError if the benchmark cannot run on so many ranks.
+  /// Throws UsageError if the benchmark does not run on this number of ranks.
   void check_ranks(int all_ranks) const;
-  /// `case` column: "k=v k=v" with keys in order, empty for the plain case; `more` are further
-  /// keys.
+  /// The `case` column: "k=v k=v" with keys in order, empty for a benchmark without parts;
+  /// `more` are further keys.
   [[nodiscard]] std::string case_name(const Point& point, int all_ranks,
                                       const Words& more = {}) const;
+};
+
+/// Adds benchmarks to those of the program: an object at namespace scope in the file that defines
+/// them.
+class Registration {
+ public:
+  Registration(std::initializer_list<const Benchmark*> benchmarks);
 };
 
 /// All benchmarks of this program, in order of name.

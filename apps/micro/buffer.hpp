@@ -10,8 +10,8 @@
 
 namespace fabricbench::micro {
 
-/// Message buffer that starts at a page, as OSU's and IMB's do, with every page touched before
-/// anything is timed.
+/// A message buffer aligned to a page, as in OSU and IMB. Every page is written before any
+/// measurement.
 class Buffer {
  public:
   /// Room for `capacity` bytes, zero or more. Throws std::bad_alloc.
@@ -21,7 +21,7 @@ class Buffer {
   }
 
   [[nodiscard]] std::uint8_t* data() const noexcept { return bytes_.get(); }
-  /// First `size` bytes; size <= capacity.
+  /// The first `size` bytes; size <= capacity.
   [[nodiscard]] std::span<std::uint8_t> first(std::size_t size) const noexcept {
     return {bytes_.get(), size};
   }

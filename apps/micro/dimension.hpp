@@ -7,29 +7,33 @@
 
 namespace fabricbench::micro {
 
-/// A way of doing the same thing that a benchmark tries word by word: `sync=lock`, `sync=fence`.
-/// Also the name of the option that chooses some of the words. Without a key there is none.
+/// Words that a benchmark measures one after the other, each a case: `sync=lock`, `sync=fence`.
+/// The key is also the option that selects some of them. An empty key: the benchmark has no
+/// choice.
 struct Choice {
   std::string_view key;
   std::span<const std::string_view> words;
+  std::string_view meaning = "";  ///< for --help
 };
 
-/// A number that a benchmark tries value by value: `queued=0`, `queued=16`. Also the name of the
-/// option that gives other values. Without a key there is none.
+/// Numbers that a benchmark measures one after the other, each a case: `queued=0`, `queued=16`.
+/// The key is also the option that sets other numbers. An empty key: the benchmark has no
+/// amount.
 struct Amount {
   std::string_view key;
   std::span<const std::int64_t> defaults;
   std::int64_t least = 0;
   std::int64_t most = 0;
+  std::string_view meaning = "";  ///< for --help
 };
 
-/// What a benchmark varies beside the message size.
+/// The dimensions of a benchmark: message size, choice and amount.
 struct Dimensions {
   Choice choice;
   Amount amount;
-  bool sized = true;           ///< there is a message size
+  bool sized = true;           ///< the benchmark has a message size
   std::int64_t size_unit = 1;  ///< sizes are multiples of this many bytes
-  bool rounds = false;         ///< ranks meet in rounds: --rounds, --block
+  bool rounds = false;         ///< the rank pairs are measured in rounds: --rounds, --block
 };
 
 }  // namespace fabricbench::micro

@@ -8,22 +8,21 @@
 
 namespace fabricbench::micro {
 
-/// Fault that a test of the harness injects by FABRICBENCH_MICRO_FAULT. Never set in a measurement;
-/// when set, the header says so. Nothing here is called in the timed region unless a slow-down was
-/// asked for.
+/// A fault that a test of the harness injects with FABRICBENCH_MICRO_FAULT. The header of the
+/// output names it. Only the slow-down adds anything to the timed region.
 struct Fault {
   enum class Kind { none, flip, hang, slow, exhaust };
   Kind kind = Kind::none;
   double slow_us = 0.0;    ///< added to every reported value
-  std::int64_t count = 0;  ///< messages or receives that a queue takes before it is full
-  std::string text;        ///< as given, for the header
+  std::int64_t count = 0;  ///< messages or receives that a queue accepts before it is full
+  std::string text;        ///< the value of the variable, for the header
 };
 
-/// Parses flip, hang, slow:<µs> or exhaust:<n>; nullptr or empty is no fault. Throws UsageError for
-/// anything else, so that a misspelt fault is not taken for a passed test.
+/// Parses flip, hang, slow:<µs> or exhaust:<n>; nullptr or empty is no fault. Throws UsageError
+/// for anything else, so that a test with a misspelt fault fails.
 [[nodiscard]] Fault parse_fault(const char* text);
 
-/// Inverts the middle byte of a payload; an empty one stays as it is.
+/// Inverts the middle byte of a payload; does nothing if it is empty.
 void flip_byte(std::span<std::uint8_t> payload) noexcept;
 
 /// Never returns; sleeps until the process is killed.

@@ -9,6 +9,7 @@
 #include "common/program.hpp"
 #include "common/usage_error.hpp"
 #include "micro/benchmark.hpp"
+#include "micro/describe.hpp"
 #include "micro/fault.hpp"
 #include "micro/msg_sizes.hpp"
 #include "micro/options.hpp"
@@ -24,7 +25,20 @@ using namespace fabricbench::micro;
 
 constexpr std::string_view program = "fabricbench-micro";
 
-/// What is to be done, or why it cannot be: found out before MPI_Init.
+constexpr std::string_view rest_of_help = R"(
+environment:
+  FABRICBENCH_EXPECT_RANKS=N        exit 2 unless MPI_COMM_WORLD has N ranks (a wrong PMI gives N worlds of one)
+  FABRICBENCH_MICRO_FAULT=...       for tests of the harness only, injects a fault:
+      flip       every rank corrupts one byte of the first verified message of each size: exit 1
+      hang       rank 0 sleeps forever after the first size
+      slow:US    every reported value becomes US microseconds larger
+      exhaust:N  a queue of unexpected or posted takes N entries, then the stack is out of memory
+
+output: lines #@key=value and CSV; last line #@end=ok (failed: a wrong answer; absent: truncated).
+exit code: 0 verified, 1 wrong answer, 2 bad input.
+)";
+
+/// The parsed command line, or why it is wrong; known before MPI_Init.
 struct Request {
   Options options;
   Fault fault;
@@ -52,31 +66,35 @@ Request parse_request(int argc, char** argv) {
   return request;
 }
 
-void print_list() {
-  for (const Benchmark* benchmark : benchmarks()) {
-    std::printf("%-15s %s\n", std::string(benchmark->name).c_str(),
-                std::string(benchmark->summary).c_str());
-  }
+void print(std::string_view text) {
+  std::fwrite(text.data(), 1, text.size(), stdout);
 }
 
-/// Answers that need no MPI. Returns whether `word` asked for one.
+/// Prints the answer to an option that needs no MPI. Returns whether `word` is one.
 bool answer_without_mpi(std::string_view word) {
   if (word == "--list") {
-    print_list();
+    print(list(benchmarks()));
+  } else if (word == "--describe") {
+    print(describe(benchmarks()));
   } else if (word == "--version") {
-    std::printf("%s\n", std::string(version()).c_str());
+    print(std::string(version()) + "\n");
   } else if (word == "--help" || word == "-h") {
-    std::printf("usage: fabricbench-micro BENCHMARK [options] | --list | --help | --version\n\n");
-    print_list();
-    std::printf("%s", std::string(options_help()).c_str());
+    print(
+        "usage: fabricbench-micro BENCHMARK [options]\n"
+        "       fabricbench-micro --list | --describe | --help | --version\n"
+        "--describe prints the benchmarks, their metrics and their cases as JSON.\n\n");
+    print(list(benchmarks()));
+    print(options_help());
+    print(own_options_help(benchmarks()));
+    print(rest_of_help);
   } else {
     return false;
   }
   return true;
 }
 
-/// Header of the output. Names of hosts cost messages, so a benchmark that sends none does not
-/// print them.
+/// Prints the header of the output. The names of the hosts are gathered with messages, so a
+/// benchmark that sends none does not print them.
 void print_header(Report& report, const Request& request, const World& world) {
   const timing::ClockQuality clock = timing::measure_clock();
   report.key("schema", 1);

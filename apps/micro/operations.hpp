@@ -9,7 +9,7 @@
 
 namespace fabricbench::micro {
 
-/// What the timing loop repeats in a measurement: the part's run() and nothing else.
+/// The operation of a measurement: the part's run() and nothing else.
 struct TimedOperation {
   Part& part;
 
@@ -18,7 +18,7 @@ struct TimedOperation {
   void after(std::int64_t /*iteration*/) { part.after(); }
 };
 
-/// The injected slow-down: spins for so long before run().
+/// The operation with the injected slow-down: spins for `spin_ns` before run().
 struct SlowedOperation {
   Part& part;
   std::int64_t spin_ns;
@@ -33,8 +33,8 @@ struct SlowedOperation {
   void after(std::int64_t /*iteration*/) { part.after(); }
 };
 
-/// Fills before and verifies after every run(), outside the clock. Keeps the first wrong byte and
-/// then looks no further.
+/// The operation of checked mode: fills before and verifies after every run(), both untimed.
+/// Keeps the first wrong byte and verifies nothing after it.
 struct CheckedOperation {
   Part& part;
   std::optional<Mismatch>& mismatch;

@@ -97,8 +97,8 @@ std::vector<std::int64_t> choose_sizes(const Given& given, std::int64_t largest)
   return doubling_sizes(first, last);
 }
 
-/// Sizes that the benchmark can take: of those given all must be multiples of its unit, of doubled
-/// ones the others are left out.
+/// The sizes that the benchmark accepts. Sizes of --sizes must be multiples of its unit;
+/// doubled sizes that are none are left out.
 std::vector<std::int64_t> fitting_sizes(const Given& given, const Dimensions& dimensions,
                                         std::int64_t largest) {
   const bool any_given =
@@ -226,29 +226,6 @@ options of a benchmark that sends messages (--name value or --name=value):
   --time-limit S     seconds per size (none): fewer iterations, but at least min(N,10), if a pilot of four
                      iterations says that they would take longer
   --check            checked mode: every byte of every message is verified on arrival; not for timing
-
-options of single benchmarks, each a list of values to try one after the other:
-  --window N         unidirectional, bidirectional, bothway, pair_bandwidth: messages in flight (64; of pairs 4)
-  --sync WORD        put, get: lock, fence, post-start (all)
-  --reuse PERCENT    reuse: share of iterations that take the buffer of the one before (100,75,50,25,0)
-  --queued K         unexpected, posted: length of the queue (0,1,4,16,64,256,1024,4096)
-  --tags WORD        unexpected, posted: equal, different, wildcard (posted alone): tags of what is queued (all)
-  --connections K    multiconn: connections of a pair (1,2,4 ... 256)
-  --side WORD        overlap, progress: sender, receiver (both)
-  --concurrency WORD pair_bandwidth: alone, at-once (both): one pair after the other, or all of a round
-  --rounds N         pair_latency, pair_bandwidth: rounds of disjoint pairs (all: each rank meets each)
-  --block N          pair_latency, pair_bandwidth: which rounds; further blocks take further rounds (0)
-
-environment:
-  FABRICBENCH_EXPECT_RANKS=N        exit 2 unless MPI_COMM_WORLD has N ranks (a wrong PMI gives N worlds of one)
-  FABRICBENCH_MICRO_FAULT=...       for tests of the harness only, injects a fault:
-      flip       every rank corrupts one byte of the first verified message of each size: exit 1
-      hang       rank 0 sleeps forever after the first size
-      slow:US    every reported value becomes US microseconds larger
-      exhaust:N  a queue of unexpected or posted takes N entries, then the stack is out of memory
-
-output: lines #@key=value and CSV; last line #@end=ok (failed: a wrong answer; absent: truncated).
-exit code: 0 verified, 1 wrong answer, 2 bad input.
 )";
 }
 

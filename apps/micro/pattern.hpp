@@ -8,15 +8,14 @@
 
 namespace fabricbench::micro {
 
-/// Which message a payload belongs to; messages that differ in one of these differ in their
-/// payload.
+/// Identifies a message. Messages that differ in one of these have different payloads.
 struct MessageId {
   int sender;
   std::int64_t msg_size_bytes;
   std::int64_t iteration;
 };
 
-/// First wrong byte of a message.
+/// The first wrong byte of a message.
 struct Mismatch {
   MessageId message;
   std::size_t offset;
@@ -24,16 +23,17 @@ struct Mismatch {
   std::uint8_t found;
 };
 
-/// Byte at `offset` of message `id`. Consecutive iterations differ in every byte, so that a message
-/// that never arrived is seen in a buffer that holds the one before; offsets are hashed
-/// (multiplication by 2^32 / golden ratio: Knuth, The Art of Computer Programming vol. 3, 6.4), so
-/// that a displaced block is seen, too.
+/// The byte at `offset` of message `id`. Consecutive iterations differ in every byte, so that a
+/// buffer with the previous message is detected. Offsets are hashed (multiplication by 2^32 /
+/// golden ratio: Knuth, The Art of Computer Programming vol. 3, 6.4), so that a displaced block
+/// is detected.
 [[nodiscard]] std::uint8_t pattern_byte(const MessageId& id, std::size_t offset) noexcept;
 
 /// Fills `buffer` (shape: msg_size_bytes) with the pattern of `id`.
 void fill_pattern(std::span<std::uint8_t> buffer, const MessageId& id) noexcept;
 
-/// First byte of `buffer` that differs from the pattern of `id`, if any. Every byte is looked at.
+/// The first byte of `buffer` that differs from the pattern of `id`, if any. Compares every
+/// byte.
 [[nodiscard]] std::optional<Mismatch> find_mismatch(std::span<const std::uint8_t> buffer,
                                                     const MessageId& id) noexcept;
 

@@ -7,7 +7,7 @@
 
 namespace fabricbench::micro {
 
-/// Most sizes that are added to those asked for.
+/// The largest number of sizes that are added.
 inline constexpr int most_added_sizes = 12;
 
 /// The size to measure next so that the bends of a curve are found (Kielmann, Bal, Verstoep 2000):

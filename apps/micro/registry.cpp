@@ -1,40 +1,37 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
-#include <array>
 
 #include "common/usage_error.hpp"
-#include "micro/benchmarks/all.hpp"
+#include "micro/benchmark.hpp"
 
 namespace fabricbench::micro {
 namespace {
 
-const Benchmark wireup{
-    .name = "wireup",
-    .summary = "MPI_Init and MPI_Finalize, no message: what wire-up moves on a transport",
-    .ranks = Ranks::any};
-
-constexpr std::array all{
-    &allgather,      &allreduce, &alltoall,       &barrier,      &bcast,
-    &bidirectional,  &bothway,   &gather,         &get,          &hotspot,
-    &multiconn,      &overlap,   &pair_bandwidth, &pair_latency, &pingpong,
-    &plogp,          &posted,    &progress,       &put,          &reduce,
-    &reduce_scatter, &reuse,     &scatter,        &unexpected,   &unidirectional,
-    &wireup};
+/// Made at its first use, which is before main() in an order of files that is not known.
+std::vector<const Benchmark*>& registered() {
+  static std::vector<const Benchmark*> list;
+  return list;
+}
 
 }  // namespace
 
+Registration::Registration(std::initializer_list<const Benchmark*> benchmarks) {
+  registered().insert(registered().end(), benchmarks);
+}
+
 std::span<const Benchmark* const> benchmarks() {
-  return all;
+  std::vector<const Benchmark*>& list = registered();
+  std::sort(list.begin(), list.end(),
+            [](const Benchmark* a, const Benchmark* b) { return a->name < b->name; });
+  return list;
 }
 
 const Benchmark& find_benchmark(std::string_view name) {
-  const auto* const found =
-      std::find_if(all.begin(), all.end(), [&](const Benchmark* b) { return b->name == name; });
-  if (found == all.end()) {
-    throw UsageError("\"" + std::string(name) +
-                     "\" is no benchmark of this program; `fabricbench-micro --list` names them");
+  for (const Benchmark* benchmark : benchmarks()) {
+    if (benchmark->name == name) return *benchmark;
   }
-  return **found;
+  throw UsageError("\"" + std::string(name) +
+                   "\" is no benchmark of this program; `fabricbench-micro --list` names them");
 }
 
 }  // namespace fabricbench::micro

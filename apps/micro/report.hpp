@@ -10,26 +10,26 @@
 
 namespace fabricbench::micro {
 
-/// Version or commit of this program.
+/// The version or commit of this program.
 [[nodiscard]] std::string_view version();
 
 /// `value` in decimal digits with `decimals` places, whatever the locale.
 [[nodiscard]] std::string fixed(double value, int decimals);
 
-/// The output on stdout, collected in memory until flush(). Only an active report (rank 0's)
+/// The output on stdout, kept in memory until flush(). Only an active report, that of rank 0,
 /// prints.
 class Report {
  public:
   explicit Report(bool active) : active_(active) {}
 
-  /// #@key=value
+  /// A line #@key=value of the header.
   void key(std::string_view name, std::string_view value);
   void key(std::string_view name, std::integral auto value) { key(name, std::to_string(value)); }
 
-  /// The line that names the columns.
+  /// The line with the names of the columns.
   void columns();
 
-  /// What the samples of one quantity at one point have in common.
+  /// The columns that all samples of one quantity at one point share.
   struct Series {
     std::string_view benchmark, case_name, metric;
     std::optional<std::int64_t> msg_size_bytes;
@@ -39,7 +39,7 @@ class Report {
   /// printed in microseconds with three decimals.
   void rows(const Series& series, int rank, std::span<const std::int64_t> samples_ns);
 
-  /// Writes what was collected, in one go.
+  /// Writes the lines so far in one call.
   void flush();
 
   /// False after a write to stdout failed.

@@ -40,8 +40,8 @@ void complain(const Benchmark& benchmark, int rank, const Mismatch& wrong) {
   std::fwrite(line.data(), 1, line.size(), stderr);
 }
 
-/// Seconds that one iteration takes: the fastest of the pilot, on the rank where that is slowest.
-/// The first iteration may set up a connection and any one may be interrupted, so neither decides.
+/// The seconds of one iteration: the fastest of the pilot on each rank, and of these the
+/// slowest. The first iteration may set up a connection and any one may be interrupted.
 template <class Op>
 double pilot_s(const World& world, Op& operation) {
   std::int64_t fastest_ns = std::numeric_limits<std::int64_t>::max();
@@ -62,7 +62,7 @@ struct NoMessage {
   void after(std::int64_t /*iteration*/) {}
 };
 
-/// What the stack says of an error, in one line.
+/// The stack's text for an error, in one line.
 std::string error_text(int error) {
   if (error == error_stuck) return "the stack keeps no more messages that nobody has asked for";
   std::array<char, MPI_MAX_ERROR_STRING + 1> text{};
@@ -158,9 +158,9 @@ void Runner::measure_turn(Part& part, const Quantity& quantity, const Point& poi
   if (!mismatch_) mismatch_ = part.verify_around();
 }
 
-/// Marks intervals without a message, so that what the runner's own synchronisation carries can be
-/// taken off the others, and intervals of barriers for parts that have some around each run. One
-/// more interval before them makes the connections.
+/// Marks intervals without a message, whose traffic is that of the runner's own
+/// synchronisation, and intervals of barriers for parts that have barriers around each run. One
+/// more interval before them opens the connections.
 void Runner::calibrate() {
   NoMessage nothing;
   for (int i = -1; i < timing::calibrations; ++i) {
@@ -184,7 +184,7 @@ void Runner::calibrate() {
   }
 }
 
-/// Marks the interval for the witness and reports what the iterations in it move at least.
+/// Marks the interval for the witness and reports the least traffic of its iterations.
 Runner::Count Runner::measure_marked(Part& part, const Quantity& quantity, const Point& point) {
   const std::string name = interval_label(part, quantity, point);
   MPI_Barrier(world_.comm);
@@ -199,21 +199,22 @@ Runner::Count Runner::measure_marked(Part& part, const Quantity& quantity, const
   return count;
 }
 
-/// Whether the part is ready, on all ranks alike; a gap where it is not. What was refused once is
-/// not tried again, nor is more of it.
+/// Returns whether all ranks are ready to measure the point; if not, the point is skipped. An
+/// amount that the stack refused, and every larger one, is not tried again.
 bool Runner::enter(Part& part, const Quantity& quantity, const Point& point) {
-  const std::string gap =
-      std::string("gap.").append(label(quantity, point, benchmark_.case_name(point, world_.ranks)));
+  const std::string skipped =
+      std::string("skipped.")
+          .append(label(quantity, point, benchmark_.case_name(point, world_.ranks)));
   const auto before = refused_.find(point.choice);
   if (before != refused_.end() && point.amount >= before->second) {
-    report_.key(gap, "the stack has refused " + std::to_string(before->second));
+    report_.key(skipped, "the stack has refused " + std::to_string(before->second));
     return false;
   }
   int error = part.enter(point);
   MPI_Allreduce(MPI_IN_PLACE, &error, 1, MPI_INT, MPI_MAX, world_.comm);
   if (error == MPI_SUCCESS) return true;
   refused_[point.choice] = point.amount;
-  report_.key(gap, error_text(error));
+  report_.key(skipped, error_text(error));
   part.leave();
   return false;
 }
@@ -276,8 +277,8 @@ bool Runner::Told::by(int rank) const {
   return std::find(ranks.begin(), ranks.end(), rank) != ranks.end();
 }
 
-/// What this turn's values are told as: by each reporter in a case of its own, or by the
-/// benchmark's reporters in one case.
+/// The cases of this turn's values and the ranks that report them: one case for each reporter,
+/// or one for all.
 std::vector<Runner::Told> Runner::told(const Part& part, const Point& point) const {
   std::vector<Told> all;
   for (const auto& [rank, words] : part.reporters()) {
@@ -289,7 +290,7 @@ std::vector<Runner::Told> Runner::told(const Part& part, const Point& point) con
   return {{.case_name = benchmark_.case_name(point, world_.ranks), .ranks = std::move(ranks)}};
 }
 
-/// What follows the name of a fact that holds at one point: metric, case and size, as far as there
+/// The end of a header key that belongs to one point: metric, case and size, as far as there
 /// are several.
 std::string Runner::label(const Quantity& quantity, const Point& point,
                           const std::string& case_name) const {
@@ -308,8 +309,8 @@ std::string Runner::label(const Quantity& quantity, const Point& point,
   return text.empty() ? "all" : text;
 }
 
-/// The label of a point's interval: that of its facts, without the words of single reporters, and
-/// with the turn where there are several.
+/// The label of a point's interval: that of its header keys without the parts of single
+/// reporters, and with the turn if there are several.
 std::string Runner::interval_label(const Part& part, const Quantity& quantity,
                                    const Point& point) const {
   Words more;
@@ -334,7 +335,7 @@ void Runner::report_part(const Part& part, const Quantity& quantity, const Point
   }
 }
 
-/// Every rank's part says the same, but for the computation: that is rank 0's own.
+/// All ranks have the same values but for the computation, which is that of rank 0.
 void Runner::report_facts(const Part& part, const std::string& suffix, const Count& count) {
   report_.key("iterations" + suffix, count.plan.iterations());
   report_.key("warmup" + suffix, count.pilot + count.plan.warmup);
@@ -348,7 +349,7 @@ void Runner::report_facts(const Part& part, const std::string& suffix, const Cou
     report_.key("work_us" + suffix, fixed(1e-3 * static_cast<double>(part.work_ns()), 3));
 }
 
-/// Every reporting rank has its own samples, which rank 0 prints.
+/// Rank 0 prints the samples of every reporting rank.
 void Runner::report_samples(const Told& told, const Report::Series& series, const Count& count,
                             bool of_first_quantity) {
   const auto samples = static_cast<std::size_t>(count.plan.samples);

@@ -28,7 +28,7 @@ class Runner {
   bool run();
 
  private:
-  /// What was run for one quantity at one point.
+  /// The numbers of iterations of one quantity at one point.
   struct Count {
     std::int64_t pilot = 0;
     timing::Plan plan;
@@ -39,7 +39,7 @@ class Runner {
     }
   };
 
-  /// Values that stand in one case, and the ranks that report them.
+  /// A case and the ranks that report its values.
   struct Told {
     std::string case_name;
     std::vector<int> ranks;
@@ -77,10 +77,10 @@ class Runner {
   Report& report_;
   std::vector<std::unique_ptr<Part>> parts_;          ///< one for each quantity
   std::vector<std::int64_t> samples_ns_;              ///< shape (max_samples): this rank's
-  std::vector<std::int64_t> received_ns_;             ///< likewise: on rank 0 another's
+  std::vector<std::int64_t> received_ns_;             ///< on rank 0: those of another rank
   std::map<std::int64_t, double> first_quantity_ns_;  ///< on rank 0: its median by size
-  std::map<std::size_t, std::int64_t> refused_;       ///< by choice: smallest amount with a gap
-  std::optional<Mismatch> mismatch_;                  ///< this rank's first wrong byte
+  std::map<std::size_t, std::int64_t> refused_;  ///< by choice: smallest amount that was skipped
+  std::optional<Mismatch> mismatch_;             ///< this rank's first wrong byte
   Traffic payload_;
 };
 

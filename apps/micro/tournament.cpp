@@ -3,8 +3,8 @@
 
 namespace fabricbench::micro {
 
-/// On a circle of rounds() places i meets j where i + j = round; who would meet himself meets the
-/// last player, in the middle, who is missing where the number is odd.
+/// On a circle of rounds() places i plays j if i + j = round (modulo rounds()). The player for
+/// whom i = j plays the last player, or nobody if the number is odd.
 std::vector<Tournament::Pair> Tournament::round(int round) const {
   const int circle = rounds();
   std::vector<Pair> found;

@@ -6,8 +6,8 @@
 
 namespace fabricbench::micro {
 
-/// A round robin by the circle method: in every round each player meets one other, with an odd
-/// number one rests; after all rounds everyone has met everyone else once.
+/// A round robin by the circle method. In every round each player has one opponent; with an odd
+/// number of players one has none. After all rounds every pair has played once.
 class Tournament {
  public:
   struct Pair {
@@ -25,8 +25,8 @@ class Tournament {
   /// The pairs of a round, 0 <= round < rounds(), in order of their lower player.
   [[nodiscard]] std::vector<Pair> round(int round) const;
 
-  /// The rounds of block `block` (>= 0): `wanted` of them, all where that is 0 or too many. Blocks
-  /// go on where the one before has ended, so that together they have all.
+  /// The rounds of block `block` (>= 0): `wanted` of them; all if `wanted` is 0 or larger than
+  /// rounds(). Each block continues after the rounds of the previous one.
   [[nodiscard]] std::vector<int> rounds_of_block(std::int64_t wanted, std::int64_t block) const;
 
  private:

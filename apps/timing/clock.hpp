@@ -8,20 +8,17 @@
 
 namespace fabricbench::timing {
 
-/// The clock of every measurement, as named in the header of the output.
+/// The name of the clock of all measurements, for the header of the output.
 inline constexpr std::string_view clock_name = "clock_gettime(CLOCK_MONOTONIC)";
 
 /// Nanoseconds since an arbitrary start, monotonic on this node; not comparable between nodes.
-/// clock_gettime rather than MPI_Wtime: integer nanoseconds, and the same clock under every MPI
-/// stack, where MPI_Wtime may be coarser. Rather than std::chrono::steady_clock: a simulating MPI
-/// replaces the call by its simulated clock.
 [[nodiscard]] inline std::int64_t now_ns() noexcept {
   timespec time{};
   clock_gettime(CLOCK_MONOTONIC, &time);
   return static_cast<std::int64_t>(time.tv_sec) * 1'000'000'000 + time.tv_nsec;
 }
 
-/// Nanoseconds of processor time that the calling thread has used.
+/// The processor time of the calling thread in nanoseconds.
 [[nodiscard]] inline std::int64_t thread_cpu_ns() noexcept {
   timespec time{};
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
@@ -35,7 +32,7 @@ struct ClockQuality {
                        ///< subtracted
 };
 
-/// Measures the clock on this rank, in about a millisecond.
+/// Measures the clock on this rank; takes about a millisecond.
 [[nodiscard]] ClockQuality measure_clock() noexcept;
 
 }  // namespace fabricbench::timing

@@ -10,9 +10,9 @@
 
 namespace fabricbench::timing {
 
-/// What the loop repeats. Only run() is timed; before() and after() stand outside the clock (fill,
-/// verify; empty when timing counts) and learn the number of the iteration, which counts up over
-/// warm-up and timed iterations alike.
+/// An operation that the loop repeats. Only run() is timed. before() and after() (fill and
+/// verify; empty in a measurement) get the number of the iteration, which counts warm-up and
+/// timed iterations.
 template <class T>
 concept Operation = requires(T operation, std::int64_t iteration) {
   { operation.before(iteration) } -> std::same_as<void>;
@@ -20,7 +20,7 @@ concept Operation = requires(T operation, std::int64_t iteration) {
   { operation.after(iteration) } -> std::same_as<void>;
 };
 
-/// Runs `count` iterations that nobody times (pilot, warm-up, verification), the first numbered
+/// Runs `count` untimed iterations (pilot, warm-up, verification); the number of the first is
 /// `first`.
 template <Operation Op>
 void repeat(Op& operation, std::int64_t first, std::int64_t count) {
@@ -31,9 +31,9 @@ void repeat(Op& operation, std::int64_t first, std::int64_t count) {
   }
 }
 
-/// The timed iterations, the first numbered `first`: the duration of one run() in nanoseconds is
-/// kept for the last of every `stride`. samples_ns: shape (samples), preallocated; nothing is
-/// allocated or printed here.
+/// Runs the timed iterations; the number of the first is `first`. Of every `stride` iterations
+/// the duration of the last run() is kept, in nanoseconds. samples_ns: shape (samples),
+/// preallocated. Allocates and prints nothing.
 template <Operation Op>
 void sample(Op& operation, std::int64_t first, std::int64_t stride,
             std::span<std::int64_t> samples_ns) {
@@ -49,8 +49,8 @@ void sample(Op& operation, std::int64_t first, std::int64_t stride,
   }
 }
 
-/// The timing loop. All processes call it together with the same plan: synchronises, runs the
-/// warm-up, then the timed iterations. samples_ns: shape (plan.samples).
+/// The timing loop: synchronises, runs the warm-up, then the timed iterations. Collective; the
+/// plan is the same on all processes. samples_ns: shape (plan.samples).
 template <std::invocable Synchronise, Operation Op>
 void measure(Synchronise synchronise, Op& operation, const Plan& plan, std::int64_t first,
              std::span<std::int64_t> samples_ns) {
@@ -59,8 +59,8 @@ void measure(Synchronise synchronise, Op& operation, const Plan& plan, std::int6
   sample(operation, first + plan.warmup, plan.stride, samples_ns);
 }
 
-/// What a sample of nothing takes: the loop's own part in every sample, the median of 1000, in
-/// nanoseconds. None of it is subtracted.
+/// The duration of an empty run() in nanoseconds, the median of 1000: the loop's own share in
+/// every sample. It is not subtracted from the samples.
 [[nodiscard]] double overhead_ns();
 
 }  // namespace fabricbench::timing

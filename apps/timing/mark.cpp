@@ -8,8 +8,8 @@ namespace {
 
 using Mark = void (*)(bool begins, const char* label);
 
-/// The witness's function, null without a witness. Found by name: a weak reference would be
-/// resolved to null when a program is linked at a fixed address.
+/// The witness's function; null without a witness. dlsym finds it, because a weak reference is
+/// null in a program that is linked at a fixed address.
 Mark find_mark() {
   return reinterpret_cast<Mark>(dlsym(RTLD_DEFAULT, "fabricbench_mark"));
 }

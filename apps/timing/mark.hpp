@@ -5,11 +5,12 @@
 
 namespace fabricbench::timing {
 
-/// Empty intervals that a program marks before its first measurement. What they carry is what the
-/// synchronisation inside every interval carries.
+/// The number of empty intervals that a program marks before its first measurement. Their
+/// traffic is that of the synchronisation inside every interval.
 inline constexpr int calibrations = 6;
 
-/// Intervals of so many barriers each, from which the traffic of one barrier follows.
+/// The number of intervals that hold barriers only, and the barriers in each. The traffic of
+/// one barrier follows from them.
 inline constexpr int barrier_calibrations = 4;
 inline constexpr int barriers_per_calibration = 100;
 
@@ -17,8 +18,8 @@ inline constexpr int barriers_per_calibration = 100;
 [[nodiscard]] std::string calibration_label(int number);
 [[nodiscard]] std::string barriers_label(int number);
 
-/// Mark the begin and the end of the interval `label` for the witness, if it is preloaded; else do
-/// nothing. Outside the timed region, after a barrier. `label`: at most 127 bytes.
+/// Mark the begin and the end of the interval `label` for the witness; without a witness they
+/// do nothing. Call them outside the timed region, after a barrier. `label`: at most 127 bytes.
 void mark_begin(const std::string& label);
 void mark_end(const std::string& label);
 

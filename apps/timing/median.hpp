@@ -11,14 +11,15 @@
 
 namespace fabricbench::timing {
 
-/// The median, of an even number the upper one. Reorders `values`, of which there is at least one.
+/// The median; the upper one of an even number of values. Reorders `values`, which must not be
+/// empty.
 [[nodiscard]] inline std::int64_t median(std::span<std::int64_t> values) {
   const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
   std::nth_element(values.begin(), middle, values.end());
   return *middle;
 }
 
-/// How long `action` takes in nanoseconds, the median of `count` times: a pilot's measure.
+/// The duration of `action` in nanoseconds: the median of `count` calls.
 template <std::size_t count, class Action>
 [[nodiscard]] std::int64_t median_duration_ns(Action action) {
   std::array<std::int64_t, count> durations{};

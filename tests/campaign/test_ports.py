@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from fabricbench.campaign.collect import collect, digest
+from fabricbench.campaign.collect import collect
+from fabricbench.campaign.digest import digest
 
 CAPTURE = Path(__file__).resolve().parents[1] / "data/launches/openmpi-shm-micro-pingpong-small"
 

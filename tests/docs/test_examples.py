@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The examples of the documents, executed as they stand there, in a copy of the repository."""
+"""Executes the examples of the documents as they are printed, in a copy of the repository."""
 
 import csv
 import io
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,7 @@ from support.fake_site import REPOSITORY
 
 LANE = "local:tcp"
 SHORT = ("-S", "repetitions=40", "-S", "limit_seconds=300")
-"""What the launches say is not looked at; they shall come back on a loaded machine too."""
+"""No value is tested; short launches with a long limit end on a loaded machine too."""
 
 
 @pytest.fixture
@@ -23,43 +24,81 @@ def copy(tmp_path: Path) -> Copy:
 
 
 def listed(copy: Copy, *arguments: str) -> set[tuple[str, str]]:
-    """Checks and stacks that ReFrame finds."""
+    """The checks that ReFrame finds, each with a stack."""
     done = copy.reframe(*arguments, "-lC")
     assert done.returncode == 0, done.stdout + done.stderr
     return {(case.name.rpartition("_")[0], case.stack) for case in cases(done.stdout.splitlines())}
 
 
-def try_on_intel(copy: Copy, page: Document, command: str, rows_with: str) -> None:
-    """The page's own commands, on one lane of Intel MPI: the launches pass, and the table has rows of them."""
+def rows_of(copy: Copy, page: Document, text: str) -> list[dict[str, str]]:
+    """The rows that the page's command prints: ``fabricbench table … | grep text``."""
+    fabricbench, table, campaign, *options, bar, grep, pattern = page.line_with("fabricbench table", text)
+    assert (fabricbench, table, campaign, bar, grep) == ("fabricbench", "table", "campaigns/NAME", "|", "grep")
+    done = copy.fabricbench("table", str(copy.campaign), *options)
+    assert done.returncode == 0, done.stderr
+    return [row for row in csv.DictReader(io.StringIO(done.stdout)) if pattern in ",".join(row.values())]
+
+
+def try_on_intel(copy: Copy, page: Document, command: str, text: str) -> None:
+    """Executes the page's commands on one lane of Intel MPI: the launches pass, and the table has their rows."""
     if not (REPOSITORY / "build/stacks/impi/stack.json").exists():
         pytest.skip("the stack impi is not set up: run `make setup`")
     _, *arguments = page.line_with(command)
     done = copy.reframe(*arguments, "-p", "^impi$", *SHORT, system=LANE)
     assert done.returncode == 0, done.stdout + done.stderr
-    fabricbench, table, campaign, *options, bar, grep, pattern = page.line_with("fabricbench table", rows_with)
-    assert (fabricbench, table, campaign, bar, grep) == ("fabricbench", "table", "campaigns/NAME", "|", "grep")
-    rows = copy.fabricbench("table", str(copy.campaign), *options)
-    assert rows.returncode == 0, rows.stderr
-    found = [row for row in csv.DictReader(io.StringIO(rows.stdout)) if pattern in ",".join(row.values())]
-    assert {row["state"] for row in found} == {"ok"}
-    assert {row["fabric"] for row in found} == {"tcp"}
+    rows = rows_of(copy, page, text)
+    assert {row["state"] for row in rows} == {"ok"}
+    assert {row["fabric"] for row in rows} == {"tcp"}
 
 
 def test_one_more_benchmark_of_a_tool_that_is_there(copy: Copy) -> None:
     page = document("add-a-benchmark.md")
-    copy.append(page.file("one leaf more in"), page.code("class ImbOffCache("))
+    copy.append(page.file("one more leaf check in"), page.code("class ImbOffCache("))
     try_on_intel(copy, page, "reframe -c reframe_checks -n '^ImbOffCache'", "off_cache=true")
 
 
 def test_a_new_tool(copy: Copy) -> None:
     page = document("add-a-benchmark.md")
-    copy.write(page.file("**The leaf**"), page.code("class PythonPingpong("))
+    copy.write(page.file("**The leaf check**"), page.code("class PythonPingpong("))
     copy.insert(page.file("**The metric**"), "_ALL = (\n", page.code('Metric("latency_deviation"'))
     copy.write(page.file("**The parser**"), page.code("def parse(directory: Path, launch: Launch) -> Parsed:"))
     done = copy.reframe("-c", "reframe_checks", "-n", "PythonPingpong", "-L")
     assert done.returncode == 0, done.stdout + done.stderr
     assert "PythonPingpong" in done.stdout
     try_on_intel(copy, page, "reframe -c reframe_checks -n '^PythonPingpong'", "mpi4py_bench")
+
+
+def test_an_own_benchmark(tmp_path: Path) -> None:
+    """The page's steps in their order, on a build of the copy: source, build list, leaf check, set-up, description."""
+    page = document("add-a-benchmark.md")
+    copy = copy_repository(tmp_path, own_build=True)
+    copy.write(page.file("**The source**"), page.code("class PingPing final"))
+    sources = page.file("**The build list**")
+    copy.replace(sources, r"^  main\.cpp\n", f"  main.cpp\n  {page.code('benchmarks/pingping.cpp').strip()}\n")
+    copy.append("reframe_checks/micro.py", page.code("class MicroPingping(Micro)"))
+
+    _, *arguments = page.line_with("fabricbench setup mpich")
+    done = copy.fabricbench(*arguments)
+    assert done.returncode == 0, done.stdout + done.stderr
+    program, option, redirection, file = page.line_with("fabricbench-micro --describe")
+    assert (option, redirection) == ("--describe", ">")
+    description = subprocess.run([copy.root / program, option], capture_output=True, text=True, check=True, timeout=60)
+    (copy.root / file).write_text(description.stdout)
+
+    _, *arguments = page.line_with("reframe -c reframe_checks -n '^MicroPingping'")
+    done = copy.reframe(*arguments, "-S", "iterations=20", "-S", "limit_seconds=300", system=LANE)
+    assert done.returncode == 0, done.stdout + done.stderr
+    rows = rows_of(copy, page, "pingping")
+    assert {row["state"] for row in rows} == {"ok"}
+    assert {row["metric"] for row in rows} == {"latency", "bandwidth"}
+    assert {row["msg_size_bytes"] for row in rows} >= {"0", "8", "1048576"}
+    _, *arguments, campaign = page.line_with("fabricbench report")
+    assert campaign == "campaigns/NAME"
+    done = copy.fabricbench(*arguments, str(copy.campaign))
+    assert done.returncode == 0, done.stdout + done.stderr
+    report = (copy.campaign / "report.html").read_text()
+    assert 'id="family-exchange"' in report
+    assert "Latency in µs: pingping" in report
 
 
 def test_a_second_mpich(copy: Copy) -> None:

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from fabricbench.campaign.collect import collect, digest
+from fabricbench.campaign.collect import collect
+from fabricbench.campaign.digest import digest
 from fabricbench.launch.table import table
 from fabricbench.parsers.tools.gromacs import domain_reason, why_failed, why_refused
 
@@ -112,6 +113,7 @@ def test_domains_that_break_after_the_start_are_a_failure(tmp_path: Path) -> Non
 
 def test_a_changed_log_is_a_changed_launch(tmp_path: Path) -> None:
     directory = Path(shutil.copytree(CAPTURES / "2022-two", tmp_path / "launch"))
+    (directory / "launch.json").write_text('{"tool": "gromacs"}')
     before = digest(directory)
     (directory / "md.log").write_text("")
     assert digest(directory) != before

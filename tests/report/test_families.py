@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The own micro-benchmarks by family, and LogGP, of made-up launches whose parameters are known."""
 
-from fabricbench.parsers.tools.micro import BENCHMARKS
-from fabricbench.report.families import FAMILIES, compared, families
+from fabricbench.metrics import METRICS
+from fabricbench.parsers.tools.micro.description import MEASURED
+from fabricbench.report.families import SECTIONS, compared, families, pictures, sections
 from fabricbench.report.loggp import loggp_views
 from fabricbench.report.series import Panel, lanes, others, panels
 from fabricbench.report.style import looks
@@ -25,11 +26,20 @@ def drawn(*parts: Rows) -> tuple[list[Panel], dict[str, list[str]]]:
     return found, {view.key: [figure.caption for figure in view.group.figures] for view in views}
 
 
-def test_every_own_benchmark_has_a_family() -> None:
-    shown = {picture.benchmark for family in FAMILIES for picture in family.pictures}
+def test_every_own_benchmark_has_a_picture() -> None:
+    shown = {name for name, _ in pictures()}
     elsewhere = {"pingpong", "barrier", "pair_latency", "pair_bandwidth"}
-    assert shown | elsewhere == set(BENCHMARKS)
-    assert len({family.key for family in FAMILIES}) == len(FAMILIES)
+    assert shown | elsewhere == set(MEASURED)
+    assert {section.key for section in sections()} == {section.key for section in SECTIONS}
+
+
+def test_pictures_show_metrics_and_cases_that_the_benchmark_has() -> None:
+    for name, picture in pictures():
+        benchmark = MEASURED[name]
+        keys = {part.key for part in (benchmark.amount, benchmark.choice) if part}
+        assert picture.metric in {metric.name for metric in benchmark.metrics} & METRICS.keys()
+        assert {picture.over, picture.only.partition("=")[0]} - {""} <= keys
+        assert bool(picture.over) == bool(picture.sizes)
 
 
 def test_a_family_is_drawn_over_message_size() -> None:

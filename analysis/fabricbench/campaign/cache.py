@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Keeps the records of a campaign in the user's cache directory, so that they need not be derived again.
+"""Caches the records of a campaign in the user's cache directory.
 
-A campaign has one file there, with a line for each record: the key, which is the digest of the launch's facts and of
-the code that reads them (``collect.digest``), a checksum over key and record, and the record as JSON. The key is
-computed from the facts as they are now, so an entry of other facts or other code is never used. An entry with a wrong
-checksum is ignored. Without a directory that only this user can write to, nothing is kept.
+Each campaign has one file with a line for each record: the key, a checksum over key and record, and the record as JSON.
+The key is the digest of the launch's facts and of the code that reads them (``campaign/digest``). It is computed from
+the present facts, so an entry of other facts or other code is never used. An entry with a wrong checksum is ignored.
+Records are cached only in a directory that no other user can write to.
 """
 
 import contextlib
@@ -23,7 +23,7 @@ from fabricbench.files.reading import read_regular
 
 CACHE = "FABRICBENCH_CACHE"
 LARGEST_BYTES = 1 << 30
-"""The most that all files of the cache take together, and so the most that is read of one."""
+"""The limit on the size of all files of the cache together, and on the size of one that is read."""
 LONGEST_UNUSED_SECONDS = 30 * 86400.0
 _TOUCH_SECONDS = 3600.0
 _SUFFIX = ".records"
@@ -32,8 +32,8 @@ _OTHERS_MAY_WRITE = stat.S_IWGRP | stat.S_IWOTH
 
 
 def cache_root() -> Path | None:
-    """The directory of the cache: ``FABRICBENCH_CACHE``, else ``fabricbench`` in ``XDG_CACHE_HOME`` or in
-    ``.cache`` of the home directory. None where the user has none."""
+    """The directory of the cache: ``FABRICBENCH_CACHE``, else ``fabricbench`` in ``XDG_CACHE_HOME`` or in ``.cache`` of
+    the home directory. None for a user without these."""
     if given := os.environ.get(CACHE):
         return Path(given).absolute()
     if (given := os.environ.get("XDG_CACHE_HOME", "")).startswith("/"):
@@ -48,7 +48,7 @@ def cache_root() -> Path | None:
 
 
 def read_entries(name: str) -> dict[str, bytes]:
-    """The records that are kept under ``name``, as JSON, by key; empty where there are none that can be trusted."""
+    """The cached records of the file ``name``, as JSON by key; empty without a file that the user owns."""
     try:
         with _directory(make=False) as folder:
             file = name + _SUFFIX
@@ -63,7 +63,7 @@ def read_entries(name: str) -> dict[str, bytes]:
 
 
 def write_entries(name: str, entries: Mapping[str, bytes]) -> None:
-    """Keep exactly these records, as JSON by key, under ``name``; nothing happens where they cannot be kept."""
+    """Replaces the cached records of the file ``name`` by these, JSON by key; does nothing where that is impossible."""
     lines = [_line(key, text) for key, text in sorted(entries.items())]
     temporary = f"{name}{_SUFFIX}.{secrets.token_hex(8)}"
     try:
@@ -100,7 +100,7 @@ def _checksum(key: bytes, text: bytes) -> bytes:
 
 @contextmanager
 def _directory(*, make: bool) -> Iterator[int]:
-    """A descriptor of the cache directory; OSError where there is none, or others could have written to it."""
+    """A descriptor of the cache directory; OSError where it is missing or other users can write to it."""
     root = cache_root()
     if root is None:
         raise FileNotFoundError("no cache directory")
@@ -122,7 +122,7 @@ def _demand_own(facts: os.stat_result) -> None:
 
 
 def _remove_old(folder: int) -> None:
-    """Remove files that were not used for long, and the longest unused ones beyond the size of the whole cache."""
+    """Removes files unused for ``LONGEST_UNUSED_SECONDS``, and the oldest ones beyond ``LARGEST_BYTES``."""
     found = []
     for name in os.listdir(folder):
         if _OWN_NAME.fullmatch(name):

@@ -10,7 +10,8 @@ from pydantic import ValidationError
 
 from fabricbench.attestation.physics import refute_beyond_physics
 from fabricbench.campaign.cache import read_entries, write_entries
-from fabricbench.campaign.collect import code_digest, collect, digest
+from fabricbench.campaign.collect import collect
+from fabricbench.campaign.digest import code_digest, digest
 from fabricbench.campaign.write import read_planned
 from fabricbench.errors import BadInput
 from fabricbench.files.layout import FACTS, LAUNCHES, SKIPPED

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From a tool's output to values and payload; one module per tool in ``tools``. Imports launch."""
+"""Reads the output of each tool: values and payload. Imported by campaign and the rooms above it; imports launch."""

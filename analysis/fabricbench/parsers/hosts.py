@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The files in which the nodes of a launch say what they are (``host.<name>``)."""
+"""Reads the files that describe the nodes of a launch (``host.<name>``)."""
 
 from pathlib import Path
 
@@ -8,16 +8,16 @@ from fabricbench.parsers.output import Unreadable, read_model
 
 
 def host_files(directory: Path) -> list[Path]:
-    """One of each node."""
+    """The file of each node."""
     return sorted(directory.glob("host.*"))
 
 
 def read_hosts(directory: Path) -> tuple[Host, ...]:
-    """What every node of the launch in ``directory`` says; Unreadable names the first file that is no node's facts."""
-    found: dict[str, Host] = {}
+    """The description of each node of the launch in ``directory``; Unreadable where a file is wrong or a duplicate."""
+    hosts: dict[str, Host] = {}
     for path in host_files(directory):
         host = read_model(path, Host)
-        if host.host in found:
+        if host.host in hosts:
             raise Unreadable(path.name, None, f"the facts of another node, these are of {host.host[:80]} again")
-        found[host.host] = host
-    return tuple(found.values())
+        hosts[host.host] = host
+    return tuple(hosts.values())

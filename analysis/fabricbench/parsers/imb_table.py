@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The tables that all programs of the Intel MPI Benchmarks print (2019 and later): what they hold, and their reading.
+"""Reads the tables that all programs of the Intel MPI Benchmarks print (2019 and later).
 
-A program's module beside this one says which tables it prints, and what one repetition behind a row moves at least.
+The module of each program in ``tools`` describes its tables and the least that one repetition moves.
 """
 
 import re
@@ -24,17 +24,17 @@ _COUNTED = {"#bytes": "size", "#repetitions": "repetitions"}
 _CLOSING = "All processes entering MPI_Finalize"
 
 TIMES = {"t_min[usec]": "time_min", "t_max[usec]": "time_max", "t_avg[usec]": "time"}
-"""IMB's three columns over ranks, and the metrics that they are."""
+"""IMB's three columns over ranks, and their metrics."""
 
 
 @dataclass(frozen=True, slots=True)
 class Moves:
     """The least that one call moves: bytes per byte of message size, and messages, for ``p`` ranks.
 
-    Any algorithm must deliver this much: in an allreduce every rank needs at least one message of the full size.
-    Messages that may share a segment with others count once.
-    ``empty``: a message of 0 bytes is one too; a collective over 0 bytes has nothing to deliver.
-    ``calls``: how often one repetition makes the call. ``barriers``: how many of a message per rank follow it.
+    Every algorithm must deliver this much: in an allreduce every rank needs at least one message of the full size.
+    Messages that may share a segment count as one. ``empty``: whether a message of 0 bytes counts; a collective of 0
+    bytes delivers nothing. ``calls``: calls in one repetition. ``barriers``: barriers after a call, of one message per
+    rank.
     """
 
     bytes: Callable[[int], int]
@@ -52,10 +52,10 @@ class Moves:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """One benchmark's table: the metric of every column behind the sizes and repetitions, in IMB's order.
+    """The table of one benchmark: the metric of each column after sizes and repetitions, in IMB's order.
 
-    ``mode`` is the one that IMB prints with the benchmark, for programs that run it in several. ``pair``: it runs on
-    two processes, however many there are. ``windows``: a repetition sends that many messages, ``-window_size``.
+    ``mode``: the mode that IMB prints, for programs with several. ``pair``: the benchmark uses two processes, whatever
+    their number. ``windows``: a repetition sends ``-window_size`` messages.
     """
 
     columns: Mapping[str, str]
@@ -82,7 +82,7 @@ Tables = Mapping[str, tuple[Table, ...]]
 
 @dataclass(frozen=True, slots=True)
 class _Entry:
-    """A row as read; ``size`` in bytes of one message, None where the benchmark has none."""
+    """A row of a table; ``size``: bytes of one message, None where the benchmark has no size."""
 
     benchmark: str
     table: Table
@@ -95,7 +95,7 @@ class _Entry:
 
 @dataclass(slots=True)
 class _Section:
-    """What was said since the title."""
+    """The lines since the last title."""
 
     benchmark: str = ""
     ranks: int = 0
@@ -105,10 +105,10 @@ class _Section:
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """A program of the suite: its tables, and how it counts.
+    """A program of the suite.
 
-    ``runs``: how often the calls behind a row with so many repetitions were made at least, the untimed ones included.
-    ``closed``: whether the lines are a whole output; ``closing`` says in words what was expected.
+    ``runs``: the least number of timed and untimed repetitions, from the printed number. ``closed``: whether the lines
+    are a whole output; ``closing``: the end that is expected, in words.
     """
 
     tables: Tables
@@ -118,10 +118,10 @@ class Program:
 
 
 def parse_program(directory: Path, launch: Launch, program: Program) -> Parsed:
-    """All rows of one run and the least payload that it must have moved.
+    """The rows of one run and the least payload that it moved.
 
-    A section with more or fewer processes or threads than the launch has, columns that the benchmark does not print,
-    and a benchmark that is not known are Unreadable. A size that IMB could not measure, and says so, is a skip.
+    Unreadable where processes or threads are not those of the launch, where the columns are not those of the benchmark,
+    and where the benchmark is unknown. A size that IMB reports as not measured is skipped.
     """
     lines = read_lines(directory / "stdout")
     reader = _Reader(launch, program)
@@ -152,20 +152,21 @@ def parse_program(directory: Path, launch: Launch, program: Program) -> Parsed:
 
 
 def twice_without_policy(launch: Launch, repetitions: int) -> int:
-    """How often IMB-MPI1, -RMA and -NBC run the printed repetitions. With ``-iter_policy off`` exactly twice, the
-    first time untimed (``IMB_init_buffers_iter``); else the untimed pass may be shorter, and only the timed one is
-    certain.
+    """The least number of repetitions of IMB-MPI1, -RMA and -NBC, from the printed number.
+
+    With ``-iter_policy off`` it is twice the printed number, because an untimed pass of the same length comes first
+    (``IMB_init_buffers_iter``). With another policy the untimed pass may be shorter, and only the timed one is certain.
     """
     return 2 * repetitions if _options(launch, "-iter_policy") == ["off"] else repetitions
 
 
 def threads_of(launch: Launch) -> int:
-    """Threads of each rank, as the launch's case says; 1 where it says nothing."""
+    """The threads of each rank in the launch's case; 1 without them."""
     return int(launch.case.get("threads", 1))
 
 
 def int_option(launch: Launch, name: str, default: int) -> int:
-    """The whole number behind an option on the command line."""
+    """The whole number after an option of the command line."""
     values = _options(launch, name)
     return whole(values[-1], "launch.json", 1) if values else default
 
@@ -185,7 +186,7 @@ class _Reader:
     skips: list[SkippedRow] = field(default_factory=list)
 
     def entries(self, lines: list[str]) -> Iterator[_Entry]:
-        """The rows of all tables; text around them is passed over."""
+        """The rows of all tables; other text is ignored."""
         section = _Section()
         for at, line in enumerate(lines, start=1):
             if title := _TITLE.match(line):
@@ -201,18 +202,18 @@ class _Reader:
             elif section.table is not None and _ROW.match(line):
                 yield from self._entry(section, section.table, line, at)
 
-    def _ranks(self, benchmark: str, found: re.Match[str], at: int) -> int:
-        ranks, threads = whole(found.group(1), "stdout", at), whole(found.group(2) or "1", "stdout", at)
+    def _ranks(self, benchmark: str, match: re.Match[str], at: int) -> int:
+        ranks, threads = whole(match.group(1), "stdout", at), whole(match.group(2) or "1", "stdout", at)
         pair = any(table.pair for table in self.program.tables.get(benchmark, ()))
-        wanted = 2 if pair else self.launch.ranks
-        if ranks != wanted:
-            raise Unreadable("stdout", at, f"{wanted} processes, not {ranks}")
+        expected = 2 if pair else self.launch.ranks
+        if ranks != expected:
+            raise Unreadable("stdout", at, f"{expected} processes, not {ranks}")
         if threads != threads_of(self.launch):
             raise Unreadable("stdout", at, f"{threads_of(self.launch)} threads, not {threads}")
         return ranks
 
     def _table(self, section: _Section, titles: list[str], at: int) -> Table:
-        """The table that a header begins: every column of it, and no other."""
+        """The table whose header has exactly these titles."""
         known = self.program.tables.get(section.benchmark)
         if known is None:
             raise Unreadable("stdout", at, f"a known benchmark, not '{section.benchmark[:40]}'")
@@ -246,7 +247,7 @@ class _Reader:
         yield _Entry(section.benchmark, table, section.ranks, size, counted["repetitions"], values, " ".join(words))
 
     def _size(self, printed: int, at: int) -> int:
-        """IMB-MT prints the size times the threads."""
+        """The size of one thread's message; IMB-MT prints this size times the number of threads."""
         threads = threads_of(self.launch)
         if printed % threads:
             raise Unreadable("stdout", at, f"a size that is a multiple of {threads} threads, not {printed}")

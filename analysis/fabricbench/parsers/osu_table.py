@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The title and the column headings that each OSU program prints.
 
-Read in the sources of 5.3, 5.3.2, 5.5, 5.6.3, 5.7 to 7.2 and 7.4, and in published outputs of 7.3 and 7.5.
+Sources: the code of 5.3, 5.3.2, 5.5, 5.6.3, 5.7 to 7.2 and 7.4, and published outputs of 7.3 and 7.5.
 """
 
 import re
@@ -34,12 +34,12 @@ TITLES = {
     "osu_scatter": "OSU MPI Scatter Latency Test",
     "osu_barrier": "OSU MPI Barrier Latency Test",
 }
-"""Of each program, for buffers in host memory; the same in all versions."""
+"""The title of each program for buffers in host memory; the same in all versions."""
 
 ONE_TITLE_SINCE: Version = (7, 4)
 """Before this version ``osu_mbw_mr`` may print its title twice: the releases labelled 5.9 (6.0 is one) to 7.3."""
 _AVERAGE_SINCE: Version = (7, 4)
-"""From this version on the two-sided latency programs call their column an average."""
+"""From this version the heading of the two-sided latency programs has the word average."""
 _TITLE = re.compile(r"^# (OSU .*) v(\d{1,3}(?:\.\d{1,3}){1,3})$")
 _PERCENTILE = re.compile(r"P\d{1,2} Tail (?:Lat\(us\)|BW\(MB/s\))")
 
@@ -55,18 +55,18 @@ _QUANTITIES = {
     "Iterations": "iterations",
     "Validation": "validation",
 }
-"""What the parser calls the quantity in the column of each heading."""
+"""The parser's name of the quantity in the column of each heading."""
 
 
 def version_of(text: str) -> Version:
-    """A version as numbers that compare: '5.3.2' is before '7.4'."""
+    """A version as a tuple of numbers, so that '5.3.2' is less than '7.4'."""
     return tuple(int(part) for part in text.split("."))
 
 
 def title_in(line: str) -> tuple[str, Version] | None:
     """Title and version in a line of output; None where it is not a title of OSU."""
-    found = _TITLE.match(line)
-    return (found[1], version_of(found[2])) if found else None
+    match = _TITLE.match(line)
+    return (match[1], version_of(match[2])) if match else None
 
 
 def headings(program: str, version: Version, *, sized: bool, full: bool, validated: bool) -> list[str]:
@@ -91,8 +91,8 @@ def columns(line: str, expected: Sequence[str], *, percentiles: bool) -> list[st
 
     ``percentiles``: the option ``-z`` was given, so columns of percentiles may follow.
     """
-    found = re.split(r"\s{2,}", line.removeprefix("# ").strip())
-    known, more = found[: len(expected)], found[len(expected) :]
+    titles = re.split(r"\s{2,}", line.removeprefix("# ").strip())
+    known, more = titles[: len(expected)], titles[len(expected) :]
     if known != list(expected) or (more and not percentiles) or not all(map(_PERCENTILE.fullmatch, more)):
         return None
     return [*(_QUANTITIES[heading] for heading in known), *("percentile" for _ in more)]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What every parser shares: its result, its one error, and careful reading of a tool's output."""
+"""The result and the error of all parsers, and functions that read untrusted output."""
 
 import math
 import re
@@ -16,12 +16,12 @@ from fabricbench.launch.record import Payload, PayloadPart, Row, SkippedRow
 Model = TypeVar("Model", bound=BaseModel)
 
 _DECIMAL = re.compile(r"-?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|[+-]?(?:nan|inf|infinity)", re.IGNORECASE)
-"""Numbers as C and Fortran print them. ``float`` takes more: blanks around them, underscores, digits of any script."""
+"""Numbers as C and Fortran print them. ``float`` also accepts blanks, underscores and digits of any script."""
 
 
 @dataclass(frozen=True, slots=True)
 class Parsed:
-    """The rows of a launch, the payload where the benchmark defines one, and what the tool says it could not do.
+    """The rows of a launch, the payload where the benchmark defines one, and what the tool skipped.
 
     ``parts`` divide the payload by size and case, as far as the tool's output does.
     """
@@ -33,7 +33,7 @@ class Parsed:
 
 
 def payload_of(parts: Iterable[PayloadPart]) -> Payload:
-    """The payload of a launch that consists of these parts."""
+    """The payload of a launch: the sum of its parts."""
     parts = tuple(parts)
     return Payload(
         bytes=sum(part.payload.bytes for part in parts), messages=sum(part.payload.messages for part in parts)
@@ -41,7 +41,7 @@ def payload_of(parts: Iterable[PayloadPart]) -> Payload:
 
 
 class Unreadable(Exception):
-    """An output that is not what the tool prints: file, line, what was expected."""
+    """The output is not what the tool prints; the message names file, line and what was expected."""
 
     def __init__(self, file: str, line: int | None, expected: str) -> None:
         where = f"{file}:{line}" if line else file
@@ -54,7 +54,7 @@ def read_lines(path: Path) -> list[str]:
 
 
 def read_text(path: Path) -> str:
-    """A text output; Unreadable where it is missing, empty, binary or beyond all measure."""
+    """A text output; Unreadable where it is missing, empty, binary or larger than ``LARGEST_OUTPUT_BYTES``."""
     try:
         raw = read_fact(path)
     except FileNotFoundError:
@@ -69,7 +69,7 @@ def read_text(path: Path) -> str:
 
 
 def read_fact(path: Path) -> bytes:
-    """The bytes of a file in a launch directory, which may come from anywhere: only a regular file of bounded size."""
+    """The bytes of a file in a launch directory; Unreadable where it is no regular file or too large."""
     try:
         return read_regular(path, LARGEST_OUTPUT_BYTES)
     except NotRegular:
@@ -79,7 +79,7 @@ def read_fact(path: Path) -> bytes:
 
 
 def read_model(path: Path, model: type[Model]) -> Model:
-    """The facts in a JSON file of a launch directory; Unreadable where they are missing or not what ``model`` says."""
+    """The facts in a JSON file of a launch directory; Unreadable where it is missing or does not fit ``model``."""
     try:
         return model.model_validate_json(read_fact(path))
     except FileNotFoundError:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The output of ``fabricbench-pair``: one client's output after another, each behind a line that names it."""
+"""Reads the output of ``fabricbench-pair``: the outputs of all clients, each after a line with its round and value."""
 
 import re
 from collections.abc import Iterator
@@ -16,7 +16,8 @@ _HEADER = re.compile(r"^#@round=(\d{1,9}) value=(\S*)$")
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One client's output: its lines with their numbers in ``stdout``. Runs of one ``round`` ran at once."""
+    """The output of one client: its lines with their numbers in ``stdout``. Clients of one ``round`` ran at the same
+    time."""
 
     round: int
     value: str
@@ -30,23 +31,25 @@ class Run:
 
 
 def runs(directory: Path, launch: Launch) -> list[Run]:
-    """Every client's output, in order; Unreadable where they are not those that the launch asked for, or cut."""
+    """The output of every client, in order; Unreadable where it is cut off or has other clients than the launch."""
     lines = read_lines(directory / "stdout")
     if not lines or lines[-1] != END:
         raise Unreadable("stdout", len(lines), f"the closing line '{END}': the output is cut off")
-    heads = [(at, found) for at, line in enumerate(lines) if (found := _HEADER.match(line))]
+    heads = [(at, match) for at, line in enumerate(lines) if (match := _HEADER.match(line))]
     result = []
-    for (at, found), (end, _) in pairwise([*heads, (len(lines) - 1, None)]):
-        assert found is not None
+    for (at, match), (end, _) in pairwise([*heads, (len(lines) - 1, None)]):
+        assert match is not None
         inside = tuple((n + 1, lines[n]) for n in range(at + 1, end))
-        result.append(Run(int(found[1]), found[2], at + 1, inside))
-    asked = list(_asked(launch))
-    if [(run.round, run.value) for run in result] != asked:
-        raise Unreadable("stdout", None, f"the output of {len(asked)} runs, one for each of --each, not {len(result)}")
+        result.append(Run(int(match[1]), match[2], at + 1, inside))
+    expected = list(_expected_runs(launch))
+    if [(run.round, run.value) for run in result] != expected:
+        raise Unreadable(
+            "stdout", None, f"the output of {len(expected)} runs, one for each of --each, not {len(result)}"
+        )
     return result
 
 
-def _asked(launch: Launch) -> Iterator[tuple[int, str]]:
+def _expected_runs(launch: Launch) -> Iterator[tuple[int, str]]:
     each = option(launch, "--each", "")
     for number, values in enumerate(each.split(",")):
         for value in values.split("+"):
@@ -54,13 +57,13 @@ def _asked(launch: Launch) -> Iterator[tuple[int, str]]:
 
 
 def option(launch: Launch, name: str, default: str | None = None) -> str:
-    """What follows ``name`` last in the launch's arguments, the client's; Unreadable where nothing does."""
-    found = [value for word, value in pairwise(launch.argv) if word == name]
-    if found or default is not None:
-        return found[-1] if found else str(default)
+    """The word after the last ``name`` in the launch's arguments, or ``default``; Unreadable without both."""
+    values = [value for word, value in pairwise(launch.argv) if word == name]
+    if values or default is not None:
+        return values[-1] if values else str(default)
     raise Unreadable("launch.json", None, f"the option {name} in argv")
 
 
 def count(launch: Launch, name: str) -> int:
-    """The whole number that follows ``name`` in the launch's arguments."""
+    """The whole number after ``name`` in the launch's arguments."""
     return whole(option(launch, name), "launch.json", 1)

@@ -13,11 +13,12 @@ import polars as pl
 from fabricbench.launch.facts import canonical_case, case_parts
 from fabricbench.launch.table import usable
 from fabricbench.metrics import METRICS
+from fabricbench.parsers.tools.micro import pairs as micro_pairs
 from fabricbench.site.lane import lane_name
 from fabricbench.stats.modes import Modes, modes
 from fabricbench.stats.pairs import Floats, Pairs, Split, split
 
-BENCHMARKS = ("pair_latency", "pair_bandwidth")
+BENCHMARKS = micro_pairs.BENCHMARKS
 
 LEAST_BLOCKS = 6
 """The fewest values whose median has an interval of 95 %; nothing is named of fewer."""

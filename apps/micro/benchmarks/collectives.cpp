@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Blocking collectives over all ranks (papers 001, 003, 004), each call after a barrier that is not
-// timed. Every rank reports the time of its call. msg_size is what IMB's and OSU's is: the whole
-// vector of a reduction or broadcast, the block per rank or pair of ranks otherwise; the root is
-// rank 0. Reductions add floats.
+// Blocking collectives over all ranks. An untimed barrier precedes each call. Every rank reports
+// the time of its call. msg_size is defined as in IMB and OSU: the whole vector of a reduction
+// or broadcast, else the block per rank or rank pair. The root is rank 0. Reductions add floats.
 #include <algorithm>
 #include <cstring>
 
-#include "micro/benchmarks/all.hpp"
+#include "micro/benchmark.hpp"
 #include "micro/buffer.hpp"
 #include "micro/msg_sizes.hpp"
 
@@ -47,7 +46,8 @@ class Collective : public Part {
     const auto size = static_cast<std::size_t>(msg_size_);
     return {buffer.data() + static_cast<std::size_t>(index) * size, size};
   }
-  /// The payload of a block: who sent it, and to which rank where that makes a difference.
+  /// Identifies the payload of a block: its sender, and its receiver if blocks differ by
+  /// receiver.
   [[nodiscard]] MessageId message(int sender, int block, std::int64_t iteration) const {
     return {.sender = sender * world_.ranks + block,
             .msg_size_bytes = msg_size_,
@@ -64,7 +64,7 @@ class Collective : public Part {
   }
   [[nodiscard]] std::int64_t ranks() const { return world_.ranks; }
   [[nodiscard]] bool is_root() const { return world_.rank == root; }
-  /// A collective over nothing may return at once.
+  /// A collective of 0 bytes may return without a message.
   [[nodiscard]] Traffic unless_empty(const Traffic& traffic) const {
     return msg_size_ > 0 ? traffic : Traffic{};
   }
@@ -75,7 +75,7 @@ class Collective : public Part {
   Buffer receive_;
 
  private:
-  /// In a barrier every rank must hear of the others at least once.
+  /// In a barrier every rank receives at least one message.
   std::int64_t heard_ = world_.ranks > 1 ? world_.ranks : 0;
 };
 
@@ -85,7 +85,7 @@ class Barrier final : public Collective {
   void run() override { MPI_Barrier(world_.comm); }
   void fill(std::int64_t /*iteration*/) override {}
   std::optional<Mismatch> verify(std::int64_t /*iteration*/) override { return {}; }
-  /// The barriers are what it measures.
+  /// The barriers are the measurement itself.
   std::int64_t barriers() const override { return 0; }
 
  protected:
@@ -114,7 +114,7 @@ class Bcast final : public Collective {
   }
 };
 
-/// A block of every rank arrives, on the root or everywhere.
+/// A block of every rank is collected on the root or on all ranks.
 template <bool everywhere>
 class Gathering final : public Collective {
  public:
@@ -140,13 +140,13 @@ class Gathering final : public Collective {
  protected:
   Traffic delivered() const override {
     const std::int64_t receivers = everywhere ? ranks() : 1;
-    // Blocks may be handed on together, so that a rank needs one message only.
+    // Several blocks may travel in one message, so each rank needs at least one.
     return unless_empty({.messages = everywhere ? ranks() : ranks() - 1,
                          .bytes = receivers * (ranks() - 1) * msg_size_});
   }
 };
 
-/// Every rank has a block for every other, or the root alone has.
+/// The root, or every rank, has a block for each other rank.
 template <bool everywhere>
 class Scattering final : public Collective {
  public:
@@ -234,8 +234,8 @@ class Reduction final : public Collective {
 
  protected:
   Traffic delivered() const override {
-    // Each rank that gets a result needs one message of its size, the root one of every other rank
-    // or of a partial sum.
+    // Each rank with a result receives at least one message of its size; the root receives every
+    // other rank's part or partial sums.
     const std::int64_t messages = result == Result::on_root ? ranks() - 1 : ranks();
     return unless_empty(ranks() > 1 ? messages * Traffic{.messages = 1, .bytes = msg_size_}
                                     : Traffic{});
@@ -243,7 +243,7 @@ class Reduction final : public Collective {
 
  private:
   static int blocks(const World& world) { return result == Result::scattered ? world.ranks : 1; }
-  /// Small whole numbers, so that the order of the additions changes nothing.
+  /// Small whole numbers, whose sum does not depend on the order of the additions.
   float term(int rank, int index, std::int64_t iteration, std::size_t i) const {
     return static_cast<float>(pattern_byte(message(rank, index, iteration), i));
   }
@@ -257,37 +257,52 @@ constexpr Dimensions unsized{.choice = {}, .amount = {}, .sized = false};
 template <class P>
 constexpr Quantity calls[]{{.metric = "call_us", .set_up = make_part<P>}};
 
+constexpr Metric metrics[]{{.name = "time"}, {.name = "time_min"}, {.name = "time_max"}};
+constexpr Picture pictures[]{{.metric = "time"}};
+
+constexpr Held one_and_one_per_rank{.messages = 1, .per_rank = 1};
+constexpr Held two{.messages = 2};
+constexpr Held two_per_rank{.per_rank = 2};
+
 template <class P>
 constexpr Benchmark collective(std::string_view name, std::string_view summary,
-                               const Dimensions& dimensions) {
+                               const Dimensions& dimensions, const Held& held = {}) {
   return {.name = name,
           .summary = summary,
           .ranks = Ranks::two_or_more,
           .reporters = Reporters::all,
           .dimensions = dimensions,
           .quantities = calls<P>,
-          .synchronisation = between};
+          .synchronisation = between,
+          .metrics = metrics,
+          .figure = {.section = "collectives",
+                     .pictures = dimensions.sized ? std::span<const Picture>(pictures)
+                                                  : std::span<const Picture>()},
+          .held = held};
 }
 
-}  // namespace
-
 const Benchmark allgather = collective<Gathering<true>>(
-    "allgather", "MPI_Allgather, size per rank; every rank's time", bytes);
+    "allgather", "MPI_Allgather, size per rank; every rank's time", bytes, one_and_one_per_rank);
 const Benchmark allreduce = collective<Reduction<Result::everywhere>>(
-    "allreduce", "MPI_Allreduce, sum of floats; every rank's time", floats);
+    "allreduce", "MPI_Allreduce, sum of floats; every rank's time", floats, two);
 const Benchmark alltoall = collective<Scattering<true>>(
-    "alltoall", "MPI_Alltoall, size per pair of ranks; every rank's time", bytes);
+    "alltoall", "MPI_Alltoall, size per pair of ranks; every rank's time", bytes, two_per_rank);
 const Benchmark barrier = collective<Barrier>("barrier", "MPI_Barrier; every rank's time", unsized);
 const Benchmark bcast =
-    collective<Bcast>("bcast", "MPI_Bcast from rank 0; every rank's time", bytes);
-const Benchmark gather = collective<Gathering<false>>(
-    "gather", "MPI_Gather to rank 0, size per rank; every rank's time", bytes);
+    collective<Bcast>("bcast", "MPI_Bcast from rank 0; every rank's time", bytes, two);
+const Benchmark gather =
+    collective<Gathering<false>>("gather", "MPI_Gather to rank 0, size per rank; every rank's time",
+                                 bytes, one_and_one_per_rank);
 const Benchmark reduce = collective<Reduction<Result::on_root>>(
-    "reduce", "MPI_Reduce to rank 0, sum of floats; every rank's time", floats);
+    "reduce", "MPI_Reduce to rank 0, sum of floats; every rank's time", floats, two);
 const Benchmark reduce_scatter = collective<Reduction<Result::scattered>>(
     "reduce_scatter", "MPI_Reduce_scatter_block, sum of floats, size per rank; every rank's time",
-    floats);
+    floats, one_and_one_per_rank);
 const Benchmark scatter = collective<Scattering<false>>(
-    "scatter", "MPI_Scatter from rank 0, size per rank; every rank's time", bytes);
+    "scatter", "MPI_Scatter from rank 0, size per rank; every rank's time", bytes,
+    one_and_one_per_rank);
+const Registration registration{&allgather, &allreduce, &alltoall,       &barrier, &bcast,
+                                &gather,    &reduce,    &reduce_scatter, &scatter};
 
+}  // namespace
 }  // namespace fabricbench::micro

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// multiconn: k connections of each pair of ranks at once (paper 000, section 5.1). A connection is
-// a communicator of its own; with several pairs a rank's connections go to one peer after the
-// other. Normalised latency: every connection carries a message there and, when it has come, one
-// back, all in parallel; half of that time divided by the number of connections. Throughput: both
-// sides send a number of messages round robin over the connections. Reported by the initiator.
+// multiconn: k connections of each rank pair at once (Rashti and Afsahi 2007, section 5.1). Each
+// connection is a communicator; with several pairs the connections of a rank have its peers in
+// turn. Normalised latency: all connections have a ping-pong in parallel; half of its time
+// divided by the number of connections. Throughput: both sides send messages round robin over
+// the connections. Reported by the initiator.
 #include <vector>
 
-#include "micro/benchmarks/all.hpp"
 #include "micro/benchmarks/pair.hpp"
 
 namespace fabricbench::micro {
@@ -15,8 +14,8 @@ namespace {
 
 constexpr int messages_per_connection = 8;
 
-/// The connections of one rank. What they receive shares a buffer, as it does in windows; the
-/// checked mode gives each connection its own.
+/// The connections of one rank. Their receives share one buffer, as in windows; in checked mode
+/// each connection has its own.
 class Connections : public PairPart {
  public:
   explicit Connections(const Setting& setting)
@@ -59,7 +58,7 @@ class Connections : public PairPart {
   [[nodiscard]] std::span<std::uint8_t> incoming_at(std::size_t connection) const {
     return {receive_.data() + slot(connection) * size(), size()};
   }
-  /// Which buffer: its own in checked mode, else one for each peer.
+  /// The index of the buffer: one for each connection in checked mode, else one for each peer.
   [[nodiscard]] std::size_t slot(std::size_t connection) const {
     return setting_.checked ? connection : connection % static_cast<std::size_t>(pairs());
   }
@@ -133,13 +132,28 @@ constexpr Quantity quantities[]{
      .fewer_iterations = 4},
     {.metric = "window_us", .set_up = make_part<Throughput>, .fewer_iterations = 10}};
 
-}  // namespace
+constexpr Metric metrics[]{{.name = "normalised_latency"},
+                           {.name = "message_rate"},
+                           {.name = "bandwidth", .bandwidth = true},
+                           {.name = "bandwidth_mean", .bandwidth = true}};
+constexpr std::int64_t drawn_sizes[]{1, 512, 32768};
+constexpr Picture pictures[]{
+    {.metric = "normalised_latency", .over = "connections", .sizes = drawn_sizes},
+    {.metric = "bandwidth", .over = "connections", .sizes = drawn_sizes}};
 
 const Benchmark multiconn{
     .name = "multiconn",
     .summary = "many connections of one pair at once; latency per connection, both-way throughput",
     .dimensions = {.choice = {},
-                   .amount = {.key = "connections", .defaults = numbers, .least = 1, .most = 256}},
-    .quantities = quantities};
+                   .amount = {.key = "connections",
+                              .defaults = numbers,
+                              .least = 1,
+                              .most = 256,
+                              .meaning = "connections of a pair of ranks"}},
+    .quantities = quantities,
+    .metrics = metrics,
+    .figure = {.section = "multiconn", .pictures = pictures}};
+const Registration registration{&multiconn};
 
+}  // namespace
 }  // namespace fabricbench::micro

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// hotspot: all ranks to one, the last (paper 000, section 6). Latency: every sender has a ping-pong
-// with it at the same time. Bandwidth: every sender sends it a window of messages, which it answers
-// when it has all of all. Reported by every sender.
+// hotspot: all ranks send to the last rank, the hot rank (Rashti and Afsahi 2007, section 6).
+// Latency: all senders have a ping-pong with it at the same time. Bandwidth: every sender sends
+// a window of messages; the hot rank answers when it has all windows. Reported by every sender.
 #include <vector>
 
-#include "micro/benchmarks/all.hpp"
+#include "micro/benchmark.hpp"
 #include "micro/buffer.hpp"
 #include "micro/msg_sizes.hpp"
 
@@ -47,7 +47,7 @@ class Hotspot : public Part {
   [[nodiscard]] MessageId message(int sender, std::int64_t iteration) const {
     return {.sender = sender, .msg_size_bytes = msg_size_, .iteration = iteration};
   }
-  /// Where the hot rank keeps what a sender sends.
+  /// The hot rank's buffer for the messages of a sender.
   [[nodiscard]] std::span<std::uint8_t> from_sender(int sender) const {
     const auto size = static_cast<std::size_t>(msg_size_);
     return {receive_.data() + static_cast<std::size_t>(sender) * size, size};
@@ -69,7 +69,7 @@ class Hotspot : public Part {
 class Latency final : public Hotspot {
  public:
   using Hotspot::Hotspot;
-  /// The hot rank answers in the order in which messages come.
+  /// The hot rank answers messages in the order of their arrival.
   void run() override {
     if (!is_hot()) {
       send_to(hot_, msg_size_);
@@ -88,7 +88,7 @@ class Latency final : public Hotspot {
     return find_mismatch(receive_.first(static_cast<std::size_t>(msg_size_)),
                          message(hot_, iteration));
   }
-  /// A fast sender may be an iteration ahead, with another payload.
+  /// A fast sender may be one iteration ahead and have another payload.
   void settle() override { MPI_Barrier(world_.comm); }
   Traffic moved() const override {
     return 2 * senders() * Traffic{.messages = 1, .bytes = msg_size_};
@@ -136,13 +136,21 @@ constexpr Quantity quantities[]{
     {.metric = "latency_us", .set_up = make_part<Latency>},
     {.metric = "window_us", .set_up = make_part<Bandwidth>, .fewer_iterations = 5}};
 
-}  // namespace
+constexpr Metric metrics[]{{.name = "latency"},
+                           {.name = "message_rate"},
+                           {.name = "bandwidth", .bandwidth = true},
+                           {.name = "bandwidth_mean", .bandwidth = true}};
+constexpr Picture pictures[]{{.metric = "latency"}, {.metric = "bandwidth"}};
 
 const Benchmark hotspot{.name = "hotspot",
                         .summary = "all ranks to one at once; latency, and bandwidth into it",
                         .ranks = Ranks::two_or_more,
                         .reporters = Reporters::all_but_last,
                         .dimensions = dimensions,
-                        .quantities = quantities};
+                        .quantities = quantities,
+                        .metrics = metrics,
+                        .figure = {.section = "hotspot", .pictures = pictures}};
+const Registration registration{&hotspot};
 
+}  // namespace
 }  // namespace fabricbench::micro

@@ -10,7 +10,6 @@
 #include <algorithm>
 #include <array>
 
-#include "micro/benchmarks/all.hpp"
 #include "micro/benchmarks/pair.hpp"
 
 namespace fabricbench::micro {
@@ -20,7 +19,7 @@ enum Sync : std::size_t { lock, fence, post_start };
 constexpr std::string_view words[]{"lock", "fence", "post-start"};
 
 constexpr int transfers_per_window = 64;
-/// Transfers of a window go to places of their own as long as these fit.
+/// The transfers of a window have separate places as long as these fit into this many bytes.
 constexpr std::int64_t places_bytes = 64 << 20;
 
 enum class Operation { put, get };
@@ -30,8 +29,8 @@ int places(std::int64_t size, int transfers) {
       std::clamp<std::int64_t>(places_bytes / std::max<std::int64_t>(size, 1), 1, transfers));
 }
 
-/// The largest size decides how much memory is needed: places() of any smaller size need no more
-/// than `places_bytes`.
+/// The largest size determines the memory: places() of any smaller size need at most
+/// `places_bytes`.
 std::int64_t slots(const Setting& setting, int transfers) {
   const std::int64_t most = std::max(setting.largest_size, places_bytes);
   return transfers == 1 || setting.largest_size == 0
@@ -98,8 +97,8 @@ class OneSided final : public PairPart {
       fill_pattern(at(send_, i), message(setting_.world.rank, iteration * (transfers | 1) + i));
     }
   }
-  /// Neither rank learns otherwise that the other has looked at its memory, or written to it. With
-  /// a lock the responder takes no part, and must lock its own memory to see what came.
+  /// A barrier tells each rank that the other has read or written its memory. With sync=lock
+  /// the responder takes no part, and must lock its own memory to read the received bytes.
   void settle() override {
     MPI_Barrier(setting_.world.comm);
     if (point_.choice != lock) return;
@@ -119,7 +118,7 @@ class OneSided final : public PairPart {
   }
 
   Traffic moved() const override {
-    // Nothing need be sent for nothing.
+    // A transfer of 0 bytes may need no message.
     return pairs() * Traffic{.messages = point_.msg_size > 0 ? 1 : 0,
                              .bytes = std::int64_t{transfers} * point_.msg_size};
   }
@@ -129,7 +128,7 @@ class OneSided final : public PairPart {
   }
 
  private:
-  /// Whose memory holds what is transferred.
+  /// Whether this rank's memory is the source of the transfers.
   [[nodiscard]] bool sends() const { return initiates_ == (operation == Operation::put); }
   [[nodiscard]] std::span<std::uint8_t> at(const Buffer& buffer, int place) const {
     return {buffer.data() + static_cast<std::size_t>(place) * size(), size()};
@@ -153,7 +152,8 @@ class OneSided final : public PairPart {
   int places_ = 1;
 };
 
-constexpr Dimensions dimensions{.choice = {.key = "sync", .words = words}, .amount = {}};
+constexpr Dimensions dimensions{
+    .choice = {.key = "sync", .words = words, .meaning = "synchronisation"}, .amount = {}};
 
 template <Operation operation>
 constexpr Quantity quantities[]{
@@ -162,18 +162,29 @@ constexpr Quantity quantities[]{
      .set_up = make_part<OneSided<operation, transfers_per_window>>,
      .fewer_iterations = 10}};
 
-}  // namespace
+constexpr Metric metrics[]{{.name = "latency"},
+                           {.name = "latency_mean"},
+                           {.name = "message_rate"},
+                           {.name = "bandwidth", .bandwidth = true},
+                           {.name = "bandwidth_mean", .bandwidth = true}};
+constexpr Picture pictures[]{{.metric = "latency"}, {.metric = "bandwidth"}};
 
 const Benchmark put{
     .name = "put",
     .summary = "MPI_Put with lock, fence and post-start; latency, and bandwidth of windows",
     .dimensions = dimensions,
-    .quantities = quantities<Operation::put>};
+    .quantities = quantities<Operation::put>,
+    .metrics = metrics,
+    .figure = {.section = "one-sided", .pictures = pictures}};
 
 const Benchmark get{
     .name = "get",
     .summary = "MPI_Get with lock, fence and post-start; latency, and bandwidth of windows",
     .dimensions = dimensions,
-    .quantities = quantities<Operation::get>};
+    .quantities = quantities<Operation::get>,
+    .metrics = metrics,
+    .figure = {.section = "one-sided", .pictures = pictures}};
+const Registration registration{&put, &get};
 
+}  // namespace
 }  // namespace fabricbench::micro

@@ -16,7 +16,6 @@
 #include <algorithm>
 #include <limits>
 
-#include "micro/benchmarks/all.hpp"
 #include "micro/benchmarks/pair.hpp"
 #include "timing/clock.hpp"
 #include "timing/median.hpp"
@@ -40,8 +39,8 @@ class Transfer final : public PairPart {
  public:
   using PairPart::PairPart;
 
-  /// Finds out how long the transfer takes, where that is longest, and then how long it takes to
-  /// compute for as long by itself. All pairs compute alike.
+  /// Measures the duration of the transfer, the longest of all ranks, and then the duration of
+  /// as much computation alone. All pairs compute for the same time.
   int enter(const Point& point) override {
     PairPart::enter(point);
     target_ns_ = work_ns_ = 0;
@@ -95,8 +94,8 @@ class Transfer final : public PairPart {
   /// Computes for `target_ns_`, in pieces with a call after each.
   void work() {
     if (target_ns_ == 0) return;
-    // The processor time of a thread takes a system call to read; what is stolen from little is
-    // little.
+    // Reading the processor time of a thread needs a system call, which is too slow for short
+    // pieces.
     if (target_ns_ < brief_ns) {
       work_by(timing::now_ns);
     } else {
@@ -122,11 +121,12 @@ class Transfer final : public PairPart {
   }
 
   std::int64_t target_ns_ = 0;
-  std::int64_t work_ns_ = 0;  ///< how long computing for target_ns_ takes by itself
+  std::int64_t work_ns_ = 0;  ///< duration of the computation of target_ns_ alone
   MPI_Request request_ = MPI_REQUEST_NULL;
 };
 
-constexpr Dimensions dimensions{.choice = {.key = "side", .words = words}, .amount = {}};
+constexpr Dimensions dimensions{
+    .choice = {.key = "side", .words = words, .meaning = "rank that computes"}, .amount = {}};
 
 constexpr Quantity beside_as_much[]{
     {.metric = "base_us", .set_up = make_part<Transfer<0, Calls::none>>},
@@ -137,18 +137,27 @@ constexpr Quantity beside_much[]{
     {.metric = "silent_us", .set_up = make_part<Transfer<4, Calls::none>>, .fewer_iterations = 4},
     {.metric = "tested_us", .set_up = make_part<Transfer<4, Calls::tests>>, .fewer_iterations = 4}};
 
-}  // namespace
+constexpr Metric share_hidden[]{{.name = "overlap"}};
+constexpr Picture overlap_pictures[]{{.metric = "overlap"}};
+constexpr Metric share_progressed[]{{.name = "progress"}, {.name = "progress_tested"}};
+constexpr Picture progress_pictures[]{{.metric = "progress"}, {.metric = "progress_tested"}};
 
 const Benchmark overlap{.name = "overlap",
                         .summary = "computation hidden behind a transfer, at sender and receiver",
                         .dimensions = dimensions,
-                        .quantities = beside_as_much};
+                        .quantities = beside_as_much,
+                        .metrics = share_hidden,
+                        .figure = {.section = "overlap", .pictures = overlap_pictures}};
 
 const Benchmark progress{
     .name = "progress",
     .summary =
         "whether a transfer goes on during a long computation, without calls and with MPI_Test",
     .dimensions = dimensions,
-    .quantities = beside_much};
+    .quantities = beside_much,
+    .metrics = share_progressed,
+    .figure = {.section = "overlap", .pictures = progress_pictures}};
+const Registration registration{&overlap, &progress};
 
+}  // namespace
 }  // namespace fabricbench::micro

@@ -7,12 +7,11 @@
 
 namespace fabricbench::micro {
 
-/// Tag of every message that is measured.
+/// The tag of every measured message.
 inline constexpr int measured_tag = 1;
 
-/// A part in which rank i, which initiates, works with rank i + n/2, which responds. All n/2 pairs
-/// do so at the same time. Each direction has a buffer of its own; every iteration uses the same
-/// ones.
+/// A part of rank pairs: rank i initiates and rank i + n/2 responds, all n/2 pairs at the same
+/// time. Each direction has one buffer, which every iteration uses.
 class PairPart : public Part {
  public:
   /// Room for `slots` messages of the largest size in each direction. Throws UsageError,
@@ -39,13 +38,13 @@ class PairPart : public Part {
  protected:
   [[nodiscard]] std::span<std::uint8_t> incoming() const { return receive_.first(size()); }
   [[nodiscard]] std::size_t size() const { return static_cast<std::size_t>(point_.msg_size); }
-  /// Pairs that work at the same time.
+  /// The number of pairs that work at the same time.
   [[nodiscard]] virtual int pairs() const { return setting_.world.ranks / 2; }
   [[nodiscard]] MessageId message(int sender, std::int64_t iteration) const {
     return {.sender = sender, .msg_size_bytes = point_.msg_size, .iteration = iteration};
   }
 
-  /// One message to the peer or from it; `bytes` of the buffer's beginning.
+  /// One message to the peer or from it: the first `bytes` bytes of the buffer.
   void send(int bytes) const {
     MPI_Send(send_.data(), bytes, MPI_BYTE, peer_, measured_tag, setting_.world.comm);
   }

@@ -10,7 +10,6 @@
 #include <set>
 #include <string_view>
 
-#include "micro/benchmarks/all.hpp"
 #include "micro/benchmarks/pingpong.hpp"
 #include "micro/benchmarks/windows.hpp"
 #include "micro/tournament.hpp"
@@ -18,8 +17,8 @@
 namespace fabricbench::micro {
 namespace {
 
-/// Names of all ranks' nodes, on every rank, as they can stand in a case; with the rank's number
-/// where a node has several.
+/// The names of all ranks' nodes, on every rank, with characters that a case may have; with the
+/// rank's number if the node has several ranks.
 std::vector<std::string> rank_names(const World& world) {
   std::string hosts = gather_hosts(world);
   int length = static_cast<int>(hosts.size());
@@ -46,8 +45,8 @@ std::vector<std::string> rank_names(const World& world) {
   return names;
 }
 
-/// What two ranks do `Together`, done by pair after pair, or by all pairs of a round at once. Every
-/// pair has `directions` turns, in the second of which the higher rank initiates.
+/// Measures the part `Together` for one rank pair after the other, or for all pairs of a round
+/// at once. Every pair has `directions` turns; in the second one the higher rank initiates.
 template <class Together, int directions>
 class InTurns final : public Together {
  public:
@@ -108,7 +107,7 @@ class InTurns final : public Together {
   std::span<std::uint8_t> outgoing() override {
     return plays_ ? Together::outgoing() : std::span<std::uint8_t>{};
   }
-  /// Of one pair, which is what a case has.
+  /// The traffic of one pair, because each case has one pair.
   Traffic carried() const override {
     const Traffic all = Together::carried();
     return {.messages = all.messages / pairs(), .bytes = all.bytes / pairs()};
@@ -125,8 +124,8 @@ class InTurns final : public Together {
 
   [[nodiscard]] static bool at_once(const Point& point) { return point.choice == 1; }
 
-  /// Who plays in the point's turn: of `turn` the direction runs fastest, then the pairs of a
-  /// round.
+  /// Selects the pairs of the point's turn. The direction varies fastest with `turn`, then the
+  /// pair of a round.
   void choose(const Point& point) {
     const auto turn = static_cast<std::size_t>(point.turn);
     const bool forth = turn % directions == 0;
@@ -161,7 +160,11 @@ constexpr std::string_view synchronisation =
     "MPI_Allreduce and MPI_Barrier before each pair; of pairs at once MPI_Barrier before each "
     "window";
 
-}  // namespace
+constexpr Metric latency_metrics[]{{.name = "latency"}, {.name = "latency_max"}};
+constexpr Metric bandwidth_metrics[]{{.name = "bandwidth", .bandwidth = true},
+                                     {.name = "bandwidth_min", .bandwidth = true},
+                                     {.name = "bisection_bandwidth", .bandwidth = true},
+                                     {.name = "bisection_bandwidth_min", .bandwidth = true}};
 
 const Benchmark pair_latency{.name = "pair_latency",
                              .summary = "ping-pong of every pair of ranks, one after the other",
@@ -169,17 +172,27 @@ const Benchmark pair_latency{.name = "pair_latency",
                              .reporters = Reporters::named,
                              .dimensions = {.choice = {}, .amount = {}, .rounds = true},
                              .quantities = one_pair_after_the_other,
-                             .synchronisation = synchronisation};
+                             .synchronisation = synchronisation,
+                             .metrics = latency_metrics};
 
 const Benchmark pair_bandwidth{
     .name = "pair_bandwidth",
     .summary = "windows in every pair of ranks, alone and with disjoint pairs at once; bisection",
     .ranks = Ranks::two_or_more,
     .reporters = Reporters::named,
-    .dimensions = {.choice = {.key = "concurrency", .words = concurrency},
-                   .amount = {.key = "window", .defaults = window, .least = 1, .most = 65536},
+    .dimensions = {.choice = {.key = "concurrency",
+                              .words = concurrency,
+                              .meaning = "one rank pair after the other, or all of a round"},
+                   .amount = {.key = "window",
+                              .defaults = window,
+                              .least = 1,
+                              .most = 65536,
+                              .meaning = "messages in flight"},
                    .rounds = true},
     .quantities = one_way,
-    .synchronisation = synchronisation};
+    .synchronisation = synchronisation,
+    .metrics = bandwidth_metrics};
+const Registration registration{&pair_latency, &pair_bandwidth};
 
+}  // namespace
 }  // namespace fabricbench::micro

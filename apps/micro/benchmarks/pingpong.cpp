@@ -4,17 +4,19 @@
 // (MPI_Recv) and sends as many back. Reported by the initiator: half of the round trip.
 #include "micro/benchmarks/pingpong.hpp"
 
-#include "micro/benchmarks/all.hpp"
-
 namespace fabricbench::micro {
 namespace {
 
 constexpr Quantity quantities[]{{.metric = "latency_us", .set_up = make_part<PingPong>}};
 
-}  // namespace
+constexpr Metric metrics[]{
+    {.name = "latency"}, {.name = "latency_mean"}, {.name = "bandwidth", .bandwidth = true}};
 
 const Benchmark pingpong{.name = "pingpong",
                          .summary = "blocking send and receive between two ranks; half round trip",
-                         .quantities = quantities};
+                         .quantities = quantities,
+                         .metrics = metrics};
+const Registration registration{&pingpong};
 
+}  // namespace
 }  // namespace fabricbench::micro

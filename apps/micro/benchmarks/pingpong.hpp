@@ -5,7 +5,7 @@
 
 namespace fabricbench::micro {
 
-/// A message there and one back.
+/// One message to the responder and one back.
 class PingPong : public PairPart {
  public:
   using PairPart::PairPart;

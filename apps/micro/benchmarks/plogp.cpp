@@ -13,7 +13,6 @@
 // g(m) = (flood - round trip) / (n - 1).
 //
 // L = RTT(0) / 2 - g(0) and LogGP's L, o, g, G follow from these.
-#include "micro/benchmarks/all.hpp"
 #include "micro/benchmarks/pair.hpp"
 #include "timing/clock.hpp"
 #include "timing/median.hpp"
@@ -68,7 +67,7 @@ class ReceiveOverhead final : public PairPart {
  public:
   using PairPart::PairPart;
 
-  /// Finds out how long a round trip takes: the median of a few.
+  /// Measures the duration of a round trip: the median of a few.
   int enter(const Point& point) override {
     PairPart::enter(point);
     wait_ns_ = 0;
@@ -144,12 +143,21 @@ constexpr Quantity quantities[]{
     {.metric = "receive_overhead_us", .set_up = make_part<ReceiveOverhead>},
     {.metric = "flood_us", .set_up = make_part<Flood>, .fewer_iterations = 8}};
 
-}  // namespace
+constexpr Metric metrics[]{{.name = "round_trip"},
+                           {.name = "send_overhead"},
+                           {.name = "receive_overhead"},
+                           {.name = "gap"}};
+constexpr Picture pictures[]{
+    {.metric = "send_overhead"}, {.metric = "receive_overhead"}, {.metric = "gap"}};
 
 const Benchmark plogp{
     .name = "plogp",
     .summary = "P-LogP: overheads of sender and receiver, gap by flooding, round trip; adds sizes",
     .quantities = quantities,
-    .adaptive = true};
+    .adaptive = true,
+    .metrics = metrics,
+    .figure = {.section = "plogp", .pictures = pictures}};
+const Registration registration{&plogp};
 
+}  // namespace
 }  // namespace fabricbench::micro

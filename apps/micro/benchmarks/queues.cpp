@@ -17,7 +17,6 @@
 #include <vector>
 
 #include "common/usage_error.hpp"
-#include "micro/benchmarks/all.hpp"
 #include "micro/benchmarks/pair.hpp"
 #include "timing/clock.hpp"
 
@@ -28,6 +27,7 @@ enum Tags : std::size_t { equal, different, wildcard };
 constexpr std::string_view words[]{"equal", "different", "wildcard"};
 constexpr std::string_view words_of_unexpected[]{"equal", "different"};
 
+constexpr std::string_view meaning_of_tags = "tags of the queued messages or receives";
 constexpr int first_queued_tag = 16;
 constexpr int queued_bytes = 8;
 constexpr std::int64_t most_queued = 1 << 20;
@@ -290,21 +290,42 @@ class Posted final : public QueuePart {
 };
 
 constexpr std::int64_t lengths[]{0, 1, 4, 16, 64, 256, 1024, 4096};
-constexpr Amount queue{.key = "queued", .defaults = lengths, .least = 0, .most = most_queued};
+constexpr Amount queue{.key = "queued",
+                       .defaults = lengths,
+                       .least = 0,
+                       .most = most_queued,
+                       .meaning = "length of the queue"};
 constexpr Quantity with_unexpected[]{{.metric = "latency_us", .set_up = make_part<Unexpected>}};
 constexpr Quantity with_posted[]{{.metric = "latency_us", .set_up = make_part<Posted>}};
 
-}  // namespace
+constexpr Metric metrics[]{{.name = "latency"}, {.name = "latency_ratio"}};
+constexpr std::int64_t drawn_sizes[]{8};
+constexpr Picture pictures[]{{.metric = "latency_ratio", .only = "queued=1024"},
+                             {.metric = "latency_ratio", .over = "queued", .sizes = drawn_sizes}};
+constexpr Figure figure{.section = "queues", .pictures = pictures};
 
 const Benchmark unexpected{
     .name = "unexpected",
     .summary = "ping-pong of synchronous sends past k messages that nobody has asked for",
-    .dimensions = {.choice = {.key = "tags", .words = words_of_unexpected}, .amount = queue},
-    .quantities = with_unexpected};
+    .dimensions = {.choice = {.key = "tags",
+                              .words = words_of_unexpected,
+                              .meaning = meaning_of_tags},
+                   .amount = queue},
+    .quantities = with_unexpected,
+    .metrics = metrics,
+    .base = "queued=0",
+    .figure = figure};
 
-const Benchmark posted{.name = "posted",
-                       .summary = "ping-pong past k posted receives that do not match",
-                       .dimensions = {.choice = {.key = "tags", .words = words}, .amount = queue},
-                       .quantities = with_posted};
+const Benchmark posted{
+    .name = "posted",
+    .summary = "ping-pong past k posted receives that do not match",
+    .dimensions = {.choice = {.key = "tags", .words = words, .meaning = meaning_of_tags},
+                   .amount = queue},
+    .quantities = with_posted,
+    .metrics = metrics,
+    .base = "queued=0",
+    .figure = figure};
+const Registration registration{&unexpected, &posted};
 
+}  // namespace
 }  // namespace fabricbench::micro

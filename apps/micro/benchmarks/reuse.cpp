@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <vector>
 
-#include "micro/benchmarks/all.hpp"
 #include "micro/benchmarks/pair.hpp"
 
 namespace fabricbench::micro {
@@ -17,7 +16,7 @@ constexpr std::int64_t most_buffers = 1024;
 constexpr std::int64_t least_buffers = 2;
 constexpr std::int64_t always = 100;
 
-/// As many buffers as fit into a thirty-second of the memory: the ranks of a node share it.
+/// As many buffers as fit into 1/32 of the memory, which the ranks of a node share.
 std::int64_t buffers(const Setting& setting) {
   const std::int64_t room = quarter_of_memory() / 8;
   const std::int64_t fitting = room / std::max<std::int64_t>(setting.largest_size, 1);
@@ -78,14 +77,26 @@ class Reuse final : public PairPart {
 constexpr std::int64_t shares[]{100, 75, 50, 25, 0};
 constexpr Quantity quantities[]{{.metric = "latency_us", .set_up = make_part<Reuse>}};
 
-}  // namespace
+constexpr Metric metrics[]{{.name = "latency"}, {.name = "latency_ratio"}};
+constexpr Picture pictures[]{{.metric = "latency_ratio", .only = "reuse=0"},
+                             {.metric = "latency_ratio", .only = "reuse=50"}};
 
 const Benchmark reuse{
     .name = "reuse",
     .summary =
         "ping-pong over 1024 buffers, of which a share of the iterations takes the last again",
-    .dimensions = {.choice = {},
-                   .amount = {.key = "reuse", .defaults = shares, .least = 0, .most = always}},
-    .quantities = quantities};
+    .dimensions =
+        {.choice = {},
+         .amount = {.key = "reuse",
+                    .defaults = shares,
+                    .least = 0,
+                    .most = always,
+                    .meaning = "percentage of iterations that take the buffer of the one before"}},
+    .quantities = quantities,
+    .metrics = metrics,
+    .base = "reuse=100",
+    .figure = {.section = "reuse", .pictures = pictures}};
+const Registration registration{&reuse};
 
+}  // namespace
 }  // namespace fabricbench::micro

@@ -7,8 +7,6 @@
 // Reported by the initiator: the time of one window.
 #include "micro/benchmarks/windows.hpp"
 
-#include "micro/benchmarks/all.hpp"
-
 namespace fabricbench::micro {
 namespace {
 
@@ -33,8 +31,12 @@ class BothWay final : public Window {
 };
 
 constexpr std::int64_t one_window[]{64};
-constexpr Dimensions dimensions{
-    .choice = {}, .amount = {.key = "window", .defaults = one_window, .least = 1, .most = 65536}};
+constexpr Dimensions dimensions{.choice = {},
+                                .amount = {.key = "window",
+                                           .defaults = one_window,
+                                           .least = 1,
+                                           .most = 65536,
+                                           .meaning = "messages in flight"}};
 constexpr std::int64_t fewer = 10;
 
 constexpr Quantity one_way[]{
@@ -44,24 +46,38 @@ constexpr Quantity receives_first[]{
 constexpr Quantity sends_first[]{
     {.metric = "window_us", .set_up = make_part<BothWay>, .fewer_iterations = fewer}};
 
-}  // namespace
+constexpr Metric metrics[]{{.name = "message_rate"},
+                           {.name = "bandwidth", .bandwidth = true},
+                           {.name = "bandwidth_mean", .bandwidth = true}};
+constexpr Picture windows_of_64[]{{.metric = "bandwidth", .only = "window=64"}};
+constexpr Picture windows_of_64_and_1[]{{.metric = "bandwidth", .only = "window=64"},
+                                        {.metric = "bandwidth", .only = "window=1"},
+                                        {.metric = "message_rate", .only = "window=64"}};
 
 const Benchmark unidirectional{
     .name = "unidirectional",
     .summary = "windows of non-blocking sends one way, each acknowledged; bandwidth, message rate",
     .dimensions = dimensions,
-    .quantities = one_way};
+    .quantities = one_way,
+    .metrics = metrics,
+    .figure = {.section = "windows", .pictures = windows_of_64_and_1}};
 
 const Benchmark bidirectional{
     .name = "bidirectional",
     .summary = "windows both ways at once, receives posted first; bandwidth, message rate",
     .dimensions = dimensions,
-    .quantities = receives_first};
+    .quantities = receives_first,
+    .metrics = metrics,
+    .figure = {.section = "windows", .pictures = windows_of_64}};
 
 const Benchmark bothway{
     .name = "bothway",
     .summary = "windows both ways at once, sends posted first; bandwidth, message rate",
     .dimensions = dimensions,
-    .quantities = sends_first};
+    .quantities = sends_first,
+    .metrics = metrics,
+    .figure = {.section = "windows", .pictures = windows_of_64}};
+const Registration registration{&unidirectional, &bidirectional, &bothway};
 
+}  // namespace
 }  // namespace fabricbench::micro

@@ -7,8 +7,8 @@
 
 namespace fabricbench::micro {
 
-/// As in other tools all messages of a window share one buffer, so that only the last one could be
-/// verified; the checked mode gives each its own.
+/// All messages of a window share one buffer, as in other tools; only the last one can be
+/// verified. In checked mode each message has its own buffer.
 class Window : public PairPart {
  public:
   explicit Window(const Setting& setting)
@@ -28,8 +28,8 @@ class Window : public PairPart {
     return wrong;
   }
   Traffic moved() const override {
-    // Back to back messages may share a packet; the answer to the window, or the other window, may
-    // not.
+    // The messages of a window may share a packet. The answer, or the other direction's window,
+    // is another message.
     return pairs() *
            Traffic{.messages = 2, .bytes = directions() * point_.amount * point_.msg_size};
   }
@@ -65,14 +65,14 @@ class Window : public PairPart {
     return {buffer.data() + slot * size(), size()};
   }
   [[nodiscard]] std::int64_t numbered(std::int64_t iteration, std::size_t slot) const {
-    // An odd factor: the pattern repeats after 256.
+    // The factor is odd, so that 256 consecutive values differ.
     return iteration * static_cast<std::int64_t>(slots() | 1U) + static_cast<std::int64_t>(slot);
   }
 
   std::vector<MPI_Request> requests_;
 };
 
-/// A window one way, and an empty message back.
+/// A window in one direction and an empty message back.
 class Unidirectional : public Window {
  public:
   using Window::Window;

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One module per tool, of the same name."""
+"""The parser of each tool: a module with the tool's name. A module whose name begins with an underscore is a helper."""

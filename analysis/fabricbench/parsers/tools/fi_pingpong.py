@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""fi_pingpong's table (libfabric 1.x and 2.x), one size a run."""
+"""Reads the table of fi_pingpong (libfabric 1.x and 2.x): one size in each run."""
 
 import re
 from pathlib import Path
@@ -15,8 +15,10 @@ _LABEL = re.compile(r"^(\d{1,9})([kmg]?)$")
 
 
 def parse(directory: Path, launch: Launch) -> Parsed:
-    """Half round trip, the mean of all iterations, and size over it. #sent and sizes are cut to three digits, so
-    that the iterations come from the launch's arguments; a ping-pong of each iteration is two messages.
+    """The mean half round trip of all iterations, and size divided by it.
+
+    The tool prints #sent and sizes with three digits, so the iterations are those of the launch's arguments. Each
+    iteration is a ping-pong of two messages.
     """
     iterations, case = count(launch, "-I"), canonical_case(launch.case)
     rows: list[Row] = []

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""IMB-MPI1: point-to-point communication and blocking collectives."""
+"""Reads the output of IMB-MPI1: point-to-point communication and blocking collectives."""
 
 from pathlib import Path
 
@@ -34,7 +34,7 @@ COLLECTIVES = {
     "scatter": _ROOTED,
     "scatterv": _ROOTED,
 }
-"""What collectives move. After every call IMB puts a barrier."""
+"""The least that collectives move. IMB calls a barrier after every call."""
 
 TABLES = {
     "pingpong": (_PINGPONG,),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""IMB-MT: several threads of each rank at once, each with a communicator of its own."""
+"""Reads the output of IMB-MT: several threads of each rank at once, each with its own communicator."""
 
 from pathlib import Path
 
@@ -26,7 +26,8 @@ TABLES = {
     "allreducemt": (Table(TIMES, Moves(lambda p: p, lambda p: p, barriers=5)),),
     "barriermt": (Table(TIMES, Moves(lambda p: 0, lambda p: p), sized=False),),
 }
-"""Bytes are those of every thread. Messages are those of one, because those of others may share their segments."""
+"""Bytes are those of all threads. Messages are those of one thread, because messages of others may share their
+segments."""
 
 BENCHMARKS = tuple(TABLES)
 

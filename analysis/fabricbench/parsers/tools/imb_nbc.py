@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""IMB-NBC: nonblocking collectives, alone and with computation between call and wait."""
+"""Reads the output of IMB-NBC: non-blocking collectives, alone and with computation between call and wait."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -21,11 +21,11 @@ _MOVES = {
     "ibarrier": Moves(lambda p: 0, lambda p: p),
     **{f"i{name}": moves for name, moves in COLLECTIVES.items() if name not in _BLOCKING_ONLY},
 }
-"""What their blocking counterparts move, and the barrier after each call."""
+"""The least that the blocking counterparts move, and the barrier after each call."""
 
 
 def _tables(name: str, moves: Moves) -> dict[str, tuple[Table]]:
-    """The collective with and without computation; with it a repetition makes the call twice."""
+    """The tables of a collective with and without computation; a repetition with computation has two calls."""
     sized = name != "ibarrier"
     return {
         name: (Table(_OVERLAP, replace(moves, calls=2), sized=sized),),

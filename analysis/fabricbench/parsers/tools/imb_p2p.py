@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""IMB-P2P: point-to-point communication of all ranks at once, in patterns."""
+"""Reads the output of IMB-P2P: point-to-point communication of all ranks at once, in patterns."""
 
 from collections.abc import Callable
 from pathlib import Path

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""IMB-RMA: one-sided communication between passive targets."""
+"""Reads the output of IMB-RMA: one-sided communication with passive targets."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -9,11 +9,12 @@ from fabricbench.parsers.imb_table import TIMES, Moves, Program, Table, parse_pr
 from fabricbench.parsers.output import Parsed
 
 COMPLETED_EACH = "non-aggregate"
-"""IMB's mode in which every operation is completed before the next; in the other, ``aggregate``, all are at once."""
+"""IMB's mode in which each operation completes before the next; in mode ``aggregate`` all are in flight at once."""
 
 
 def _single(bytes_: int, messages: int = 2) -> tuple[Table, Table]:
-    """Between two processes, in both modes. An operation that is completed at the target is answered."""
+    """The tables of a transfer between two processes, in both modes. An operation that completes at the target has an
+    answer."""
     many = Moves(lambda p: bytes_, lambda p: 0)
     return (
         Table(
@@ -27,12 +28,12 @@ def _single(bytes_: int, messages: int = 2) -> tuple[Table, Table]:
 
 
 def _one_and_all(bytes_: Callable[[int], int]) -> tuple[Table]:
-    """From one process, completed once after all repetitions."""
+    """The tables of transfers from one process that complete once, after all repetitions."""
     return (Table({"t[usec]": "time", "Mbytes/sec": "bandwidth"}, Moves(bytes_, lambda p: 0)),)
 
 
 def _each(bytes_: Callable[[int], int], messages: Callable[[int], int]) -> tuple[Table]:
-    """From every process."""
+    """The table of transfers from every process."""
     return (Table(TIMES, Moves(bytes_, messages)),)
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""iperf3's JSON (``-J``, iperf 3.1 and later): every stream's throughput, their sum, and how fairly they share."""
+"""Reads the JSON of iperf3 (``-J``, iperf 3.1 and later): throughput of each stream, their sum and their fairness."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -15,27 +15,27 @@ BENCHMARKS = ("stream", "together")
 
 
 def parse(directory: Path, launch: Launch) -> Parsed:
-    """What arrived over the time it took, as the receivers say. Payload: the bytes that arrived.
+    """The received bytes per second, as the receivers report them. The payload is the received bytes.
 
-    The rate is iperf3's own: with its bytes it prints the sender's seconds, not those that it divides by (3.12).
+    The rate is iperf3's own, because the seconds that it prints are the sender's (3.12).
 
     ``stream``: one run; a row per stream (``flow=k``), the sum and the fairness. ``together``: flows over several
-    addresses, each alone and then all at once; a row for each flow, and for all at once the sum and the fairness.
+    addresses, each alone and then all at once; a row for each flow, and the sum and the fairness of all at once.
     """
-    found = [(run, _streams(run, count(launch, "-P"))) for run in runs(directory, launch)]
-    moved = sum(bytes_ for _, streams in found for bytes_, _ in streams)
-    rows = _together(launch, found) if launch.benchmark == "together" else _alone(launch, found)
-    return Parsed(tuple(rows), Payload(bytes=moved, messages=len(found)))
+    results = [(run, _streams(run, count(launch, "-P"))) for run in runs(directory, launch)]
+    received = sum(bytes_ for _, streams in results for bytes_, _ in streams)
+    rows = _together(launch, results) if launch.benchmark == "together" else _alone(launch, results)
+    return Parsed(tuple(rows), Payload(bytes=received, messages=len(results)))
 
 
 _BITS_PER_MB = 8e6
 
 Streams = Sequence[tuple[int, float]]
-"""Bytes that arrived and MB/s, of each stream."""
+"""Received bytes and MB/s of each stream."""
 
 
 def jain(shares: Sequence[float]) -> float:
-    """Jain's fairness index: 1 where n shares are equal, 1/n where one has it all; 0 where nobody has anything.
+    """Jain's fairness index: 1 for n equal shares, 1/n if one share has everything, 0 if all shares are 0.
 
     Definition: (sum x)^2 / (n sum x^2). Source: Jain, Chiu & Hawe (1984), DEC Research Report TR-301.
     ``shares``: n numbers of at least 0, of one unit.
@@ -44,18 +44,19 @@ def jain(shares: Sequence[float]) -> float:
     return sum(shares) ** 2 / squares if squares else 0.0
 
 
-def _alone(launch: Launch, found: Sequence[tuple[Run, Streams]]) -> list[Row]:
-    rates = [rate for _, streams in found for _, rate in streams]
+def _alone(launch: Launch, results: Sequence[tuple[Run, Streams]]) -> list[Row]:
+    rates = [rate for _, streams in results for _, rate in streams]
     flows = [_row(launch, {"flow": k}, "flow_bandwidth", rate) for k, rate in enumerate(rates, start=1)]
     return [*flows, *_sum(launch, {}, rates)]
 
 
-def _together(launch: Launch, found: Sequence[tuple[Run, Streams]]) -> list[Row]:
-    """Flows are numbered by the order of their addresses, which is that of the last round."""
-    order = [run.value for run, _ in found if run.round == found[-1][0].round]
+def _together(launch: Launch, results: Sequence[tuple[Run, Streams]]) -> list[Row]:
+    """The rows of flows over several addresses, numbered in the order of their addresses, which is that of the last
+    round."""
+    order = [run.value for run, _ in results if run.round == results[-1][0].round]
     rows, shared = [], []
-    for run, streams in found:
-        at_once = run.round == found[-1][0].round
+    for run, streams in results:
+        at_once = run.round == results[-1][0].round
         rate = sum(rate for _, rate in streams)
         case: dict[str, Any] = {"flow": order.index(run.value) + 1, "run": "together" if at_once else "alone"}
         rows.append(_row(launch, case, "flow_bandwidth", rate))
@@ -75,9 +76,9 @@ def _row(launch: Launch, case: Mapping[str, Any], metric: str, value: float) -> 
     return Row(benchmark=launch.benchmark, case=named, metric=metric, msg_size_bytes=None, value=round(value, 6))
 
 
-def _streams(run: Run, wanted: int) -> Streams:
+def _streams(run: Run, expected: int) -> Streams:
     try:
-        # Python's JSON knows NaN and Infinity, which no JSON has.
+        # Python's JSON reader accepts NaN and Infinity, which are not JSON.
         document = json.loads("\n".join(line for _, line in run.lines), parse_constant=_no_constant)
     except (ValueError, RecursionError):
         raise Unreadable("stdout", run.at, "iperf3's JSON") from None
@@ -88,8 +89,8 @@ def _streams(run: Run, wanted: int) -> Streams:
         streams = [(one["bytes"], one["bits_per_second"]) for one in receivers]
     except (TypeError, KeyError):
         raise Unreadable("stdout", run.at, "what every receiver got, under end, streams") from None
-    if len(streams) != wanted:
-        raise Unreadable("stdout", run.at, f"{wanted} streams, not {len(streams)}")
+    if len(streams) != expected:
+        raise Unreadable("stdout", run.at, f"{expected} streams, not {len(streams)}")
     if not all(map(_counted, streams)):
         raise Unreadable("stdout", run.at, "bytes and bits_per_second of every receiver, at least 0")
     return [(bytes_, bits / _BITS_PER_MB) for bytes_, bits in streams]

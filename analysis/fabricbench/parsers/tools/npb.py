@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The report of a NAS parallel benchmark: the own kernels and NASA's programs print the same form."""
+"""Reads the report of a NAS parallel benchmark; the own kernels and NASA's programs print the same form."""
 
 import math
 import re
@@ -16,9 +16,9 @@ KERNELS = ("IS", "CG", "FT")
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """A kernel's problem of one class: points (keys, rows, grid points) and iterations; NPB 3.4's ``setparams``.
+    """The problem of a kernel and class: points (keys, rows, grid points) and iterations (NPB 3.4, ``setparams``).
 
-    ``most_ranks`` are the kernel's own bound; of CG, which would go on, 16 rows a rank.
+    ``most_ranks``: the limit of the kernel; for CG, which has none, 16 rows per rank.
     """
 
     points: int
@@ -28,7 +28,7 @@ class Problem:
     most_ranks: int = 2**20
 
     def bytes(self, kernel: str) -> int:
-        """Memory of all ranks together as NASA's programs allocate it, the most of both codes, without the stack's."""
+        """The memory of all ranks together in bytes, the larger of both codes, without that of the stack."""
         if kernel == "IS":  # three arrays of keys, each half as large again as it need be
             return self.points * 3 * 6
         if kernel == "CG":  # makea's elements and triples, eight vectors and their indices
@@ -69,7 +69,7 @@ _SIZE = re.compile(r"([0-9]{1,18})(?:x *([0-9]{1,6})x *([0-9]{1,6}))?")
 
 @dataclass(frozen=True, slots=True)
 class _Report:
-    """What the closing form says, each with its line, and the mean of every timer."""
+    """The fields of the closing form, each with its line, and the mean of every timer."""
 
     kernel: str
     fields: dict[str, tuple[str, int]]
@@ -82,11 +82,11 @@ class _Report:
 
 
 def parse(directory: Path, launch: Launch) -> Parsed:
-    """Mop/s, the time of the timed region, and what of it was communication (the timer ``totcomm``).
+    """Mop/s, the time of the timed region, and its communication time (the timer ``totcomm``).
 
-    Unreadable: a run that was not verified, that ran another kernel, class, size, number of iterations or number of
-    ranks than the launch's, that says 0 Mop/s, and an output with two reports. A time that is printed as 0 is a skip;
-    of communication on one rank it is 0.
+    Unreadable where the run is not verified, where kernel, class, size, iterations or ranks are not those of the
+    launch, where Mop/s is 0, and where there are two reports. A time that is printed as 0 is skipped; the communication
+    time of one rank is 0.
     """
     text = read_text(directory / "stdout")
     lines = text.splitlines()
@@ -97,41 +97,41 @@ def parse(directory: Path, launch: Launch) -> Parsed:
     name = f"{report.kernel.lower()}.{problem_class}"
     if name != launch.benchmark:
         raise Unreadable("stdout", at, f"{launch.benchmark}, not {name[:40]}")
-    _as_asked(report, problem_class, launch.ranks)
+    _require_problem(report, problem_class, launch.ranks)
     values = {"mops": report.field("Mop/s total"), "run_time": report.field("Time in seconds")}
     for timer in ("totcomm", *(("rcomm",) if report.kernel == "IS" else ())):  # NASA's IS has no total
         if timer in report.timers:
             values.setdefault("communication_time", report.timers[timer])
-    found = {metric: number(text, "stdout", at) for metric, (text, at) in values.items()}
-    if not found["mops"]:
+    numbers = {metric: number(text, "stdout", at) for metric, (text, at) in values.items()}
+    if not numbers["mops"]:
         raise Unreadable("stdout", values["mops"][1], "more than 0 Mop/s")
     case = canonical_case(launch.case)
-    below = [m for m, value in found.items() if not value and (m == "run_time" or launch.ranks > 1)]
+    below = [m for m, value in numbers.items() if not value and (m == "run_time" or launch.ranks > 1)]
     rows = [
         Row(benchmark=name, case=case, metric=metric, msg_size_bytes=None, value=value)
-        for metric, value in found.items()
+        for metric, value in numbers.items()
         if metric not in below
     ]
     skips = [SkippedRow(benchmark=name, case=case, msg_size_bytes=None, reason=_too_small(problem_class, below))]
     return Parsed(tuple(rows), payload(report.kernel, problem_class, launch.ranks), tuple(skips if below else ()))
 
 
-def _as_asked(report: _Report, problem_class: str, ranks: int) -> None:
-    """The report is of the class's size and iterations, on ``ranks``, and verified."""
+def _require_problem(report: _Report, problem_class: str, ranks: int) -> None:
+    """Unreadable unless the report is verified and has the size and iterations of the class and ``ranks`` ranks."""
     problem = PROBLEMS.get((report.kernel, problem_class))
     if problem is None:
         raise Unreadable("stdout", report.field("Class")[1], f"a class of NPB, not '{problem_class[:40]}'")
     size, at = report.field("Size")
-    found = _SIZE.fullmatch(size)
-    sides = [int(side) for side in found.groups() if side] if found else []
+    match = _SIZE.fullmatch(size)
+    sides = [int(side) for side in match.groups() if side] if match else []
     if len(sides) != (3 if report.kernel == "FT" else 1) or math.prod(sides) != problem.points:
         raise Unreadable("stdout", at, f"the size of class {problem_class}, {problem.points} points, not '{size[:40]}'")
-    wanted = {
+    requirements = {
         "Iterations": (problem.iterations, "iterations"),
         "Total processes": (ranks, "ranks"),
         "Active processes": (ranks, "ranks that take part"),
     }
-    for name, (expected, what) in wanted.items():
+    for name, (expected, what) in requirements.items():
         text, at = report.field(name)
         if whole(text, "stdout", at) != expected:
             raise Unreadable("stdout", at, f"{expected} {what}, not {text[:40]}")
@@ -147,9 +147,9 @@ def _too_small(problem_class: str, metrics: list[str]) -> str:
 def payload(kernel: str, problem_class: str, ranks: int) -> Payload:
     """The least that the timed iterations move between ``ranks`` (a power of two), whatever the implementation.
 
-    IS: every key whose bucket is another rank's. FT: one transposition per transform; more than one where the grid
-    is cut in two dimensions. CG: the partial sums of a row of the processor grid, summed and scattered, and two dot
-    products a step. Warm-up and verification come on top.
+    IS: every key whose bucket belongs to another rank. FT: one transposition per transform; more if the grid is divided
+    in two dimensions. CG: the partial sums of a row of the processor grid, summed and scattered, and two dot products
+    per step. Warm-up and verification are not counted.
     """
     problem = PROBLEMS[kernel, problem_class]
     if ranks == 1:
@@ -170,35 +170,36 @@ def payload(kernel: str, problem_class: str, ranks: int) -> Payload:
 
 def _read(lines: list[str]) -> _Report:
     kernel = ""
-    began = ""
+    head = ""
     fields: dict[str, tuple[str, int]] = {}
     timers: dict[str, tuple[str, int]] = {}
     for at, line in enumerate(lines, start=1):
-        if found := _HEAD.match(line):
-            if began or kernel:
+        if match := _HEAD.match(line):
+            if head or kernel:
                 raise Unreadable("stdout", at, "one report, this is the head of another")
-            began = found[1]
-        elif found := _NAME.match(line):
-            kernel = _ended(found[1], began, kernel, at)
-        elif kernel and (found := _FIELD.match(line)):
-            _once(fields, found[1], (found[2], at))
-        elif found := _TIMER.match(line):
-            _once(timers, found[1], (found[4], at))
+            head = match[1]
+        elif match := _NAME.match(line):
+            kernel = _kernel_at_end(match[1], head, kernel, at)
+        elif kernel and (match := _FIELD.match(line)):
+            _once(fields, match[1], (match[2], at))
+        elif match := _TIMER.match(line):
+            _once(timers, match[1], (match[4], at))
     if not kernel:
         raise Unreadable("stdout", len(lines), "'IS, CG or FT Benchmark Completed': the output is cut off")
     return _Report(kernel, fields, timers)
 
 
-def _ended(kernel: str, began: str, before: str, at: int) -> str:
-    """The kernel whose report ends in this line: the one that began it, and the only one."""
+def _kernel_at_end(kernel: str, head: str, before: str, at: int) -> str:
+    """The kernel whose report ends in this line; Unreadable unless it is the only report and began with the same
+    kernel."""
     if before:
         raise Unreadable("stdout", at, "one report, this is the end of another")
-    if began and began != kernel:
-        raise Unreadable("stdout", at, f"the end of {began[:40]}'s report, not of {kernel}'s")
+    if head and head != kernel:
+        raise Unreadable("stdout", at, f"the end of {head[:40]}'s report, not of {kernel}'s")
     return kernel
 
 
-def _once(found: dict[str, tuple[str, int]], name: str, value: tuple[str, int]) -> None:
-    if name in found:
-        raise Unreadable("stdout", value[1], f"one line '{name[:40]}', the first is line {found[name][1]}")
-    found[name] = value
+def _once(entries: dict[str, tuple[str, int]], name: str, value: tuple[str, int]) -> None:
+    if name in entries:
+        raise Unreadable("stdout", value[1], f"one line '{name[:40]}', the first is line {entries[name][1]}")
+    entries[name] = value

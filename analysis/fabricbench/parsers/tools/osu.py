@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The OSU micro-benchmarks' tables. Read in the sources of 5.3.2, 5.7, 7.1 and 7.4, and seen of all but 7.1.
+"""Reads the tables of the OSU micro-benchmarks.
 
-``osu_table`` beside this module holds their titles and column headings.
+``parsers/osu_table`` has their titles and column headings. Sources: the code of 5.3.2, 5.7, 7.1 and 7.4, and captured
+outputs of all but 7.1.
 """
 
 import re
@@ -22,21 +23,21 @@ Family = Literal["pt2pt", "one-sided", "collective"]
 Ranks = Callable[[int], int]
 
 WINDOW = 64
-"""Messages of a window, OSU's default since ever."""
+"""The messages of a window, OSU's default in all versions."""
 WARMUPS = 5
-"""With ``-c`` every iteration repeats its operation so often before the one that counts; since 7.1 at the latest."""
+"""With ``-c`` each iteration repeats its operation this many times before the timed one; since 7.1 at the latest."""
 WARMUPS_SINCE: Version = (7, 1)
 PAIRS_IN_STEP_SINCE: Version = (7, 4)
-"""From here on the tests of several pairs put a barrier before every repetition."""
+"""From this version the tests of several rank pairs call a barrier before every repetition."""
 
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """One program of OSU: its name in the table, what its column means, and the least that one repetition moves.
+    """One program of OSU: its benchmark, the metric of its column, and the least that one repetition moves.
 
-    ``bytes`` per byte of message size and ``messages``, for p ranks. Messages sent back to back in one direction may
-    share a segment, so a window counts as one, and its acknowledgement as another.
-    ``validated``: the first version that checks the data (``-c``); ``smallest_bytes``: of a message on p ranks.
+    ``bytes``: per byte of message size, and ``messages``: both for p ranks. Messages sent back to back in one direction
+    may share a segment, so a window counts as one message and its acknowledgement as another. ``validated``: the first
+    version that checks the data (``-c``). ``smallest_bytes``: the smallest message on p ranks.
     """
 
     benchmark: str
@@ -53,7 +54,7 @@ class Program:
 
 
 def _two_sided(benchmark: str, metric: str, ways: int, *, window: bool, pairs: bool = False) -> Program:
-    """One way, or there and back, between two ranks or p / 2 pairs."""
+    """A program of two ranks or p / 2 rank pairs, in one direction or both."""
     size = ways * (WINDOW if window else 1)
     count: Ranks = (lambda p: p // 2) if pairs else (lambda p: 1)
     return Program(
@@ -69,8 +70,9 @@ def _two_sided(benchmark: str, metric: str, ways: int, *, window: bool, pairs: b
 
 
 def _one_sided(benchmark: str, metric: str, ways: int, *, window: bool = False, sized: bool = True) -> Program:
-    """A request, or a window of them, and its answer: the origin must learn that it is complete. For bytes that go
-    there and bytes that come back ``ways`` counts both."""
+    """A program of one-sided operations: a request, or a window of them, and the answer that it is complete.
+
+    ``ways``: 2 if bytes go to the target and come back."""
     atomic = benchmark in ("accumulate", "compare_and_swap", "fetch_and_op")
     return Program(
         benchmark,
@@ -124,7 +126,7 @@ PROGRAMS = {
     "osu_scatter": _collective("scatter", lambda p: p - 1, lambda p: p - 1),
     "osu_barrier": Program("barrier", "collective", "time", lambda p: 0, lambda p: p, sized=False),
 }
-"""Of ``reduce_scatter`` each rank gets its share of the size, of all others together as much at the least."""
+"""In ``reduce_scatter`` each rank receives its share of the size, and the others together send at least as much."""
 
 BENCHMARKS = tuple(dict.fromkeys(program.benchmark for program in PROGRAMS.values()))
 
@@ -136,7 +138,8 @@ SYNCS = {
     "pscw": "MPI_Win_post/start/complete/wait",
     "fence": "MPI_Win_fence",
 }
-"""OSU's words. ``flush_local`` is not among them: it completes nothing at the target, so nothing has to travel."""
+"""OSU's words for synchronisation. ``flush_local`` is left out: it completes nothing at the target, so no message is
+certain."""
 
 _HEAD = re.compile(r"^# (?:Size|Avg Latency|Latency|Bandwidth)\b")
 _ROW = re.compile(r"^ *[\d.]")
@@ -146,8 +149,8 @@ _PASSED = ("Pass", "passed")
 
 
 @dataclass(frozen=True, slots=True)
-class _Asked:
-    """What the command line asked for; ``name`` is the program's file name."""
+class _Options:
+    """The options of the command line; ``name``: the file name of the program."""
 
     name: str
     program: Program
@@ -161,13 +164,13 @@ class _Asked:
 
 
 def parse(directory: Path, launch: Launch) -> Parsed:
-    """All rows of one OSU program and the least payload that it must have moved.
+    """The rows of one OSU program and the least payload that it moved.
 
-    Title and column headings must be those that the launch's program prints in this version. OSU prints no last line,
-    so the sizes must be those of the command line. Every row of a validated launch must have passed. A value that OSU
-    rounds to 0.00 is a skip.
+    Unreadable where title and column headings are not those of the launch's program in this version, where the sizes
+    are not those of the command line (OSU prints no last line), and where a row fails the validation. A value that OSU
+    rounds to 0.00 is skipped.
     """
-    asked = _asked(launch)
+    options = _options_of(launch)
     text = read_text(directory / "stdout")
     lines = text.splitlines()
     if not text.endswith("\n"):
@@ -177,54 +180,54 @@ def parse(directory: Path, launch: Launch) -> Parsed:
     table: list[tuple[int, dict[str, float]]] = []
     for at, line in enumerate(lines, start=1):
         if title := title_in(line):
-            again = version is not None and lines[at - 2] == line and _repeats_title(asked, title[1])
+            again = version is not None and lines[at - 2] == line and _repeats_title(options, title[1])
             if version is not None and not again:
                 raise Unreadable("stdout", at, f"one world of {launch.ranks} ranks, this is the title of another")
-            version = _titled(title, at, asked)
+            version = _version_in_title(title, at, options)
         elif _HEAD.match(line):
             if names:
                 raise Unreadable("stdout", at, "one table, this is the head of another")
-            names = _head(line, at, asked, version)
+            names = _head(line, at, options, version)
         elif line.startswith("# "):
-            _told(line, at, asked, launch)
+            _require_same_run(line, at, options, launch)
         elif "VALIDATION ERROR" in line or line.startswith("FAILED"):
             raise Unreadable("stdout", at, "data that pass the validation")
         elif names and _ROW.match(line):
-            table.append((at, _values(line, names, at, asked)))
+            table.append((at, _values(line, names, at, options)))
     if version is None:
-        raise Unreadable("stdout", None, f"OSU's title, '# {TITLES[asked.name]} v…'")
-    _whole(table, asked, len(lines))
+        raise Unreadable("stdout", None, f"OSU's title, '# {TITLES[options.name]} v…'")
+    _require_sizes(table, options, len(lines))
     case = canonical_case(launch.case)
-    cells = [cell for _at, values in table for cell in _cells(values, asked, case)]
+    rows_and_skips = [item for _at, values in table for item in _rows_and_skips(values, options, case)]
     printed = [(" ".join(lines[at - 1].split()), values) for at, values in table]
-    parts = _parts(printed, asked, version, case)
+    parts = _parts(printed, options, version, case)
     return Parsed(
-        tuple(cell for cell in cells if isinstance(cell, Row)),
+        tuple(item for item in rows_and_skips if isinstance(item, Row)),
         payload_of(parts),
-        tuple(cell for cell in cells if isinstance(cell, SkippedRow)),
+        tuple(item for item in rows_and_skips if isinstance(item, SkippedRow)),
         parts,
     )
 
 
-def _asked(launch: Launch) -> _Asked:
+def _options_of(launch: Launch) -> _Options:
     name = Path(launch.argv[0]).name if launch.argv else ""
     program = PROGRAMS.get(name)
     if program is None:
         raise Unreadable("launch.json", None, f"a known program of OSU, not '{name[:40]}'")
-    options = dict(pairwise(launch.argv))
-    bounds = re.fullmatch(r"(\d{1,12}):(\d{1,12})", options.get("-m", ""))
+    words = dict(pairwise(launch.argv))
+    bounds = re.fullmatch(r"(\d{1,12}):(\d{1,12})", words.get("-m", ""))
     if program.sized and (bounds is None or int(bounds[1]) < 1):
         raise Unreadable("launch.json", None, f"-m MIN:MAX among the arguments of {name}")
-    return _Asked(
+    return _Options(
         name=name,
         program=program,
         ranks=launch.ranks,
         sizes=tuple(_doubling(int(bounds[1]), int(bounds[2]))) if program.sized and bounds else None,
-        iterations=whole(options.get("-i", "no -i"), "launch.json", 1),
-        skipped=whole(options.get("-x", "no -x"), "launch.json", 1),
+        iterations=whole(words.get("-i", "no -i"), "launch.json", 1),
+        skipped=whole(words.get("-x", "no -x"), "launch.json", 1),
         validated="-c" in launch.argv,
         percentiles="-z" in launch.argv,
-        datatype=options.get("-T"),
+        datatype=words.get("-T"),
     )
 
 
@@ -234,53 +237,53 @@ def _doubling(size: int, largest: int) -> Iterator[int]:
         size *= 2
 
 
-def _expect(found: str, wanted: str | None, what: str, at: int) -> None:
-    if found != wanted:
-        raise Unreadable("stdout", at, f"the launch's {what}, {wanted}, not {found[:40]}")
+def _expect(value: str, expected: str | None, what: str, at: int) -> None:
+    if value != expected:
+        raise Unreadable("stdout", at, f"the launch's {what}, {expected}, not {value[:40]}")
 
 
-def _told(line: str, at: int, asked: _Asked, launch: Launch) -> None:
-    """What a line before the table says of the run must be what the launch asked for."""
+def _require_same_run(line: str, at: int, options: _Options, launch: Launch) -> None:
+    """Unreadable where a line before the table describes another run than the launch."""
     if pairs := _PAIRS.match(line):
         _expect(pairs.group(1), str(launch.ranks // 2), "pairs", at)
         _expect(pairs.group(2), str(WINDOW), "messages in a window", at)
-    elif (datatype := _DATATYPE.match(line)) and asked.datatype:
-        _expect(datatype.group(1).lower(), asked.datatype, "datatype", at)
+    elif (datatype := _DATATYPE.match(line)) and options.datatype:
+        _expect(datatype.group(1).lower(), options.datatype, "datatype", at)
     elif line.startswith("# Window creation: "):
         _expect(line.partition(": ")[2], WINDOWS.get(str(launch.case.get("win"))), "window creation", at)
     elif line.startswith("# Synchronization: "):
         _expect(line.partition(": ")[2], SYNCS.get(str(launch.case.get("sync"))), "synchronization", at)
 
 
-def _titled(title: tuple[str, Version], at: int, asked: _Asked) -> Version:
-    """The version in a title, which must be that of the launch's program."""
-    if title[0] != TITLES[asked.name]:
-        raise Unreadable("stdout", at, f"{asked.name}'s title '{TITLES[asked.name]}', not '{title[0][:80]}'")
+def _version_in_title(title: tuple[str, Version], at: int, options: _Options) -> Version:
+    """The version in a title; Unreadable where the title is not that of the launch's program."""
+    if title[0] != TITLES[options.name]:
+        raise Unreadable("stdout", at, f"{options.name}'s title '{TITLES[options.name]}', not '{title[0][:80]}'")
     return title[1]
 
 
-def _repeats_title(asked: _Asked, version: Version) -> bool:
-    return asked.name == "osu_mbw_mr" and version < ONE_TITLE_SINCE
+def _repeats_title(options: _Options, version: Version) -> bool:
+    return options.name == "osu_mbw_mr" and version < ONE_TITLE_SINCE
 
 
-def _head(line: str, at: int, asked: _Asked, version: Version | None) -> list[str]:
+def _head(line: str, at: int, options: _Options, version: Version | None) -> list[str]:
     if version is None:
-        raise Unreadable("stdout", at, f"OSU's title, '# {TITLES[asked.name]} v…', before a table")
-    full = asked.program.metric == "time"
-    expected = headings(asked.name, version, sized=_has_sizes(asked), full=full, validated=asked.validated)
-    found = columns(line, expected, percentiles=asked.percentiles)
-    if found is None:
-        told = f"the columns '{', '.join(expected)}' of {asked.name}"
-        raise Unreadable("stdout", at, f"{told}, not '{' '.join(line.removeprefix('#').split())[:100]}'")
-    return found
+        raise Unreadable("stdout", at, f"OSU's title, '# {TITLES[options.name]} v…', before a table")
+    full = options.program.metric == "time"
+    expected = headings(options.name, version, sized=_has_sizes(options), full=full, validated=options.validated)
+    quantities = columns(line, expected, percentiles=options.percentiles)
+    if quantities is None:
+        heading = f"the columns '{', '.join(expected)}' of {options.name}"
+        raise Unreadable("stdout", at, f"{heading}, not '{' '.join(line.removeprefix('#').split())[:100]}'")
+    return quantities
 
 
-def _has_sizes(asked: _Asked) -> bool:
-    """Atomic operations have one size, which the table shows."""
-    return asked.program.sized or asked.program.family == "one-sided"
+def _has_sizes(options: _Options) -> bool:
+    """Whether the table has message sizes; atomic operations have one size and print it too."""
+    return options.program.sized or options.program.family == "one-sided"
 
 
-def _values(line: str, columns: list[str], at: int, asked: _Asked) -> dict[str, float]:
+def _values(line: str, columns: list[str], at: int, options: _Options) -> dict[str, float]:
     words = line.split()
     if len(words) != len(columns):
         raise Unreadable("stdout", at, f"{len(columns)} columns ({' '.join(columns)})")
@@ -293,26 +296,26 @@ def _values(line: str, columns: list[str], at: int, asked: _Asked) -> dict[str, 
             values[name] = whole(word, "stdout", at)
         else:
             values[name] = number(word, "stdout", at)
-    if values.get("iterations", asked.iterations) != asked.iterations:
-        raise Unreadable("stdout", at, f"{asked.iterations} iterations, not {values['iterations']:.0f}")
+    if values.get("iterations", options.iterations) != options.iterations:
+        raise Unreadable("stdout", at, f"{options.iterations} iterations, not {values['iterations']:.0f}")
     return values
 
 
-def _whole(table: list[tuple[int, dict[str, float]]], asked: _Asked, last: int) -> None:
-    """The sizes that were asked for, each once, in order; a single row where a program has none."""
-    if asked.sizes is None:
+def _require_sizes(table: list[tuple[int, dict[str, float]]], options: _Options, last: int) -> None:
+    """Unreadable unless the rows are the requested sizes in order, or one row for a program without sizes."""
+    if options.sizes is None:
         if len(table) != 1:
             raise Unreadable("stdout", last, f"one row, not {len(table)}")
         return
-    for (at, values), size in zip(table, asked.sizes, strict=False):
+    for (at, values), size in zip(table, options.sizes, strict=False):
         if values["size"] != size:
             raise Unreadable("stdout", at, f"the row of {size} bytes")
-    if len(table) != len(asked.sizes):
-        raise Unreadable("stdout", last, f"{len(asked.sizes)} rows, not {len(table)}")
+    if len(table) != len(options.sizes):
+        raise Unreadable("stdout", last, f"{len(options.sizes)} rows, not {len(table)}")
 
 
-def _cells(values: dict[str, float], asked: _Asked, case: str) -> Iterator[Row | SkippedRow]:
-    program = asked.program
+def _rows_and_skips(values: dict[str, float], options: _Options, case: str) -> Iterator[Row | SkippedRow]:
+    program = options.program
     size = int(values["size"]) if "size" in values else None
     if not values["value"]:
         reason = f"{program.metric} printed as 0.00, below OSU's last digit"
@@ -325,11 +328,11 @@ def _cells(values: dict[str, float], asked: _Asked, case: str) -> Iterator[Row |
 
 
 def _parts(
-    table: list[tuple[str, dict[str, float]]], asked: _Asked, version: Version, case: str
+    table: list[tuple[str, dict[str, float]]], options: _Options, version: Version, case: str
 ) -> tuple[PayloadPart, ...]:
-    program, ranks = asked.program, asked.ranks
-    outer = asked.iterations + asked.skipped
-    known = asked.validated and version >= WARMUPS_SINCE and program.family != "one-sided"
+    program, ranks = options.program, options.ranks
+    outer = options.iterations + options.skipped
+    known = options.validated and version >= WARMUPS_SINCE and program.family != "one-sided"
     repetitions = outer * (1 + WARMUPS if known else 1)
     messages = repetitions * program.messages(ranks) + ranks * _barriers(program, version, outer, repetitions, known)
     return tuple(
@@ -348,7 +351,7 @@ def _parts(
 
 
 def _barriers(program: Program, version: Version, outer: int, repetitions: int, known: bool) -> int:
-    """Barriers beside what is timed; in each every rank must receive a message."""
+    """The untimed barriers of a launch; in each of them every rank receives at least one message."""
     if program.family == "one-sided" or program.benchmark == "barrier":
         return 0
     if program.family == "collective":

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The tables of perftest's ``ib_*`` (4.x and later), one size a run; bandwidth with ``--report_gbits``."""
+"""Reads the tables of perftest's ``ib_*`` (4.x and later): one size in each run; bandwidth with ``--report_gbits``."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,7 +12,7 @@ from fabricbench.parsers.pair import Run, count, runs
 
 @dataclass(frozen=True, slots=True)
 class Test:
-    """One program with its options: ``latency`` is a half round trip, ``time`` until an operation is complete."""
+    """One program with its options. Metric ``latency`` is a half round trip, ``time`` the duration of an operation."""
 
     program: str
     benchmark: str
@@ -21,12 +21,12 @@ class Test:
 
     @property
     def atomic(self) -> bool:
-        """It is on 8 bytes, whatever the size of messages."""
+        """Whether it is an atomic operation, which has 8 bytes whatever the message size."""
         return self.program.startswith("ib_atomic")
 
     @property
     def streams(self) -> bool:
-        """Operations are posted back to back."""
+        """Whether operations are posted back to back."""
         return self.metrics == ("stream_bandwidth",)
 
 
@@ -72,8 +72,8 @@ def parse(directory: Path, launch: Launch) -> Parsed:
 
 
 def _values(run: Run, test: Test, iterations: int) -> dict[str, float]:
-    """The first columns are #bytes and #iterations; names of columns hold blanks, so that a column is counted by the
-    closing brackets before it."""
+    """The values of a row. The names of columns contain blanks, so a column is found by the closing brackets before it;
+    the first columns are #bytes and #iterations."""
     header: tuple[int, list[str]] | None = None
     for at, line in run.lines:
         if line.lstrip().startswith("#bytes"):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""qperf with unified units and statistics (``-uu -vvs -vvu``, qperf 0.4): ``key = value unit`` per size."""
+"""Reads qperf with unified units and statistics (``-uu -vvs -vvu``, qperf 0.4): ``key = value unit`` for each size."""
 
 import re
 from pathlib import Path
@@ -11,7 +11,7 @@ from fabricbench.parsers.pair import Run, runs
 
 BENCHMARKS = ("pingpong", "stream")
 QUIT = "quit:"
-"""Said when the server is told to end."""
+"""Printed when the server ends."""
 
 TESTS = {"tcp_lat": "pingpong", "tcp_bw": "stream"}
 
@@ -22,10 +22,10 @@ Fields = dict[str, tuple[str, str, int]]
 
 
 def parse(directory: Path, launch: Launch) -> Parsed:
-    """``tcp_lat``: half round trip, mean; ``tcp_bw``: bytes that arrived over the time, messages back to back.
+    """``tcp_lat``: mean half round trip; ``tcp_bw``: received bytes per second, messages back to back.
 
-    qperf runs for a time, so what it moved is what it says: the messages of a latency depend on each other, those
-    of a stream may share segments.
+    qperf runs for a given time, so the payload is what it reports: the messages of a latency depend on each other,
+    those of a stream may share segments.
     """
     case = canonical_case(launch.case)
     rows: list[Row] = []
@@ -37,23 +37,23 @@ def parse(directory: Path, launch: Launch) -> Parsed:
             raise Unreadable("stdout", at, f"messages of {size} bytes")
         if test == "tcp_lat":
             value = number(_field(fields, "latency", "ns", at), "stdout", at) / 1e3
-            found = {"latency": value} | ({"bandwidth": size / value} if value else {})
+            values = {"latency": value} | ({"bandwidth": size / value} if value else {})
             sent, back = (whole(_field(fields, f"loc_{way}_msgs", "", at), "stdout", at) for way in ("send", "recv"))
             payload = Payload(bytes=(sent + back) * size, messages=sent + back)
         else:
-            found = {"stream_bandwidth": number(_field(fields, "bw", "bytes/sec", at), "stdout", at) / 1e6}
+            values = {"stream_bandwidth": number(_field(fields, "bw", "bytes/sec", at), "stdout", at) / 1e6}
             moved = whole(_field(fields, "recv_bytes", "bytes", at), "stdout", at)
             payload = Payload(bytes=moved, messages=1)
         parts.append(PayloadPart(benchmark=TESTS[test], case=case, msg_size_bytes=size, payload=payload))
         rows += [
             Row(benchmark=TESTS[test], case=case, metric=metric, msg_size_bytes=size, value=round(value, 6))
-            for metric, value in found.items()
+            for metric, value in values.items()
         ]
     return Parsed(tuple(rows), payload_of(parts), parts=tuple(parts))
 
 
 def _section(run: Run) -> tuple[str, Fields]:
-    """The one test that a run made, and what it says of it."""
+    """The name of the one test of a run, and its keys and values."""
     tests: list[str] = []
     fields: Fields = {}
     for at, line in run.lines:
@@ -71,7 +71,7 @@ def _section(run: Run) -> tuple[str, Fields]:
 def _field(fields: Fields, name: str, unit: str, at: int) -> str:
     if name not in fields:
         raise Unreadable("stdout", at, f"a section with the line '{name} ='")
-    text, found, line = fields[name]
-    if found != unit:
-        raise Unreadable("stdout", line, f"{name} in {unit or 'no unit'}, not '{found[:40]}'")
+    text, printed_unit, line = fields[name]
+    if printed_unit != unit:
+        raise Unreadable("stdout", line, f"{name} in {unit or 'no unit'}, not '{printed_unit[:40]}'")
     return text

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""ucx_perftest's CSV, final numbers only (``-f -v``; UCX 1.12 and later)."""
+"""Reads the CSV of ucx_perftest, final numbers only (``-f -v``; UCX 1.12 and later)."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,15 +12,16 @@ from fabricbench.parsers.pair import Run, count, option, runs
 TIMES = ("percentile_lat", "avg_lat", "overall_lat")
 RATES = ("avg_bw", "overall_bw", "avg_mr", "overall_mr")
 USED = ("percentile_lat", "overall_lat", "overall_mr")
-"""The averages are of what came since the last report, and infinite where nothing did."""
+"""The averages of the time since the last report; infinite if there were no operations."""
 
 COLUMNS = len(("iterations", *TIMES, *RATES))
 
 
 @dataclass(frozen=True, slots=True)
 class Test:
-    """A test of UCP: what it is called here, what it yields, and how many messages an iteration needs, one way or
-    the other. ``streams``: they are sent back to back and may share segments."""
+    """A test of UCP: its benchmark, its metrics, and the messages of an iteration in both directions.
+
+    ``streams``: they are sent back to back and may share segments."""
 
     benchmark: str
     metrics: tuple[str, ...]
@@ -29,7 +30,7 @@ class Test:
     atomic: bool = False
 
     def least(self, iterations: int, size: int) -> tuple[int, int]:
-        """Bytes and messages that the timed iterations move at least."""
+        """The least bytes and messages of the timed iterations."""
         each = 2 if self.metrics[0] == "latency" else 1
         return each * iterations * size, 1 if self.streams else self.messages * iterations
 
@@ -43,13 +44,13 @@ TESTS = {
     "ucp_fadd": Test("fetch_and_add", ("time",), 2, atomic=True),
     "ucp_cswap": Test("compare_and_swap", ("time",), 2, atomic=True),
 }
-"""Latencies of a ping-pong are half round trips as printed; of a get or an atomic, until it is complete."""
+"""The printed latency of a ping-pong is a half round trip; that of a get or an atomic operation is its duration."""
 
 BENCHMARKS = tuple(test.benchmark for test in TESTS.values())
 
 
 def parse(directory: Path, launch: Launch) -> Parsed:
-    """A row per size and metric. MB/s from the message rate: printed are 2^20 bytes, with two decimals."""
+    """A row per size and metric. MB/s follow from the message rate, because the tool prints units of 2^20 bytes."""
     name = option(launch, "-t")
     if name not in TESTS:
         raise Unreadable("launch.json", None, f"a known test, not '{name[:40]}'")

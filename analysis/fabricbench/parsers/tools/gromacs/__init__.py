@@ -18,6 +18,7 @@ __all__ = [
     "BENCHMARKS",
     "COMMUNICATION",
     "FILE",
+    "FILES",
     "REFERENCE",
     "TERMS",
     "Activity",
@@ -36,6 +37,7 @@ __all__ = [
 ]
 
 BENCHMARKS = ("villin", "lzm", "dppc")
+FILES = (FILE, REFERENCE)
 
 _THREAD_MPI = "thread_mpi"
 _NO_MPI = "none"

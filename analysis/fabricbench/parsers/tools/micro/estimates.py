@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From the samples of a launch to its values: one per metric, benchmark, case and size."""
+"""Derives the values of a launch from its samples: one per metric, benchmark, case and size."""
 
 import math
 from collections.abc import Callable, Iterator, Mapping
@@ -9,14 +9,12 @@ from statistics import fmean, median
 from fabricbench.launch.facts import Scalar, joined_case
 from fabricbench.launch.record import Row
 from fabricbench.parsers.output import Unreadable
-
-BASE_CASES = {"reuse": ("reuse", "100"), "unexpected": ("queued", "0"), "posted": ("queued", "0")}
-"""What ``latency_ratio`` relates to: the case of the same launch with this value of this key."""
+from fabricbench.parsers.tools.micro.description import MEASURED
 
 
 @dataclass(frozen=True, slots=True)
-class Cell:
-    """What is measured at once: one size of one case; ``msg_size_bytes`` is None where there is no size."""
+class Place:
+    """One message size of one case of a benchmark; ``msg_size_bytes`` is None for a benchmark without sizes."""
 
     benchmark: str
     case: str
@@ -25,7 +23,10 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """The samples of one quantity, microseconds by rank, and what one sample stands for."""
+    """The samples of one quantity in microseconds, by rank.
+
+    ``bytes_per_run``, ``messages_per_run``: what one sample carried. ``work_us``: the computation within one sample.
+    """
 
     by_rank: Mapping[int, list[float]]
     bytes_per_run: int = 0
@@ -34,37 +35,40 @@ class Series:
 
     @property
     def median(self) -> float:
-        """Over all samples of all ranks."""
+        """The median of all samples of all ranks."""
         return float(median(value for values in self.by_rank.values() for value in values))
 
     @property
     def mean(self) -> float:
-        """Over all samples of all ranks."""
-        return fmean(value for values in self.by_rank.values() for value in values)
+        """The mean of all samples of all ranks; infinite where their sum is too large for a float."""
+        try:
+            return fmean(value for values in self.by_rank.values() for value in values)
+        except OverflowError:
+            return math.inf
 
 
 Values = dict[str, float]
-Found = Mapping[str, Series]
+"""By metric."""
+Quantities = Mapping[str, Series]
+"""By the name of the sample."""
 
 
-def _latency(cell: Cell, found: Found) -> Values:
-    series = found["latency_us"]
-    values = {"latency": series.median}
-    if cell.benchmark == "pingpong":
-        values["latency_mean"] = series.mean
-        if cell.msg_size_bytes and series.median:
-            values["bandwidth"] = cell.msg_size_bytes / series.median
+def _latency(place: Place, quantities: Quantities) -> Values:
+    series = quantities["latency_us"]
+    values = {"latency": series.median, "latency_mean": series.mean}
+    if place.msg_size_bytes and series.median:
+        values["bandwidth"] = place.msg_size_bytes / series.median
     return values
 
 
-def _operation(cell: Cell, found: Found) -> Values:
-    return {"latency": found["operation_us"].median, "latency_mean": found["operation_us"].mean}
+def _operation(place: Place, quantities: Quantities) -> Values:
+    return {"latency": quantities["operation_us"].median, "latency_mean": quantities["operation_us"].mean}
 
 
-def _window(cell: Cell, found: Found) -> Values:
-    series = found["window_us"]
+def _window(place: Place, quantities: Quantities) -> Values:
+    series = quantities["window_us"]
     if not series.messages_per_run:
-        raise Unreadable("stdout", None, f"messages_per_run of {cell.benchmark[:40]} at {cell.msg_size_bytes} bytes")
+        raise Unreadable("stdout", None, f"messages_per_run of {place.benchmark[:40]} at {place.msg_size_bytes} bytes")
     if not series.median:
         return {}
     values = {"message_rate": series.messages_per_run / series.median * 1e6}
@@ -74,91 +78,90 @@ def _window(cell: Cell, found: Found) -> Values:
     return values
 
 
-def _call(cell: Cell, found: Found) -> Values:
-    each = [float(median(values)) for values in found["call_us"].by_rank.values()]
+def _call(place: Place, quantities: Quantities) -> Values:
+    each = [float(median(values)) for values in quantities["call_us"].by_rank.values()]
     return {"time": fmean(each), "time_min": min(each), "time_max": max(each)}
 
 
-def _flood(cell: Cell, found: Found) -> Values:
-    flood, round_trip = found["flood_us"], found.get("round_trip_us")
+def _flood(place: Place, quantities: Quantities) -> Values:
+    flood, round_trip = quantities["flood_us"], quantities.get("round_trip_us")
     messages = flood.messages_per_run // len(flood.by_rank)
     if round_trip is None or messages < 2:
-        raise Unreadable("stdout", None, f"samples of round_trip_us, messages_per_run at {cell.msg_size_bytes} bytes")
+        raise Unreadable("stdout", None, f"samples of round_trip_us, messages_per_run at {place.msg_size_bytes} bytes")
     return {"gap": max(0.0, flood.median - round_trip.median) / (messages - 1)}
 
 
-def _hidden(cell: Cell, found: Found, name: str) -> float:
-    """Time saved by doing transfer and computation at once, as a share of the shorter of the two."""
-    if "base_us" not in found:
-        raise Unreadable("stdout", None, f"samples of base_us at {cell.msg_size_bytes} bytes")
-    base, work = found["base_us"].median, found[name].work_us
+def _hidden(place: Place, quantities: Quantities, name: str) -> float:
+    """The time saved by doing transfer and computation at once, as a share of the shorter of the two."""
+    if "base_us" not in quantities:
+        raise Unreadable("stdout", None, f"samples of base_us at {place.msg_size_bytes} bytes")
+    base, work = quantities["base_us"].median, quantities[name].work_us
     shorter = min(base, work)
     if shorter <= 0:
-        raise Unreadable("stdout", None, f"a transfer and a computation that take time at {cell.msg_size_bytes} bytes")
-    return (base + work - found[name].median) / shorter
+        raise Unreadable("stdout", None, f"a transfer and a computation that take time at {place.msg_size_bytes} bytes")
+    return (base + work - quantities[name].median) / shorter
 
 
-_ESTIMATES: dict[str, Callable[[Cell, Found], Values]] = {
+_ESTIMATES: dict[str, Callable[[Place, Quantities], Values]] = {
     "latency_us": _latency,
     "operation_us": _operation,
     "window_us": _window,
     "call_us": _call,
-    "round_trip_us": lambda _, found: {"round_trip": found["round_trip_us"].median},
-    "send_overhead_us": lambda _, found: {"send_overhead": found["send_overhead_us"].median},
-    "receive_overhead_us": lambda _, found: {"receive_overhead": found["receive_overhead_us"].median},
+    "round_trip_us": lambda _, quantities: {"round_trip": quantities["round_trip_us"].median},
+    "send_overhead_us": lambda _, quantities: {"send_overhead": quantities["send_overhead_us"].median},
+    "receive_overhead_us": lambda _, quantities: {"receive_overhead": quantities["receive_overhead_us"].median},
     "flood_us": _flood,
-    "normalised_latency_us": lambda _, found: {"normalised_latency": found["normalised_latency_us"].median},
-    "base_us": lambda _, found: {},
-    "worked_us": lambda cell, found: {"overlap": _hidden(cell, found, "worked_us")},
-    "silent_us": lambda cell, found: {"progress": _hidden(cell, found, "silent_us")},
-    "tested_us": lambda cell, found: {"progress_tested": _hidden(cell, found, "tested_us")},
+    "normalised_latency_us": lambda _, quantities: {"normalised_latency": quantities["normalised_latency_us"].median},
+    "base_us": lambda _, quantities: {},
+    "worked_us": lambda place, quantities: {"overlap": _hidden(place, quantities, "worked_us")},
+    "silent_us": lambda place, quantities: {"progress": _hidden(place, quantities, "silent_us")},
+    "tested_us": lambda place, quantities: {"progress_tested": _hidden(place, quantities, "tested_us")},
 }
 
 SAMPLES = tuple(_ESTIMATES)
-"""Every name that a sample may have."""
+"""The names of all samples."""
 
 
-def rows(found: Mapping[Cell, Found], case: Mapping[str, Scalar]) -> Iterator[Row]:
-    """All values of a launch, in order of benchmark, case and size; Unreadable where one is not finite.
+def rows(samples: Mapping[Place, Quantities], case: Mapping[str, Scalar]) -> Iterator[Row]:
+    """The values of a launch, in order of benchmark, case and size: those metrics that the benchmark's record names.
 
-    ``case`` is the launch's, which joins that of every cell.
+    ``case``: the launch's, which is joined to that of every place. Unreadable where a value is not finite.
     """
-    latencies: dict[Cell, float] = {}
-    for cell in sorted(found, key=_order):
-        for name in found[cell]:
-            try:
-                values = _ESTIMATES[name](cell, found[cell])
-            except OverflowError:
-                values = {"": math.inf}
+    latencies: dict[Place, float] = {}
+    for place in sorted(samples, key=_order):
+        metrics = {metric.name for metric in MEASURED[place.benchmark].metrics}
+        for name in samples[place]:
+            values = _ESTIMATES[name](place, samples[place])
             for metric, value in values.items():
-                yield _row(cell, case, metric, value)
-            if name == "latency_us":
-                latencies[cell] = values["latency"]
-    for cell, latency in latencies.items():
-        base = latencies.get(_base(cell))
-        if base and cell.benchmark in BASE_CASES:
-            yield _row(cell, case, "latency_ratio", latency / base)
+                if metric in metrics:
+                    yield _row(place, case, metric, value)
+            if name == "latency_us" and "latency_ratio" in metrics:
+                latencies[place] = values["latency"]
+    for place, latency in latencies.items():
+        if base := latencies.get(_base(place)):
+            yield _row(place, case, "latency_ratio", latency / base)
 
 
-def _order(cell: Cell) -> tuple[str, str, int]:
-    return cell.benchmark, cell.case, -1 if cell.msg_size_bytes is None else cell.msg_size_bytes
+def _order(place: Place) -> tuple[str, str, int]:
+    return place.benchmark, place.case, -1 if place.msg_size_bytes is None else place.msg_size_bytes
 
 
-def _base(cell: Cell) -> Cell:
-    """The cell that this one is related to."""
-    key, value = BASE_CASES.get(cell.benchmark, ("", ""))
-    parts = [f"{key}={value}" if part.startswith(f"{key}=") else part for part in cell.case.split()]
-    return Cell(cell.benchmark, " ".join(parts), cell.msg_size_bytes)
+def _base(place: Place) -> Place:
+    """The place whose latency ``latency_ratio`` divides by: the same with the record's ``base`` in its case."""
+    base = MEASURED[place.benchmark].base
+    key = base.partition("=")[0]
+    parts = [base if part.startswith(f"{key}=") else part for part in place.case.split()]
+    return Place(place.benchmark, " ".join(parts), place.msg_size_bytes)
 
 
-def _row(cell: Cell, case: Mapping[str, Scalar], metric: str, value: float) -> Row:
+def _row(place: Place, case: Mapping[str, Scalar], metric: str, value: float) -> Row:
     if not math.isfinite(value):
-        at = "" if cell.msg_size_bytes is None else f" at {cell.msg_size_bytes} bytes"
-        raise Unreadable("stdout", None, f"samples of {cell.benchmark[:40]}{at} that have a mean")
+        at = "" if place.msg_size_bytes is None else f" at {place.msg_size_bytes} bytes"
+        raise Unreadable("stdout", None, f"samples of {place.benchmark[:40]}{at} that have a mean")
     return Row(
-        benchmark=cell.benchmark,
-        case=joined_case(case, cell.case),
+        benchmark=place.benchmark,
+        case=joined_case(case, place.case),
         metric=metric,
-        msg_size_bytes=cell.msg_size_bytes,
+        msg_size_bytes=place.msg_size_bytes,
         value=round(value, 6),
     )

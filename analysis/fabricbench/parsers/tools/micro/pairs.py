@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every pair of nodes: from the pairs' values to those of rounds and of the launch."""
+"""Derives the values of rounds and of the launch from those of all node pairs."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
@@ -8,23 +8,26 @@ from statistics import fmean, median
 from fabricbench.launch.facts import canonical_case, case_parts
 from fabricbench.launch.record import Row
 from fabricbench.parsers.output import Unreadable, whole
+from fabricbench.parsers.tools.micro.description import MEASURED
 
-BENCHMARKS = ("pair_latency", "pair_bandwidth")
+BENCHMARKS = tuple(sorted(name for name, benchmark in MEASURED.items() if benchmark.rounds))
+"""The benchmarks of every rank pair."""
 
 Pair = tuple[str, str]
 Rounds = dict[str, dict[Pair, float]]
 """The values of a round's pairs, by round."""
 
 
-def rows(found: Iterable[Row], facts: Mapping[str, str]) -> Iterator[Row]:
-    """The latency or bandwidth of each pair, ``from=a to=b`` in its case; without them what they come to.
+def rows(pair_rows: Iterable[Row], header: Mapping[str, str]) -> Iterator[Row]:
+    """The latency or bandwidth of each node pair (``from=a to=b`` in its case), and summaries over the pairs.
 
-    That is the median over pairs and the worst pair; of bandwidth also the sum over the disjoint pairs of a round,
-    mean of its directions: per round (``round=3``), their mean (the effective bisection bandwidth of Hoefler et al.
-    2008 where the pairs ran at once) and the least. Unreadable where pairs are missing that the facts promise.
+    The summaries are the median over pairs and the worst pair. For bandwidth there is also the sum over the disjoint
+    pairs of a round, as mean of its directions: per round (``round=3``), the mean over rounds (the effective bisection
+    bandwidth of Hoefler et al. 2008 if the pairs ran at once) and the least. Unreadable where pairs are missing that
+    the header announces.
     """
     points: dict[tuple[str, str, int | None], tuple[Row, Rounds]] = {}
-    for row in found:
+    for row in pair_rows:
         if row.metric not in ("latency", "bandwidth"):
             continue
         case = case_parts(row.case)
@@ -37,16 +40,16 @@ def rows(found: Iterable[Row], facts: Mapping[str, str]) -> Iterator[Row]:
         rounds[played][pair] = row.value
         yield point.model_copy(update={"case": canonical_case(case | {"from": pair[0], "to": pair[1]})})
     for point, rounds in points.values():
-        directions = _promised(rounds, facts)
+        directions = _promised(rounds, header)
         yield from _latency(point, rounds) if point.metric == "latency" else _bandwidth(point, rounds, directions)
 
 
-def _promised(rounds: Rounds, facts: Mapping[str, str]) -> int:
-    """In how many directions each pair was measured, where all pairs of all rounds are there."""
-    pairs, directions = (whole(facts.get(key, ""), "stdout", None) for key in ("pairs_per_round", "directions"))
-    named = facts.get("rounds", "").split(",")
-    if set(rounds) != set(named):
-        raise Unreadable("stdout", None, f"rounds {','.join(named)[:80]}, not {','.join(rounds)[:80]}")
+def _promised(rounds: Rounds, header: Mapping[str, str]) -> int:
+    """The number of directions of each pair; Unreadable where pairs or rounds are missing."""
+    pairs, directions = (whole(header.get(key, ""), "stdout", None) for key in ("pairs_per_round", "directions"))
+    announced = header.get("rounds", "").split(",")
+    if set(rounds) != set(announced):
+        raise Unreadable("stdout", None, f"rounds {','.join(announced)[:80]}, not {','.join(rounds)[:80]}")
     for played, values in rounds.items():
         if len(values) != pairs * directions or len({frozenset(pair) for pair in values}) != pairs:
             raise Unreadable("stdout", None, f"{pairs} pairs in round {played[:10]}, {directions} directions each")

@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The project's own benchmarks as ``fabricbench-micro --describe`` prints them.
+
+``benchmarks.json`` beside this module is a copy of that output. A test compares the copy with the program of every
+stack. To renew it: ``build/stacks/STACK/apps/bin/fabricbench-micro --describe > …/benchmarks.json``.
+"""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict
+
+FILE = Path(__file__).with_name("benchmarks.json")
+
+
+class _Model(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Metric(_Model):
+    """A value in the table; ``bandwidth``: there is none for messages of 0 bytes."""
+
+    name: str
+    bandwidth: bool
+
+
+class Choice(_Model):
+    """The words that the benchmark measures one after the other, as part ``key=word`` of the case."""
+
+    key: str
+    values: tuple[str, ...]
+
+
+class Amount(_Model):
+    """The numbers that the option ``--key`` accepts, ``least`` to ``most``; each is a part ``key=number`` of a case."""
+
+    key: str
+    defaults: tuple[int, ...]
+    least: int
+    most: int
+
+
+class Held(_Model):
+    """Messages of the largest size that the buffers of one rank hold: ``messages + per_rank * ranks``."""
+
+    messages: int
+    per_rank: int
+
+
+class Picture(_Model):
+    """A drawing in the report: ``metric`` over the message size, for every case that has ``only``.
+
+    ``over``: the key of the case on the horizontal axis instead; then there is a drawing for each of ``sizes``, in
+    bytes.
+    """
+
+    metric: str
+    only: str
+    over: str
+    sizes: tuple[int, ...]
+
+
+class Benchmark(_Model):
+    """The record of one benchmark (``Benchmark`` in ``apps/micro/benchmark.hpp``).
+
+    ``samples``: the names of what it times. ``base``: the part of the case that ``latency_ratio`` divides by.
+    ``rounds``: it measures every rank pair. ``section``: where the report draws ``pictures``.
+    """
+
+    name: str
+    summary: str
+    ranks: Literal["pairs", "two_or_more", "any"]
+    sized: bool
+    size_unit: int
+    adaptive: bool
+    rounds: bool
+    choice: Choice | None
+    amount: Amount | None
+    samples: tuple[str, ...]
+    metrics: tuple[Metric, ...]
+    base: str
+    held: Held
+    section: str
+    pictures: tuple[Picture, ...]
+
+    def cases(self, amounts: Sequence[int] = ()) -> Iterator[str]:
+        """The cases of a launch with these amounts, or with the default ones: ``queued=16 tags=equal``."""
+        numbers = [f"{self.amount.key}={number}" for number in amounts or self.amount.defaults] if self.amount else [""]
+        words = [f"{self.choice.key}={word}" for word in self.choice.values] if self.choice else [""]
+        for number in numbers:
+            for word in words:
+                yield " ".join(sorted(part for part in (number, word) if part))
+
+    def held_by(self, ranks: int) -> int:
+        """Messages of the largest size that one of ``ranks`` ranks holds."""
+        return self.held.messages + self.held.per_rank * ranks
+
+
+class Description(_Model):
+    """All benchmarks; ``barriers_per_calibration``: barriers in each interval that calibrates the witness."""
+
+    schema_: Literal[1]
+    barriers_per_calibration: int
+    benchmarks: tuple[Benchmark, ...]
+
+    model_config = ConfigDict(extra="forbid", frozen=True, alias_generator=lambda name: name.rstrip("_"))
+
+
+DESCRIPTION = Description.model_validate_json(FILE.read_bytes())
+MEASURED = {benchmark.name: benchmark for benchmark in DESCRIPTION.benchmarks if benchmark.samples}
+"""The benchmarks that measure something, by name: all but ``wireup``."""

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <span>
+#include <string>
+
+#include "micro/benchmark.hpp"
+
+namespace fabricbench::micro {
+
+/// The records as JSON, for --describe. Checks, parser, report and tests read a copy of it:
+/// analysis/fabricbench/parsers/tools/micro/benchmarks.json.
+[[nodiscard]] std::string describe(std::span<const Benchmark* const> benchmarks);
+
+/// One line for each benchmark, for --list.
+[[nodiscard]] std::string list(std::span<const Benchmark* const> benchmarks);
+
+/// The options that belong to single benchmarks, for --help.
+[[nodiscard]] std::string own_options_help(std::span<const Benchmark* const> benchmarks);
+
+}  // namespace fabricbench::micro

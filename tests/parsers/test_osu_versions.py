@@ -1,0 +1,141 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The titles and columns that each OSU program prints in each version."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from fabricbench.launch.facts import Launch
+from fabricbench.parsers.osu_table import TITLES
+from fabricbench.parsers.output import Unreadable
+from fabricbench.parsers.tools.osu import PROGRAMS, version_of
+from support.osu_output import LATENCY, launch_of, parse_text, text_of
+
+COLLECTIVE = "# Size       Avg Latency(us)   Min Latency(us)   Max Latency(us)  Iterations"
+
+
+ALONE = "# Avg Latency(us)   Min Latency(us)   Max Latency(us)  Iterations"
+
+
+LATENCIES = "# Size          Latency (us)"
+
+
+AVERAGES = "# Size       Avg Latency(us)"
+
+
+BANDWIDTHS = "# Size      Bandwidth (MB/s)"
+
+
+RATES = "# Size                  MB/s        Messages/s"
+
+
+PRINTED = {
+    "osu_latency": ("OSU MPI Latency Test", LATENCIES, AVERAGES),
+    "osu_bw": ("OSU MPI Bandwidth Test", BANDWIDTHS, BANDWIDTHS),
+    "osu_bibw": ("OSU MPI Bi-Directional Bandwidth Test", BANDWIDTHS, BANDWIDTHS),
+    "osu_multi_lat": ("OSU MPI Multi Latency Test", LATENCIES, AVERAGES),
+    "osu_mbw_mr": ("OSU MPI Multiple Bandwidth / Message Rate Test", RATES, RATES),
+    "osu_put_latency": ("OSU MPI_Put Latency Test", LATENCIES, LATENCIES),
+    "osu_put_bw": ("OSU MPI_Put Bandwidth Test", BANDWIDTHS, BANDWIDTHS),
+    "osu_put_bibw": ("OSU MPI_Put Bi-directional Bandwidth Test", BANDWIDTHS, BANDWIDTHS),
+    "osu_get_latency": ("OSU MPI_Get latency Test", LATENCIES, LATENCIES),
+    "osu_get_bw": ("OSU MPI_Get Bandwidth Test", BANDWIDTHS, BANDWIDTHS),
+    "osu_acc_latency": ("OSU MPI_Accumulate latency Test", LATENCIES, LATENCIES),
+    "osu_get_acc_latency": ("OSU MPI_Get_accumulate latency Test", LATENCIES, LATENCIES),
+    "osu_cas_latency": ("OSU MPI_Compare_and_swap latency Test", LATENCIES, LATENCIES),
+    "osu_fop_latency": ("OSU MPI_Fetch_and_op latency Test", LATENCIES, LATENCIES),
+    "osu_allreduce": ("OSU MPI Allreduce Latency Test", COLLECTIVE, COLLECTIVE),
+    "osu_allgather": ("OSU MPI Allgather Latency Test", COLLECTIVE, COLLECTIVE),
+    "osu_alltoall": ("OSU MPI All-to-All Personalized Exchange Latency Test", COLLECTIVE, COLLECTIVE),
+    "osu_bcast": ("OSU MPI Broadcast Latency Test", COLLECTIVE, COLLECTIVE),
+    "osu_reduce": ("OSU MPI Reduce Latency Test", COLLECTIVE, COLLECTIVE),
+    "osu_reduce_scatter": ("OSU MPI Reduce_scatter Latency Test", COLLECTIVE, COLLECTIVE),
+    "osu_gather": ("OSU MPI Gather Latency Test", COLLECTIVE, COLLECTIVE),
+    "osu_scatter": ("OSU MPI Scatter Latency Test", COLLECTIVE, COLLECTIVE),
+    "osu_barrier": ("OSU MPI Barrier Latency Test", ALONE, ALONE),
+}
+"""Title, heading up to 7.3 and heading from 7.4 on, as the programs print them."""
+
+
+VERSIONS = ["5.3", "5.3.2", "5.5", "5.6.3", "5.7", "5.8", "5.9", "6.1", "6.2", "7.0", "7.1", "7.2", "7.3", "7.4", "7.5"]
+
+
+def printed_by(program: str, version: str, *, head: str | None = None) -> str:
+    """The output of a program, a message of 64 bytes; with the header ``head`` in place of its own."""
+    title, before, since = PRINTED[program]
+    head = head or (since if version_of(version) >= (7, 4) else before)
+    values = {COLLECTIVE: "64  2.00  1.00  3.00  8", ALONE: "  2.00  1.00  3.00  8", RATES: "64  2.00  31250.00"}
+    return "\n".join(["", f"# {title} v{version}", head, values.get(head, "64   2.00"), ""])
+
+
+def asked_of(program: str) -> Launch:
+    options = ("-m", "64:64") if PROGRAMS[program].sized else ()
+    return launch_of(LATENCY, argv=(f"/opt/osu/{program}", *options, "-i", "8", "-x", "2"), expected=())
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+@pytest.mark.parametrize("program", PRINTED)
+def test_title_and_columns_of_every_program_and_version(tmp_path: Path, program: str, version: str) -> None:
+    rows = parse_text(tmp_path, printed_by(program, version), asked_of(program)).rows
+    known = PROGRAMS[program]
+    assert (rows[0].benchmark, rows[0].metric, rows[0].value) == (known.benchmark, known.metric, 2.0)
+
+
+def test_every_program_has_its_title() -> None:
+    assert set(PRINTED) == set(PROGRAMS) == set(TITLES)
+
+
+@pytest.mark.parametrize("version", ["5.7", "7.4"])
+@pytest.mark.parametrize("program", PRINTED)
+def test_no_program_passes_with_the_output_of_another(tmp_path: Path, program: str, version: str) -> None:
+    for other in PRINTED:
+        if other != program:
+            with pytest.raises(
+                Unreadable, match=re.escape(f"stdout:2: expected {program}'s title '{TITLES[program]}'")
+            ):
+                parse_text(tmp_path, printed_by(other, version), asked_of(program))
+
+
+@pytest.mark.parametrize("version", ["5.7", "7.4"])
+@pytest.mark.parametrize("program", PRINTED)
+def test_no_program_passes_with_the_columns_of_another(tmp_path: Path, program: str, version: str) -> None:
+    own = PRINTED[program][2 if version == "7.4" else 1]
+    for head in {COLLECTIVE, ALONE, LATENCIES, AVERAGES, BANDWIDTHS, RATES} - {own}:
+        with pytest.raises(Unreadable, match=f"stdout:3: expected the columns .* of {program}, not"):
+            parse_text(tmp_path, printed_by(program, version, head=head), asked_of(program))
+
+
+def test_a_real_latency_table_is_no_bandwidth(tmp_path: Path) -> None:
+    """It passed a requirement on bandwidth once."""
+    launch = launch_of(LATENCY)
+    argv = (launch.argv[0].replace("osu_latency", "osu_bw"), *launch.argv[1:])
+    with pytest.raises(Unreadable, match="stdout:2: expected osu_bw's title 'OSU MPI Bandwidth Test', not"):
+        parse_text(tmp_path, text_of(LATENCY), launch.model_copy(update={"argv": argv}))
+    columns = text_of(LATENCY).replace("OSU MPI Latency", "OSU MPI Bandwidth")
+    with pytest.raises(Unreadable, match=re.escape("stdout:4: expected the columns 'Size, Bandwidth (MB/s), Valid")):
+        parse_text(tmp_path, columns, launch.model_copy(update={"argv": argv}))
+
+
+def test_the_rate_program_may_print_its_title_twice_up_to_7_3(tmp_path: Path) -> None:
+    for version in ("5.9", "7.0", "7.3"):
+        title, _, rest = printed_by("osu_mbw_mr", version).lstrip().partition("\n")
+        assert parse_text(tmp_path, f"{title}\n{title}\n\n{rest}", asked_of("osu_mbw_mr")).rows
+        for apart in (f"{title}\n\n{title}\n{rest}", f"{title}\n{title}\n{rest}{title}\n{rest}"):
+            with pytest.raises(Unreadable, match="one world of 2 ranks"):
+                parse_text(tmp_path, apart, asked_of("osu_mbw_mr"))
+    for program, version in (("osu_mbw_mr", "7.4"), ("osu_multi_lat", "7.1")):
+        text = printed_by(program, version).replace("# OSU", f"# {TITLES[program]} v{version}\n# OSU", 1)
+        with pytest.raises(Unreadable, match="one world of 2 ranks"):
+            parse_text(tmp_path, text, asked_of(program))
+
+
+def test_versions_compare_as_numbers() -> None:
+    assert sorted(["7.10", "5.3.2", "7.4", "5.10", "5.9"], key=version_of) == ["5.3.2", "5.9", "5.10", "7.4", "7.10"]
+
+
+def test_a_table_before_its_title(tmp_path: Path) -> None:
+    with pytest.raises(
+        Unreadable, match="stdout:1: expected OSU's title, '# OSU MPI Bandwidth Test v…', before a table"
+    ):
+        parse_text(tmp_path, f"{BANDWIDTHS}\n64   2.00\n# OSU MPI Bandwidth Test v5.7\n", asked_of("osu_bw"))
