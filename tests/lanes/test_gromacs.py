@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from fabricbench.campaign.read import read_campaign
-from fabricbench.inputs.cache import digest_of
+from fabricbench.inputs.cache import file_digest
 from fabricbench.launch.record import Campaign
 from fabricbench.site.stacks import STACK_FILE, read_installed
 from support import toy_input
@@ -26,7 +26,7 @@ def water(tmp_path_factory: pytest.TempPathFactory) -> Path:
         pytest.skip("no GROMACS on openmpi: run `make setup` as root on Debian")
     if not all(map(shutil.which, ("gmx", "gmx_d"))):
         pytest.skip("no gmx and gmx_d: Debian's package gromacs has both")
-    return toy_input.given_water(tmp_path_factory.mktemp("water"))
+    return toy_input.water_inputs(tmp_path_factory.mktemp("water"))
 
 
 def reframe(campaign: Path, given: Path, *arguments: str, **extra: str) -> subprocess.CompletedProcess[str]:
@@ -60,7 +60,7 @@ def water_again(water: Path, directory: Path, atom_moved_nm: float = 0.0, **sett
     )
     assert done.returncode == 0, done.stderr[-2000:]
     reference = json.loads((directory / "water.reference.json").read_text())
-    reference["sha256"] = digest_of(directory / "water.tpr")
+    reference["sha256"] = file_digest(directory / "water.tpr")
     (directory / "water.reference.json").write_text(json.dumps(reference))
     return directory
 
@@ -84,7 +84,7 @@ def test_timed_and_checked_runs_are_attested_on_every_lane_that_has_it(water: Pa
     assert len({record.launch.id for record in launches if record.launch}) == len(launches)
     for record in launches:
         assert record.launch is not None
-        assert record.launch.versions["input"] == digest_of(water / "water.tpr")
+        assert record.launch.versions["input"] == file_digest(water / "water.tpr")
         metrics = {row.metric for row in record.rows}
         assert {"ns_per_day", "run_time", "communication_time", "activity_time"} <= metrics
         assert ("energy_deviation" in metrics) == (record.launch.mode == "checked")
@@ -154,7 +154,7 @@ def test_an_input_that_is_not_made_says_how(tmp_path: Path) -> None:
     chosen = ("-n", "^Gromacs%md_system=dppc%np=1", "-p", "^openmpi$", "--system", "local:shm")
     reframe(tmp_path / "c", tmp_path / "empty", *chosen, "-S", "Gromacs.copies=8")
     found = {(skip.reason, skip.hint) for skip in read_campaign(tmp_path / "c").skips}
-    assert found == {("the input dppc (copies: 8) is not made yet", "run: fabricbench inputs dppc --copies 8")}
+    assert found == {("the input dppc (copies: 8) is not prepared yet", "run: fabricbench inputs dppc --copies 8")}
     reframe(tmp_path / "d", tmp_path / "empty", *chosen, "-S", "Gromacs.copies=99")
     (skip,) = read_campaign(tmp_path / "d").skips
     assert skip.reason.endswith("99 copies; expected 1 to 8")
