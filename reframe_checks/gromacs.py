@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""GROMACS: villin, lzm and dppc, the application of Spurgeon et al. 2005, on every stack that has it with MPI."""
+"""GROMACS with villin, lzm and dppc, the systems of Spurgeon et al. 2005, on every stack that has it with MPI."""
 
 import shutil
 from collections.abc import Iterator
@@ -11,8 +11,8 @@ from reframe.core.builtins import parameter, run_after, run_before, variable
 from reframe.core.exceptions import ReframeError
 
 from fabricbench.errors import BadInput
-from fabricbench.inputs.cache import Found, Missing, find_input, given_names
-from fabricbench.inputs.recipes import CHECKED_STEPS, QUICK, SYSTEMS
+from fabricbench.inputs.cache import MissingInput, RunInput, find_input, user_input_names
+from fabricbench.inputs.systems import CHECKED_STEPS, QUICK, known_systems
 from fabricbench.launch.facts import Expected, joined_case
 from fabricbench.parsers.output import Unreadable
 from fabricbench.parsers.tools.gromacs import REFERENCE, read_reference
@@ -21,31 +21,31 @@ from .base import SELDOM, Benchmark
 from .base.cores import CoresMixin, rank_counts
 
 RANKS = "FABRICBENCH_GROMACS_RANKS"
-"""Numbers of ranks in place of powers of two up to the node's cores."""
+"""Numbers of ranks to use instead of the powers of two up to the node's cores."""
 RANK_COUNTS = rank_counts(RANKS, "numbers of at least 1, as in 1,2,6,12", lambda count: count >= 1)
 QUICK_RANKS = max((count for count in RANK_COUNTS if count <= 8), default=RANK_COUNTS[0])
-"""A system as small as villin has domains for no more."""
+"""Ranks of the quick tier: villin is too small for more domains."""
 ATOMS_PER_RANK = 100
-"""A domain is at least as wide as the cut-off, and a cubic nanometre holds so many atoms: with fewer there is none."""
-STEPS = {"villin": 500, "lzm": 600, "dppc": 100}
-"""Short forms: some seconds on two cores."""
+"""Fewest atoms per rank: a cubic nanometre, the least size of a domain, holds this many."""
+STEPS = {"villin": 200, "lzm": 600, "dppc": 100}
+"""Steps of a launch; a few seconds on two cores."""
 
 
 def md_systems() -> list[str]:
-    """The systems that can be made here, and those that the user has given; ReframeError where that place is wrong."""
+    """Names of the committed systems and of the user's; ReframeError if the user's directory is missing."""
     try:
-        return sorted({*SYSTEMS, *given_names()})
+        return sorted({*known_systems(), *user_input_names()})
     except BadInput as error:
         raise ReframeError(error) from None
 
 
 @cache
-def known_input(name: str, copies: int) -> Found | Missing:
-    """The ``.tpr``, or why there is none; looked for and hashed once, however many launches use it."""
+def known_input(name: str, copies: int) -> RunInput | MissingInput:
+    """The ``.tpr``, or why there is none; found and hashed once for all launches."""
     try:
         return find_input(name, copies)
     except BadInput as error:
-        return Missing(str(error), "")
+        return MissingInput(str(error), "")
 
 
 class Mdrun(CoresMixin, Benchmark):
@@ -73,14 +73,14 @@ class Mdrun(CoresMixin, Benchmark):
     def tool_versions(self) -> dict[str, str]:
         build = self.installed.gromacs
         versions = {"gromacs": f"{build.version} {build.precision} {build.simd}" if build else ""}
-        if isinstance(found := self.input, Found):
-            versions["input"] = found.sha256
-            if found.facts:
-                versions["atoms"] = str(found.facts.atoms)
+        if isinstance(run_input := self.input, RunInput):
+            versions["input"] = run_input.sha256
+            if run_input.record:
+                versions["atoms"] = str(run_input.record.atoms)
         return versions
 
     def lane_variables(self) -> dict[str, str]:
-        """A number of threads that the shell asks for must not contradict the check's."""
+        """The lane's variables, with the check's number of threads in place of the shell's."""
         return super().lane_variables() | {"OMP_NUM_THREADS": str(self.threads)}
 
     def family_skip(self) -> tuple[str, str] | None:
@@ -91,21 +91,22 @@ class Mdrun(CoresMixin, Benchmark):
         if build.problem:
             return f"GROMACS on {stack}: {build.problem}", hint
         if not Path(build.program).exists():
-            return f"{build.program} is no longer there", f"install it, then: fabricbench setup --again {stack}"
+            return f"{build.program} does not exist any more", f"install it, then: fabricbench setup --again {stack}"
         return None
 
     def benchmark_skip(self) -> tuple[str, str] | None:
         if self.threads < 1:
             return f"{self.threads} threads", "choose at least 1"
-        found = self.input
-        if isinstance(found, Missing):
-            return found.reason, found.hint
-        if found.facts and found.facts.atoms < ATOMS_PER_RANK * self.ranks:
-            return f"{self.md_system}'s {found.facts.atoms} atoms are too few for {self.ranks} ranks", "use more copies"
+        run_input = self.input
+        if isinstance(run_input, MissingInput):
+            return run_input.reason, run_input.hint
+        record = run_input.record
+        if record and record.atoms < ATOMS_PER_RANK * self.ranks:
+            return f"{self.md_system}'s {record.atoms} atoms are too few for {self.ranks} ranks", "use more copies"
         return super().benchmark_skip()
 
     @property
-    def input(self) -> Found | Missing:
+    def input(self) -> RunInput | MissingInput:
         """The system's ``.tpr``, or why there is none."""
         return known_input(self.md_system, self.copies)
 
@@ -115,23 +116,23 @@ class Mdrun(CoresMixin, Benchmark):
     def arguments(self) -> list[str]:
         files = ["-s", str(self.input.tpr), "-g", "md.log", "-noconfout", "-cpt", "-1"]
         placed = ["-ntomp", str(self.threads), "-pin", "on"]
-        return ["mdrun", *files, *placed, "-nsteps", str(self.how_many()), *self.manner()]
+        return ["mdrun", *files, *placed, "-nsteps", str(self.step_count()), *self.options()]
 
-    def how_many(self) -> int:
-        """Steps."""
+    def step_count(self) -> int:
+        """The number of steps."""
         raise NotImplementedError
 
-    def manner(self) -> list[str]:
-        """How they are run."""
+    def options(self) -> list[str]:
+        """Further options of mdrun."""
         raise NotImplementedError
 
 
 @rfm.simple_test
 class Gromacs(Mdrun):
-    """Half of the steps balance the load, then the counters are reset; tuning of PME would change what is run."""
+    """Counts the second half of the steps, after load balancing. PME is not tuned, as that would change the work."""
 
     descr = "GROMACS, simulated time a day"
-    steps = variable(int, value=0, loggable=True)  # the system's own, unless given
+    steps = variable(int, value=0, loggable=True)  # 0: STEPS of the system
 
     @run_after("init")
     def choose_tier(self) -> None:
@@ -140,10 +141,10 @@ class Gromacs(Mdrun):
         if self.steps:
             self.case = {**self.case, "steps": self.steps}
 
-    def how_many(self) -> int:
+    def step_count(self) -> int:
         return int(self.steps or STEPS.get(self.md_system, STEPS["dppc"]))
 
-    def manner(self) -> list[str]:
+    def options(self) -> list[str]:
         return ["-resethway", "-notunepme", "-dlb", "auto"]
 
     def expected(self) -> Iterator[Expected]:
@@ -153,21 +154,21 @@ class Gromacs(Mdrun):
 
 @rfm.simple_test
 class GromacsEnergies(Mdrun):
-    """In GROMACS's reproducible mode, against the reference in double precision that was made with the input."""
+    """Runs in GROMACS's reproducible mode, and compares energies with the input's reference in double precision."""
 
     descr = "GROMACS, energies at the first and the last of a few steps"
     tags = SELDOM
     mode = "checked"
 
-    def how_many(self) -> int:
+    def step_count(self) -> int:
         return CHECKED_STEPS
 
-    def manner(self) -> list[str]:
+    def options(self) -> list[str]:
         return ["-reprod"]
 
     @property
     def launch_id(self) -> str:
-        """Not that of the timed run of the same system and ranks."""
+        """The id, unlike that of the timed run of the same system and ranks."""
         return f"{super().launch_id} energies"
 
     def benchmark_skip(self) -> tuple[str, str] | None:
@@ -176,7 +177,7 @@ class GromacsEnergies(Mdrun):
         file = self.input.reference
         if not file.exists():
             own = f"install gmx_d, then run: fabricbench inputs {self.md_system}"
-            hint = own if self.input.facts else f"put them into {file} (docs/gromacs.md)"
+            hint = own if self.input.record else f"put them into {file} (docs/gromacs.md)"
             return f"no energies of {self.md_system} in double precision", hint
         again = f"delete it, and run: fabricbench inputs {self.md_system}"
         try:
@@ -187,7 +188,7 @@ class GromacsEnergies(Mdrun):
 
     @run_before("run")
     def copy_reference(self) -> None:
-        """The record is derived from the launch's own directory alone."""
+        """Copies the reference to the launch directory, the only one that the parser reads."""
         shutil.copyfile(self.input.reference, Path(self.stagedir) / REFERENCE)
 
     def expected(self) -> Iterator[Expected]:

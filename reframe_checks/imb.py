@@ -16,8 +16,8 @@ class ImbMpi1(Imb):
     tool = "imb"
     suite = "IMB-MPI1"
     tables = TABLES
-    repetitions = 400
-    large_repetitions = 40
+    repetitions = 200
+    large_repetitions = 20
 
 
 @rfm.simple_test
@@ -25,7 +25,6 @@ class ImbPointToPoint(ImbMpi1):
     descr = "IMB-MPI1 PingPong, Sendrecv, Exchange"
     benchmark = "pt2pt"
     names = ("PingPong", "Sendrecv", "Exchange")
-    large_repetitions = 20  # up to 4 MiB
 
 
 @rfm.simple_test

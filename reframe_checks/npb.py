@@ -24,21 +24,24 @@ RANKS = "FABRICBENCH_NPB_RANKS"
 
 
 RANK_COUNTS = rank_counts(RANKS, "powers of two, as in 1,2,4", lambda count: count.bit_count() == 1)
-QUICK_CLASS = "A"
+STANDARD_CLASS = "A"
+QUICK_CLASS = "W"
+"""The class of the quick tier: a launch takes half a second at most, where class A takes up to two."""
 QUICK_RANKS = max(
     (count for count in RANK_COUNTS if all(count <= PROBLEMS[kernel, QUICK_CLASS].most_ranks for kernel in KERNELS)),
     default=RANK_COUNTS[0],
 )
-"""The most that all kernels of the class run on."""
+"""The most ranks on which all kernels of the quick class run."""
 
 
 class NasKernel(Benchmark):
     """One kernel of one class on so many ranks. NPB's rules allow powers of two."""
 
     tool = "npb"
+    tags = SELDOM
     kernel = parameter(KERNELS, loggable=True)
     np = parameter(RANK_COUNTS, loggable=True)
-    problem_class = variable(str, value=QUICK_CLASS, loggable=True)
+    problem_class = variable(str, value=STANDARD_CLASS, loggable=True)
     limit_seconds = 0.0  # the class's own, unless given
 
     @property
@@ -54,8 +57,6 @@ class NasKernel(Benchmark):
     def choose(self) -> None:
         self.benchmark = f"{self.kernel.lower()}.{self.problem_class}"
         self.ranks = self.np
-        if self.np != QUICK_RANKS:
-            self.tags = SELDOM
         self.limit_seconds = self.limit_seconds or LIMIT_SECONDS.get(self.problem_class, max(LIMIT_SECONDS.values()))
 
     def benchmark_skip(self) -> tuple[str, str] | None:
@@ -85,9 +86,8 @@ class NasKernel(Benchmark):
             yield Expected(benchmark=self.benchmark, metric=metric)
 
 
-@rfm.simple_test
-class NPB(NasKernel):
-    descr = "a NAS kernel, this project's own"
+class OwnKernel(NasKernel):
+    """This project's own program of a kernel."""
 
     def program(self) -> str:
         return f"{self.installed.apps}/bin/fabricbench-{self.kernel.lower()}"
@@ -107,6 +107,19 @@ class NPB(NasKernel):
     def expected(self) -> Iterator[Expected]:
         yield from super().expected()
         yield Expected(benchmark=self.benchmark, metric="communication_time")
+
+
+@rfm.simple_test
+class NPB(OwnKernel):
+    descr = "a NAS kernel, this project's own"
+
+
+@rfm.simple_test
+class NasQuick(OwnKernel):
+    descr = "a NAS kernel of the quick tier, this project's own"
+    tags = {"quick", *SELDOM}
+    np = parameter([QUICK_RANKS], loggable=True)
+    problem_class = QUICK_CLASS
 
 
 def nasa_folder(stack: Mapping[str, Any]) -> Path | None:

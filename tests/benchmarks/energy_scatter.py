@@ -16,8 +16,8 @@ from typing import Annotated
 import typer
 
 from fabricbench.errors import BadInput
-from fabricbench.inputs.cache import Found, find_input
-from fabricbench.inputs.recipes import CHECKED_STEPS, SYSTEMS
+from fabricbench.inputs.cache import RunInput, find_input
+from fabricbench.inputs.systems import CHECKED_STEPS, known_systems
 from fabricbench.parsers.tools.gromacs import FILE, Reference, deviations, read_log, read_reference
 from fabricbench.setup.probe import lane_environment
 from fabricbench.setup.system import site_root
@@ -36,33 +36,33 @@ def main(
     if installed is None or installed.gromacs is None:
         sys.exit(f"{STACK} has no GROMACS: run fabricbench setup")
     print("| system | ranks | threads | step 0 | step 20 | shm and tcp alike |\n| --- | --- | --- | --- | --- | --- |")
-    for name in names or list(SYSTEMS):
-        found, reference = _input(name)
+    for name in names or list(known_systems()):
+        run_input, reference = _input(name)
         for count, each in ways:
-            shm, tcp = (run(installed, found, transport, count, each) for transport in ("shm", "tcp"))
+            shm, tcp = (run(installed, run_input, transport, count, each) for transport in ("shm", "tcp"))
             print(f"| {name} | {count} | {each} | {_words(shm, reference)} | {_alike(shm, tcp)} |", flush=True)
 
 
-def _input(name: str) -> tuple[Found, Reference]:
+def _input(name: str) -> tuple[RunInput, Reference]:
     """The input and its energies in double precision, with a tolerance that takes every deviation."""
     try:
-        found = find_input(name)
+        run_input = find_input(name)
     except BadInput as error:
         sys.exit(str(error))
-    if not isinstance(found, Found):
-        sys.exit(f"{name}: {found.reason}; {found.hint}")
-    if not found.reference.exists():
-        sys.exit(f"{name}: no reference beside {found.tpr}; run: fabricbench inputs {name}")
-    return found, read_reference(found.reference).model_copy(update={"tolerance": 0.99})
+    if not isinstance(run_input, RunInput):
+        sys.exit(f"{name}: {run_input.reason}; {run_input.hint}")
+    if not run_input.reference.exists():
+        sys.exit(f"{name}: no reference beside {run_input.tpr}; run: fabricbench inputs {name}")
+    return run_input, read_reference(run_input.reference).model_copy(update={"tolerance": 0.99})
 
 
-def run(installed: Installed, found: Found, transport: str, ranks: int, threads: int) -> str:
+def run(installed: Installed, run_input: RunInput, transport: str, ranks: int, threads: int) -> str:
     """The log of a run of the input's first steps."""
     stack = site_stacks(site_root())[STACK]
     environment = lane_environment(installed, {**installed.variables(stack, transport), **stack.oversubscribed})
     assert installed.gromacs is not None
     argv = [f"{installed.prefix}/bin/mpirun", "-np", str(ranks), installed.gromacs.program, "mdrun"]
-    argv += ["-s", str(found.tpr), "-g", FILE, "-noconfout", "-ntomp", str(threads), "-pin", "off"]
+    argv += ["-s", str(run_input.tpr), "-g", FILE, "-noconfout", "-ntomp", str(threads), "-pin", "off"]
     with tempfile.TemporaryDirectory() as place:
         subprocess.run(
             [*argv, "-reprod", "-nsteps", str(CHECKED_STEPS)],

@@ -117,7 +117,7 @@ def test_energy_scatter(tmp_path: Path) -> None:
     installed = stack("openmpi")
     if installed.gromacs is None or installed.gromacs.problem or not all(map(shutil.which, ("gmx", "gmx_d"))):
         pytest.skip("no GROMACS on openmpi with gmx and gmx_d: run `make setup` as root on Debian")
-    given = {"FABRICBENCH_GROMACS_INPUTS": str(toy_input.given_water(tmp_path))}
+    given = {"FABRICBENCH_GROMACS_INPUTS": str(toy_input.water_inputs(tmp_path))}
     rows = rows_of("energy_scatter", "water", "--ranks", "1,2", "--threads", "1", **given)
     assert [(system, ranks, threads) for system, ranks, threads, *_ in rows] == [("water", n, "1") for n in ("1", "2")]
     for *_, first, last, alike in rows:

@@ -53,14 +53,15 @@ def test_a_class_beyond_the_nodes_memory(site: FakeSite) -> None:
 
 
 def test_tiers_choose_the_ranks(site: FakeSite) -> None:
-    """Quick takes all cores only, the others every power of two."""
+    """The quick tier has one number of ranks and a small class, the others every power of two."""
 
-    def listed(tier: str) -> int:
-        done = site.reframe("-c", "reframe_checks", "-n", "^NPB", "-t", f"^{tier}$", "-L")
-        return done.stdout.count("- NPB %")
+    def listed(check: str, tier: str) -> int:
+        done = site.reframe("-c", "reframe_checks", "-n", f"^{check}", "-t", f"^{tier}$", "-L")
+        return done.stdout.count(f"- {check} %")
 
-    assert listed("quick") == 3
-    assert listed("standard") == listed("acceptance") == 3 * len(os.sched_getaffinity(0)).bit_length()
+    assert [listed("NasQuick", tier) for tier in ("quick", "standard", "acceptance")] == [3, 3, 3]
+    assert listed("NPB", "quick") == 0
+    assert listed("NPB", "standard") == listed("NPB", "acceptance") == 3 * len(os.sched_getaffinity(0)).bit_length()
 
 
 @pytest.mark.parametrize("asked", ["3", "two", "2,", "0"])

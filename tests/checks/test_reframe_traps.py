@@ -211,7 +211,7 @@ def test_every_check_is_there_on_every_lane() -> None:
 
     small_and_large, small = 2, 1
     checks = {"MicroPingpong": small_and_large, "ImbPointToPoint": small_and_large, "ImbBarrier": small}
-    checks |= {"ImbCollective": 4 * small_and_large, "NPB": len(KERNELS), "Gromacs": 1}
+    checks |= {"ImbCollective": 4 * small_and_large, "NasQuick": len(KERNELS), "Gromacs": 1}
     found = Counter(case.name.rpartition("_")[0] for case in cases(done.stdout.splitlines()))
     assert found == {name: len(of_mpi) * count for name, count in checks.items()}
 

@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The real ``gmx``, or no test."""
+"""The real ``gmx``; tests that need it are skipped without it."""
 
 import shutil
 from collections.abc import Iterator
 
 import pytest
 
-from fabricbench.inputs import recipes
+from fabricbench.inputs import systems
+from recipe import recipes
 
 
 @pytest.fixture(scope="session")
@@ -18,11 +19,10 @@ def gmx() -> str:
 
 
 @pytest.fixture(autouse=True)
-def _recipes_as_they_were(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Systems that a test makes up are gone after it, and no input of the user's is looked at."""
+def _restore_systems(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Restores the folder of the committed systems, and hides the user's inputs."""
     monkeypatch.delenv("FABRICBENCH_GROMACS_INPUTS", raising=False)
-    settings, systems = recipes.SETTINGS, dict(recipes.SYSTEMS)
+    folder, settings = systems.FOLDER, recipes.SETTINGS
     yield
-    recipes.SETTINGS = settings
-    recipes.SYSTEMS.clear()
-    recipes.SYSTEMS.update(systems)
+    systems.FOLDER, recipes.SETTINGS = folder, settings
+    systems.forget()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``gmx`` absent, old, broken, failing: shell scripts stand for it. And the real one on the first steps of dppc."""
+"""Absent, old, broken and failing ``gmx``, as shell scripts; the real one on single steps of the recipes."""
 
 import subprocess
 import sys
@@ -8,15 +8,15 @@ from pathlib import Path
 import pytest
 
 from fabricbench.errors import BadInput
-from fabricbench.inputs import start, water
-from fabricbench.inputs.recipes import SYSTEMS, Gmx
-from fabricbench.inputs.structure import read
 from fabricbench.setup.gromacs import gmx as gromacs
 from fabricbench.setup.gromacs.gmx import Gromacs, described, find_gromacs, run_gmx
+from recipe import recipes, start, water
+from recipe.recipes import RECIPES, GmxStep
+from recipe.structure import read
 from support.fake_site import REPOSITORY
 from support.processes import clean_environment
 
-SAID = """\
+VERSION_TEXT = """\
 GROMACS version:    2022.5-Debian_2022.5_2
 Precision:          mixed
 MPI library:        thread_mpi
@@ -30,21 +30,21 @@ def script(folder: Path, text: str, name: str = "gmx") -> str:
     return str(path)
 
 
-def says(folder: Path, text: str, name: str = "gmx") -> str:
+def printing(folder: Path, text: str, name: str = "gmx") -> str:
     return script(folder, f"cat <<'END'\n{text}END", name)
 
 
 def test_the_command_finds_either_program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", f"{tmp_path}:/bin:/usr/bin")
-    says(tmp_path, SAID)
+    printing(tmp_path, VERSION_TEXT)
     found = find_gromacs(tmp_path / "log", print)
     assert found == Gromacs(str(tmp_path / "gmx"), "2022.5-Debian_2022.5_2", thread_mpi=True)
     assert found.run_options[:4] == ("-ntmpi", "1", "-ntomp", "2")
-    mpi = described(says(tmp_path, SAID.replace("thread_mpi", "MPI"), "gmx_mpi"))
+    mpi = described(printing(tmp_path, VERSION_TEXT.replace("thread_mpi", "MPI"), "gmx_mpi"))
     assert "-ntmpi" not in mpi.run_options
 
 
-def test_none_there_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_a_program_the_error_names_the_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.setattr(gromacs, "is_root_on_debian", lambda: False)
     with pytest.raises(BadInput) as error:
@@ -54,33 +54,36 @@ def test_none_there_says_what_to_install(tmp_path: Path, monkeypatch: pytest.Mon
     )
 
 
-def test_what_may_be_installed_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_root_on_debian_installs_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", f"{tmp_path}/bin")
     (tmp_path / "bin").mkdir()
     monkeypatch.setattr(gromacs, "is_root_on_debian", lambda: True)
     monkeypatch.setattr(
-        gromacs, "apt_install", lambda packages, log: script(tmp_path / "bin", f"/bin/cat <<'END'\n{SAID}END")
+        gromacs, "apt_install", lambda packages, log: script(tmp_path / "bin", f"/bin/cat <<'END'\n{VERSION_TEXT}END")
     )
-    said: list[str] = []
-    assert find_gromacs(tmp_path / "log", said.append).version.startswith("2022.5")
-    assert said == ["installing Debian's gromacs"]
+    lines: list[str] = []
+    assert find_gromacs(tmp_path / "log", lines.append).version.startswith("2022.5")
+    assert lines == ["installing Debian's gromacs"]
 
 
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        (SAID.replace("2022.5-Debian_2022.5_2", "2019.6"), "gmx: it is version 2019.6; expected GROMACS 2022 or newer"),
-        ("another program\n", "gmx: it does not say its version; expected GROMACS's gmx"),
-        (SAID.replace("mixed", "double"), "gmx: it is in double precision; expected mixed precision"),
+        (
+            VERSION_TEXT.replace("2022.5-Debian_2022.5_2", "2019.6"),
+            "gmx: it is version 2019.6; expected GROMACS 2022 or newer",
+        ),
+        ("another program\n", "gmx: its --version prints no version; expected GROMACS's gmx"),
+        (VERSION_TEXT.replace("mixed", "double"), "gmx: it is in double precision; expected mixed precision"),
     ],
 )
-def test_one_that_will_not_do(tmp_path: Path, text: str, message: str) -> None:
+def test_an_unsuitable_program_is_refused(tmp_path: Path, text: str, message: str) -> None:
     with pytest.raises(BadInput) as error:
-        described(says(tmp_path, text))
+        described(printing(tmp_path, text))
     assert message in str(error.value)
 
 
-def test_a_failing_command_shows_the_error_and_keeps_the_log(tmp_path: Path) -> None:
+def test_a_failing_command_reports_its_error_and_keeps_the_log(tmp_path: Path) -> None:
     program = script(
         tmp_path,
         "echo Reading; printf '%s\\n' ------- 'Program:     gmx mdrun' '' 'Fatal error:' 'Step 40: too many LINCS' "
@@ -96,16 +99,16 @@ def test_a_failing_command_shows_the_error_and_keeps_the_log(tmp_path: Path) -> 
         run_gmx(Gromacs(killed, "1", True), ["mdrun"], directory=tmp_path, log=log, answer="", what="toy, run")
 
 
-def test_the_users_variables_do_not_change_a_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_variables_of_gromacs_and_openmp_are_not_passed_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     program = script(tmp_path, "env")
     for name in ("GMX_NSTLIST", "OMP_NUM_THREADS", "KMP_AFFINITY"):
         monkeypatch.setenv(name, "7")
     monkeypatch.setenv("GMXLIB", "/kept")
     log = tmp_path / "log"
     run_gmx(Gromacs(program, "1", True), [], directory=tmp_path, log=log, answer="", what="env")
-    seen = dict(line.split("=", 1) for line in log.read_text().splitlines()[1:] if "=" in line)
-    assert not {"GMX_NSTLIST", "OMP_NUM_THREADS", "KMP_AFFINITY"} & set(seen)
-    assert seen["GMXLIB"] == "/kept"
+    environment = dict(line.split("=", 1) for line in log.read_text().splitlines()[1:] if "=" in line)
+    assert not {"GMX_NSTLIST", "OMP_NUM_THREADS", "KMP_AFFINITY"} & set(environment)
+    assert environment["GMXLIB"] == "/kept"
 
 
 @pytest.mark.parametrize(
@@ -116,7 +119,7 @@ def test_the_users_variables_do_not_change_a_run(tmp_path: Path, monkeypatch: py
         (["villin", "--directory", "/proc/none"], "make it writable, or give --directory"),
     ],
 )
-def test_the_command_in_wrong_use(arguments: list[str], message: str) -> None:
+def test_wrong_use_of_the_command(arguments: list[str], message: str) -> None:
     done = subprocess.run(
         [sys.executable, "-m", "fabricbench.cli", "inputs", *arguments],
         cwd=REPOSITORY, env=clean_environment(), capture_output=True, text=True, check=False,
@@ -126,10 +129,8 @@ def test_the_command_in_wrong_use(arguments: list[str], message: str) -> None:
     assert message in done.stderr
 
 
-def test_water_about_a_protein_is_the_same_every_time(
-    gmx: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Too much water is taken out evenly; ``solvate`` by itself would take it out at random."""
+def test_surplus_water_is_removed_reproducibly(gmx: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """``solvate -maxsol`` would remove water at random, so no recipe uses it."""
     monkeypatch.setattr(water, "VILLIN_WATERS", 200)
     made = []
     for name in ("one", "two"):
@@ -144,26 +145,27 @@ def test_water_about_a_protein_is_the_same_every_time(
         made.append((place / "conf.gro").read_bytes())
     assert read(tmp_path / "one/conf.gro").names == ("OW", "HW1", "HW2") * 200
     assert made[0] == made[1]
-    assert not [word for made in SYSTEMS.values() for step in made.cell if isinstance(step, Gmx)
-                for command in step.commands for word in command if word == "-maxsol"]  # fmt: skip
+    commands = [command for recipe in RECIPES.values() for step in recipe.steps if isinstance(step, GmxStep)
+                for command in step.commands]  # fmt: skip
+    assert not any("-maxsol" in command for command in commands)
     with pytest.raises(BadInput, match="only 200 waters fit into the box; expected at least 7300"):
         water.lysozyme_water(tmp_path / "one", {})
 
 
 def test_a_lipid_has_the_atoms_of_the_force_field(gmx: str, tmp_path: Path) -> None:
-    """The generated bilayer in water is what GROMOS 54A7's DPPC describes: ``grompp`` compares every name."""
-    dppc = SYSTEMS["dppc"]
+    """``grompp`` compares every atom name of the generated bilayer with GROMOS 54A7's DPPC."""
+    dppc = RECIPES["dppc"]
     log = tmp_path / "log"
     found = described(gmx)
     start.bilayer(tmp_path, {})
-    (water,) = [step for step in dppc.cell if isinstance(step, Gmx)]
-    for command in water.commands:
+    (water_step,) = [step for step in dppc.steps if isinstance(step, GmxStep)]
+    for command in water_step.commands:
         run_gmx(found, command, directory=tmp_path, log=log, answer="", what="water")
     start.water_outside(tmp_path, {})
-    made = read(tmp_path / "conf.gro")
-    assert len(made) * 8 == 121_856
-    assert made.names.count("OW") == start.WATERS
-    mdp = str(dppc.folder / "minimise.mdp")
-    words = ("grompp", "-f", mdp, "-c", "conf.gro", "-p", "topol.top", "-maxwarn", str(dppc.warnings))
+    bilayer = read(tmp_path / "conf.gro")
+    assert len(bilayer) * 8 == 121_856
+    assert bilayer.names.count("OW") == start.WATERS
+    mdp = str(recipes.SETTINGS / "dppc/minimise.mdp")
+    words = ("grompp", "-f", mdp, "-c", "conf.gro", "-p", "topol.top", "-maxwarn", str(dppc.grompp_warnings))
     run_gmx(found, words, directory=tmp_path, log=log, answer="", what="grompp")
     assert "non-matching atom names" not in log.read_text()

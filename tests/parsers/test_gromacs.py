@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""GROMACS's log: captures of four releases, payload by hand, everything cut, wrong or hostile."""
+"""Parsing GROMACS's log: captures of four releases, payload by hand, damaged and changed logs."""
 
 import contextlib
 import random
@@ -51,8 +51,8 @@ def parse_text(tmp_path: Path, text: str, **values: Any) -> Parsed:
     return parse(tmp_path, launch_of(**values))
 
 
-def found_in(parsed: Parsed) -> dict[str, float]:
-    """Values by metric, and by case where there is one."""
+def values_of(parsed: Parsed) -> dict[str, float]:
+    """Values by metric, or by activity if there is one."""
     names = ((row, [word for word in row.case.split() if word.startswith("activity=")]) for row in parsed.rows)
     return {words[0].removeprefix("activity=") if words else row.metric: row.value for row, words in names}
 
@@ -84,8 +84,8 @@ def test_two_ranks_of_every_release(name: str, version: str, mpi: str, possible:
     assert log.finished
 
 
-def test_figures_of_two_ranks() -> None:
-    found = found_in(parse(CAPTURES / "2022-two", launch_of()))
+def test_values_of_two_ranks() -> None:
+    found = values_of(parse(CAPTURES / "2022-two", launch_of()))
     times = {
         "domain-decomp": 0.001,
         "dd-comm-load": 0.0,
@@ -118,7 +118,7 @@ def test_figures_of_two_ranks() -> None:
 def test_one_rank_has_no_communication_and_no_imbalance() -> None:
     for name in ("2020-one", "2022-one", "2025-one", "2026-one"):
         parsed = parse(CAPTURES / name, launch_of(ranks=1))
-        found = found_in(parsed)
+        found = values_of(parsed)
         assert found["communication_time"] == 0
         assert not found.keys() & {"load_imbalance", "imbalance_wait", "pme_force_load"}
         assert parsed.payload is not None
@@ -126,11 +126,11 @@ def test_one_rank_has_no_communication_and_no_imbalance() -> None:
 
 
 def test_separate_pme_ranks() -> None:
-    """Communication is the mean over the three ranks; so are activities: the table sums to the run."""
+    """Communication and activities are means over the three ranks, and the activities sum to the run time."""
     log = log_of("2020-pme")
     assert (log.ranks, log.pme_ranks, log.pme_domains) == (3, 1, (1, 1, 1))
     assert (log.pme_force_load, log.pme_wait, log.imbalance_wait) == (0.132, 0.218, 0.195)
-    found = found_in(parse(CAPTURES / "2020-pme", launch_of(ranks=3, argv=("mdrun", "-nsteps", "80"))))
+    found = values_of(parse(CAPTURES / "2020-pme", launch_of(ranks=3, argv=("mdrun", "-nsteps", "80"))))
     assert log.cycles is not None
     whole = [row.slug for row in log.cycles.activities if not row.part]
     assert sum(found[slug] for slug in whole) == pytest.approx(0.352, abs=0.002)
@@ -152,7 +152,7 @@ def test_a_reset_of_the_counters_shortens_the_counted_part() -> None:
         parse(CAPTURES / name, launch_of(argv=("mdrun", "-resetstep", "40", "-nsteps", "80")))
 
 
-def test_threads_grids_tuning_balancing_and_precision() -> None:
+def test_threads_grids_tuning_balancing_and_precision_are_read() -> None:
     assert (log_of("2022-threads").threads, log_of("2026-threads").threads) == (2, 2)
     assert (log_of("2022-grid").domains, log_of("2022-grid").pme_domains) == ((2, 2, 1), (2, 2, 1))
     assert log_of("2022-tuned").fourier_grids == ((60,) * 3, (60,) * 3, (52,) * 3, (56,) * 3)
@@ -160,7 +160,7 @@ def test_threads_grids_tuning_balancing_and_precision() -> None:
     assert (log_of("2022-double").precision, log_of("2022-double").bytes_per_atom) == ("double", 24)
 
 
-def test_energies_of_reproducible_runs() -> None:
+def test_energies_of_reproducible_runs_are_read() -> None:
     one, two = log_of("2022-reprod-one"), log_of("2022-reprod-two")
     assert one.first is not None
     assert one.last is not None
@@ -176,14 +176,14 @@ def test_energies_of_reproducible_runs() -> None:
 
 
 @pytest.mark.parametrize("name", FINISHED)
-def test_every_finished_capture(name: str) -> None:
+def test_every_finished_capture_is_readable(name: str) -> None:
     log = log_of(name)
     argv = ("mdrun", "-nsteps", str(log.planned_steps))
     parsed = parse(CAPTURES / name, launch_of(ranks=log.ranks, argv=argv, case={"threads": log.threads}))
     assert {row.metric for row in parsed.rows} <= METRICS.keys()
     assert len({(row.metric, row.case) for row in parsed.rows}) == len(parsed.rows)
     assert all(f"threads={log.threads}" in row.case for row in parsed.rows)
-    found = found_in(parsed)
+    found = values_of(parsed)
     assert 0 <= found.get("communication_time", 0) <= found["run_time"]
 
 
@@ -217,20 +217,20 @@ def test_payload_by_hand() -> None:
         ({"argv": ("mdrun", "-nsteps", "many")}, "launch.json: expected a whole number, not 'many'"),
     ],
 )
-def test_a_run_that_is_not_the_launchs(tmp_path: Path, values: dict[str, Any], expected: str) -> None:
+def test_a_log_of_another_launch_is_unreadable(tmp_path: Path, values: dict[str, Any], expected: str) -> None:
     with pytest.raises(Unreadable, match=expected):
         parse_text(tmp_path, text_of("2022-two"), **values)
 
 
-def test_a_run_that_is_the_launchs(tmp_path: Path) -> None:
+def test_a_log_of_the_launch_is_readable(tmp_path: Path) -> None:
     for argv in (("mdrun",), ("mdrun", "-nsteps", "-2"), ("mdrun", "-nsteps", "9", "-nsteps", "40")):
         parse_text(tmp_path, text_of("2022-two"), argv=argv, versions={"atoms": "2339"}, case={"threads": 1})
     parse_text(tmp_path, text_of("2022-two"), argv=("mdrun", "-ntomp", "1"))
 
 
 @pytest.mark.parametrize("name", ["2022-ended", "2026-ended"])
-def test_a_run_that_was_told_to_end_is_no_result(name: str) -> None:
-    """GROMACS catches SIGTERM and closes its log as ever."""
+def test_a_terminated_run_is_unreadable(name: str) -> None:
+    """GROMACS catches SIGTERM and completes its log."""
     log = log_of(name)
     assert log.finished
     with pytest.raises(Unreadable, match=f"expected its 1000000 steps, it ended at step {log.last_step}"):
@@ -238,7 +238,7 @@ def test_a_run_that_was_told_to_end_is_no_result(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["2022-killed", "2026-killed"])
-def test_a_run_that_was_killed(name: str) -> None:
+def test_a_killed_run_is_unreadable(name: str) -> None:
     log = log_of(name)
     assert (log.finished, log.cycles, log.ns_per_day, log.ranks, log.atoms) == (False, None, None, 2, 2339)
     assert log.last_step is not None
@@ -265,7 +265,7 @@ def test_a_run_that_was_killed(name: str) -> None:
             "Performance:       29.560",
             "19.571 ns/day, its steps over its time, not 29.560",
         ),
-        ("Performance:       19.560", "Performance:             ", "a value each of ns/day, hour/ns"),
+        ("Performance:       19.560", "Performance:             ", "a value for each of ns/day, hour/ns"),
         ("2 x 1 x 1, separate", "2 x 0 x 1, separate", "a grid of at least 1 x 1 x 1"),
         (" Rest     ", " West     ", ""),
         (" Force                  2    1         41", " Force                  2    1         40", "41 steps"),
@@ -281,17 +281,17 @@ def test_a_run_that_was_killed(name: str) -> None:
         ("Using 2 MPI processes", "", "expected 2 ranks, not 0"),
     ],
 )
-def test_what_is_wrong_is_unreadable(tmp_path: Path, old: str, new: str, expected: str) -> None:
+def test_an_impossible_value_is_unreadable(tmp_path: Path, old: str, new: str, expected: str) -> None:
     text = text_of("2022-two")
     assert old in text
     if not expected:  # a name that nobody knows is a row all the same
-        assert "west" in found_in(parse_text(tmp_path, text.replace(old, new)))
+        assert "west" in values_of(parse_text(tmp_path, text.replace(old, new)))
         return
     with pytest.raises(Unreadable, match=expected):
         parse_text(tmp_path, text.replace(old, new))
 
 
-def test_rows_that_are_not_the_total(tmp_path: Path) -> None:
+def test_rows_that_do_not_sum_to_the_total_are_unreadable(tmp_path: Path) -> None:
     text = text_of("2022-two")
     row = next(line for line in text.splitlines() if line.startswith(" PME mesh"))
     cycles = row.split()[-2]
@@ -309,25 +309,25 @@ def test_a_log_cut_anywhere_is_unreadable(tmp_path: Path) -> None:
                 parse_text(tmp_path, text[:length], ranks=ranks, argv=("mdrun",))
 
 
-def test_a_log_with_more_behind_its_end_is_unreadable(tmp_path: Path) -> None:
+def test_a_log_with_text_after_its_end_is_unreadable(tmp_path: Path) -> None:
     with pytest.raises(Unreadable, match="the log is cut off"):
         parse_text(tmp_path, text_of("2022-two") + "Restarting from checkpoint\n")
 
 
 @pytest.mark.parametrize("raw", [b"", b"\n", b"\0\1", b"\xff\xfe" * 999, b"x" * 1_000_000, b"Step Time\n" * 9999])
-def test_other_files_are_unreadable(tmp_path: Path, raw: bytes) -> None:
+def test_another_file_is_unreadable(tmp_path: Path, raw: bytes) -> None:
     (tmp_path / "md.log").write_bytes(raw)
     with pytest.raises(Unreadable):
         parse(tmp_path, launch_of())
 
 
-def test_no_log_is_unreadable(tmp_path: Path) -> None:
+def test_a_missing_log_is_unreadable(tmp_path: Path) -> None:
     with pytest.raises(Unreadable, match=r"md\.log: expected the tool's output, the file is missing"):
         parse(tmp_path, launch_of())
 
 
-def test_no_change_of_a_log_is_a_traceback(tmp_path: Path) -> None:
-    """Lines dropped, doubled, shuffled, numbers changed, bytes flipped: rows or Unreadable, nothing else."""
+def test_changed_logs_give_rows_or_unreadable(tmp_path: Path) -> None:
+    """Dropped, doubled and shuffled lines, changed numbers and flipped bytes raise no other exception."""
     rng = random.Random(6)
     for name in ("2022-two", "2026-pme", "2020-reset"):
         lines = text_of(name).splitlines(keepends=True)
@@ -351,6 +351,6 @@ def test_no_change_of_a_log_is_a_traceback(tmp_path: Path) -> None:
                 parse_text(tmp_path, "".join(changed), ranks=log_of(name).ranks, argv=("mdrun",))
 
 
-def test_a_launch_directory_is_read_alone(tmp_path: Path) -> None:
+def test_only_the_launch_directory_is_read(tmp_path: Path) -> None:
     copy = Path(shutil.copytree(CAPTURES / "2025-two", tmp_path / "launch"))
     assert parse(copy, launch_of()) == parse(CAPTURES / "2025-two", launch_of())

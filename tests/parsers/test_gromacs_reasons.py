@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Why GROMACS failed, in its own words, and which words are about the number of ranks."""
+"""GROMACS's error messages, and which of them are about the number of ranks."""
 
 import json
 import shutil
@@ -43,14 +43,14 @@ OTHERS = {
 
 
 @pytest.mark.parametrize("name", DOMAINS)
-def test_too_many_ranks(name: str) -> None:
+def test_messages_about_too_many_ranks_are_recognised(name: str) -> None:
     assert domain_reason((CAPTURES / name / "stderr").read_text()) == DOMAINS[name]
     assert why_failed(CAPTURES / name).startswith(f"Fatal error: {DOMAINS[name]}")
     assert domain_reason(why_failed(CAPTURES / name)) == DOMAINS[name]
 
 
 @pytest.mark.parametrize("name", OTHERS)
-def test_other_reasons(name: str) -> None:
+def test_other_messages_are_not_about_ranks(name: str) -> None:
     assert domain_reason((CAPTURES / name / "stderr").read_text()) is None
     assert why_failed(CAPTURES / name).startswith(OTHERS[name])
     assert bool(why_failed(CAPTURES / name)) == bool(OTHERS[name])
@@ -61,21 +61,21 @@ def test_every_failure_is_listed() -> None:
     assert failed - {"2026-killed", "2026-ended"} == DOMAINS.keys() | OTHERS.keys()
 
 
-def test_the_log_has_the_reason_where_stderr_has_not(tmp_path: Path) -> None:
+def test_the_reason_comes_from_the_log_if_stderr_has_none(tmp_path: Path) -> None:
     shutil.copy(CAPTURES / "2022-domains/md.log", tmp_path)
     assert domain_reason(why_failed(tmp_path)) == DOMAINS["2022-domains"]
 
 
 @pytest.mark.parametrize("raw", [b"", b"\0\xff" * 999, b"Program: \n\n", b"Program: \n\n" * 99_999, b"x" * 2_000_000])
-def test_nothing_that_stands_there_is_a_traceback(tmp_path: Path, raw: bytes) -> None:
+def test_arbitrary_bytes_raise_no_exception(tmp_path: Path, raw: bytes) -> None:
     (tmp_path / "stderr").write_bytes(raw)
     (tmp_path / "md.log").mkdir()
     assert len(why_failed(tmp_path)) <= 600
     assert domain_reason(raw.decode(errors="replace")) is None
 
 
-def test_a_record_shows_it(tmp_path: Path) -> None:
-    """The last lines of stderr are mpirun's."""
+def test_a_record_has_the_reason(tmp_path: Path) -> None:
+    """The last lines of stderr come from mpirun."""
     directory = Path(shutil.copytree(DATA / "launches/failed-openmpi-tcp-wrong-answer", tmp_path / "launch"))
     facts = json.loads((directory / "launch.json").read_text())
     facts |= {"tool": "gromacs", "benchmark": "villin", "expected": []}

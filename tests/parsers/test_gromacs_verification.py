@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Energies of a real log against made-up references: what is right, what is wrong, what is no reference."""
+"""Energies of a real log compared with right, wrong and invalid references."""
 
 import json
 from pathlib import Path
@@ -32,24 +32,24 @@ def written(directory: Path, content: dict[str, object]) -> Path:
     return file
 
 
-def test_its_own_energies_deviate_by_nothing(log: Log, tmp_path: Path) -> None:
+def test_a_log_does_not_deviate_from_its_own_energies(log: Log, tmp_path: Path) -> None:
     found = dict(deviations(log, read_reference(written(tmp_path, reference(log)))))
     assert log.last is not None
     assert found == {0: 0.0, log.last.step: 0.0}
 
 
-def test_deviations_are_over_the_potential_energy(log: Log, tmp_path: Path) -> None:
+def test_deviations_are_divided_by_the_potential_energy(log: Log, tmp_path: Path) -> None:
     found = dict(deviations(log, read_reference(written(tmp_path, reference(log, factor=1 + 5e-5)))))
     assert log.last is not None
     assert found[log.last.step] == pytest.approx(5e-5, rel=1e-3)
 
 
-def test_beyond_the_tolerance_they_are_wrong(log: Log, tmp_path: Path) -> None:
+def test_energies_beyond_the_tolerance_are_wrong(log: Log, tmp_path: Path) -> None:
     with pytest.raises(Unreadable, match=r"Potential of .* the energies are wrong"):
         list(deviations(log, read_reference(written(tmp_path, reference(log, factor=1 + 2e-4)))))
 
 
-def test_a_step_that_the_log_lacks(log: Log, tmp_path: Path) -> None:
+def test_a_step_missing_in_the_log_is_unreadable(log: Log, tmp_path: Path) -> None:
     steps = {"7": dict.fromkeys(TERMS, 1.0)}
     with pytest.raises(Unreadable, match="energies at step 7"):
         list(deviations(log, read_reference(written(tmp_path, reference(log, {"steps": steps})))))
@@ -66,11 +66,13 @@ def test_a_step_that_the_log_lacks(log: Log, tmp_path: Path) -> None:
         ({"more": 1}, "more: "),
     ],
 )
-def test_what_is_no_reference(log: Log, tmp_path: Path, changes: dict[str, object], expected: str) -> None:
+def test_an_invalid_reference_is_unreadable(
+    log: Log, tmp_path: Path, changes: dict[str, object], expected: str
+) -> None:
     with pytest.raises(Unreadable, match=expected):
         read_reference(written(tmp_path, reference(log, changes)))
 
 
-def test_a_reference_that_is_not_there(tmp_path: Path) -> None:
+def test_a_missing_reference_is_unreadable(tmp_path: Path) -> None:
     with pytest.raises(Unreadable, match="it is missing"):
         read_reference(tmp_path / "x.reference.json")

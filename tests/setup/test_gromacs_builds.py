@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which GROMACS serves which stack: by the MPI library that it would load, never by its name."""
+"""The GROMACS of each stack, chosen by the MPI library that it loads."""
 
 import os
 import shutil
@@ -28,11 +28,11 @@ AVX2 = {*SSE4, "avx", "avx2", "fma"}
         ("SSE2", set(), ""),
     ],
 )
-def test_a_build_for_less_than_the_processor(simd: str, flags: set[str], better: str) -> None:
+def test_a_better_simd_level_of_the_processor_is_named(simd: str, flags: set[str], better: str) -> None:
     assert better_simd(simd, flags) == better
 
 
-def test_doctor_says_what_a_lane_has() -> None:
+def test_doctor_prints_a_lanes_gromacs() -> None:
     assert _gromacs(None) == "; no GROMACS (named skip)"
     assert _gromacs(GromacsBuild(program="x", problem="why")) == "; GROMACS (named skip): why"
     said = _gromacs(
@@ -56,7 +56,7 @@ def gmx_mpi() -> Path:
     return Path(path)
 
 
-def test_debians_serves_open_mpi_and_is_not_there_for_mpich(gmx_mpi: Path) -> None:
+def test_debians_gromacs_belongs_to_open_mpi_only(gmx_mpi: Path) -> None:
     build = gromacs_of(stack("openmpi"), {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"})
     assert build is not None
     assert (build.program, build.problem, build.precision) == (str(gmx_mpi), "", "mixed")
@@ -64,7 +64,7 @@ def test_debians_serves_open_mpi_and_is_not_there_for_mpich(gmx_mpi: Path) -> No
     assert gromacs_of(stack("mpich"), {}) is None
 
 
-def test_one_that_is_named_but_built_with_another_mpi_is_refused(
+def test_a_named_gromacs_of_another_mpi_is_refused(
     gmx_mpi: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "mpich/bin").mkdir(parents=True)
@@ -75,7 +75,7 @@ def test_one_that_is_named_but_built_with_another_mpi_is_refused(
     assert build.problem.startswith("built with another MPI: it loads ")
 
 
-def test_one_that_does_not_say_its_version_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_program_without_a_version_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     program = tmp_path / "openmpi/bin/gmx_mpi"
     program.parent.mkdir(parents=True)
     program.write_text("#!/bin/sh\necho no >&2\nexit 1\n")
@@ -83,4 +83,4 @@ def test_one_that_does_not_say_its_version_is_refused(tmp_path: Path, monkeypatc
     monkeypatch.setenv(GROMACS, str(tmp_path))
     build = gromacs_of(stack("openmpi"), {})
     assert build is not None
-    assert "it does not say its version: no" in build.problem
+    assert "its --version prints no version: no" in build.problem

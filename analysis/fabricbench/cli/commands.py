@@ -30,8 +30,8 @@ from fabricbench.doctor.lanes import examine, examine_site
 from fabricbench.errors import BadInput, nearest
 from fabricbench.files.layout import REQUIREMENTS
 from fabricbench.inputs.cache import cache_root
-from fabricbench.inputs.recipes import SYSTEMS, checked_copies
-from fabricbench.inputs.recipes import system as gromacs_system
+from fabricbench.inputs.systems import checked_copies, known_systems
+from fabricbench.inputs.systems import system as gromacs_system
 from fabricbench.launch.table import table as long_table
 from fabricbench.processes.leftovers import Terminated, terminated_as_interrupted
 from fabricbench.report import differences as unlike
@@ -39,7 +39,7 @@ from fabricbench.report import lane_curves_svg
 from fabricbench.runner.forecast import forecast
 from fabricbench.runner.plan import Plan
 from fabricbench.runner.run import run as run_campaign
-from fabricbench.setup.gromacs.build import build as build_inputs
+from fabricbench.setup.gromacs.prepare import prepare_inputs
 from fabricbench.setup.spack import examine_spack, set_up_views, views_in
 from fabricbench.setup.stacks import set_up, set_up_input
 from fabricbench.setup.system import choose, lanes, settings_file, site_root
@@ -114,11 +114,11 @@ def inputs(
     copies: Annotated[int, typer.Option(help="1 to 8 copies of each, side by side, for bigger machines")] = 1,
     directory: Annotated[Path | None, typer.Option(help="else build/inputs/gromacs")] = None,
 ) -> None:
-    """Make the GROMACS inputs, and check that each is what it should be; what is there is not made again."""
-    wanted = [gromacs_system(item) for item in dict.fromkeys(name or SYSTEMS)]
+    """Prepare the GROMACS inputs (.tpr) from the committed systems; inputs that are up to date are kept."""
+    systems = [gromacs_system(item) for item in dict.fromkeys(name or known_systems())]
     root = directory.resolve() if directory else cache_root()
     try:
-        build_inputs(wanted, checked_copies(copies), root, say)
+        prepare_inputs(systems, checked_copies(copies), root, say)
     except KeyboardInterrupt:
         print("fabricbench: interrupted; run the same command again to continue", file=sys.stderr)
         raise typer.Exit(INTERRUPTED) from None

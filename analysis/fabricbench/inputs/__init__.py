@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""GROMACS inputs: what each system is, its steps, its checks, and where the finished ones lie. Starts no process."""
+"""The GROMACS inputs: the committed systems, and the ``.tpr`` files made of them. Starts no process."""

@@ -19,10 +19,10 @@ from pathlib import Path
 from fabricbench.errors import BadInput
 from fabricbench.files.writing import write_json
 from fabricbench.inputs.cache import cache_root
-from fabricbench.inputs.recipes import QUICK, SYSTEMS
+from fabricbench.inputs.systems import QUICK, system
 from fabricbench.processes.commands import apt_install, is_root_on_debian, run_logged
-from fabricbench.setup.gromacs.build import build
 from fabricbench.setup.gromacs.builds import gromacs_of
+from fabricbench.setup.gromacs.prepare import prepare_inputs
 from fabricbench.setup.libraries import find_programs
 from fabricbench.setup.probe import probe, probe_imb_mt
 from fabricbench.setup.system import site_root
@@ -61,7 +61,7 @@ def set_up_input(say: Say) -> str:
     if not any(build and not build.problem for build in builds):
         return ""
     try:
-        build([SYSTEMS[QUICK]], 1, cache_root(), say)
+        prepare_inputs([system(QUICK)], 1, cache_root(), say)
     except BadInput as error:
         return f"{QUICK}: {error}"
     return ""

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Finds GROMACS, and makes its inputs with it."""
+"""Finds GROMACS builds, and prepares the GROMACS inputs with ``gmx grompp``."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The GROMACS of each MPI stack: where it is, with which MPI it was built, for which processor."""
+"""Finds the GROMACS of each MPI stack, its MPI library and its SIMD level."""
 
 import os
 import re
@@ -25,16 +25,16 @@ SIMD_LEVELS = {
     "AVX2_256": ("avx2", "fma"),
     "AVX_512": ("avx512f",),
 }
-"""GROMACS's names of SIMD levels on x86, from the least, and the processor's flags that each needs."""
+"""GROMACS's SIMD levels on x86 in ascending order, and the processor flags that each needs."""
 _MPI_LIBRARY = re.compile(r"^\s*(?P<name>libmpi(?:ch)?\.so\S*) => (?P<path>\S+|not found)", re.MULTILINE)
 
 
 def gromacs_of(installed: Installed, variables: Mapping[str, str]) -> GromacsBuild | None:
-    """The stack's GROMACS: the one that is named, one in its own prefix or view, or for Debian's stack Debian's.
+    """The stack's GROMACS: from ``FABRICBENCH_GROMACS``, from the stack's prefix or Spack view, or Debian's.
 
-    None where there is none. One that cannot serve this stack is returned with its ``problem``.
+    None if there is none. A GROMACS that cannot run on this stack is returned with its ``problem``.
     """
-    program, is_the_systems = _program(installed)
+    program, from_debian = _program(installed)
     if program is None:
         return None
     environment = lane_environment(installed, variables)
@@ -42,9 +42,9 @@ def gromacs_of(installed: Installed, variables: Mapping[str, str]) -> GromacsBui
     own = _mpi_library(Path(installed.apps) / "bin/fabricbench-micro", environment)
     build = GromacsBuild(program=str(program), mpi_library=mpi)
     if mpi and own and os.path.realpath(mpi) != os.path.realpath(own):
-        if is_the_systems:  # Debian builds it on one of its stacks: for the others it is not there
+        if from_debian:  # Debian builds it on one of its stacks only
             return None
-        return build.model_copy(update={"problem": f"built with another MPI: it loads {mpi}, the stack's is {own}"})
+        return build.model_copy(update={"problem": f"built with another MPI: it loads {mpi}, the stack has {own}"})
     try:
         facts = facts_of(str(program), environment)
     except BadInput as error:
@@ -60,9 +60,9 @@ def gromacs_of(installed: Installed, variables: Mapping[str, str]) -> GromacsBui
 
 
 def better_simd(simd: str, flags: set[str]) -> str:
-    """The best SIMD level that a processor with these ``flags`` offers; empty where ``simd`` is as good.
+    """The best SIMD level of a processor with these ``flags``; empty if it is not better than ``simd``.
 
-    AVX_512 is never missed: with a single unit for it GROMACS is faster on AVX2_256 (its install guide).
+    AVX_512 is never proposed: on processors with one AVX-512 unit GROMACS is faster with AVX2_256 (its install guide).
     """
     levels = list(SIMD_LEVELS)
     if simd not in levels:
@@ -73,21 +73,21 @@ def better_simd(simd: str, flags: set[str]) -> str:
 
 
 def processor_flags() -> set[str]:
-    """What the kernel says of the processor; empty where it says nothing."""
+    """The processor's flags in ``/proc/cpuinfo``; empty if there are none."""
     try:
         text = Path("/proc/cpuinfo").read_text(errors="replace")
     except OSError:
         return set()
-    found = re.search(r"^flags\s*:(.*)$", text, re.MULTILINE)
-    return set(found.group(1).split()) if found else set()
+    match = re.search(r"^flags\s*:(.*)$", text, re.MULTILINE)
+    return set(match.group(1).split()) if match else set()
 
 
 def _program(installed: Installed) -> tuple[Path | None, bool]:
-    """Where it is, and whether that is the system's own, which serves one stack of several."""
+    """The path of the program, and whether it is Debian's, which runs on one of Debian's stacks only."""
     if named := os.environ.get(GROMACS):
-        found = Path(named) / installed.stack / "bin" / PROGRAM
-        if found.exists():
-            return found.resolve(), False
+        program = Path(named) / installed.stack / "bin" / PROGRAM
+        if program.exists():
+            return program.resolve(), False
     for prefix in (installed.prefix, installed.apps):  # a stack from Spack has it in its view
         if (program := Path(prefix) / "bin" / PROGRAM).exists():
             return program, False
@@ -96,7 +96,7 @@ def _program(installed: Installed) -> tuple[Path | None, bool]:
 
 
 def _mpi_library(program: Path, environment: Mapping[str, str]) -> str:
-    """The MPI library that a program would load; empty where it needs none that is shared."""
+    """The shared MPI library that a program loads; empty if it loads none."""
     try:
         done = subprocess.run(
             ["ldd", str(program)], env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True,
@@ -104,7 +104,7 @@ def _mpi_library(program: Path, environment: Mapping[str, str]) -> str:
         )  # fmt: skip
     except (OSError, subprocess.TimeoutExpired):
         return ""
-    found = _MPI_LIBRARY.search(done.stdout)
-    if found is None:
+    match = _MPI_LIBRARY.search(done.stdout)
+    if match is None:
         return ""
-    return found["name"] if found["path"] == "not found" else found["path"]
+    return match["name"] if match["path"] == "not found" else match["path"]

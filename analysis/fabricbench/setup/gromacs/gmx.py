@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""GROMACS's ``gmx`` on this machine: found or installed, its version, and running it."""
+"""Finds or installs the ``gmx`` of GROMACS, reads its version, and runs its commands."""
 
 import os
 import re
@@ -11,11 +11,13 @@ from pathlib import Path
 
 from fabricbench.errors import BadInput
 from fabricbench.files.reading import last_lines
-from fabricbench.inputs.recipes import LEAST_GROMACS, THREADS
+from fabricbench.inputs.systems import LEAST_GROMACS
 from fabricbench.processes.commands import apt_install, is_root_on_debian
 from fabricbench.processes.leftovers import die_with_parent
 
 PROGRAMS = ("gmx", "gmx_mpi")
+THREADS = 2
+"""OpenMP threads of every run, on any machine: the digits of a run with ``-reprod`` depend on their number."""
 LEAST_FREE_BYTES = 20_000_000
 _LIMIT_SECONDS = 60
 _REPORT = re.compile(r"^(?:Fatal error|Error in user input|Inconsistency in user input|Assertion failed|"
@@ -27,7 +29,7 @@ _END = re.compile(r"^(?:For more information|---)", re.M)
 
 @dataclass(frozen=True, slots=True)
 class Gromacs:
-    """One GROMACS. ``thread_mpi``: it has ranks of its own, whose number must be fixed."""
+    """A GROMACS program. ``thread_mpi``: it uses GROMACS's built-in MPI, whose number of ranks must be set."""
 
     program: str
     version: str
@@ -35,13 +37,13 @@ class Gromacs:
 
     @property
     def run_options(self) -> tuple[str, ...]:
-        """Options of ``mdrun`` that make a result the same again: one rank, a fixed number of threads."""
+        """Options of ``mdrun`` that make a result reproducible: one rank and a fixed number of threads."""
         ranks = ("-ntmpi", "1") if self.thread_mpi else ()
         return (*ranks, "-ntomp", str(THREADS), "-nb", "cpu", "-pin", "off", "-reprod")
 
 
 def find_gromacs(log: Path, say: Callable[[str], None]) -> Gromacs:
-    """The first of ``gmx`` and ``gmx_mpi`` on PATH, installed where that is allowed; BadInput where there is none."""
+    """The first of ``gmx`` and ``gmx_mpi`` on PATH; root on Debian installs it. BadInput if there is none."""
     program = _on_path()
     if program is None and is_root_on_debian():
         say("installing Debian's gromacs")
@@ -57,7 +59,7 @@ def find_gromacs(log: Path, say: Callable[[str], None]) -> Gromacs:
 
 
 def facts_of(program: str, environment: Mapping[str, str]) -> dict[str, str]:
-    """What ``--version`` says, by name; BadInput where it says no version."""
+    """The fields of ``--version`` by name; BadInput if there is no version among them."""
     try:
         done = subprocess.run(
             [program, "--version"], stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace",
@@ -68,26 +70,26 @@ def facts_of(program: str, environment: Mapping[str, str]) -> dict[str, str]:
     facts = dict(re.findall(r"^([A-Za-z][\w /]*?):\s+(.+?)\s*$", done.stdout, re.M))
     if "GROMACS version" not in facts:
         tail = " | ".join(line.strip() for line in done.stderr.splitlines() if line.strip())[-300:]
-        raise BadInput(f"it does not say its version: {tail}".rstrip(": "), where=program, expected="GROMACS's gmx")
+        raise BadInput(f"its --version prints no version: {tail}".rstrip(": "), where=program, expected="GROMACS's gmx")
     return facts
 
 
 def described(program: str) -> Gromacs:
-    """What the program says of itself; BadInput where it does not, or is too old, or is in double precision."""
+    """The program with its version; BadInput if it prints none, is too old, or works in double precision."""
     facts = facts_of(program, _environment())
     version = facts["GROMACS version"]
     year = re.match(r"(\d{4})\b", version)
     if year is None or int(year.group(1)) < LEAST_GROMACS:
         raise BadInput(f"it is version {version}", where=program, expected=f"GROMACS {LEAST_GROMACS} or newer")
     if facts.get("Precision", "mixed") != "mixed":
-        raise BadInput("it is in double precision", where=program, expected="mixed precision, which is benchmarked")
+        raise BadInput("it is in double precision", where=program, expected="mixed precision")
     return Gromacs(program, version, facts.get("MPI library") == "thread_mpi")
 
 
 def run_gmx(gromacs: Gromacs, arguments: Sequence[str], *, directory: Path, log: Path, answer: str, what: str) -> None:
-    """Run one command of ``gmx`` in ``directory``, its output appended to ``log``; BadInput with its last lines.
+    """Runs one command of ``gmx`` in ``directory`` and appends its output to ``log``.
 
-    It ends with this process, however that ends.
+    BadInput with GROMACS's error message if it fails. The command is killed when this process ends.
     """
     argv = [gromacs.program, "-nobackup", "-quiet", *arguments]
     try:
@@ -119,16 +121,16 @@ def run_gmx(gromacs: Gromacs, arguments: Sequence[str], *, directory: Path, log:
 
 
 def _reason(log: Path, begin: int) -> str:
-    """GROMACS's own words for an error in what was logged since ``begin``, in one line; else the last lines."""
+    """GROMACS's error message in the log from byte ``begin`` on, in one line; without one the last lines."""
     with log.open("rb") as stream:
         stream.seek(begin)
         text = stream.read()[-65536:].decode("utf-8", errors="replace")
     reports = list(_REPORT.finditer(text))
     if not reports:
         return last_lines(log)
-    # grompp says first what is wrong, then how often; what it says last is the newest.
-    said = _ERROR.findall(text) or _WARNING.findall(text)[-1:]
-    return " ".join(" ".join([*said, _END.split(text[reports[-1].end() :], maxsplit=1)[0]]).split())[:600]
+    # grompp prints each error or warning first and their number at the end.
+    messages = _ERROR.findall(text) or _WARNING.findall(text)[-1:]
+    return " ".join(" ".join([*messages, _END.split(text[reports[-1].end() :], maxsplit=1)[0]]).split())[:600]
 
 
 def _on_path() -> str | None:
@@ -136,9 +138,9 @@ def _on_path() -> str | None:
 
 
 def _environment() -> dict[str, str]:
-    """Without what changes a run unseen, GROMACS's and OpenMP's variables; where its data are stays.
+    """The environment without variables of GROMACS and OpenMP that change a run; ``GMXLIB`` and the like stay.
 
-    Threads that wait sleep: on a machine with other work, threads that spin make a run several times slower.
+    Waiting threads sleep: beside other work, spinning threads make a run several times slower.
     """
     kept = {k: v for k, v in os.environ.items() if not k.startswith(("GMX_", "OMP_", "GOMP_", "KMP_", "FABRICBENCH_"))}
     root = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}

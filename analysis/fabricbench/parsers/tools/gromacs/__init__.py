@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""GROMACS's ``mdrun``: how fast it simulated, where the time went, and what its ranks must have sent each other."""
+"""Parses the log of GROMACS's ``mdrun``: speed, cycle table, energies, payload."""
 
 from itertools import pairwise
 from pathlib import Path
@@ -44,24 +44,21 @@ _NO_MPI = "none"
 _ROUNDING_NS = 0.001
 _ROUNDING_S = 0.0006
 _ROUNDING_SHARE = 0.01
-"""By how much ns/day may differ from steps over time: both are printed with three digits, and times may be short."""
+"""Accepted differences between the printed ns/day and steps over time: both have three digits only."""
 
 
 def parse(directory: Path, launch: Launch) -> Parsed:
-    """What ``md.log`` says of the counted part, which begins where the counters were reset.
+    """The rows and the payload of ``md.log`` in a launch directory, for the steps after the reset of the counters.
 
-    ``ns_per_day`` and ``run_time`` as GROMACS prints them. ``communication_time``: the rows ``COMMUNICATION`` of the
-    cycle table, as a share of all cycles, times ``run_time``: with separate PME ranks the mean over all ranks by their
-    threads, without them the sum of the rows' wall times; 0 for one rank. ``load_imbalance``, ``imbalance_wait`` and
-    ``pme_force_load`` where GROMACS reports them: several domains, separate PME ranks, and enough steps.
-    ``activity_time``: every row of the cycle table and of the PME breakdown, case ``activity=…``, likewise by its
-    cycles: the rows of the table sum to ``run_time``, with separate PME ranks too.
+    ``ns_per_day`` and ``run_time`` are GROMACS's values. ``communication_time`` is the share of the rows
+    ``COMMUNICATION`` in all cycles times ``run_time``, and 0 for one rank. ``load_imbalance``, ``imbalance_wait`` and
+    ``pme_force_load`` are included if GROMACS prints them. ``activity_time``, case ``activity=…``, is the share of each
+    row of the cycle table and of the PME breakdown times ``run_time``.
 
-    ``energy_deviation`` where it is expected, case ``step=…``: energies against ``reference.json`` of the launch
-    directory; one that is too large is Unreadable.
+    ``energy_deviation``, case ``step=…``, compares energies with the directory's ``reference.json``, if it is expected.
 
-    A log that is cut off, that ends before the last step, that names no MPI library, or of other ranks, threads, steps
-    or atoms than the launch's (``versions`` or ``case`` may hold ``atoms``) is Unreadable.
+    Unreadable if the log is cut off, ends before the last step, names no MPI library, differs from the launch in ranks,
+    threads, steps or atoms (``atoms`` of ``versions`` or ``case``), or has wrong energies.
     """
     text = read_text(directory / FILE)
     log = read_log(text)
@@ -90,7 +87,7 @@ def parse(directory: Path, launch: Launch) -> Parsed:
 
 
 def why_refused(directory: Path) -> str | None:
-    """GROMACS's reason not to run the system on so many ranks; None where it failed for another, or after its start."""
+    """GROMACS's reason to refuse the number of ranks; None if it failed for another reason or after the start."""
     return None if has_started(directory) else domain_reason(why_failed(directory))
 
 
@@ -105,7 +102,7 @@ def _row(launch: Launch, metric: str, value: float, case: str = "") -> Row:
 
 
 def _finished(log: Log, last: int) -> tuple[Cycles, dict[str, float]]:
-    """The cycle table and the two figures that every finished log has."""
+    """The cycle table, ns/day and wall time of a finished log; Unreadable if it is not finished or inconsistent."""
     if not log.finished:
         raise Unreadable(FILE, last, "the closing line 'Finished mdrun': the log is cut off")
     if log.cycles is None:
@@ -127,31 +124,31 @@ def _finished(log: Log, last: int) -> tuple[Cycles, dict[str, float]]:
 
 
 def _as_launched(log: Log, launch: Launch) -> None:
-    """The run is the launch's: its ranks, its steps, and threads and atoms where the launch says them."""
+    """Unreadable unless ranks, steps, threads and atoms are those of the launch, as far as it names them."""
     if not log.mpi:
         raise Unreadable(FILE, None, "the line 'MPI library:', the log names no MPI library")
     if log.mpi.startswith(_THREAD_MPI):
         raise Unreadable(FILE, log.lines.get("mpi"), "a GROMACS that was built with MPI, not with its thread-MPI")
     if log.mpi == _NO_MPI:
         raise Unreadable(FILE, log.lines.get("mpi"), "a GROMACS that was built with MPI, not without")
-    wanted = {
+    expected = {
         "ranks": (launch.ranks, log.ranks),
-        "threads": (_asked(launch.argv, "-ntomp"), log.threads),
+        "threads": (_requested(launch.argv, "-ntomp"), log.threads),
         "atoms": (_number(launch.versions.get("atoms", launch.case.get("atoms"))), log.atoms),
-        "planned_steps": (_asked(launch.argv, "-nsteps"), log.planned_steps),
+        "planned_steps": (_requested(launch.argv, "-nsteps"), log.planned_steps),
     }
-    for name, (asked, found) in wanted.items():
-        if asked is not None and asked != found:
-            raise Unreadable(FILE, log.lines.get(name), f"{asked} {name.removeprefix('planned_')}, not {found}")
+    for name, (requested, actual) in expected.items():
+        if requested is not None and requested != actual:
+            raise Unreadable(FILE, log.lines.get(name), f"{requested} {name.removeprefix('planned_')}, not {actual}")
 
 
-def _asked(argv: tuple[str, ...], name: str) -> int | None:
-    """The value of the last option ``name``; None where there is none, or one that leaves it to GROMACS."""
-    asked = None
+def _requested(argv: tuple[str, ...], name: str) -> int | None:
+    """The value of the last option ``name``; None if there is none, or if GROMACS is to choose."""
+    requested = None
     for option, value in pairwise(argv):
         if option == name and value not in ("-1", "-2"):
-            asked = whole(value, "launch.json", None)
-    return asked
+            requested = whole(value, "launch.json", None)
+    return requested
 
 
 def _number(value: object) -> int | None:

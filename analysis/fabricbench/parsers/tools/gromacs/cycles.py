@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""GROMACS's table of where the time went, ``R E A L   C Y C L E   A N D   T I M E   A C C O U N T I N G``."""
+"""Reads GROMACS's cycle table, ``R E A L   C Y C L E   A N D   T I M E   A C C O U N T I N G``."""
 
 import re
 from collections.abc import Sequence
@@ -15,28 +15,28 @@ _ROW = re.compile(
 )
 _WIDEST = 200
 _ROUNDING = 0.0006
-"""Half of the last digit that the table shows, in 10^9 cycles, and what binary numbers add to it."""
+"""Half of the table's last digit, in 10^9 cycles, plus the error of binary numbers."""
 
 COMMUNICATION = (
     *("DD comm. load", "DD comm. bounds", "Comm. coord.", "Wait + Comm. F", "Comm. energies"),
     *("Send X to PME", "Wait + Recv. PME F", "PME wait for PP"),
     *("PME redist. X/F", "PME 3D-FFT Comm.", "PME Halo exch comm", "Wait PME Recv. PP X"),
 )
-"""The rows that hold nothing but messages and waiting for other ranks.
+"""The rows that contain messages and waiting for other ranks only.
 
-Between ranks of the domain decomposition: coordinates and forces of the halo, sums of energies, load and bounds of
-cells. Between these and separate PME ranks: coordinates there, forces back, and each waiting for the other. Within
-PME: atoms to the ranks that hold their part of the grid, and the transpositions of the FFT. ``Domain decomp.``,
-``Constraints`` and ``Vsite`` rows communicate too, but mostly compute, so they are left out: the sum is a lower bound.
+Between domains: coordinates and forces of the halo, sums of energies, load and bounds of cells. Between domains and
+separate PME ranks: coordinates, forces, and waiting. Within PME: redistribution of atoms, transpositions of the FFT.
+``Domain decomp.``, ``Constraints`` and ``Vsite`` also communicate, but mostly compute, so they are not included: the
+sum is a lower bound.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class Activity:
-    """One row: ``wall_time_s`` of the ranks that do it, ``cycles`` in 10^9, of all ranks and threads together.
+    """A row of the table: ``wall_time_s`` of its ranks, ``cycles`` in 10^9 summed over all ranks and threads.
 
-    ``ranks``, ``threads`` and ``calls`` are None for Rest and Total. ``separate``: done by separate PME ranks.
-    ``part``: of the PME breakdown, so contained in ``PME mesh``.
+    ``ranks``, ``threads`` and ``calls`` are None for Rest and Total. ``separate``: a row of separate PME ranks.
+    ``part``: a row of the PME breakdown, so contained in ``PME mesh``.
     """
 
     name: str
@@ -51,7 +51,7 @@ class Activity:
 
     @property
     def slug(self) -> str:
-        """The name as a case's value: ``wait-comm-f`` for "Wait + Comm. F"."""
+        """The name as a value of a case: ``wait-comm-f`` for "Wait + Comm. F"."""
         return re.sub(r"[^a-z0-9]+", "-", self.name.lower()).strip("-")
 
 
@@ -63,16 +63,16 @@ class Cycles:
     total: Activity
 
     def share(self, names: Sequence[str]) -> float:
-        """Share of all cycles that the rows of these names have: of all ranks, each counted for its threads."""
+        """The share of the named rows in all cycles, summed over ranks and threads."""
         return sum(row.cycles for row in self.activities if row.name in names) / self.total.cycles
 
     def activity(self, name: str) -> Activity | None:
-        """The row of that name, None where the launch has none."""
+        """The row of that name; None if there is none."""
         return next((row for row in self.activities if row.name == name), None)
 
 
 def read_cycles(lines: Sequence[str], file: str) -> Cycles | None:
-    """The table of a log; None where there is none, Unreadable where it is cut off or its rows are not its total."""
+    """The table of a log; None if there is none. Unreadable if it is cut off or its rows do not sum to its total."""
     at = next((n for n, line in enumerate(lines) if line.strip() == HEADING), None)
     if at is None:
         return None
@@ -86,8 +86,8 @@ def read_cycles(lines: Sequence[str], file: str) -> Cycles | None:
         ):
             break
         part = part or line.startswith(_BREAKDOWN)
-        if len(line) <= _WIDEST and (found := _ROW.match(line)):
-            row = _activity(found, part, file, n + 1)
+        if len(line) <= _WIDEST and (match := _ROW.match(line)):
+            row = _activity(match, part, file, n + 1)
             if row.name == "Total":
                 total = row
             else:
@@ -98,19 +98,19 @@ def read_cycles(lines: Sequence[str], file: str) -> Cycles | None:
     return Cycles(tuple(rows), total)
 
 
-def _activity(found: re.Match[str], part: bool, file: str, line: int) -> Activity:
+def _activity(match: re.Match[str], part: bool, file: str, line: int) -> Activity:
     ranks, threads, calls = (
-        whole(text, file, line) if text and text != "N/A" else None for text in found.group("ranks", "threads", "calls")
+        whole(text, file, line) if text and text != "N/A" else None for text in match.group("ranks", "threads", "calls")
     )
-    name = found["name"]
-    number(found["share"], file, line)
+    name = match["name"]
+    number(match["share"], file, line)
     return Activity(
         name=name.removesuffix("*").rstrip(),
         ranks=ranks,
         threads=threads,
         calls=calls,
-        wall_time_s=number(found["wall"], file, line),
-        cycles=number(found["cycles"], file, line),
+        wall_time_s=number(match["wall"], file, line),
+        cycles=number(match["cycles"], file, line),
         separate=name.endswith("*"),
         part=part,
         line=line,
@@ -118,9 +118,9 @@ def _activity(found: re.Match[str], part: bool, file: str, line: int) -> Activit
 
 
 def _sums_up(rows: Sequence[Activity], total: Activity, file: str) -> None:
-    """The rows of the ranks with domains sum to their share of the total, which goes by ranks times threads.
+    """Unreadable unless the rows of the domains sum to their share of the total, by ranks times threads.
 
-    ``Rest`` is what is missing in the sum, and not printed where that is negative: some rows contain others.
+    ``Rest`` is the difference to the total; it is not printed if it is negative, as some rows contain others.
     """
     if not total.cycles:
         raise Unreadable(file, total.line, "a total of more than no cycles")
@@ -130,8 +130,8 @@ def _sums_up(rows: Sequence[Activity], total: Activity, file: str) -> None:
     if not counts.get(False) or not everyone:
         raise Unreadable(file, total.line, "rows with a number of ranks and threads above the total")
     of_domains = total.cycles * counts[False] / everyone
-    found = sum(row.cycles for row in domains)
+    summed = sum(row.cycles for row in domains)
     slack = _ROUNDING * (len(domains) + 1) + 1e-6 * total.cycles
     rest = any(row.name == "Rest" for row in domains)
-    if found < of_domains - slack or (rest and found > of_domains + slack):
-        raise Unreadable(file, total.line, f"rows that sum to {of_domains:.3f}, not {found:.3f} giga-cycles")
+    if summed < of_domains - slack or (rest and summed > of_domains + slack):
+        raise Unreadable(file, total.line, f"rows that sum to {of_domains:.3f}, not {summed:.3f} giga-cycles")

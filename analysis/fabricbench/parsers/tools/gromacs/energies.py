@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The energies in GROMACS's log, as it prints them: six digits, in columns, names above values."""
+"""Reads the energies in GROMACS's log: columns with six digits, names above values."""
 
 import math
 import re
@@ -28,7 +28,7 @@ class Block:
 
 
 def read_energies(lines: Sequence[str]) -> tuple[list[Block], int | None]:
-    """The blocks of energies up to the averages, and the last step that the log has a head for."""
+    """The blocks of energies before the averages, and the last step that the log announces."""
     blocks: list[Block] = []
     step = None
     numbered = iter(enumerate(lines, start=1))
@@ -47,7 +47,7 @@ def read_energies(lines: Sequence[str]) -> tuple[list[Block], int | None]:
 
 
 def _block(numbered: Iterator[tuple[int, str]]) -> Energies:
-    """Pairs of lines, names above values, in columns of 15 characters, up to an empty line."""
+    """The energies in pairs of lines, names above values, in columns of 15 characters, up to an empty line."""
     values: Energies = {}
     for at, names in numbered:
         if not names.strip():

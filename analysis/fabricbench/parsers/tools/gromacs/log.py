@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""GROMACS's log ``md.log``, releases 2020 to 2026: what was built, what was run, energies, and where the time went."""
+"""Reads GROMACS's log ``md.log``, releases 2020 to 2026: build, parameters, energies, cycle table."""
 
 import re
 from collections.abc import Sequence
@@ -15,16 +15,15 @@ Grid = tuple[int, int, int]
 
 @dataclass(frozen=True, slots=True)
 class Log:
-    """One run. None, 0 or empty where the log says nothing: it is cut off, or the release has no such line.
+    """The log of one run. Values that the log lacks are None, 0 or empty.
 
-    ``version`` is "2022.5" (``build`` its suffix too), ``mpi`` the library's name and version where GROMACS knows it
-    (from 2025 on), else "MPI" or "thread_mpi". ``simd`` is what was compiled, ``simd_possible`` what GROMACS finds
-    the processors could do, where that is something else. ``ranks`` counts those with domains and ``pme_ranks``
-    together; ``threads`` are OpenMP's a rank. ``planned_steps`` go from the first step to the last, so that
-    ``total_steps``, both included, is one more; ``steps`` is how many the timers counted: from ``reset_step`` on.
-    ``halo_atoms`` is how many atoms all ranks together receive a step, mean over the counted part;
-    as many forces go back. ``load_imbalance`` (largest over mean, less 1), ``imbalance_wait`` and ``pme_wait`` are
-    shares, ``pme_force_load`` the ratio of PME's to the other ranks' load. Times are in seconds, ``time_step_ps`` in
+    ``version`` is like "2022.5"; ``build`` has its suffix too. ``mpi`` is the library's name and version (from 2025
+    on), else "MPI" or "thread_mpi". ``simd`` is the compiled level, ``simd_possible`` a better one that the processors
+    offer. ``ranks`` includes ``pme_ranks``; ``threads`` are OpenMP threads per rank. ``planned_steps`` is the number of
+    steps to do; ``total_steps`` counts the first one too, so it is one more; ``steps`` counts from ``reset_step`` on.
+    ``halo_atoms`` is the number of atoms that all ranks receive per step, mean over the counted part; as many forces
+    are sent back. ``load_imbalance`` (largest over mean, minus 1), ``imbalance_wait`` and ``pme_wait`` are shares,
+    ``pme_force_load`` is the ratio of PME's load to that of the other ranks. Times are in seconds, ``time_step_ps`` in
     picoseconds.
     """
 
@@ -64,11 +63,11 @@ class Log:
     ns_per_day: float | None
     finished: bool
     lines: dict[str, int] = field(repr=False)
-    """The line in which each of these stands, where one does."""
+    """The line number of each value that the log has."""
 
     @property
     def bytes_per_atom(self) -> int:
-        """Of three coordinates or forces."""
+        """The size of three coordinates or forces."""
         return 24 if self.precision == "double" else 12
 
 
@@ -81,7 +80,7 @@ _INPUT = {
     "pme-order": "pme_order",
     **{f"fourier-n{axis}": f"fourier_{axis}" for axis in "xyz"},
 }
-"""Of the input parameters that the log lists: those used here."""
+"""The input parameters that are read, by their names in the log."""
 
 _LINES = {
     "build": re.compile(r"GROMACS version: +(\S.*)$"),
@@ -116,7 +115,7 @@ _ANY = re.compile("|".join(pattern.pattern.removesuffix("$") for pattern in _LIN
 
 
 def read_log(text: str) -> Log:
-    """Everything of ``Log``. Unreadable: another file, two runs in one, or a line that is not what GROMACS prints."""
+    """The log in ``text``. Unreadable for another file, two runs in one, or a line with an impossible value."""
     lines = text.splitlines()
     facts, where = _facts(lines)
     blocks, last_step = read_energies(lines)
@@ -156,35 +155,35 @@ def read_log(text: str) -> Log:
         imbalance_wait=facts.percent("imbalance_wait"),
         pme_force_load=facts.number("pme_force_load"),
         pme_wait=facts.percent("pme_wait"),
-        gpu=bool(facts.found.get("gpu")),
+        gpu=bool(facts.matches.get("gpu")),
         cycles=cycles,
         wall_time_s=facts.number("wall_time_s"),
         ns_per_day=_performance(lines, where),
-        finished="finished" in facts.found and not _after(lines, where["finished"]),
+        finished="finished" in facts.matches and not _after(lines, where["finished"]),
         lines=where,
     )
 
 
 class _Facts:
-    """The groups of the line that each name of ``_LINES`` and ``_INPUT`` stands in."""
+    """The matched groups and the line number of each name of ``_LINES`` and ``_INPUT``."""
 
     def __init__(self) -> None:
-        self.found: dict[str, tuple[tuple[str, ...], int]] = {}
+        self.matches: dict[str, tuple[tuple[str, ...], int]] = {}
         self.tuned: list[Grid] = []
 
     def text(self, name: str) -> str:
-        return self.found[name][0][0] if name in self.found else ""
+        return self.matches[name][0][0] if name in self.matches else ""
 
     def whole(self, name: str, group: int = 0) -> int | None:
-        if name not in self.found:
+        if name not in self.matches:
             return None
-        groups, at = self.found[name]
+        groups, at = self.matches[name]
         return whole(groups[group], FILE, at)
 
     def number(self, name: str) -> float | None:
-        if name not in self.found:
+        if name not in self.matches:
             return None
-        groups, at = self.found[name]
+        groups, at = self.matches[name]
         return number(groups[0], FILE, at)
 
     def percent(self, name: str) -> float | None:
@@ -192,14 +191,14 @@ class _Facts:
         return None if value is None else round(value / 100, 6)
 
     def grid(self, name: str) -> Grid | None:
-        if name not in self.found:
+        if name not in self.matches:
             return None
-        groups, at = self.found[name]
+        groups, at = self.matches[name]
         return grid(groups, at)
 
     def planned_steps(self) -> int | None:
-        """Of the command line, else of the input; None where there is no end."""
-        name = "override" if "override" in self.found else "planned_steps"
+        """The number of steps of the command line, else of the input; None if it is unlimited."""
+        name = "override" if "override" in self.matches else "planned_steps"
         return None if self.text(name).startswith("-") else self.whole(name)
 
     def fourier_grids(self) -> tuple[Grid, ...]:
@@ -210,7 +209,7 @@ class _Facts:
 
 
 def grid(groups: Sequence[str], at: int) -> Grid:
-    """Three whole numbers of at least 1."""
+    """Three whole numbers of at least 1; Unreadable otherwise."""
     x, y, z = (whole(text, FILE, at) for text in groups[:3])
     if not x * y * z:
         raise Unreadable(FILE, at, "a grid of at least 1 x 1 x 1")
@@ -223,33 +222,33 @@ def _facts(lines: Sequence[str]) -> tuple[_Facts, dict[str, int]]:
         if len(line) > _LONGEST_LINE:
             raise Unreadable(FILE, at, f"a line of at most {_LONGEST_LINE} characters")
         for name, pattern in _LINES.items() if _ANY.match(line) else ():
-            if not (found := pattern.match(line)):
+            if not (match := pattern.match(line)):
                 continue
-            if name == "build" and name in facts.found:
-                raise Unreadable(FILE, at, "the log of one run, this is the second's head")
+            if name == "build" and name in facts.matches:
+                raise Unreadable(FILE, at, "the log of one run, not of two")
             if name == "tuned":
-                facts.tuned.append(grid(found.groups(), at))
+                facts.tuned.append(grid(match.groups(), at))
             elif name == "input":
-                facts.found.setdefault(_INPUT[found[1]], ((found[2],), at))
+                facts.matches.setdefault(_INPUT[match[1]], ((match[2],), at))
             else:
-                facts.found.setdefault(name, (found.groups(), at))
-    if "build" not in facts.found:
+                facts.matches.setdefault(name, (match.groups(), at))
+    if "build" not in facts.matches:
         raise Unreadable(FILE, None, "the line 'GROMACS version:'")
-    return facts, {name: at for name, (_groups, at) in facts.found.items()}
+    return facts, {name: at for name, (_groups, at) in facts.matches.items()}
 
 
 def _counted(last: int | None, first: int | None) -> int | None:
-    """Steps from the first to the last, both included."""
+    """The number of steps from the first to the last, both included."""
     return None if last is None or first is None or last < first else last - first + 1
 
 
 def _performance(lines: Sequence[str], where: dict[str, int]) -> float | None:
-    """Of the line ``Performance:`` the column that the line above calls ns/day; None where there is no such line."""
+    """The column ns/day of the line ``Performance:``; None without such a line."""
     for n in range(1, len(lines)):
         if lines[n].startswith("Performance:") and "(ns/day)" in lines[n - 1]:
             heads, values = re.findall(r"\(([^)]*)\)", lines[n - 1]), lines[n].split()[1:]
             if len(heads) != len(values):
-                raise Unreadable(FILE, n + 1, f"a value each of {', '.join(heads)[:100]}")
+                raise Unreadable(FILE, n + 1, f"a value for each of {', '.join(heads)[:100]}")
             where["ns_per_day"] = n + 1
             return number(values[heads.index("ns/day")], FILE, n + 1)
     return None

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The least that the ranks of a GROMACS run sent each other, from what its log says of domains, grids and steps."""
+"""Computes a lower bound of the payload of a GROMACS run from its domains, grids and steps."""
 
 from math import isfinite, prod
 
@@ -10,16 +10,16 @@ from fabricbench.parsers.tools.gromacs.log import Log
 
 
 def payload(log: Log) -> Payload:
-    """The halo, PME's grid, and what separate PME ranks are sent, over all steps from the first on; 0 for one rank.
+    """The payload of the halo, PME's grid and separate PME ranks, over all steps; 0 for one rank.
 
-    A reset of the counters does not shorten it: the sockets carried the steps before it too. GROMACS's mean of halo
-    atoms is over the decompositions since the reset; it is taken for the steps before as well, since box, density and
-    cut-off stay, and what balancing changes is far less than what is left out. Where PME was tuned, which changes the
-    cut-off, the halo of the counted steps alone is taken.
+    Steps before the reset of the counters are included, as the sockets carried them too. GROMACS's mean number of halo
+    atoms covers the steps since the reset; it is used for the steps before as well, since box, density and cut-off are
+    constant and load balancing changes it little. If PME was tuned, which changes the cut-off, only the halo of the
+    counted steps is included.
 
-    It is a lower bound. Left out are decompositions, atoms that PME's ranks hand each other, constraints, virtual
-    sites, energies, padding of the FFT, and what MPI adds. It came to between 0.72 and 0.97 of the bytes that the
-    witness counted: tests/data/gromacs/README.md.
+    Not included are decompositions, redistribution of atoms for PME, constraints, virtual sites, energies, padding of
+    the FFT, and MPI's own bytes. The result was 0.72 to 0.97 of the bytes that the witness counted
+    (tests/data/gromacs/README.md). Unreadable for an impossible number of halo atoms.
     """
     steps = log.total_steps or 0
     tuned = len(log.fourier_grids) > 1
@@ -31,11 +31,11 @@ def payload(log: Log) -> Payload:
 
 
 def _halo(log: Log) -> tuple[float, int]:
-    """Bytes and messages of a step: all ranks receive the coordinates of ``halo_atoms`` and send as many forces back.
+    """Bytes and messages per step: all ranks receive the coordinates of ``halo_atoms`` and send as many forces back.
 
-    At a decomposition the coordinates travel with its own messages. A rank sends at least one message of coordinates
-    and one of forces in every dimension that is cut; those of a further dimension need what came in along the one
-    before, so no two share a segment. Source: domdec.cpp, ``dd_move_x`` and ``dd_move_f``.
+    A rank sends at least one message of coordinates and one of forces in every divided dimension. Messages of a
+    dimension depend on those of the one before, so no two share a segment. Source: domdec.cpp, ``dd_move_x`` and
+    ``dd_move_f``.
     """
     cut = sum(n > 1 for n in log.domains or ())
     if not cut:
@@ -44,13 +44,13 @@ def _halo(log: Log) -> tuple[float, int]:
 
 
 def _grid(log: Log) -> tuple[float, int]:
-    """Bytes and messages of a step on the smallest grid that was used; PME's tuning tries several.
+    """Bytes and messages per step on the smallest grid that was used; PME's tuning tries several.
 
-    The FFT: the complex half of the grid is transposed there and back. Of P ranks each keeps at most a P-th, and an
-    all-to-all takes each at least log2 P messages. Source: fft5d.cpp. The overlap: charges are spread over, and
-    forces gathered from, order - 1 planes of the next rank's. Source: pme_grid.cpp, ``gmx_sum_qgrid_dd``.
+    FFT: the complex half of the grid is transposed twice. Each of P ranks keeps at most 1/P of it, and an all-to-all
+    takes at least log2 P messages per rank. Source: fft5d.cpp. Overlap: charges are spread over, and forces gathered
+    from, order - 1 planes of the next rank. Source: pme_grid.cpp, ``gmx_sum_qgrid_dd``.
 
-    Nothing counts with multiple time steps or a GPU, where it is left out or done elsewhere.
+    0 with multiple time steps or a GPU, which may do this less often or elsewhere.
     """
     x_ranks, y_ranks, _z = log.pme_domains or (1, 1, 1)
     ranks = x_ranks * y_ranks
@@ -65,7 +65,7 @@ def _grid(log: Log) -> tuple[float, int]:
 
 
 def _separate(log: Log) -> tuple[float, int]:
-    """Bytes and messages of a step: coordinates of all atoms to the separate PME ranks, forces back."""
+    """Bytes and messages per step: coordinates of all atoms to the separate PME ranks, forces back."""
     if not log.pme_ranks or log.multiple_steps:
         return 0, 0
     return 2 * log.atoms * log.bytes_per_atom, 2 * (log.ranks - log.pme_ranks)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Why GROMACS ended: the block that it prints for an error, and which of them are about the number of ranks."""
+"""Reads GROMACS's error messages, and recognises those about the number of ranks."""
 
 import re
 from itertools import takewhile
@@ -9,11 +9,11 @@ from fabricbench.files.reading import read_ends
 
 MOST_CHARACTERS = 600
 _READ_BYTES = 256 * 2**10
-"""How much of either end of a file is looked through: a block stands near the end, unless ranks print many."""
+"""Bytes of either end of a file that are searched."""
 
 _TRAILER = re.compile(r"For more information|-{20}")
 _WARNING = re.compile(r"step \d+: One or more water molecules can not be settled|Step \d+, time .*LINCS WARNING")
-"""What GROMACS says of atoms that moved too far, before it may crash without an error block."""
+"""Warnings of atoms that moved too far, after which GROMACS may crash without an error message."""
 
 _NUMBER = r"-?\d+(?:\.\d+)?(?:e[-+]?\d+)?"
 _DOMAINS = tuple(
@@ -36,7 +36,7 @@ _DOMAINS = tuple(
         r"The number of PME grid lines per rank along x is #",
     )
 )
-"""What GROMACS says where boxes, cut-offs and constraints do not allow that many domains; # stands for a number.
+"""Messages that box, cut-off and constraints do not allow the number of domains; # stands for a number.
 
 Source: domdec.cpp, domdec_setup.cpp, cellsizes.cpp, partition.cpp, domdec_specatomcomm.cpp and pme.cpp of GROMACS,
 releases 2020 to 2026.
@@ -44,9 +44,9 @@ releases 2020 to 2026.
 
 
 def why_failed(directory: Path) -> str:
-    """GROMACS's own reason in one line of at most 600 characters; empty where stderr and log have none.
+    """GROMACS's error message in one line of at most 600 characters; empty if stderr and log have none.
 
-    The error that it prints; where it crashed without, its first warning of atoms that moved too far.
+    Without an error message it is the first warning of atoms that moved too far.
     """
     texts = [_ends(directory / name) for name in ("stderr", "md.log")]
     for find in (error_of, _warning):
@@ -57,14 +57,14 @@ def why_failed(directory: Path) -> str:
 
 
 def has_started(directory: Path) -> bool:
-    """Whether the log says that the steps began: domains that break then are no matter of how many there are."""
+    """Whether the log reports the start of the steps; later failures do not depend on the number of domains."""
     return "\nStarted mdrun on rank" in _ends(directory / "md.log")
 
 
 def error_of(text: str) -> str:
-    """The first error block in ``text``, in one line; empty where there is none.
+    """The first error message in ``text``, in one line; empty if there is none.
 
-    It is program, source file and rank, an empty line, the kind of error and the error, and a trailer.
+    GROMACS prints program, source file and rank, an empty line, the kind of error and the error, and a trailer.
     """
     lines = iter(text.splitlines())
     if not any(line.startswith("Program: ") for line in lines) or not any(not line.strip() for line in lines):
@@ -73,24 +73,24 @@ def error_of(text: str) -> str:
 
 
 def _warning(text: str) -> str:
-    found = next((line for line in text.splitlines() if _WARNING.match(line)), "")
-    return " ".join(found.split())
+    warning = next((line for line in text.splitlines() if _WARNING.match(line)), "")
+    return " ".join(warning.split())
 
 
 def domain_reason(text: str) -> str | None:
-    """GROMACS's one-line reason why that many ranks are not to be had with this system; None where it says no such.
+    """GROMACS's message that the system does not allow the number of ranks; None if ``text`` has none.
 
-    ``text`` is what mdrun printed on stderr, its log, or ``why_failed``'s line.
+    ``text`` is the standard error of mdrun, its log, or the result of ``why_failed``.
     """
     plain = " ".join(text.split())
     for pattern in _DOMAINS:
-        if found := pattern.search(plain):
-            return found[0]
+        if match := pattern.search(plain):
+            return match[0]
     return None
 
 
 def _ends(path: Path) -> str:
-    """Beginning and end of a text file; empty where it cannot be read."""
+    """Beginning and end of a text file; empty if it cannot be read."""
     try:
         raw = read_ends(path, _READ_BYTES, _READ_BYTES)
     except OSError:

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Single files out of packages on PyPI: fetched by pip, checked by digest, nothing of the package ever executed."""
+"""Fetches single files of packages on PyPI with pip, and checks their digests. No code of a package is executed."""
 
 import hashlib
 import os
-import shutil
 import sys
 import tarfile
 import tempfile
@@ -12,9 +11,9 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from fabricbench.errors import BadInput
-from fabricbench.inputs.cache import digest_of
-from fabricbench.inputs.recipes import Source
+from fabricbench.inputs.cache import file_digest
 from fabricbench.processes.commands import run_logged
+from recipe.recipes import Source
 
 _LARGEST_BYTES = 50_000_000
 
@@ -26,29 +25,25 @@ def prepare_metadata_for_build_wheel(directory, settings=None):
     shutil.copy("PKG-INFO", info / "METADATA")
     return info.name
 """
-"""Stands in for setuptools: pip asks a source package for its metadata even when it only downloads it, and the
-package's own answer would be code of it that runs."""
+"""A replacement of setuptools. Even ``pip download`` builds the metadata of a source package, which would execute the
+package's own code."""
 
 
-def provide(
-    sources: Sequence[Source], others: Sequence[Source], folder: Path, log: Path, say: Callable[[str], None]
-) -> dict[str, Path]:
-    """Paths of the files by name, fetched where they are not there yet, with the ``others`` of the same package."""
+def provide(sources: Sequence[Source], folder: Path, log: Path, say: Callable[[str], None]) -> dict[str, Path]:
+    """Paths of the files by name; fetches those that ``folder`` lacks."""
     folder.mkdir(parents=True, exist_ok=True)
     for source in sources:
         if not _is_there(source, folder):
             say(f"fetching {source.package} from PyPI for {source.name}")
             with tempfile.TemporaryDirectory(dir=folder, prefix=".part-") as place:
                 archive = _download(source, Path(place), log)
-                for one in dict.fromkeys((source, *others)):
-                    if one.package == source.package and not _is_there(one, folder):
-                        _keep(_member(archive, one.member), one, folder / one.name)
+                _keep(_member(archive, source.member), source, folder / source.name)
     return {source.name: folder / source.name for source in sources}
 
 
 def _is_there(source: Source, folder: Path) -> bool:
     file = folder / source.name
-    return file.is_file() and digest_of(file) == source.sha256
+    return file.is_file() and file_digest(file) == source.sha256
 
 
 def _download(source: Source, place: Path, log: Path) -> Path:
@@ -58,18 +53,19 @@ def _download(source: Source, place: Path, log: Path) -> Path:
     wanted = place / "requirements.txt"
     wanted.write_text(f"{source.package} --hash=sha256:{source.package_sha256}\n")
     pip = [sys.executable, "-m", "pip", "download", "-q", "--disable-pip-version-check", "--no-cache-dir"]
-    options = ["--no-deps", "--no-build-isolation", "--require-hashes", "-r", str(wanted), "-d", str(place / "got")]
+    folder = place / "archives"
+    options = ["--no-deps", "--no-build-isolation", "--require-hashes", "-r", str(wanted), "-d", str(folder)]
     path = os.pathsep.join(filter(None, (str(place), os.environ.get("PYTHONPATH"))))
     environment = {"PYTHONPATH": path, "TMPDIR": str(place)}
     run_logged([*pip, *options], log, what=f"downloading {source.package}", environment=environment)
-    got = list((place / "got").iterdir())
-    if len(got) != 1:
-        raise BadInput(f"pip left {len(got)} files", where=source.package, expected="one archive")
-    return got[0]
+    archives = list(folder.iterdir())
+    if len(archives) != 1:
+        raise BadInput(f"pip downloaded {len(archives)} files", where=source.package, expected="one archive")
+    return archives[0]
 
 
 def _member(archive: Path, member: str) -> bytes:
-    """One file's bytes out of a source archive or a wheel; nothing is unpacked to disk."""
+    """The bytes of a file in a source archive or a wheel, read without unpacking it to disk."""
     try:
         if zipfile.is_zipfile(archive):
             with zipfile.ZipFile(archive) as wheel, wheel.open(member) as stream:
@@ -96,10 +92,3 @@ def _keep(content: bytes, source: Source, file: Path) -> None:
         part.replace(file)
     finally:
         part.unlink(missing_ok=True)
-
-
-def free_bytes(path: Path) -> int:
-    """Free space where ``path`` is, or will be."""
-    while not path.exists():
-        path = path.parent
-    return shutil.disk_usage(path).free

@@ -1,42 +1,40 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Structures that GROMACS's own tools do not make: villin for its force field, a bilayer from nothing.
+"""Start structures that GROMACS's tools do not make: villin with the residues of its force field, and a bilayer.
 
-Each function works in the directory of one step, ``conf.gro`` and ``topol.top`` in, the same out. The bytes of this
-file are part of the content hash: a change here makes the inputs anew.
+Each function reads and writes ``conf.gro`` and ``topol.top`` in the directory of a step.
 """
 
 import bz2
-import re
 from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
 
 from fabricbench.errors import BadInput
-from fabricbench.inputs.structure import Positions, Structure, parse, read, text
+from recipe.structure import Positions, Structure, parse, read, text
 
 LIPIDS_PER_EDGE = 8
 LIPIDS = 2 * LIPIDS_PER_EDGE**2
 WATERS = 23 * LIPIDS
 START_AREA_NM2 = 0.64
-"""Per lipid, the measured one at 323 K (Nagle and Tristram-Nagle, Biochim. Biophys. Acta 1469 (2000) 159)."""
+"""Area per lipid as measured at 323 K (Nagle and Tristram-Nagle, Biochim. Biophys. Acta 1469 (2000) 159)."""
 
 _BOX_HEIGHT_NM = 7.7
 _CORE_NM = 2.1
-"""Half thickness in which the stretched tails lie: water that ``solvate`` puts there is taken out."""
+"""Half thickness of the slab of the stretched tails, from which water is removed."""
 
 _RESIDUES = {"NLE": "LYS", "HSP": "HIS"}
 _ATOMS = {("NLE", "HE1"): "NZ", ("PHE", "OT1"): "O", ("PHE", "OT2"): "OXT"}
 
 
 def villin(directory: Path, sources: Mapping[str, Path]) -> None:
-    """HP35 without its water: norleucine 65 and 70 become the wild type's lysine, one hydrogen of CE its NZ."""
+    """HP35 without water. Norleucine 65 and 70 become lysine, as in the wild type: a hydrogen of CE becomes NZ."""
     source = sources["villin_folded.gro.bz2"]
     try:
         whole = parse(bz2.decompress(source.read_bytes()).decode("ascii"), str(source))
     except (OSError, ValueError) as error:
         raise BadInput(f"cannot be unpacked: {error}", where=str(source), hint=f"delete it: rm {source}") from None
-    protein = whole.chosen([i for i, residue in enumerate(whole.residues) if residue != "SOL"])
+    protein = whole.subset([i for i, residue in enumerate(whole.residues) if residue != "SOL"])
     names = tuple(
         _ATOMS.get((residue, name), name) for residue, name in zip(protein.residues, protein.names, strict=True)
     )
@@ -46,13 +44,13 @@ def villin(directory: Path, sources: Mapping[str, Path]) -> None:
 
 
 def bilayer(directory: Path, sources: Mapping[str, Path]) -> None:
-    """128 stretched DPPC in two leaflets, tails inward on a centred square lattice, and the topology of it all."""
+    """128 stretched DPPC in two leaflets on a centred square lattice, tails inward, and their topology."""
     lipid, names = _lipid()
     spacing = float(np.sqrt(START_AREA_NM2))
     edge = spacing * LIPIDS_PER_EDGE
     placed = []
     for leaflet in (1, -1):
-        # A half turn about x, not a mirror: both leaflets keep the chirality of the glycerol.
+        # Half a turn about x: unlike a reflection it keeps the chirality of the glycerol.
         turned = lipid * np.array([1, leaflet, leaflet])
         for i in range(LIPIDS_PER_EDGE):
             for j in range(LIPIDS_PER_EDGE):
@@ -70,43 +68,34 @@ def bilayer(directory: Path, sources: Mapping[str, Path]) -> None:
 
 
 def water_outside(directory: Path, sources: Mapping[str, Path]) -> None:
-    """Of the water that ``solvate`` put in, the 23 per lipid that are farthest from the middle of the bilayer."""
-    found = read(directory / "conf.gro")
-    lipids = [i for i, residue in enumerate(found.residues) if residue == "DPPC"]
-    oxygens = [i for i, name in enumerate(found.names) if name == "OW"]
-    height = np.abs(found.positions[:, 2] - found.box[2] / 2)
+    """Keeps the 23 waters per lipid that are farthest from the middle of the bilayer."""
+    solvated = read(directory / "conf.gro")
+    lipids = [i for i, residue in enumerate(solvated.residues) if residue == "DPPC"]
+    oxygens = [i for i, name in enumerate(solvated.names) if name == "OW"]
+    height = np.abs(solvated.positions[:, 2] - solvated.box[2] / 2)
     oxygens.sort(key=lambda i: (-round(float(height[i]), 3), i))
     kept = sorted(oxygens[:WATERS])
     if len(kept) < WATERS or height[oxygens[WATERS - 1]] < _CORE_NM:
         raise BadInput(f"only {len(oxygens)} waters fit beside the bilayer", expected=f"at least {WATERS}")
     waters = [atom for i in kept for atom in (i, i + 1, i + 2)]
-    (directory / "conf.gro").write_text(text(found.chosen(lipids + waters), "DPPC in water"))
+    (directory / "conf.gro").write_text(text(solvated.subset(lipids + waters), "DPPC in water"))
     molecules = [("DPPC", LIPIDS), ("SOL", WATERS)]
     (directory / "topol.top").write_text(topology("DPPC in water", molecules))
 
 
 def topology(title: str, molecules: list[tuple[str, int]]) -> str:
-    """A topology of GROMOS 54A7, its DPPC and SPC water."""
+    """A topology with GROMOS 54A7, its DPPC and SPC water."""
     field = "gromos54a7.ff"
     includes = "".join(f'#include "{field}/{name}.itp"\n' for name in ("forcefield", "dppc", "spc"))
     counts = "".join(f"{name} {count}\n" for name, count in molecules)
     return f"{includes}\n[ system ]\n{title}\n\n[ molecules ]\n{counts}"
 
 
-def repeated(topology: str, times: int) -> str:
-    """The topology of ``times`` copies, one after the other, as ``genconf`` writes them."""
-    head, mark, counts = topology.rpartition("[ molecules ]")
-    lines = [line for line in counts.splitlines() if line.strip() and not re.match(r"\s*;", line)]
-    if not mark or not lines:
-        raise BadInput("no section [ molecules ]", where="topol.top", expected="a topology")
-    return head + mark + "\n" + "\n".join(lines * times) + "\n"
-
-
 def _lipid() -> tuple[Positions, tuple[str, ...]]:
-    """One stretched DPPC, head up, in the order of GROMOS 54A7's ``dppc.itp``; ends of the tails near z = 0.
+    """Positions and names of one stretched DPPC, head up, tail ends near z = 0; order of GROMOS 54A7's ``dppc.itp``.
 
-    Rough bond lengths and angles: minimisation sets them right. The tails stand half a diagonal of the lattice
-    apart, so that all tails of a leaflet have the same distance from their neighbours, 0.57 nm.
+    Bond lengths and angles are approximate until minimisation. The tails are half a diagonal of the lattice apart, so
+    all tails of a leaflet are 0.57 nm from their neighbours.
     """
     apart = float(np.sqrt(START_AREA_NM2)) / 2
     top = 0.25 + 15 * 0.127

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Structures in GROMACS's ``.gro`` format: fixed columns, nanometres."""
+"""Reads and writes structures in GROMACS's ``.gro`` format: fixed columns, nm and nm/ps."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,24 +15,28 @@ Positions = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class Structure:
-    """Atoms in file order. ``box`` has 3 numbers (rectangular) or 9, in the order of the format, nm."""
+    """Atoms in file order. ``box`` (nm) has 3 numbers if it is rectangular, else 9, in the order of the format.
+
+    ``velocities`` (nm/ps) has the shape of ``positions``; None if the file has none. ``text`` does not write them.
+    """
 
     residue_numbers: tuple[int, ...]
     residues: tuple[str, ...]
     names: tuple[str, ...]
     positions: Positions
     box: tuple[float, ...]
+    velocities: Positions | None = None
 
     def __len__(self) -> int:
         return len(self.names)
 
     @property
     def volume_nm3(self) -> float:
-        """Of the box; GROMACS's boxes are lower triangular."""
+        """Volume of the box, whose matrix is lower triangular."""
         return self.box[0] * self.box[1] * self.box[2]
 
-    def chosen(self, indices: list[int]) -> "Structure":
-        """Only the atoms at ``indices``."""
+    def subset(self, indices: list[int]) -> "Structure":
+        """The atoms at ``indices``, without velocities."""
         return Structure(
             tuple(self.residue_numbers[i] for i in indices),
             tuple(self.residues[i] for i in indices),
@@ -43,17 +47,20 @@ class Structure:
 
 
 def parse(text: str, where: str) -> Structure:
-    """A structure from the text of a ``.gro`` file; BadInput where it is none."""
+    """The structure in the text of a ``.gro`` file; BadInput if it is not valid."""
     lines = text.splitlines()
     try:
         count = int(lines[1])
         if count < 1 or len(lines) < count + 3:
             raise ValueError
         atoms = lines[2 : count + 2]
-        # Positions may have more than three decimals: the distance of the points is the width of a column.
+        # Positions may have more than three decimals; the distance between the points is the column width.
         first = atoms[0].index(".", 20)
         width = atoms[0].index(".", first + 1) - first
-        values = [[float(line[20 + i * width : 20 + (i + 1) * width]) for i in range(3)] for line in atoms]
+        columns = 6 if len(atoms[0].rstrip()) > 20 + 3 * width else 3
+        values = np.array(
+            [[float(line[20 + i * width : 20 + (i + 1) * width]) for i in range(columns)] for line in atoms]
+        )
         box = tuple(map(float, lines[count + 2].split()))
         numbers = tuple(int(line[:5]) for line in atoms)
         if len(box) not in (3, 9) or not np.isfinite(values).all() or min(box[:3]) <= 0:
@@ -61,7 +68,8 @@ def parse(text: str, where: str) -> Structure:
     except (IndexError, ValueError):
         raise BadInput("not a structure, or cut", where=where, expected="a file in GROMACS's .gro format") from None
     residues = tuple(line[5:10].strip() for line in atoms)
-    return Structure(numbers, residues, tuple(line[10:15].strip() for line in atoms), np.array(values), box)
+    names = tuple(line[10:15].strip() for line in atoms)
+    return Structure(numbers, residues, names, values[:, :3], box, values[:, 3:] if columns == 6 else None)
 
 
 def read(path: Path) -> Structure:
@@ -73,7 +81,7 @@ def read(path: Path) -> Structure:
 
 
 def text(structure: Structure, title: str) -> str:
-    """As a ``.gro`` file. Numbers of atoms and residues start again at 100,000, as GROMACS's own do."""
+    """The structure in ``.gro`` format. Numbers of atoms and residues restart at 0 after 99,999, as in GROMACS."""
     lines = [title, f"{len(structure)}"]
     for i, (x, y, z) in enumerate(structure.positions):
         number, residue = structure.residue_numbers[i] % 100_000, structure.residues[i]
