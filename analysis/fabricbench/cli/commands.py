@@ -103,7 +103,7 @@ def setup(
         print(f"fabricbench: not set up: {problem}", file=sys.stderr)
     if len(problems) == len(chosen):
         raise BadInput("no stack could be set up")
-    if not (stack or spack or for_tests) and (problem := set_up_input(say)):
+    if not (spack or for_tests) and (problem := set_up_input(say)):
         print(f"fabricbench: not set up: {problem}", file=sys.stderr)
     say(f"set up; for reframe and fabricbench as typed: source {build_root()}/env.sh")
 

@@ -55,7 +55,7 @@ def set_up(stacks: Sequence[Stack], say: Say, *, again: bool = False, for_tests:
 
 
 def set_up_input(say: Say) -> str:
-    """The GROMACS input of the quick tier, where a stack has a GROMACS to run it; what stood in the way, else empty."""
+    """Prepares the GROMACS input of the quick tier if a stack has a GROMACS; the problem, or empty."""
     files = (build_root() / "stacks").glob(f"*/{STACK_FILE}")
     builds = [installed.gromacs for file in files if (installed := read_installed(file))]
     if not any(build and not build.problem for build in builds):
