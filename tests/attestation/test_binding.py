@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from fabricbench.attestation.binding import bound, processors
+from fabricbench.attestation.binding import check_binding, processors
 from fabricbench.launch.facts import Launch
 from fabricbench.launch.host import Host, Topology
-from fabricbench.launch.record import Attestation, Bound, RankBinding
+from fabricbench.launch.record import Attestation, BindingCheck, RankBinding
 from fabricbench.launch.witness import Report
 
 TOPOLOGY = Topology(cores=("0,4", "1,5", "2,6", "3,7"), sockets=("0-1,4-5", "2-3,6-7"), numa=("0-1,4-5", "2-3,6-7"))
@@ -28,9 +28,9 @@ def report(rank: int | None, cpus: str | None, host: str = "a", **values: Any) -
     return Report(**{**known, "host": host, "rank": rank, "cpus": cpus, **values})
 
 
-def seen(launch: Launch, reports: list[Report], hosts: list[Host]) -> Bound:
+def seen(launch: Launch, reports: list[Report], hosts: list[Host]) -> BindingCheck:
     """Of a launch whose ports are another matter."""
-    return bound(launch, reports, hosts, Attestation(state="attested", reason=""))
+    return check_binding(launch, reports, hosts, Attestation(state="attested", reason=""))
 
 
 def problem(binding: str, *cpus: str, hosts: tuple[str, ...] = ("a",)) -> str:

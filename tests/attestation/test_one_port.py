@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from fabricbench.attestation.binding import bound
-from fabricbench.attestation.ports import carried_shares
+from fabricbench.attestation.binding import check_binding
+from fabricbench.attestation.ports import port_shares
 from fabricbench.launch.facts import Launch
-from fabricbench.launch.record import Attestation, Bound, Payload, Ports, Traffic
+from fabricbench.launch.record import Attestation, BindingCheck, Payload, Ports, Traffic
 
 PAYLOAD = Payload(bytes=100_000_000, messages=1000)
 OTHERWISE = "asked for the port eth1, but of what the fabric's ports carried it had "
@@ -33,24 +33,24 @@ def nodes(**bytes_by_port: int) -> Ports:
     return {"n1": one, "n2": one}
 
 
-def seen(moved: Ports, between: int = PAYLOAD.bytes, payload: Payload = PAYLOAD, **values: Any) -> Bound:
+def seen(moved: Ports, between: int = PAYLOAD.bytes, payload: Payload = PAYLOAD, **values: Any) -> BindingCheck:
     traffic = Traffic(
         reports=2, connections=1, bytes=between, segments=1000, bytes_between=between, by_peer={}, devices=(),
         libraries=(), shared_maps=0, dropped=0,
     )  # fmt: skip
     attestation = Attestation(state="attested", reason="", traffic=traffic, payload=payload, ports=moved)
-    return bound(launch(**values), [], [], attestation)
+    return check_binding(launch(**values), [], [], attestation)
 
 
 def test_the_port_that_was_asked_for_carried_it() -> None:
     found = seen(nodes(eth0=5_000, eth1=103_000_000))
-    assert (found.port, found.problem, set(found.carried)) == ("eth1", "", {"eth0", "eth1"})
-    assert found.carried["eth1"] > 0.999
+    assert (found.port, found.problem, set(found.port_shares)) == ("eth1", "", {"eth0", "eth1"})
+    assert found.port_shares["eth1"] > 0.999
 
 
 def test_nothing_was_asked_for() -> None:
     found = seen(nodes(eth0=60_000_000, eth1=40_000_000), port="")
-    assert (found.port, found.problem, found.carried) == ("", "", {"eth0": 0.6, "eth1": 0.4})
+    assert (found.port, found.problem, found.port_shares) == ("", "", {"eth0": 0.6, "eth1": 0.4})
 
 
 @pytest.mark.parametrize(
@@ -71,7 +71,7 @@ def test_what_a_launcher_says_over_another_port_is_no_fault(beside: int, named: 
     little = Payload(bytes=100_000, messages=1000)
     found = seen(nodes(eth0=beside, eth1=100_000), between=100_000, payload=little)
     assert bool(found.problem) == named
-    assert found.carried["eth0"] > 0.9
+    assert found.port_shares["eth0"] > 0.9
     assert not seen(nodes(eth0=beside, eth1=100_000), 100_000, little, exclusive=False).problem, "others' perhaps"
     assert seen(nodes(eth0=beside, eth1=80_000), between=100_000, payload=little).problem, "less than the sockets'"
 
@@ -99,7 +99,7 @@ def test_ports_that_no_socket_shows() -> None:
 def test_nobody_can_tell(ports: Ports, values: dict[str, Any], says: str) -> None:
     found = seen(ports, **values)
     assert found.problem.startswith(says)
-    assert found.carried == {}
+    assert found.port_shares == {}
 
 
 @pytest.mark.parametrize("values", [{"mode": "wireup"}, {"ranks": 1, "nodes": 1}])
@@ -109,7 +109,7 @@ def test_launches_that_send_nothing(values: dict[str, Any]) -> None:
 
 def test_none_of_the_fabrics_ports_is_for_attestation_to_name() -> None:
     alone = seen({host: {"eth1": ports["eth1"]} for host, ports in nodes(eth1=10).items()}, ports=("eth1",))
-    assert (alone.problem, alone.carried) == ("", {"eth1": 1.0})
+    assert (alone.problem, alone.port_shares) == ("", {"eth1": 1.0})
 
 
 def test_a_problem_of_cores_and_one_of_ports_are_both_named() -> None:
@@ -118,4 +118,4 @@ def test_a_problem_of_cores_and_one_of_ports_are_both_named() -> None:
 
 
 def test_ports_that_carried_nothing() -> None:
-    assert carried_shares(launch(), nodes(eth0=0, eth1=0)) == {}
+    assert port_shares(launch(), nodes(eth0=0, eth1=0)) == {}

@@ -95,9 +95,9 @@ def by_marks(intervals: Intervals, **values: Any) -> Attestation:
 
 def test_an_honest_launch_is_attested_size_by_size() -> None:
     found = by_marks(marked())
-    assert (found.state, found.by, len(found.parts)) == ("attested", "marks", len(SIZES))
+    assert (found.state, found.basis, len(found.parts)) == ("attested", "marks", len(SIZES))
     assert {one.state for one in found.parts} == {"attested"}
-    assert found.could_hide == ()
+    assert found.could_bypass == ()
     smallest = min(one.share for one in found.parts if one.share is not None)
     assert 1.0 <= smallest < 1.01
     assert found.reason.startswith(f"each of {len(SIZES)} sizes by itself, at least 100.0%")
@@ -126,8 +126,8 @@ def test_the_sum_of_a_launch_shows_more_than_a_tenth_of_its_bytes() -> None:
 
 def test_a_launch_without_marks_names_the_sizes_that_could_hide() -> None:
     found = by_sum(marked())
-    assert (found.state, found.by) == ("attested", "launch")
-    assert [one.msg_size_bytes for one in found.could_hide] == [0, *(2**k for k in range(9))]
+    assert (found.state, found.basis) == ("attested", "launch")
+    assert [one.msg_size_bytes for one in found.could_bypass] == [0, *(2**k for k in range(9))]
 
 
 def test_the_share_is_asked_for_less_the_scatter_at_the_borders() -> None:
@@ -188,7 +188,7 @@ def without(intervals: Intervals, *labels: str) -> Intervals:
 )
 def test_without_all_marks_of_all_ranks_the_launch_counts_as_a_whole(incomplete: Intervals) -> None:
     found = attest(launch(), traffic(marked()), total(PARTS), parts=PARTS, intervals=incomplete)
-    assert (found.state, found.by, found.parts) == ("attested", "launch", ())
+    assert (found.state, found.basis, found.parts) == ("attested", "launch", ())
 
 
 def test_between_nodes_only_what_left_the_node_counts() -> None:
@@ -295,8 +295,8 @@ def by_lines(lines: tuple[MarkedInterval, ...], **values: Any) -> Attestation:
 
 def test_printed_lines_tell_the_sizes_of_an_honest_tool_apart() -> None:
     found = by_lines(printed())
-    assert (found.state, found.by, len(found.parts)) == ("attested", "lines", len(SIZES))
-    assert found.could_hide == ()
+    assert (found.state, found.basis, len(found.parts)) == ("attested", "lines", len(SIZES))
+    assert found.could_bypass == ()
 
 
 @pytest.mark.parametrize("hidden", [*((size,) for size in SIZES), tuple(size for size in SIZES if size <= 128)])
@@ -318,9 +318,9 @@ def test_what_a_tool_sends_between_sizes_does_not_pass_for_few_messages() -> Non
 
 def test_a_missing_line_leaves_the_launch_to_its_sum() -> None:
     lines = printed()
-    assert by_lines((*lines[:5], *lines[6:])).by == "launch"
-    assert by_lines(tuple(reversed(lines))).by == "launch"
-    assert by_lines(lines, runs=2).by == "launch"
+    assert by_lines((*lines[:5], *lines[6:])).basis == "launch"
+    assert by_lines(tuple(reversed(lines))).basis == "launch"
+    assert by_lines(lines, runs=2).basis == "launch"
 
 
 def test_on_shared_memory_lines_are_quiet() -> None:
@@ -340,6 +340,6 @@ def test_of_four_ranks_the_first_has_a_quarter_at_least() -> None:
         line(each.label, Sent(bytes=each.same_node.bytes // 4, segments=each.same_node.segments // 4))
         for each in printed()
     )
-    assert by_lines(quarter, ranks=4).by == "lines"
+    assert by_lines(quarter, ranks=4).basis == "lines"
     _, evidence = part_evidence(launch(ranks=4), PRINTED, {}, quarter)
     assert {one.state for one in evidence} == {"attested"}

@@ -43,7 +43,7 @@ def test_what_used_its_transport_is_attested(name: str) -> None:
 def test_what_an_attestation_rests_on(name: str, by: str, sizes: int) -> None:
     """Launches recorded before there were marks keep the rule of the whole launch."""
     found = attestation_of(collect(LAUNCHES / name))
-    assert (found.by, len(found.parts)) == (by, sizes)
+    assert (found.basis, len(found.parts)) == (by, sizes)
     assert {one.state for one in found.parts} <= {"attested"}
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import polars as pl
 
 from fabricbench.launch.facts import Expected, Launch, canonical_case
-from fabricbench.launch.record import Record, Row, SkippedRow
+from fabricbench.launch.record import Record, Row, SkippedSize
 from fabricbench.launch.table import CELL, LANE, SCHEMA, table, usable
 from fabricbench.metrics import METRICS
 from fabricbench.site.lane import lane_name
@@ -111,7 +111,7 @@ def test_an_expected_row_may_name_its_case() -> None:
 
 
 def test_what_a_launch_names_as_a_skip_has_no_row() -> None:
-    skip = SkippedRow(benchmark="pingpong", case="k=1", msg_size_bytes=8, reason="no buffers")
+    skip = SkippedSize(benchmark="pingpong", case="k=1", msg_size_bytes=8, reason="no buffers")
     expected = tuple(
         Expected(benchmark="pingpong", case=case, metric="latency", msg_sizes_bytes=(0, 8)) for case in ("k=1", None)
     )

@@ -4,13 +4,13 @@
 import numpy as np
 import pytest
 
-from fabricbench.stats.contrasts import counts, of_nodes, of_pairs
+from fabricbench.stats.contrasts import node_contrasts, pair_contrasts, stall_counts
 from fabricbench.stats.modes import modes
-from fabricbench.stats.pairs import Pairs, numbered
+from fabricbench.stats.node_pairs import NodePairs, numbered
 from verdict.simulated_pairs import NOISES, STALL, World, matrix
 
 
-def drawn(world: World, seed: int = 1, *, latency: bool = False) -> Pairs:
+def drawn(world: World, seed: int = 1, *, latency: bool = False) -> NodePairs:
     return matrix(world, np.zeros(world.nodes), np.random.default_rng(seed), latency=latency).pairs
 
 
@@ -40,7 +40,7 @@ def test_what_is_always_slow_does_not_stall() -> None:
 def test_contrasts_of_nodes_are_medians_of_their_pairs_and_of_the_rest() -> None:
     pairs = drawn(World(5, 3))
     nothing = np.zeros(len(pairs.slowness), dtype=bool)
-    found = of_nodes(pairs, nothing)
+    found = node_contrasts(pairs, nothing)
     of_block = pairs.block == 1
     own = of_block & (pairs.second == 3)
     rest = of_block & (pairs.first != 3) & (pairs.second != 3)
@@ -52,7 +52,7 @@ def test_contrasts_of_nodes_are_medians_of_their_pairs_and_of_the_rest() -> None
 def test_contrasts_of_pairs_are_against_the_other_pairs_of_both_nodes() -> None:
     pairs = drawn(World(5, 3))
     place = numbered(pairs)[2]
-    found = of_pairs(pairs, np.zeros(len(place), dtype=bool), place)
+    found = pair_contrasts(pairs, np.zeros(len(place), dtype=bool), place)
     entry = (pairs.block == 2) & (pairs.first == 1) & (pairs.second == 4)
     of_block = (pairs.block == 2) & ~entry
     sides = [np.median(pairs.slowness[of_block & side]) for side in (pairs.first == 1, pairs.second == 4)]
@@ -65,8 +65,8 @@ def test_a_node_that_rests_is_not_compared() -> None:
     """Of five nodes one rests in each round, so of four rounds one node has four partners and the others three."""
     full = drawn(World(5, 2), latency=True)
     met = (full.first + full.second) % 5 != full.block  # a round is left out of each block
-    pairs = Pairs(5, full.first[met], full.second[met], full.block[met], full.slowness[met], False)
-    found = of_nodes(pairs, np.zeros(met.sum(), dtype=bool))
+    pairs = NodePairs(5, full.first[met], full.second[met], full.block[met], full.slowness[met], False)
+    found = node_contrasts(pairs, np.zeros(met.sum(), dtype=bool))
     resting = {(node, block) for block in (0, 1) for node in range(5) if (2 * node) % 5 == block}
     assert {(int(u), int(g)) for u, g in zip(found.unit, found.group, strict=True)} == resting
-    assert (counts(pairs, np.zeros(met.sum(), dtype=bool)) >= 0).sum() == len(resting)
+    assert (stall_counts(pairs, np.zeros(met.sum(), dtype=bool)) >= 0).sum() == len(resting)

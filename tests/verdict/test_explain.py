@@ -5,17 +5,17 @@ from pathlib import Path
 
 from fabricbench.verdict.explain import explain
 from fabricbench.verdict.judge import judge
-from fabricbench.verdict.result import Beside
+from fabricbench.verdict.result import CampaignContext
 from verdict.made_table import Rows, entry, facts, lane_rows, requirements, table_of
 
 FAST = [8.0, 8.1, 8.2, 8.3, 8.4, 8.5, 8.6]
 
 
-def explained(folder: Path, *parts: Rows, relative: bool = True, around: Beside | None = None) -> list[str]:
+def explained(folder: Path, *parts: Rows, relative: bool = True, context: CampaignContext | None = None) -> list[str]:
     wanted = entry("x", "at_most: 2.0", "fabric: tcp", fabric="shm") if relative else entry("x", fabric="shm")
     table = table_of(*parts)
-    found = judge(table, requirements(folder, wanted), facts(6), around)
-    return explain("x/mpich@shm/8", found, table, around)
+    found = judge(table, requirements(folder, wanted), facts(6), context)
+    return explain("x/mpich@shm/8", found, table, context)
 
 
 def lines_of(lines: list[str], block: int) -> list[str]:
@@ -47,7 +47,7 @@ def test_launches_after_the_look_are_said_to_be_beyond_it(tmp_path: Path) -> Non
 def test_foreign_load_is_named_beside_the_launches_and_counted(tmp_path: Path) -> None:
     rows = lane_rows("mpich@shm", FAST[:6])
     loads = {rows[0]["launch"]: 0.42, rows[1]["launch"]: 0.1, rows[2]["launch"]: 0.11}
-    lines = explained(tmp_path, rows, relative=False, around=Beside(foreign_load=loads))
+    lines = explained(tmp_path, rows, relative=False, context=CampaignContext(foreign_load=loads))
     assert "beside foreign load of 42 %" in lines_of(lines, 0)[0]
     assert "foreign load" not in lines_of(lines, 1)[0]
     assert "  note: 2 of 6 launches beside foreign load above 10 %" in lines

@@ -91,5 +91,5 @@ def test_names_in_natural_order_and_pairs_of_latency_without_direction() -> None
     )
     (matrix,) = matrices(pl.concat([table, swapped]))
     assert matrix.names == tuple(f"n{at}" for at in range(1, 12))
-    assert len(matrix.split.first) == 55
+    assert len(matrix.effects.first) == 55
     assert matrix.blocks == 2

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from fabricbench.stats.pairs import Pairs
+from fabricbench.stats.node_pairs import NodePairs
 from fabricbench.verdict.nodes import Matrix
 from fabricbench.verdict.survey import Finding, Survey, as_frame
 from fabricbench.verdict.suspects import ALPHA, TOLERANCE
@@ -15,7 +15,7 @@ from verdict.simulated_pairs import NOISES, World, campaign, matrix
 
 
 def names(found: Survey) -> set[tuple[str, str]]:
-    return {(finding.what.kind, finding.what.node + finding.what.other) for finding in found.findings}
+    return {(finding.suspect.kind, finding.suspect.node + finding.suspect.other) for finding in found.findings}
 
 
 def often(world: World, campaigns: int, wrong: str, seed: int = 1) -> tuple[int, int]:
@@ -79,18 +79,18 @@ def test_the_untouched_node_of_a_stalling_campaign_is_not_named() -> None:
 @pytest.mark.parametrize("noise", NOISES)
 def test_the_blocks_that_show_it_are_counted_from_the_values(noise: str) -> None:
     found = campaign(World(6, 20, noise, slow={3: 1.6}), np.random.default_rng(5))
-    rows = [one for one in found.findings if one.what.kind == "node"]
+    rows = [one for one in found.findings if one.suspect.kind == "node"]
     assert rows
     for one in rows:
-        assert (one.what.seen, one.what.blocks) == counted(found, one)
+        assert (one.suspect.affected_blocks, one.suspect.blocks) == counted(found, one)
 
 
 def counted(found: Survey, one: Finding) -> tuple[int, int]:
     """By hand: in how many blocks the median of the node's pairs is ``TOLERANCE`` times that of the others or more."""
-    (of,) = (matrix for matrix in found.matrices if matrix.key == one.where)
-    pairs, node = of.pairs, of.names.index(one.what.node)
+    (of,) = (matrix for matrix in found.matrices if matrix.key == one.matrix)
+    pairs, node = of.pairs, of.names.index(one.suspect.node)
     sides = {"sending": [pairs.first], "receiving": [pairs.second], "either way": [pairs.first, pairs.second]}
-    own = np.any([side == node for side in sides[one.what.role]], axis=0)
+    own = np.any([side == node for side in sides[one.suspect.role]], axis=0)
     without = (pairs.first != node) & (pairs.second != node)
     ordinary = pairs.slowness < math.log(30)
     seen = blocks = 0
@@ -174,7 +174,9 @@ def few_rounds(world: World, rng: np.random.Generator) -> Survey:
         total = np.where(pairs.second == last, 2 * pairs.first, pairs.first + pairs.second)
         total = np.where(pairs.first == last, 2 * pairs.second, total) % last
         at = total // 3 == pairs.block
-        cut = Pairs(world.nodes, pairs.first[at], pairs.second[at], pairs.block[at], pairs.slowness[at], pairs.directed)
+        cut = NodePairs(
+            world.nodes, pairs.first[at], pairs.second[at], pairs.block[at], pairs.slowness[at], pairs.directed
+        )
         kept.append(Matrix(of.key, of.names, cut))
     return Survey(tuple(kept))
 

@@ -4,10 +4,10 @@
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 
-from fabricbench.attestation.ports import carried_shares, port_problem
+from fabricbench.attestation.ports import port_problem, port_shares
 from fabricbench.launch.facts import Launch
 from fabricbench.launch.host import Host
-from fabricbench.launch.record import Attestation, Bound, RankBinding
+from fabricbench.launch.record import Attestation, BindingCheck, RankBinding
 from fabricbench.launch.witness import Report
 from fabricbench.site.transports import Binding
 
@@ -21,7 +21,9 @@ def processors(text: str) -> frozenset[int]:
     return frozenset(cpu for first, *last in ends for cpu in range(first, (last or [first])[0] + 1))
 
 
-def bound(launch: Launch, reports: Sequence[Report], hosts: Sequence[Host], attestation: Attestation) -> Bound:
+def check_binding(
+    launch: Launch, reports: Sequence[Report], hosts: Sequence[Host], attestation: Attestation
+) -> BindingCheck:
     """The ranks' processors as they saw them, the ports that carried the bytes, and what differs from what was asked.
 
     Of a rank's several processes the one counts that worked most; of its processors those at the end, as a stack may
@@ -30,12 +32,12 @@ def bound(launch: Launch, reports: Sequence[Report], hosts: Sequence[Host], atte
     placed = _placed(reports)
     ranks = "" if launch.binding == "none" else _problem(launch, [rank[:3] for rank in placed], hosts)
     port = port_problem(launch, attestation.traffic, attestation.payload, attestation.ports)
-    return Bound(
-        asked=launch.binding,
+    return BindingCheck(
+        requested=launch.binding,
         port=launch.port,
         problem="; ".join(problem for problem in (ranks, port) if problem),
         ranks=tuple(RankBinding(host=host, rank=rank, cpus=text) for host, rank, _cpus, text in placed),
-        carried=carried_shares(launch, attestation.ports),
+        port_shares=port_shares(launch, attestation.ports),
     )
 
 

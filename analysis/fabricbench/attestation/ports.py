@@ -130,7 +130,7 @@ def port_evidence(launch: Launch, traffic: Traffic, moved: Ports) -> str:
     )
 
 
-def carried_shares(launch: Launch, moved: Ports) -> dict[str, float]:
+def port_shares(launch: Launch, moved: Ports) -> dict[str, float]:
     """The share of each of the fabric's ports of what they carried together, in bytes sent and received on all nodes;
     packets stand for bytes where one of them does not count those. Empty where nobody can tell."""
     if _not_counted(launch, moved):
@@ -155,7 +155,7 @@ def port_problem(launch: Launch, traffic: Traffic | None, payload: Payload | Non
         return f"{asked}, but on one node no counter tells which port was used"
     if problem := _not_counted(launch, moved):
         return f"{asked}, but {problem}"
-    if not (shares := carried_shares(launch, moved)):
+    if not (shares := port_shares(launch, moved)):
         return f"{asked}, but the ports' counters do not tell its share"
     others = sorted((share, port) for port, share in shares.items() if port != launch.port and share)
     if not others or not (_missed(launch, traffic, payload, moved) or _strayed(launch, shares, moved)):

@@ -17,7 +17,7 @@ from fabricbench.attestation.ports import (
     ports_finding,
     sockets_finding,
 )
-from fabricbench.attestation.sizes import could_hide, moving, pairs_factor, part_evidence
+from fabricbench.attestation.sizes import could_bypass, moving, pairs_factor, part_evidence
 from fabricbench.launch.facts import Launch, WireUp
 from fabricbench.launch.record import (
     Attestation,
@@ -62,7 +62,7 @@ def attest(
     ports = declared_ports(launch, moved or {})
     counted = launch.transport in DEVICES
     share = port_share(launch, payload, ports) if counted else _share(launch, traffic, payload)
-    by, evidence = part_evidence(launch, parts, intervals or {}, lines)
+    basis, evidence = part_evidence(launch, parts, intervals or {}, lines)
     state, reason = _finding(launch, traffic, payload, share, ports, evidence, len(moving(parts)))
     return Attestation(
         state=state,
@@ -73,9 +73,9 @@ def attest(
         wireup_segments=_of_all_runs(launch, launch.wireup.segments) if launch.wireup else None,
         share=share,
         ports=ports,
-        by=by,
+        basis=basis,
         parts=evidence,
-        could_hide=_could_hide(launch, traffic, payload, parts, evidence),
+        could_bypass=_could_hide(launch, traffic, payload, parts, evidence),
     )
 
 
@@ -150,7 +150,7 @@ def _could_hide(
         return ()
     wireup_bytes, wireup_segments = (_of_all_runs(launch, n) for n in (launch.wireup.bytes, launch.wireup.segments))
     known = {id(one.part) for one in evidence if one.state != "unknown"}
-    return could_hide(
+    return could_bypass(
         [part for part in parts if id(part) not in known],
         _spare(traffic.bytes, wireup_bytes, payload.bytes),
         _spare(traffic.segments, wireup_segments, payload.messages),

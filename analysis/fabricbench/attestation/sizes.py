@@ -301,7 +301,7 @@ def _pairs(ranks: int) -> int:
     return max(1, ranks * (ranks - 1) // 2)
 
 
-def could_hide(parts: Sequence[PayloadPart], spare_bytes: float, spare_segments: float) -> tuple[PayloadPart, ...]:
+def could_bypass(parts: Sequence[PayloadPart], spare_bytes: float, spare_segments: float) -> tuple[PayloadPart, ...]:
     """The parts any one of which could have bypassed the transport, because the launch carried that much more than the
     least that attests it. ``spare_bytes`` and ``spare_segments`` are this surplus.
     """

@@ -16,7 +16,7 @@ TRIES = 2
 """How often a launch is started within its block where it is lost."""
 
 
-def lost(directory: Path) -> str:
+def loss_reason(directory: Path) -> str:
     """Why the launch in ``directory`` was lost although it has an end; empty where it was not lost, or has no end."""
     try:
         end = json.loads(read_regular(directory / "end"))
@@ -28,14 +28,14 @@ def lost(directory: Path) -> str:
     return ""
 
 
-def finished(tries: Iterable[Path]) -> Path | None:
+def finishing_attempt(tries: Iterable[Path]) -> Path | None:
     """The directory of the try that finishes a launch, of all its tries in their order; None where it has to be
     started (again).
 
     A launch is finished when it came back and was not lost, or when it was lost as often as it may be tried. One
     without an end was interrupted, and so was one whose job ended: it is not finished however often that happens.
     """
-    ended = {directory: lost(directory) for directory in tries if (directory / "end").exists()}
+    ended = {directory: loss_reason(directory) for directory in tries if (directory / "end").exists()}
     kept = [directory for directory, why in ended.items() if not why and came_back(directory)]
     left = [directory for directory, why in ended.items() if why and not job_ended(why)]
     return kept[-1] if kept else left[-1] if len(left) >= TRIES else None
@@ -53,7 +53,7 @@ def finished_launches(path: Path, block: int) -> dict[str, str]:
                 tries.setdefault(launch["id"], []).append(file.parent)
         except (OSError, ValueError, KeyError, TypeError, RecursionError):
             continue
-    found = {name: finished(directories) for name, directories in tries.items()}
+    found = {name: finishing_attempt(directories) for name, directories in tries.items()}
     return {name: str(directory) for name, directory in found.items() if directory is not None}
 
 
@@ -67,7 +67,7 @@ def first_losses(path: Path, block: int, session: int) -> dict[str, str]:
             name = json.loads(read_regular(file))["id"]
         except (OSError, ValueError, KeyError, TypeError, RecursionError):
             continue
-        if (why := lost(file.parent)) and not job_ended(why):
+        if (why := loss_reason(file.parent)) and not job_ended(why):
             times[name] += 1
             if file.parts[-6] == f"b{block:03d}.s{session:02d}":
                 reasons[name] = why

@@ -10,7 +10,7 @@ from os.path import lexists
 from pathlib import Path
 from typing import Any
 
-from fabricbench.attestation.binding import bound
+from fabricbench.attestation.binding import check_binding
 from fabricbench.attestation.rules import attest
 from fabricbench.campaign.write import CANNOT_START
 from fabricbench.files.reading import LARGEST_OUTPUT_BYTES, TooLarge, last_lines, read_ends, read_regular
@@ -18,7 +18,7 @@ from fabricbench.launch.counters import port_counters
 from fabricbench.launch.facts import Begin, End, Launch, canonical_case
 from fabricbench.launch.host import Host, foreign_cpu_share
 from fabricbench.launch.lost import why_lost
-from fabricbench.launch.record import Attestation, Payload, Record, Row, SkippedRow, State
+from fabricbench.launch.record import Attestation, Payload, Record, Row, SkippedSize, State
 from fabricbench.launch.witness import Report, interval_traffic, printed_lines, read_reports, traffic
 from fabricbench.parsers.hosts import read_hosts
 from fabricbench.parsers.output import Parsed, Unreadable, read_model
@@ -113,7 +113,7 @@ def _attested(directory: Path, record: Record, launch: Launch, seen: _Seen) -> R
         intervals=interval_traffic(seen.reports),
         lines=printed_lines(seen.reports),
     )
-    binding = bound(launch, seen.reports, seen.hosts, attestation)
+    binding = check_binding(launch, seen.reports, seen.hosts, attestation)
     state, reason = _state(launch, attestation)
     update: dict[str, Any] = {
         "state": state,
@@ -209,15 +209,15 @@ def _refusal(directory: Path, launch: Launch) -> str | None:
     return find(directory) if find else None
 
 
-def _left_out(launch: Launch) -> tuple[SkippedRow, ...]:
+def _left_out(launch: Launch) -> tuple[SkippedSize, ...]:
     """What the check itself left out."""
     if launch.left_out is None:
         return ()
     place = {"benchmark": launch.benchmark, "case": canonical_case(launch.case), "reason": launch.left_out.reason}
-    return tuple(SkippedRow(**place, msg_size_bytes=size) for size in launch.left_out.msg_sizes_bytes)
+    return tuple(SkippedSize(**place, msg_size_bytes=size) for size in launch.left_out.msg_sizes_bytes)
 
 
-def _all_skips(launch: Launch, reason: str) -> tuple[SkippedRow, ...]:
+def _all_skips(launch: Launch, reason: str) -> tuple[SkippedSize, ...]:
     """All that was expected, each size of each case once."""
     own = canonical_case(launch.case)
     places = {
@@ -226,7 +226,7 @@ def _all_skips(launch: Launch, reason: str) -> tuple[SkippedRow, ...]:
         for size in item.msg_sizes_bytes or (None,)
     }
     return tuple(
-        SkippedRow(benchmark=benchmark, case=case, msg_size_bytes=size, reason=reason)
+        SkippedSize(benchmark=benchmark, case=case, msg_size_bytes=size, reason=reason)
         for benchmark, case, size in sorted(places, key=str)
     )
 

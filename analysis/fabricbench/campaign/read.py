@@ -15,7 +15,7 @@ from fabricbench.campaign.write import read_planned
 from fabricbench.errors import BadInput
 from fabricbench.files.layout import FACTS, LAUNCHES, SKIPPED
 from fabricbench.files.reading import read_regular
-from fabricbench.launch.facts import Skipped
+from fabricbench.launch.facts import SkippedLaunch
 from fabricbench.launch.record import Campaign, CampaignFacts, Record
 from fabricbench.launch.unmeasured import unmeasured
 from fabricbench.parsers.output import Unreadable, read_model
@@ -137,21 +137,21 @@ def _kept(kept: Mapping[str, bytes], key: str) -> Record | None:
         return None
 
 
-def _skips(path: Path, folders: Sequence[Path]) -> tuple[dict[str, Skipped], list[Record]]:
+def _skips(path: Path, folders: Sequence[Path]) -> tuple[dict[str, SkippedLaunch], list[Record]]:
     """Launches that could not be made, by their place; and a record of each place whose skip cannot be read."""
-    found: dict[str, Skipped] = {}
+    found: dict[str, SkippedLaunch] = {}
     unreadable = []
     for folder in reversed(folders):
         place = _place(path, folder)
         try:
             name = next(name for name in SKIPPED if os.path.lexists(folder / name))
-            found[place] = read_model(folder / name, Skipped)
+            found[place] = read_model(folder / name, SkippedLaunch)
         except Unreadable as error:
             unreadable.append(Record(directory=place, launch=None, state="unreadable", reason=str(error)))
     return found, unreadable
 
 
-def _row_skips(records: Iterable[Record]) -> Iterator[Skipped]:
+def _row_skips(records: Iterable[Record]) -> Iterator[SkippedLaunch]:
     """Single sizes that launches could not measure."""
     for record in records:
         if (launch := record.launch) is None:
@@ -159,7 +159,7 @@ def _row_skips(records: Iterable[Record]) -> Iterator[Skipped]:
         for skip in record.skips:
             what = " ".join(part for part in (skip.benchmark, skip.case) if part)
             at = "" if skip.msg_size_bytes is None else f" at {skip.msg_size_bytes} B"
-            yield Skipped(
+            yield SkippedLaunch(
                 **{name: getattr(launch, name) for name in ("id", "block", "system", "fabric", "stack", "variant")},
                 **{name: getattr(launch, name) for name in ("tool", "messages")},
                 benchmark=what + at,
@@ -167,7 +167,7 @@ def _row_skips(records: Iterable[Record]) -> Iterator[Skipped]:
             )
 
 
-def _named(skip: Skipped) -> tuple[str, str, str, str]:
+def _named(skip: SkippedLaunch) -> tuple[str, str, str, str]:
     """The same skip in every block."""
     return (skip.lane, skip.tool, skip.benchmark, skip.messages or "")
 

@@ -22,7 +22,7 @@ from fabricbench.runner.plan import ASKED, is_complete
 from fabricbench.site.requirements import Requirements, load
 from fabricbench.site.settings import REPOSITORY
 from fabricbench.verdict.judge import judge as judge_table
-from fabricbench.verdict.result import Judgement, beside
+from fabricbench.verdict.result import Judgement, campaign_context
 
 NOT_ALL_ATTESTED = 1
 
@@ -57,8 +57,8 @@ def judgement_of(found: Campaign, path: Path, given: Path | None = None) -> Judg
     requirements = _requirements(found, path, given)
     if requirements is None:
         return None
-    around = beside(found, "" if given is None else str(given))
-    return judge_table(long_table(found.records), requirements, found.facts, around)
+    context = campaign_context(found, "" if given is None else str(given))
+    return judge_table(long_table(found.records), requirements, found.facts, context)
 
 
 def report_page(

@@ -53,13 +53,13 @@ def _declared(metric: str) -> str:
     return metric
 
 
-class Facts(BaseModel):
+class FileModel(BaseModel):
     """Base of everything read from a launch directory: unknown keys are refused, nothing changes afterwards."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
 
-class Expected(Facts):
+class Expected(FileModel):
     """Rows that a launch must yield: one per size, or a single one where ``msg_sizes_bytes`` is None.
 
     ``case`` is as in the table, ``k=v k=v``; None stands for the launch's own, where a launch has one case only.
@@ -71,7 +71,7 @@ class Expected(Facts):
     msg_sizes_bytes: Annotated[tuple[Count, ...], Field(max_length=4096)] | None = None
 
 
-class WireUp(Facts):
+class WireUp(FileModel):
     """What the sockets of ``ranks`` ranks carry in a launch of Init and Finalize alone, on the same lane.
 
     Of a user-level library: what two processes carry that only meet, ``runs`` times. ``devices`` are the transport
@@ -88,14 +88,14 @@ class WireUp(Facts):
     devices: tuple[str, ...] | None = None
 
 
-class LeftOut(Facts):
+class OmittedSizes(FileModel):
     """Sizes that the launch was not to measure, and why."""
 
     msg_sizes_bytes: tuple[Count, ...]
     reason: str
 
 
-class Launch(Facts):
+class Launch(FileModel):
     """``launch.json``: everything that was decided before the start. ``runs`` is how often its programs are started.
 
     ``ports`` are the fabric's on every node, ``port`` the one of them that was asked for, empty where none was;
@@ -133,7 +133,7 @@ class Launch(Facts):
     attestation: Literal["required", "optional"] = "required"
     wireup: WireUp | None = None
     expected: tuple[Expected, ...] = ()
-    left_out: LeftOut | None = None
+    left_out: OmittedSizes | None = None
 
     @property
     def lane(self) -> str:
@@ -141,24 +141,20 @@ class Launch(Facts):
         return lane_name(self.stack, self.fabric, self.variant)
 
 
-class Skipped(Facts):
-    """``skipped.json`` in place of ``launch.json``: what could not be measured here, why, and the hint.
+class Skip(FileModel):
+    """Rows of a benchmark on a lane that could not be measured, with the reason and a hint.
 
-    ``expected`` are the rows that the launch would have yielded, each with its case; None in campaigns that were
-    recorded before skips had rows. ``applies`` is False where the fabric has nothing of the kind to measure, as a
-    single port has nothing to stripe over. Version 1 of the file was called ``gap.json``, its ``hint`` ``cure``.
+    ``expected`` holds the rows that the launch would have yielded, each with its case; None if they are unknown, as in
+    campaigns of earlier versions. ``tool`` is empty if it is unknown too. ``applies`` is False if the fabric cannot
+    have such a measurement at all, for example striping over ports on a fabric with one port.
     """
 
-    schema_version: Literal[1, 2] = 2
-    id: str
-    block: Block
     system: str
     fabric: str
     stack: str
     variant: str = ""
     tool: str
     benchmark: str
-    messages: Literal["small", "large"] | None = None
     ranks: int | None = Field(default=None, gt=0, lt=2**31)
     nodes: int | None = Field(default=None, gt=0, lt=2**31)
     expected: tuple[Expected, ...] | None = None
@@ -170,6 +166,18 @@ class Skipped(Facts):
     def lane(self) -> str:
         """``stack@fabric`` or ``stack@fabric:variant``."""
         return lane_name(self.stack, self.fabric, self.variant)
+
+
+class SkippedLaunch(Skip):
+    """``skipped.json``, which a check writes in place of ``launch.json`` if it cannot start the launch.
+
+    Version 1 of the file had the name ``gap.json`` and called the ``hint`` ``cure``.
+    """
+
+    schema_version: Literal[1, 2] = 2
+    id: str
+    block: Block
+    messages: Literal["small", "large"] | None = None
 
 
 class Begin(BaseModel):

@@ -34,7 +34,7 @@ class Fact(NamedTuple):
     of: str = ""
 
 
-Facts = dict[Fact, str]
+FactValues = dict[Fact, str]
 """Values in words; a fact that is not known is not there."""
 
 
@@ -51,14 +51,14 @@ class Provenance:
     control_variables: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
     @property
-    def nodes(self) -> dict[str, Facts]:
+    def nodes(self) -> dict[str, FactValues]:
         """The lasting facts of each node; a value that changed within the campaign reads ``a, later b``."""
         records = self.campaign.records
         ports = {port for record in records if record.launch is not None for port in record.launch.ports}
         return {name: _over_time([node_facts(host, ports) for host in told]) for name, told in self.hosts.items()}
 
 
-def node_facts(host: Host, ports: Collection[str] = ()) -> Facts:
+def node_facts(host: Host, ports: Collection[str] = ()) -> FactValues:
     """The lasting facts of a node. Of its interfaces those that are among ``ports`` or belong to an adapter or the
     loopback: names of virtual ones come and go."""
     facts = {fact: str(value) for fact, value in _node_facts(host) if value not in (None, "")}
@@ -109,7 +109,7 @@ def _plain(value: float | None) -> str | None:
     return None if value is None else f"{value:.0f}"
 
 
-def _over_time(told: list[Facts]) -> Facts:
+def _over_time(told: list[FactValues]) -> FactValues:
     values: dict[Fact, list[str]] = {}
     for facts in told:
         for fact, value in facts.items():

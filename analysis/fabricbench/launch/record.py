@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from fabricbench.launch.facts import Expected, Launch, Skipped
+from fabricbench.launch.facts import Launch, Skip, SkippedLaunch
 from fabricbench.site.transports import Binding
 
 State = Literal["ok", "failed", "refuted", "unknown", "unreadable", "unfinished", "lost"]
@@ -33,7 +33,7 @@ class Row(Derived):
     value: float
 
 
-class SkippedRow(Derived):
+class SkippedSize(Derived):
     """One size of one case that the launch could not measure, as its program says; the others stand."""
 
     benchmark: str
@@ -125,8 +125,8 @@ class Attestation(Derived):
     """Whether the lane's transport carried the bytes, with the evidence and each rule's outcome in words.
 
     ``share`` of the payload is that on sockets, or on the fabric's ``ports`` where their counters attest a transport.
-    ``by`` says what the state rests on: the launch as a whole, or each of its ``parts``, told apart by marks or by
-    printed lines. ``could_hide`` are the parts any one of which could have bypassed the transport unnoticed.
+    ``basis`` says what the state rests on: the launch as a whole, or each of its ``parts``, told apart by marks or by
+    printed lines. ``could_bypass`` are the parts any one of which could have bypassed the transport unnoticed.
     """
 
     state: AttestationState
@@ -137,9 +137,9 @@ class Attestation(Derived):
     wireup_segments: int | None = None
     share: float | None = None
     ports: Ports = {}
-    by: AttestationBasis = "launch"
+    basis: AttestationBasis = "launch"
     parts: tuple[PartEvidence, ...] = ()
-    could_hide: tuple[PayloadPart, ...] = ()
+    could_bypass: tuple[PayloadPart, ...] = ()
 
 
 class RankBinding(Derived):
@@ -150,7 +150,7 @@ class RankBinding(Derived):
     cpus: str
 
 
-class Bound(Derived):
+class BindingCheck(Derived):
     """What ranks were to be bound to, and where they could run; which port was asked for (empty: none), and which ports
     carried the bytes. ``problem`` says how what was seen differs from what was asked.
 
@@ -158,11 +158,11 @@ class Bound(Derived):
     empty where nobody can tell.
     """
 
-    asked: Binding = "none"
+    requested: Binding = "none"
     port: str = ""
     problem: str = ""
     ranks: tuple[RankBinding, ...] = ()
-    carried: dict[str, float] = {}
+    port_shares: dict[str, float] = {}
 
 
 class Record(Derived):
@@ -177,32 +177,18 @@ class Record(Derived):
     seconds: float | None = None
     hosts: tuple[str, ...] = ()
     foreign_cpu_share: float | None = None
-    binding: Bound = Bound()
+    binding: BindingCheck = BindingCheck()
     attestation: Attestation | None = None
     rows: tuple[Row, ...] = ()
-    skips: tuple[SkippedRow, ...] = ()
+    skips: tuple[SkippedSize, ...] = ()
 
 
-class Unmeasured(Derived):
-    """Rows that a campaign planned and did not measure, with the reason and the hint.
+class Unmeasured(Skip):
+    """Rows that a campaign planned and did not measure, once for all blocks.
 
-    ``rows`` have their cases; None where it is not known which rows they would have been. ``tool`` is empty where that
-    is not known either. ``applies`` as in ``Skipped``. ``damaged``: nothing was skipped; its launch cannot be read, or
-    the campaign has no trace of it.
+    ``damaged`` is True if nothing was skipped: the launch cannot be read, or the campaign has no trace of it.
     """
 
-    system: str
-    fabric: str
-    stack: str
-    variant: str = ""
-    tool: str
-    benchmark: str
-    rows: tuple[Expected, ...] | None
-    ranks: int | None = None
-    nodes: int | None = None
-    reason: str
-    hint: str = ""
-    applies: bool = True
     damaged: bool = False
 
 
@@ -213,7 +199,7 @@ class Campaign(Derived):
     name: str
     facts: "CampaignFacts"
     records: tuple[Record, ...]
-    skips: tuple[Skipped, ...]
+    skips: tuple[SkippedLaunch, ...]
     unmeasured: tuple[Unmeasured, ...] = ()
 
 

@@ -4,8 +4,8 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from fabricbench.launch.facts import Expected, Launch, Skipped, canonical_case
-from fabricbench.launch.record import CampaignFacts, Record, SkippedRow, Unmeasured
+from fabricbench.launch.facts import Expected, Launch, SkippedLaunch, canonical_case
+from fabricbench.launch.record import CampaignFacts, Record, SkippedSize, Unmeasured
 from fabricbench.site.lane import lane_parts
 
 _NO_TRACE = "planned, but the campaign contains neither a launch nor a skip for it"
@@ -28,7 +28,7 @@ def case_of(directory: str) -> Case | None:
 
 
 def unmeasured(
-    facts: CampaignFacts, planned: Iterable[Case], skips: Mapping[str, Skipped], records: Sequence[Record]
+    facts: CampaignFacts, planned: Iterable[Case], skips: Mapping[str, SkippedLaunch], records: Sequence[Record]
 ) -> tuple[Unmeasured, ...]:
     """Everything planned that was not measured, once for all blocks; ``skips`` by their directory."""
     found: dict[object, Unmeasured] = {}
@@ -42,14 +42,14 @@ def unmeasured(
 def _what(item: Unmeasured) -> tuple[object, ...]:
     """What is the same in every block, whatever the reason is."""
     lane = (item.system, item.fabric, item.stack, item.variant)
-    return (*lane, item.tool, item.benchmark, item.rows, item.ranks, item.nodes, item.applies)
+    return (*lane, item.tool, item.benchmark, item.expected, item.ranks, item.nodes, item.applies)
 
 
-def _of_skips(skips: Iterable[Skipped]) -> Iterator[Unmeasured]:
+def _of_skips(skips: Iterable[SkippedLaunch]) -> Iterator[Unmeasured]:
     columns = ("system", "fabric", "stack", "variant", "tool", "ranks", "nodes", "reason", "hint", "applies")
     for skip in sorted(skips, key=lambda skip: (skip.block, skip.id)):
         benchmark = skip.benchmark.partition(" ")[0]
-        yield Unmeasured(benchmark=benchmark, rows=skip.expected, **{name: getattr(skip, name) for name in columns})
+        yield Unmeasured(benchmark=benchmark, expected=skip.expected, **{name: getattr(skip, name) for name in columns})
 
 
 def _of_rows(records: Iterable[Record]) -> Iterator[Unmeasured]:
@@ -62,7 +62,7 @@ def _of_rows(records: Iterable[Record]) -> Iterator[Unmeasured]:
             yield _beside(launch, skip.benchmark, tuple(_rows_of(launch, skip)), skip.reason)
 
 
-def _rows_of(launch: Launch, skip: SkippedRow) -> Iterator[Expected]:
+def _rows_of(launch: Launch, skip: SkippedSize) -> Iterator[Expected]:
     """The metrics that the launch was to yield at the skip's size; those of its other sizes where that was left out."""
     own = canonical_case(launch.case)
     items = [
@@ -77,12 +77,12 @@ def _rows_of(launch: Launch, skip: SkippedRow) -> Iterator[Expected]:
 def _beside(launch: Launch, benchmark: str, rows: tuple[Expected, ...], reason: str) -> Unmeasured:
     columns = ("system", "fabric", "stack", "variant", "tool", "ranks", "nodes")
     return Unmeasured(
-        benchmark=benchmark, rows=rows, reason=reason, **{name: getattr(launch, name) for name in columns}
+        benchmark=benchmark, expected=rows, reason=reason, **{name: getattr(launch, name) for name in columns}
     )
 
 
 def _without_trace(
-    planned: Iterable[Case], skips: Mapping[str, Skipped], records: Sequence[Record]
+    planned: Iterable[Case], skips: Mapping[str, SkippedLaunch], records: Sequence[Record]
 ) -> Iterator[Unmeasured]:
     """Cases that are planned, or whose launch cannot be read, and that have no other launch and no skip.
 
@@ -106,7 +106,7 @@ def _without_trace(
         elif skip is not None:
             yield next(_of_skips([skip])).model_copy(update={**where, "applies": skip.applies})
         else:
-            yield Unmeasured(system="", tool="", benchmark="", rows=None, **where)
+            yield Unmeasured(system="", tool="", benchmark="", expected=None, **where)
 
 
 def _with_case(launch: Launch) -> tuple[Expected, ...]:
@@ -121,4 +121,4 @@ def _of_lanes(facts: CampaignFacts, seen: set[tuple[str, str, str]]) -> Iterator
         if (stack, fabric, variant) not in seen:
             reason = f"the lane {lane} was chosen, but the campaign contains neither a launch nor a skip for it"
             where = {"system": facts.system, "stack": stack, "fabric": fabric, "variant": variant}
-            yield Unmeasured(tool="", benchmark="", rows=None, reason=reason, hint=_REPEAT, damaged=True, **where)
+            yield Unmeasured(tool="", benchmark="", expected=None, reason=reason, hint=_REPEAT, damaged=True, **where)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fabricbench.stats.pairs import Bools, Floats, Ints, Pairs, group_medians
+from fabricbench.stats.node_pairs import Bools, Floats, Ints, NodePairs, group_medians
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,10 +23,10 @@ class Contrasts:
     least: Floats
 
 
-def of_nodes(measured: Pairs, stalled: Bools) -> Contrasts:
+def node_contrasts(measured: NodePairs, stalled: Bools) -> Contrasts:
     """Of each node and block: the median of the node's pairs less that of the pairs without it.
 
-    Units: nodes or, of directed pairs, senders and then receivers, as in ``Split.nodes``; senders are compared with
+    Units: nodes or, of directed pairs, senders and then receivers, as in ``Effects.nodes``; senders are compared with
     senders. ``stalled``, shape (m): entries to leave out. A node that meets fewer partners in a block than others do,
     because their number is odd, has no value there: a median of fewer values has another distribution.
     """
@@ -48,7 +48,7 @@ def of_nodes(measured: Pairs, stalled: Bools) -> Contrasts:
     return Contrasts(unit, block + count * (unit // measured.nodes), value, value)
 
 
-def of_pairs(measured: Pairs, stalled: Bools, place: Ints) -> Contrasts:
+def pair_contrasts(measured: NodePairs, stalled: Bools, place: Ints) -> Contrasts:
     """Of each pair and block: its value less the medians of the other pairs of its first and of its second node.
 
     Units: pairs, by their number in ``place``, shape (m). ``stalled``, shape (m): entries to leave out. ``least``: the
@@ -65,7 +65,7 @@ def of_pairs(measured: Pairs, stalled: Bools, place: Ints) -> Contrasts:
     return Contrasts(place[kept][there], blocks[there], value[there], (slowness - np.fmax(one, other))[there])
 
 
-def counts(measured: Pairs, stalled: Bools) -> Ints:
+def stall_counts(measured: NodePairs, stalled: Bools) -> Ints:
     """How many stalled values each node has in each block, shape (nodes, blocks); -1 where it meets fewer partners
     than others do."""
     blocks = np.unique(measured.block, return_inverse=True)[1].reshape(-1)
@@ -83,7 +83,7 @@ def _full(cells: Ints, role: int, size: int, blocks: int) -> Bools:
     return full.reshape(-1)
 
 
-def _without_each(measured: Pairs, kept: Bools) -> Floats:
+def _without_each(measured: NodePairs, kept: Bools) -> Floats:
     """For each node the median of the kept entries that are not its own, shape (nodes); NaN where there are none."""
     at = np.flatnonzero(kept)
     at = at[np.argsort(measured.slowness[at], kind="stable")]

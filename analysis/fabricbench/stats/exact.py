@@ -7,7 +7,7 @@ from functools import lru_cache
 import numpy as np
 from scipy.stats import binom
 
-from fabricbench.stats.pairs import Floats, Ints
+from fabricbench.stats.node_pairs import Floats, Ints
 
 GRID = 240
 """Steps between the scores of the lowest and the highest rank: 240 has the ranks of up to 6, of 8 and of 10 units

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fabricbench.stats.pairs import Bools, Floats, Ints, Pairs
+from fabricbench.stats.node_pairs import Bools, Floats, Ints, NodePairs
 
 STALL = 3.0
 """Least factor between an ordinary time and a stalled one."""
@@ -40,7 +40,7 @@ class Modes:
         return float(self.stalled.mean())
 
 
-def modes(measured: Pairs) -> Modes:
+def modes(measured: NodePairs) -> Modes:
     """Separates stalled values from ordinary ones, where the values have two modes.
 
     Definition: an entry's excess is its slowness less the largest of its pair's and its two nodes' lower eighths over
@@ -66,7 +66,7 @@ def modes(measured: Pairs) -> Modes:
     return Modes(slow, float(np.median(measured.slowness[~slow])), float(np.median(measured.slowness[slow])))
 
 
-def _one(measured: Pairs) -> Modes:
+def _one(measured: NodePairs) -> Modes:
     nothing = np.zeros(len(measured.slowness), dtype=bool)
     return Modes(nothing, float(np.median(measured.slowness)), float("nan"))
 
@@ -75,7 +75,7 @@ def _enough(slow: Bools) -> bool:
     return bool(max(LEAST_STALLED, LEAST_SHARE * len(slow)) <= slow.sum() < len(slow))
 
 
-def _ordinary(measured: Pairs) -> Floats:
+def _ordinary(measured: NodePairs) -> Floats:
     """Each entry's ordinary slowness, shape (m)."""
     pair = measured.first * measured.nodes + measured.second
     receiver = measured.second + measured.nodes * measured.directed

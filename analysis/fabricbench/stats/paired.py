@@ -33,7 +33,7 @@ def paired_ratio(
 
     ``numerator``, ``denominator``: block to values of one unit; ratios have no unit.
     """
-    ratios = _by_block(numerator, denominator, ratio_of)
+    ratios = _by_block(numerator, denominator, finite_ratio)
     values = tuple(ratios.values())
     return PairedRatio(tuple(ratios), values, median_interval(values, confidence))
 
@@ -77,7 +77,7 @@ def _by_block(
     return found
 
 
-def ratio_of(numerator: float, denominator: float) -> float | None:
+def finite_ratio(numerator: float, denominator: float) -> float | None:
     """numerator / denominator, or None where that is not a finite number."""
     if denominator == 0 or not np.isfinite(numerator) or not np.isfinite(denominator):
         return None

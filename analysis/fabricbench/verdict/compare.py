@@ -20,8 +20,8 @@ from fabricbench.stats.paired import PairedRatio, paired_ratio
 from fabricbench.stats.power import log_sigma, minimum_detectable_effect
 from fabricbench.stats.sign import sign_p
 from fabricbench.stats.spending import schedule
-from fabricbench.verdict import skipped
 from fabricbench.verdict.series import CellKey, Series, all_series, counterpart, order
+from fabricbench.verdict.unmeasured import not_measured, skipped_cells
 from fabricbench.verdict.words import percent
 
 SCHEMA = pl.Schema(
@@ -126,11 +126,11 @@ def compare(
     other did not is a row too, with the reason where ``unmeasured`` has it.
     Assumptions: as ``stats.paired`` and ``stats.multiple``; one look, after the last block.
     """
-    series = {key: found for key, found in all_series(table).items() if not key.of_one_pair}
+    series = {key: found for key, found in all_series(table).items() if not key.of_node_pair}
     lanes = {key.lane: (key.stack, key.fabric, key.variant) for key in series}
     for lane in (lane_a, lane_b):
         if lane not in lanes:
-            known = sorted({skipped.why(skip) for skip in unmeasured if skipped.lane_of(skip) == lane})
+            known = sorted({not_measured(skip) for skip in unmeasured if skip.lane == lane})
             what = f"nothing was measured on '{lane}': {known[0]}" if known else f"unknown lane '{lane}'"
             raise BadInput(what, expected=nearest(lane, lanes))
     if lane_a == lane_b:
@@ -146,7 +146,7 @@ def compare(
         # What one level alone has was never meant for the other.
         pairs = [pair for pair in pairs if pair.a and pair.b]
     reasons = {
-        key: skipped.why(skip) for skip in unmeasured for key in skipped.cells(skip) if key.lane in (lane_a, lane_b)
+        key: not_measured(skip) for skip in unmeasured for key in skipped_cells(skip) if key.lane in (lane_a, lane_b)
     }
     elsewhere = {lane_a: lanes[lane_b], lane_b: lanes[lane_a]}
     why = {key: reasons.get(_on(key, elsewhere[key.lane]), "") for key in series if key.lane in elsewhere}
@@ -157,9 +157,9 @@ def measured_on_neither(unmeasured: Sequence[Unmeasured], lane_a: str, lane_b: s
     """Lines of text: the benchmarks that were planned and that neither lane measured, with the first lane's reason."""
     of: dict[str, dict[str, str]] = {lane_a: {}, lane_b: {}}
     for skip in unmeasured:
-        if skipped.lane_of(skip) in of and skip.applies:
-            names = {row.benchmark for row in skip.rows} if skip.rows else {skip.benchmark}
-            of[skipped.lane_of(skip)] |= {f"{skip.tool} {name}".strip(): skipped.why(skip) for name in names}
+        if skip.lane in of and skip.applies:
+            names = {row.benchmark for row in skip.expected} if skip.expected else {skip.benchmark}
+            of[skip.lane] |= {f"{skip.tool} {name}".strip(): not_measured(skip) for name in names}
     by_reason: dict[str, list[str]] = defaultdict(list)
     for name in sorted(of[lane_a].keys() & of[lane_b].keys()):
         by_reason[of[lane_a][name]].append(name)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from fabricbench.site.requirements import Bounds
 from fabricbench.stats.interval import Interval, median_interval
-from fabricbench.stats.paired import ratio_of
+from fabricbench.stats.paired import finite_ratio
 from fabricbench.stats.power import log_sigma, minimum_detectable_effect
 from fabricbench.stats.sign import sign_p
 from fabricbench.stats.spending import Look, Schedule
@@ -50,7 +50,7 @@ def sample(measured: Series, reference: Series | None) -> Sample:
     if reference is None:
         return Sample(tuple(values), tuple(values.values()))
     others = reference.medians()
-    pairs = {block: ratio_of(values[block], others[block]) for block in values if block in others}
+    pairs = {block: finite_ratio(values[block], others[block]) for block in values if block in others}
     defined = {block: ratio for block, ratio in pairs.items() if ratio is not None}
     undefined = tuple(block for block, ratio in pairs.items() if ratio is None)
     return Sample(tuple(defined), tuple(defined.values()), undefined)

@@ -9,14 +9,14 @@ from fabricbench.errors import BadInput, nearest
 from fabricbench.metrics import METRICS
 from fabricbench.stats.spending import Schedule, schedule
 from fabricbench.verdict.estimate import sample
-from fabricbench.verdict.result import FOREIGN_LOAD, Beside, Cell, Judgement
+from fabricbench.verdict.result import FOREIGN_LOAD, CampaignContext, Cell, Judgement
 from fabricbench.verdict.series import CellKey, Series, all_series
 from fabricbench.verdict.words import number, percent
 
 
-def explain(name: str, judgement: Judgement, table: pl.DataFrame, around: Beside | None = None) -> list[str]:
+def explain(name: str, judgement: Judgement, table: pl.DataFrame, context: CampaignContext | None = None) -> list[str]:
     """Lines of text: values by block and launch, order statistics, p, q, the bound and the verdict."""
-    around = around or Beside()
+    context = context or CampaignContext()
     cells = {cell.name: cell for cell in judgement.cells}
     if name not in cells:
         raise BadInput(f"unknown cell '{name}'", expected=nearest(name, cells))
@@ -24,7 +24,7 @@ def explain(name: str, judgement: Judgement, table: pl.DataFrame, around: Beside
     lines = [f"{cell.name}: {cell.verdict}", f"  {cell.text}", f"  bound: {_bound(cell)}"]
     if cell.measured is not None:
         series = all_series(table)
-        lines += ["", *_values(cell, series, around.foreign_load), *_left_out(cell, series)]
+        lines += ["", *_values(cell, series, context.foreign_load), *_left_out(cell, series)]
         lines += ["", *_numbers(cell, judgement, series)]
     lines += [""] * bool(cell.notes) + [f"  note: {note}" for note in cell.notes]
     skipped = [one for one in judgement.skipped if one.requirement == cell.requirement]

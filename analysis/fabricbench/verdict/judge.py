@@ -14,7 +14,7 @@ from fabricbench.stats.multiple import q_values
 from fabricbench.stats.spending import Schedule, schedule
 from fabricbench.verdict import words
 from fabricbench.verdict.estimate import Estimate, estimate, sample, side
-from fabricbench.verdict.result import EXIT_STATUS, FOREIGN_LOAD, Beside, Cell, Judgement, Skipped, Verdict
+from fabricbench.verdict.result import EXIT_STATUS, FOREIGN_LOAD, CampaignContext, Cell, Judgement, SkippedCell, Verdict
 from fabricbench.verdict.series import CellKey, Series, all_series
 from fabricbench.verdict.targets import Target, targets
 
@@ -46,7 +46,7 @@ class _Draft:
 
 
 def judge(
-    table: pl.DataFrame, requirements: Requirements, facts: CampaignFacts, around: Beside | None = None
+    table: pl.DataFrame, requirements: Requirements, facts: CampaignFacts, context: CampaignContext | None = None
 ) -> Judgement:
     """Every requirement's cells, each with one verdict; pure, and the order of the rows does not matter.
 
@@ -62,17 +62,17 @@ def judge(
     """
     if not requirements.items:
         raise BadInput("no requirements", where=requirements.path, expected="at least one requirement")
-    around = around or Beside()
+    context = context or CampaignContext()
     plan = schedule(facts.looks, facts.alpha)
     series = all_series(table)
     drafts: list[_Draft] = []
-    skipped: list[Skipped] = []
+    skipped: list[SkippedCell] = []
     for item in requirements.items:
-        found = [_draft(target, series, plan) for target in targets(item, series, around.unmeasured)]
+        found = [_draft(target, series, plan) for target in targets(item, series, context.unmeasured)]
         left = [draft for draft in found if not draft.skips] or found
         drafts += left
         if len(left) < len(found):
-            skipped += [Skipped(draft.target.name, item.id, draft.missing) for draft in found if draft.skips]
+            skipped += [SkippedCell(draft.target.name, item.id, draft.missing) for draft in found if draft.skips]
     judged = [draft for draft in drafts if draft.p is not None]
     q = q_values([draft.p for draft in judged if draft.p is not None])
     by_name = {draft.target.name: value for draft, value in zip(judged, q, strict=True)}
@@ -81,13 +81,13 @@ def judge(
         replace(
             _cell(draft, by_name.get(draft.target.name), len(judged), plan),
             skipped=left_out[draft.target.requirement.id],
-            loaded=sum(around.foreign_load.get(name, 0.0) > FOREIGN_LOAD for name in draft.launches),
+            loaded=sum(context.foreign_load.get(name, 0.0) > FOREIGN_LOAD for name in draft.launches),
         )
         for draft in drafts
     )
     blocks = table.filter(pl.col("mode") == "timed")["block"].n_unique()
     return Judgement(
-        cells, tuple(facts.looks), blocks, facts.alpha, exit_status(cells), tuple(skipped), around.judged_by
+        cells, tuple(facts.looks), blocks, facts.alpha, exit_status(cells), tuple(skipped), context.requirements_file
     )
 
 

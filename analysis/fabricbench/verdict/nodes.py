@@ -15,7 +15,7 @@ from fabricbench.launch.table import usable
 from fabricbench.metrics import METRICS
 from fabricbench.site.lane import lane_name
 from fabricbench.stats.modes import Modes, modes
-from fabricbench.stats.pairs import Floats, Pairs, Split, split
+from fabricbench.stats.node_pairs import Effects, Floats, NodePairs, estimate_effects
 
 BENCHMARKS = ("pair_latency", "pair_bandwidth")
 
@@ -53,7 +53,7 @@ class Matrix:
 
     key: MatrixKey
     names: tuple[str, ...]
-    pairs: Pairs
+    pairs: NodePairs
 
     @property
     def blocks(self) -> int:
@@ -69,9 +69,9 @@ class Matrix:
         return Modes(np.zeros(len(self.pairs.slowness), dtype=bool), level, float("nan"))
 
     @cached_property
-    def split(self) -> Split:
+    def effects(self) -> Effects:
         """Effects of nodes and of pairs, without stalled values."""
-        return split(self.pairs, self.modes.stalled)
+        return estimate_effects(self.pairs, self.modes.stalled)
 
     @property
     def roles(self) -> tuple[str, ...]:
@@ -116,7 +116,7 @@ def _matrix(key: MatrixKey, values: dict[tuple[str, str, int], list[float]]) -> 
     sign = 1.0 if METRICS[key.metric].better == "lower" else -1.0
     slowness: Floats = sign * np.log([float(np.median(entry[3])) for entry in entries])
     first, second, block = (np.array([entry[at] for entry in entries], dtype=np.int64) for at in range(3))
-    return Matrix(key, tuple(names), Pairs(len(names), first, second, block, slowness, _directed(key.metric)))
+    return Matrix(key, tuple(names), NodePairs(len(names), first, second, block, slowness, _directed(key.metric)))
 
 
 def natural(name: str) -> list[tuple[int, str]]:

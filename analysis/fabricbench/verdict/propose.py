@@ -31,7 +31,7 @@ def propose(table: pl.DataFrame, margin: float = 0.25, confidence: float = 0.95)
     entries: dict[str, str] = {}
     for key, series in all_series(table).items():
         wanted = key.msg_size_bytes is None or key.msg_size_bytes in SIZES
-        if not wanted or key.metric in _SKIPPED or key.of_one_pair:
+        if not wanted or key.metric in _SKIPPED or key.of_node_pair:
             continue
         interval = median_interval(tuple(series.medians().values()), confidence)
         bound = _bound(interval, METRICS[key.metric], margin)

@@ -19,21 +19,23 @@ FOREIGN_LOAD = 0.1
 
 
 @dataclass(frozen=True, slots=True)
-class Beside:
-    """What a judgement takes from a campaign beside its table: what was planned and ``unmeasured``, the share of the
-    processors that others kept busy by launch (``foreign_load``), and ``judged_by``, the file whose requirements took
-    the place of the campaign's own, empty where none did."""
+class CampaignContext:
+    """The facts of a campaign that a judgement needs in addition to the table.
+
+    ``unmeasured``: planned rows without a value. ``foreign_load``: by launch, the share of the processors that other
+    programs kept busy, 0 to 1. ``requirements_file``: the file that replaces the campaign's own requirements, or empty.
+    """
 
     unmeasured: tuple[Unmeasured, ...] = ()
     foreign_load: Mapping[str, float] = field(default_factory=dict)
-    judged_by: str = ""
+    requirements_file: str = ""
 
 
-def beside(campaign: Campaign, judged_by: str = "") -> Beside:
+def campaign_context(campaign: Campaign, requirements_file: str = "") -> CampaignContext:
     """What a judgement of this campaign takes beside the table."""
     shares = {r.directory: r.foreign_cpu_share for r in campaign.records}
     known = {name: share for name, share in shares.items() if share is not None}
-    return Beside(campaign.unmeasured, known, judged_by)
+    return CampaignContext(campaign.unmeasured, known, requirements_file)
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +94,7 @@ class Cell:
 
 
 @dataclass(frozen=True, slots=True)
-class Skipped:
+class SkippedCell:
     """A cell that was not measured and that its requirement leaves out, with the reason."""
 
     name: str
@@ -103,12 +105,12 @@ class Skipped:
 @dataclass(frozen=True, slots=True)
 class Judgement:
     """All cells of a campaign, in the order of the requirements, and those that were left out; ``exit_status`` as in
-    EXIT_STATUS, ``judged_by`` as in ``Beside``."""
+    EXIT_STATUS, ``requirements_file`` as in ``CampaignContext``."""
 
     cells: tuple[Cell, ...]
     looks: tuple[int, ...]
     blocks: int
     alpha: float
     exit_status: int
-    skipped: tuple[Skipped, ...] = ()
-    judged_by: str = ""
+    skipped: tuple[SkippedCell, ...] = ()
+    requirements_file: str = ""

@@ -37,7 +37,7 @@ class CellKey(NamedTuple):
         return lane_name(self.stack, self.fabric, self.variant)
 
     @property
-    def of_one_pair(self) -> bool:
+    def of_node_pair(self) -> bool:
         """Whether it is of a pair of nodes or a round of pairs, which ``verdict.nodes`` looks at all together."""
         return self.tool == "micro" and bool({"from", "round"} & case_parts(self.case).keys())
 

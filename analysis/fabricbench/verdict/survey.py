@@ -20,9 +20,9 @@ of a pair are all pairs."""
 class Finding:
     """A suspect that cannot be chance. ``p``: adjusted for all that was tested in the campaign, at most ``ALPHA``."""
 
-    what: Suspect
+    suspect: Suspect
     p: float
-    where: MatrixKey
+    matrix: MatrixKey
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ class Survey:
 
     def of(self, matrix: Matrix) -> tuple[Finding, ...]:
         """What is named in one matrix."""
-        return tuple(finding for finding in self.findings if finding.where == matrix.key)
+        return tuple(finding for finding in self.findings if finding.matrix == matrix.key)
 
     @property
     def decidable(self) -> bool:
@@ -78,7 +78,7 @@ class Survey:
         """Those of one kind that cannot be chance, the slowest first, each with its matrix's number."""
         adjusted = [(at, one, one.p * tests / share) for at, one in suspects]
         found = [(at, Finding(one, p, self.matrices[at].key)) for at, one, p in adjusted if p <= ALPHA]
-        return sorted(found, key=lambda numbered: -(numbered[1].what.slowdown or 0.0))
+        return sorted(found, key=lambda numbered: -(numbered[1].suspect.slowdown or 0.0))
 
     def _least_blocks(self, tests: MatrixTests) -> int:
         """Blocks from which on the slowest node, or way between two nodes, can be named."""
@@ -100,7 +100,7 @@ class Survey:
             yield f"{lane}: two nodes show which direction is slow, not which node"
         if slow := tests.network:
             yield (
-                f"{lane}: {slow} of {len(matrix.split.first)} pairs are slower than their nodes explain "
+                f"{lane}: {slow} of {len(matrix.effects.first)} pairs are slower than their nodes explain "
                 f"({matrix.key.words}): look at the network's layout, not at single links"
             )
         if matrix.modes.two:
@@ -143,9 +143,10 @@ def as_frame(found: Survey) -> pl.DataFrame:
     """A row per finding; ``other`` is empty of a node, ``slowdown`` of stalls."""
     rows = [
         (one.kind, one.node, one.other, one.role, None if one.slowdown is None else round(one.slowdown, 4),
-         float(f"{finding.p:.3g}"), one.seen, one.blocks, round(one.stalled, 4), round(one.stalled_others, 4),
-         finding.where.lane, finding.where.benchmark, finding.where.case, finding.where.metric,
-         finding.where.msg_size_bytes)
-        for finding in found.findings for one in (finding.what,)
+         float(f"{finding.p:.3g}"), one.affected_blocks, one.blocks,
+         round(one.stall_share, 4), round(one.others_stall_share, 4),
+         finding.matrix.lane, finding.matrix.benchmark, finding.matrix.case, finding.matrix.metric,
+         finding.matrix.msg_size_bytes)
+        for finding in found.findings for one in (finding.suspect,)
     ]  # fmt: skip
     return pl.DataFrame(rows, schema=SCHEMA, orient="row").sort("kind", "node", maintain_order=True)

@@ -8,9 +8,9 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from fabricbench.stats.contrasts import Contrasts, counts, of_nodes, of_pairs
+from fabricbench.stats.contrasts import Contrasts, node_contrasts, pair_contrasts, stall_counts
 from fabricbench.stats.exact import count_p, majority_p, rank_sum_p, ranks
-from fabricbench.stats.pairs import Bools, Floats, Ints, Pairs, numbered
+from fabricbench.stats.node_pairs import Bools, Floats, Ints, NodePairs, numbered
 from fabricbench.verdict.nodes import LEAST_BLOCKS, Matrix
 
 ALPHA = 0.05
@@ -41,8 +41,9 @@ Kind = Literal["node", "pair", "direction", "stalls"]
 class Suspect:
     """A node (``other`` is empty) or a pair with an effect of a size that matters.
 
-    ``role``: what it is slow at. ``slowdown``: a factor; None of stalls. ``p``: of this test alone. ``seen``: in how
-    many of its ``blocks`` it shows. ``stalled``, ``stalled_others``: shares of stalled values, its own and the others'.
+    ``role``: what it is slow at. ``slowdown``: a factor; None for stalls. ``p``: p-value of this test alone.
+    ``affected_blocks``: the number of its ``blocks`` that show the effect. ``stall_share``, ``others_stall_share``:
+    shares of stalled values, 0 to 1, of the suspect and of all others.
     """
 
     kind: Kind
@@ -51,10 +52,10 @@ class Suspect:
     role: str
     slowdown: float | None
     p: float
-    seen: int
+    affected_blocks: int
     blocks: int
-    stalled: float
-    stalled_others: float
+    stall_share: float
+    others_stall_share: float
 
 
 @dataclass(frozen=True)
@@ -105,7 +106,7 @@ class MatrixTests:
         least = max(MOST_PAIRS, MOST_SHARE * len(self._numbered[0]))
         if sum(one.p <= LEVEL_OF_MANY for one in self._ranked_pairs) <= least:
             return 0
-        slow = [one for one in self._ranked_pairs if self.matrix.split.pairs[one.unit] >= np.log(MARGIN)]
+        slow = [one for one in self._ranked_pairs if self.matrix.effects.pairs[one.unit] >= np.log(MARGIN)]
         return len(slow) if sum(one.p <= LEVEL_OF_MANY for one in slow) > least else 0
 
     @cached_property
@@ -122,12 +123,12 @@ class MatrixTests:
         if not self.of_pairs:
             return ()
         pairs, place = self.matrix.pairs, self._numbered[2]
-        return _ranked(self.matrix, lambda stalled: of_pairs(pairs, stalled, place))
+        return _ranked(self.matrix, lambda stalled: pair_contrasts(pairs, stalled, place))
 
     def _slow_nodes(self) -> Iterator[Suspect]:
         names, pairs = self.matrix.names, self.matrix.pairs
-        for one in _ranked(self.matrix, lambda stalled: of_nodes(pairs, stalled)):
-            if one.p * self.of_nodes <= ALPHA and (effect := self.matrix.split.nodes[one.unit]) >= np.log(MARGIN):
+        for one in _ranked(self.matrix, lambda stalled: node_contrasts(pairs, stalled)):
+            if one.p * self.of_nodes <= ALPHA and (effect := self.matrix.effects.nodes[one.unit]) >= np.log(MARGIN):
                 node, role = one.unit % len(names), self.matrix.roles[one.unit // len(names)]
                 shares = self._shares((pairs.first == node) | (pairs.second == node))
                 slowdown = float(np.exp(effect))
@@ -137,7 +138,7 @@ class MatrixTests:
         first, second, place = self._numbered
         role = "one way" if self.matrix.pairs.directed else "either way"
         for one in self._ranked_pairs:
-            if one.p * self.of_pairs <= ALPHA and (effect := self.matrix.split.pairs[one.unit]) >= np.log(MARGIN):
+            if one.p * self.of_pairs <= ALPHA and (effect := self.matrix.effects.pairs[one.unit]) >= np.log(MARGIN):
                 names = self.matrix.names[first[one.unit]], self.matrix.names[second[one.unit]]
                 shares = self._shares(place == one.unit)
                 yield Suspect("pair", *names, role, float(np.exp(effect)), one.p, one.seen, one.blocks, *shares)
@@ -162,7 +163,7 @@ class MatrixTests:
 
     def _stalling(self) -> Iterator[Suspect]:
         pairs, stalled = self.matrix.pairs, self.matrix.modes.stalled
-        found = counts(pairs, stalled)
+        found = stall_counts(pairs, stalled)
         for node, name in enumerate(self.matrix.names):
             own = (pairs.first == node) | (pairs.second == node)
             share, others = self._shares(own)
@@ -218,7 +219,7 @@ def _p_values(contrasts: Contrasts, units: Ints, tolerance: float) -> list[float
     return [rank_sum_p(found[entries], sizes[entries]) for entries in own]
 
 
-def _forth_less_back(pairs: Pairs, kept: Bools) -> Floats:
+def _forth_less_back(pairs: NodePairs, kept: Bools) -> Floats:
     """By how much the way from the first of two nodes is slower, in each block that has both ways."""
     forth, back = (
         dict(zip(pairs.block[at].tolist(), pairs.slowness[at].tolist(), strict=True))

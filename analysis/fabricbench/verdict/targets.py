@@ -8,8 +8,8 @@ from fabricbench.errors import BadInput
 from fabricbench.launch.record import Unmeasured
 from fabricbench.site.lane import lane_name, lane_parts
 from fabricbench.site.requirements import LANE_KEYS, MANY, Requirement
-from fabricbench.verdict import skipped
 from fabricbench.verdict.series import CellKey, Series, counterpart, order
+from fabricbench.verdict.unmeasured import may_concern, not_measured, skipped_cells
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +59,7 @@ def targets(
 
 def _cells(item: Requirement, skip: Unmeasured) -> Iterator[CellKey]:
     """The cells of a skip that the requirement selects, their sizes aside."""
-    for key in skipped.cells(skip, item.benchmark, item.metric.name) if skip.tool == item.tool else ():
+    for key in skipped_cells(skip, item.benchmark, item.metric.name) if skip.tool == item.tool else ():
         if _selected(item, key):
             yield key
 
@@ -69,7 +69,7 @@ def _skip(item: Requirement, key: CellKey, varying: tuple[str, ...], skip: Unmea
     against = against_words(item, key) if item.relative else None
     applies = skip.applies or "case" in item.many
     return Target(
-        name, item, key.lane, against, key.msg_size_bytes, None, None, skipped.why(skip), applies, skip.damaged
+        name, item, key.lane, against, key.msg_size_bytes, None, None, not_measured(skip), applies, skip.damaged
     )
 
 
@@ -79,8 +79,8 @@ def _vague(item: Requirement, unmeasured: Sequence[Unmeasured], lanes: set[str])
     for skip in sorted(unmeasured, key=lambda skip: skip.benchmark != item.benchmark):
         lane = {column: getattr(skip, column) for column in LANE_KEYS}
         named = all(lane[column] in item.many.get(column, (lane[column],)) for column in LANE_KEYS)
-        if named and skipped.may_be(skip, item.tool, item.benchmark) and not _is_denominator(item, lane):
-            found.setdefault(skipped.lane_of(skip), skip)
+        if named and may_concern(skip, item.tool, item.benchmark) and not _is_denominator(item, lane):
+            found.setdefault(skip.lane, skip)
     for lane_words in sorted(found.keys() - lanes):
         skip = found[lane_words]
         changed = {column: str(value) for column, value in item.relative_to.items() if column in LANE_KEYS}
@@ -94,7 +94,7 @@ def _vague(item: Requirement, unmeasured: Sequence[Unmeasured], lanes: set[str])
             None,
             None,
             None,
-            skipped.why(skip),
+            not_measured(skip),
             damaged=skip.damaged,
         )
 
@@ -110,13 +110,13 @@ def _why_no_denominator(item: Requirement, key: CellKey, unmeasured: Sequence[Un
     wanted = CellKey(**{**key._asdict(), **item.relative_to})
     any_case = bool({"tool", "benchmark"} & item.relative_to.keys()) and "case" not in item.relative_to
     for skip in unmeasured:
-        if skipped.lane_of(skip) != wanted.lane:
+        if skip.lane != wanted.lane:
             continue
-        if skipped.may_be(skip, wanted.tool, wanted.benchmark):
-            return skipped.why(skip)
-        for one in skipped.cells(skip, wanted.benchmark, wanted.metric):
+        if may_concern(skip, wanted.tool, wanted.benchmark):
+            return not_measured(skip)
+        for one in skipped_cells(skip, wanted.benchmark, wanted.metric):
             if (one._replace(case=wanted.case) if any_case else one) == wanted:
-                return skipped.why(skip)
+                return not_measured(skip)
     return ""
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Literal
 
 from fabricbench.launch.facts import Launch, canonical_case
-from fabricbench.launch.record import Payload, PayloadPart, Row, SkippedRow
+from fabricbench.launch.record import Payload, PayloadPart, Row, SkippedSize
 from fabricbench.parsers.osu_table import ONE_TITLE_SINCE, TITLES, Version, columns, headings, title_in, version_of
 from fabricbench.parsers.output import Parsed, Unreadable, number, payload_of, read_text, whole
 
@@ -201,7 +201,7 @@ def parse(directory: Path, launch: Launch) -> Parsed:
     return Parsed(
         tuple(cell for cell in cells if isinstance(cell, Row)),
         payload_of(parts),
-        tuple(cell for cell in cells if isinstance(cell, SkippedRow)),
+        tuple(cell for cell in cells if isinstance(cell, SkippedSize)),
         parts,
     )
 
@@ -311,12 +311,12 @@ def _whole(table: list[tuple[int, dict[str, float]]], asked: _Asked, last: int) 
         raise Unreadable("stdout", last, f"{len(asked.sizes)} rows, not {len(table)}")
 
 
-def _cells(values: dict[str, float], asked: _Asked, case: str) -> Iterator[Row | SkippedRow]:
+def _cells(values: dict[str, float], asked: _Asked, case: str) -> Iterator[Row | SkippedSize]:
     program = asked.program
     size = int(values["size"]) if "size" in values else None
     if not values["value"]:
         reason = f"{program.metric} printed as 0.00, below OSU's last digit"
-        yield SkippedRow(benchmark=program.benchmark, case=case, msg_size_bytes=size, reason=reason)
+        yield SkippedSize(benchmark=program.benchmark, case=case, msg_size_bytes=size, reason=reason)
         return
     for name in ("value", "message_rate", "time_min", "time_max"):
         if name in values:

@@ -5,7 +5,7 @@ from collections import defaultdict
 from pathlib import Path
 
 from fabricbench.launch.facts import Launch, joined_case
-from fabricbench.launch.record import Payload, PayloadPart, SkippedRow
+from fabricbench.launch.record import Payload, PayloadPart, SkippedSize
 from fabricbench.parsers.output import Parsed, Unreadable, number, read_lines, whole
 from fabricbench.parsers.tools.micro import pairs
 from fabricbench.parsers.tools.micro.estimates import SAMPLES, Cell, Series, rows
@@ -145,14 +145,14 @@ def _parts(facts: Facts, launch: Launch) -> list[PayloadPart]:
     return found
 
 
-def _skips(facts: Facts, launch: Launch) -> list[SkippedRow]:
+def _skips(facts: Facts, launch: Launch) -> list[SkippedSize]:
     """The points at which the stack ran out of something: ``#@gap.queued:4096,tags:equal.8=No memory``."""
     skips = []
     for key, reason in facts.items():
         if key.startswith("gap."):
             case, _, size = key.removeprefix("gap.").rpartition(".")
             skips.append(
-                SkippedRow(
+                SkippedSize(
                     benchmark=launch.benchmark,
                     case=joined_case(launch.case, case.translate(_IN_CASES)),
                     msg_size_bytes=whole(size, "stdout", 1),

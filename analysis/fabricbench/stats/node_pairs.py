@@ -22,7 +22,7 @@ _POLISH = 5
 
 
 @dataclass(frozen=True, slots=True)
-class Pairs:
+class NodePairs:
     """What was measured, an entry per pair and block: ``slowness`` is the logarithm of a time, shape (m).
 
     ``first``, ``second``: the pair's nodes by number, 0 to ``nodes`` - 1; ``block``: any numbers. ``directed``: the
@@ -39,7 +39,7 @@ class Pairs:
 
 
 @dataclass(frozen=True, slots=True)
-class Split:
+class Effects:
     """The effects of nodes, and of pairs beyond those of their nodes: logarithmic slowdowns.
 
     ``nodes``: shape (nodes) or, of directed pairs, (2 nodes): as senders, then as receivers. ``pairs``: shape (pairs),
@@ -56,7 +56,7 @@ class Split:
     ordinary: float
 
 
-def split(measured: Pairs, stalled: Bools | None = None) -> Split:
+def estimate_effects(measured: NodePairs, stalled: Bools | None = None) -> Effects:
     """Estimates the effects of nodes and the pairs' own effects.
 
     Definition: y_ijb = c_b + a_i + a_j + e_ij, of directed pairs s_i + r_j in place of a_i + a_j. The pairs' medians
@@ -81,10 +81,10 @@ def split(measured: Pairs, stalled: Bools | None = None) -> Split:
         level = group_medians(slowness - typical[place[kept]], blocks)
         typical = group_medians(slowness - level[blocks], place[kept])
     ordinary, nodes, own = _cheapest(typical, members, size)
-    return Split(nodes, own, first, second, typical, ordinary)
+    return Effects(nodes, own, first, second, typical, ordinary)
 
 
-def numbered(measured: Pairs) -> tuple[Ints, Ints, Ints]:
+def numbered(measured: NodePairs) -> tuple[Ints, Ints, Ints]:
     """The first and the second node of each pair, both shape (pairs), and the pair of each entry, shape (m)."""
     found, place = np.unique(measured.first * measured.nodes + measured.second, return_inverse=True)
     return found // measured.nodes, found % measured.nodes, place.reshape(-1)
