@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from fabricbench.errors import BadInput
-from fabricbench.site.requirements import load
+from fabricbench.site.requirements_file import load_requirements
 from fabricbench.verdict.compare import LIKE_AGAINST_LIKE, compare, compare_tools
 from fabricbench.verdict.explain import explain
 from fabricbench.verdict.judge import judge
@@ -134,7 +134,7 @@ def test_a_proposal_loads_and_passes_on_its_own_campaign(tmp_path: Path) -> None
     )
     file = tmp_path / "requirements.yaml"
     file.write_text(propose(table, margin=0.25))
-    wanted = load(file)
+    wanted = load_requirements(file)
     assert [item.id for item in wanted.items] == [
         "micro-pingpong-bandwidth-mpich-ib-two-rails-1048576",
         "imb-barrier-time-mpich-tcp",
