@@ -65,9 +65,9 @@ def test_each_node_by_itself() -> None:
 
 
 @pytest.mark.parametrize(
-    ("binding", "cpus", "said"),
+    ("binding", "cpus", "text"),
     [
-        ("core", ("0-7", "0-7"), "rank 0 on a could run on 8 processors, and 1 more likewise"),
+        ("core", ("0-7", "0-7"), "rank 0 on a could run on 8 processors; so could 1 more"),
         ("core", ("0,4", "1,6"), "rank 1 on a could run on 2 processors"),
         ("socket", ("0-3", "2-3"), "rank 0 on a could run on 4 processors"),
         ("numa", ("",), "rank 0 on a could run on 0 processors"),
@@ -77,16 +77,16 @@ def test_each_node_by_itself() -> None:
         ("numa", ("3", "3", "0"), "ranks 0, 1 on a shared 1 core"),
     ],
 )
-def test_not_as_asked(binding: str, cpus: tuple[str, ...], said: str) -> None:
+def test_not_as_asked(binding: str, cpus: tuple[str, ...], text: str) -> None:
     name = {"numa": "NUMA node"}.get(binding, binding)
-    assert problem(binding, *cpus) == f"asked for a {name} for each rank, but {said}"
+    assert problem(binding, *cpus) == f"a {name} was requested for each rank, but {text}"
 
 
 def test_nobody_can_tell() -> None:
     reports = [report(0, "0"), report(1, None)]
-    assert "1 of 2 ranks left no word where they ran" in seen(launch("core", 2), reports, NODES).problem
+    assert "1 of 2 ranks did not report where they ran" in seen(launch("core", 2), reports, NODES).problem
     elsewhere = [report(0, "0"), report(1, "1", host="c")]
-    assert "c does not say which processors are one" in seen(launch("core", 2), elsewhere, NODES).problem
+    assert "c did not report its processor topology" in seen(launch("core", 2), elsewhere, NODES).problem
 
 
 def test_the_process_that_worked_counts_and_its_processors_at_the_end() -> None:

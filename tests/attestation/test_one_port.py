@@ -11,7 +11,6 @@ from fabricbench.launch.facts import Launch
 from fabricbench.launch.record import Attestation, BindingCheck, Payload, Ports, Traffic
 
 PAYLOAD = Payload(bytes=100_000_000, messages=1000)
-OTHERWISE = "asked for the port eth1, but of what the fabric's ports carried it had "
 
 
 def launch(**values: Any) -> Launch:
@@ -54,15 +53,18 @@ def test_nothing_was_asked_for() -> None:
 
 
 @pytest.mark.parametrize(
-    ("ports", "says"),
+    ("ports", "shares"),
     [
-        (nodes(eth0=103_000_000, eth1=0), "0%, eth0 100%"),
-        (nodes(eth0=50_000_000, eth1=50_000_000), "50%, eth0 50%"),  # striped
-        (nodes(eth0=15_000_000, eth1=100_000_000), "87%, eth0 13%"),  # an algorithm that moves more than the payload
+        (nodes(eth0=103_000_000, eth1=0), ("0%", "100%")),
+        (nodes(eth0=50_000_000, eth1=50_000_000), ("50%", "50%")),  # striped
+        (nodes(eth0=15_000_000, eth1=100_000_000), ("87%", "13%")),  # an algorithm that moves more than the payload
     ],
 )
-def test_another_port_carried_it(ports: Ports, says: str) -> None:
-    assert seen(ports).problem == OTHERWISE + says
+def test_another_port_carried_it(ports: Ports, shares: tuple[str, str]) -> None:
+    expected = (
+        f"port eth1 was requested, but it carried {shares[0]} of the traffic on the fabric's ports; eth0 {shares[1]}"
+    )
+    assert seen(ports).problem == f"port eth1 was requested, but {expected}"
 
 
 @pytest.mark.parametrize(("beside", "named"), [(2**20, False), (2**20 + 2, True)])
@@ -81,19 +83,22 @@ def test_ports_that_no_socket_shows() -> None:
     named: dict[str, Any] = {"transport": "verbs", "ports": ("mlx5_0:1", "mlx5_1:1"), "port": "mlx5_1:1"}
     right, wrong = ({"mlx5_0:1": first, "mlx5_1:1": second} for first, second in ((0, 103_000_000), (103_000_000, 0)))
     assert seen(nodes(**right), between=0, **named).problem == ""
-    assert "it had 0%, mlx5_0:1 100%" in seen(nodes(**wrong), between=0, **named).problem
+    assert (
+        "it carried 0% of the traffic on the fabric's ports; mlx5_0:1 100%"
+        in seen(nodes(**wrong), between=0, **named).problem
+    )
     packets = {host: {port: {k: v for k, v in count.items() if "packets" in k} for port, count in ports.items()}
                for host, ports in nodes(**wrong).items()}  # fmt: skip
-    assert "it had 0%, mlx5_0:1 100%" in seen(packets, between=0, **named).problem
+    assert "carried 0% of the traffic on the fabric's ports; mlx5_0:1" in seen(packets, between=0, **named).problem
 
 
 @pytest.mark.parametrize(
     ("ports", "values", "says"),
     [
-        ({}, {}, "asked for the port eth1, but only 0 of 2 nodes left their counters"),
-        (nodes(eth0=1), {}, "asked for the port eth1, but no counters of the port eth1 on n1"),
-        (nodes(eth0=0, eth1=0), {}, "asked for the port eth1, but the ports' counters do not tell its share"),
-        (nodes(eth0=1, eth1=1), {"nodes": 1}, "asked for the port eth1, but on one node no counter tells"),
+        ({}, {}, "port eth1 was requested, but only 0 of 2 nodes recorded port counters"),
+        (nodes(eth0=1), {}, "port eth1 was requested, but no counters of the port eth1 on n1"),
+        (nodes(eth0=0, eth1=0), {}, "port eth1 was requested, but the ports' counters do not show its share"),
+        (nodes(eth0=1, eth1=1), {"nodes": 1}, "port eth1 was requested, but on one node no counter shows"),
     ],
 )
 def test_nobody_can_tell(ports: Ports, values: dict[str, Any], says: str) -> None:
@@ -114,7 +119,9 @@ def test_none_of_the_fabrics_ports_is_for_attestation_to_name() -> None:
 
 def test_a_problem_of_cores_and_one_of_ports_are_both_named() -> None:
     problem = seen(nodes(eth0=103_000_000, eth1=0), binding="core").problem
-    assert problem.startswith("asked for a core for each rank, but 2 of 2 ranks left no word where they ran; asked for")
+    assert problem.startswith(
+        "a core was requested for each rank, but 2 of 2 ranks did not report where they ran; port"
+    )
 
 
 def test_ports_that_carried_nothing() -> None:

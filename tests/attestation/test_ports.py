@@ -111,10 +111,14 @@ def test_a_rank_must_have_opened_a_device_of_the_transport(transport: str) -> No
 @pytest.mark.parametrize(
     ("values", "ports", "reason"),
     [
-        ({"nodes": 1}, nodes(moved(10**6, 10**3)), "verbs is attested between nodes only, by the ports' counters"),
-        ({"ports": ()}, nodes(moved(1, 1), moved(1, 1)), "the fabric names no ports whose counters could tell"),
-        ({}, {}, "only 0 of 2 nodes left their counters"),
-        ({}, nodes(moved(10**6, 10**3)), "only 1 of 2 nodes left their counters"),
+        ({"nodes": 1}, nodes(moved(10**6, 10**3)), "verbs is attested by port counters, and only between nodes"),
+        (
+            {"ports": ()},
+            nodes(moved(1, 1), moved(1, 1)),
+            "the fabric declares no ports, so no counters show",
+        ),
+        ({}, {}, "only 0 of 2 nodes recorded port counters"),
+        ({}, nodes(moved(10**6, 10**3)), "only 1 of 2 nodes recorded port counters"),
         ({}, nodes(moved(10**6, 10**3), {}), "no counters of the port mlx5_0:1 on n2 from before and after"),
         ({}, nodes({"tx_bytes": 1, "rx_packets": 1}, moved(1, 1)), "no counters of the port mlx5_0:1 on n1"),
         ({}, {"n1": {}, "n2": {"eth0": moved(1, 1)}}, "no counters of the port mlx5_0:1 on n1"),
@@ -135,7 +139,7 @@ def test_a_node_too_many_is_no_fault() -> None:
 @pytest.mark.parametrize(
     ("traffic", "reason"),
     [
-        (carried(reports=1), "only 1 of 2 ranks left a witness report"),
+        (carried(reports=1), "only 1 of 2 ranks wrote a witness report"),
         (carried(udp_sockets=1), "1 UDP sockets were open on 2 ranks"),
         (carried(dropped=1), "the witness lost 1 sockets"),
     ],
@@ -176,9 +180,7 @@ def test_messages_without_bytes_are_attested_by_packets() -> None:
     assert found(nodes(moved(0, 450), moved(0, 450)), payload=barriers).state == "attested"
     assert found(nodes(moved(10**9, 449), moved(10**9, 449)), payload=barriers).state == "refuted"
     bytes_only = {"tx_bytes": 10**6, "rx_bytes": 10**6}
-    assert (
-        "nothing that the ports' counters could show" in found(nodes(bytes_only, bytes_only), payload=barriers).reason
-    )
+    assert "nothing that port counters could show" in found(nodes(bytes_only, bytes_only), payload=barriers).reason
 
 
 @pytest.mark.parametrize(
@@ -207,13 +209,13 @@ def test_more_ranks_than_nodes_may_send_inside_them(bytes_: int, expected: str) 
 def test_on_shared_nodes_too_much_is_somebody_elses(bytes_: int, expected: str) -> None:
     seen = found(nodes(moved(bytes_, 10**6), moved(bytes_, 10**6)), exclusive=False)
     assert seen.state == expected
-    assert ("more than the 4353152 bytes that this launch explains" in seen.reason) == (expected == "unknown")
+    assert ("more than the 4353152 bytes that this launch can account for" in seen.reason) == (expected == "unknown")
     assert found(nodes(moved(bytes_, 10**6), moved(bytes_, 10**6))).state == "attested"
 
 
 def test_on_shared_nodes_packets_do_not_tell_whose_they_are() -> None:
     rxe = {"tx_packets": 10**6, "rx_packets": 10**6}
     seen = found(nodes(rxe, rxe), exclusive=False)
-    assert (seen.state, "packets do not tell whose" in seen.reason) == ("unknown", True)
+    assert (seen.state, "packets of other jobs" in seen.reason) == ("unknown", True)
     few = {"tx_packets": 1, "rx_packets": 1}
     assert found(nodes(few, few), exclusive=False).state == "refuted"

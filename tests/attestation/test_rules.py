@@ -158,8 +158,8 @@ def test_tcp_does_not_need_every_rank() -> None:
 @pytest.mark.parametrize(
     ("values", "traffic", "payload", "reason"),
     [
-        ({}, None, PAYLOAD, "no rank left a witness report"),
-        ({}, carried(0, 0, dropped=3), PAYLOAD, "the witness lost 3 sockets: more than its table holds"),
+        ({}, None, PAYLOAD, "no rank wrote a witness report"),
+        ({}, carried(0, 0, dropped=3), PAYLOAD, "the witness lost 3 sockets: more than its table can hold"),
         ({"wireup": None}, carried(0, 0), PAYLOAD, "no wire-up was measured on this lane"),
         ({}, carried(0, 0), None, "the benchmark defines no payload"),
     ],
@@ -211,7 +211,7 @@ def test_what_physics_refutes_says_so_and_keeps_its_rows() -> None:
     _, refuted = refute_beyond_physics((PINGPONG, fast))
     assert refuted.reason == (
         "allreduce of 4 B took 0.4 us, less than 0.5 of the lane's own one-way latency of 10.0 us: "
-        "its messages did not take this transport"
+        "its messages bypassed the transport"
     )
     assert refuted.attestation is not None
     assert (refuted.attestation.state, refuted.attestation.reason) == ("refuted", refuted.reason)

@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
+from fabricbench.attestation.marks import CALIBRATION, calibrated_border
 from fabricbench.attestation.rules import attest
-from fabricbench.attestation.sizes import CALIBRATION, calibrated_border, part_evidence
+from fabricbench.attestation.sizes import part_evidence
 from fabricbench.launch.facts import Launch, WireUp
 from fabricbench.launch.record import Attestation, Payload, PayloadPart, Traffic
 from fabricbench.launch.witness import IntervalTraffic, MarkedInterval, Sent
@@ -324,7 +325,7 @@ def test_a_missing_line_leaves_the_launch_to_its_sum() -> None:
 
 
 def test_on_shared_memory_lines_are_quiet() -> None:
-    """What the tool sends between its sizes is more than wire-up explains; wire-up itself may stand before a line."""
+    """The tool's own traffic exceeds what wire-up accounts for; wire-up itself may precede a line."""
     assert by_lines(printed(hidden=SIZES), transport="shm").state == "refuted"
     silent = [line(each.label, NOTHING) for each in printed()]
     silent[1] = line(silent[1].label, Sent(bytes=1000, segments=40))

@@ -199,7 +199,8 @@ def test_open_mpi_over_tcp_on_a_shm_lane(name: str, bytes_: int, segments: int) 
     record = collect(LAUNCHES / name)
     assert record.state == "refuted"
     assert record.reason == (
-        f"sockets carried {bytes_} bytes in {segments} segments, more than wire-up explains (1986 bytes in 44 segments)"
+        f"sockets carried {bytes_} bytes in {segments} segments, "
+        "more than wire-up accounts for (1986 bytes in 44 segments)"
     )
 
 

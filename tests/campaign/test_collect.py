@@ -344,7 +344,7 @@ def test_no_witness_is_unknown(directory: Path) -> None:
     for file in directory.glob("witness.*"):
         file.unlink()
     record = collect(directory)
-    assert (record.state, record.reason) == ("unknown", "no rank left a witness report")
+    assert (record.state, record.reason) == ("unknown", "no rank wrote a witness report")
     assert record.rows
 
 
@@ -401,7 +401,7 @@ def test_hostile_text_is_data(directory: Path) -> None:
     record = collect(directory, HOSTILE)
     assert record.launch is not None
     assert (record.state, record.directory, record.hosts) == ("unknown", HOSTILE, (HOSTILE,))
-    assert f"network devices were open that wire-up does not open: {HOSTILE}" in record.reason
+    assert f"ranks opened network devices that wire-up does not open: {HOSTILE}" in record.reason
     assert (record.launch.stack, record.launch.case) == (HOSTILE, case)
     assert record.attestation is not None
     assert record.attestation.traffic is not None

@@ -48,7 +48,7 @@ def test_a_stack_that_is_told_otherwise_is_named(site: Site, tmp_path: Path, oth
     (record,) = timed(tmp_path / "campaign")
     assert record.state == "ok"
     assert record.binding.problem == record.reason
-    assert record.reason.startswith("asked for the port eth1, but of what the fabric's ports carried it had ")
+    assert record.reason.startswith("port eth1 was requested, but it carried ")
     assert record.binding.port_shares["eth0"] > 0.1
 
 
