@@ -20,7 +20,7 @@ def drawn(world: World, seed: int = 1, *, latency: bool = False) -> NodePairs:
 def test_stalls_are_a_mode(noise: str, nodes: int, blocks: int, latency: bool) -> None:
     pairs = drawn(World(nodes, blocks, noise, slow={1: 1.5}), latency=latency)
     found = modes(pairs)
-    assert found.two
+    assert found.bimodal
     assert found.share == pytest.approx(np.mean(pairs.slowness > STALL / 2), abs=0.03)
     assert found.fast == pytest.approx(0, abs=0.3)
     assert found.slow == pytest.approx(STALL, abs=0.5)
@@ -29,12 +29,14 @@ def test_stalls_are_a_mode(noise: str, nodes: int, blocks: int, latency: bool) -
 @pytest.mark.parametrize("noise", NOISES[:2])
 @pytest.mark.parametrize("cv", [0.1, 0.5])
 def test_scatter_and_heavy_tails_are_no_mode(noise: str, cv: float) -> None:
-    assert not any(modes(drawn(World(nodes, 15, noise, cv=cv), seed)).two for nodes in (3, 4, 16) for seed in range(10))
+    assert not any(
+        modes(drawn(World(nodes, 15, noise, cv=cv), seed)).bimodal for nodes in (3, 4, 16) for seed in range(10)
+    )
 
 
 def test_what_is_always_slow_does_not_stall() -> None:
-    assert not modes(drawn(World(4, 15, slow={2: 20.0}))).two
-    assert not modes(drawn(World(6, 15, links={(0, 1): 20.0, (1, 0): 20.0}))).two
+    assert not modes(drawn(World(4, 15, slow={2: 20.0}))).bimodal
+    assert not modes(drawn(World(6, 15, links={(0, 1): 20.0, (1, 0): 20.0}))).bimodal
 
 
 def test_contrasts_of_nodes_are_medians_of_their_pairs_and_of_the_rest() -> None:

@@ -27,9 +27,9 @@ def test_a_denominator_of_zero_is_given_as_the_reason(tmp_path: Path) -> None:
     lines = explained(tmp_path, lane_rows("mpich@shm", FAST[:6]), tcp)
     assert all("not used: the denominator of the ratio is 0" in line for line in lines_of(lines, 2))
     assert len(lines_of(lines, 2)) == 2
-    assert not any("not used" in line or "beyond this look" in line for line in lines_of(lines, 1))
-    assert "beyond this look" not in "\n".join(lines)
-    assert lines[-1].startswith("  INVALID: the ratio is no number")
+    assert not any("not used" in line or "after the last completed look" in line for line in lines_of(lines, 1))
+    assert "after the last completed look" not in "\n".join(lines)
+    assert lines[-1].startswith("  INVALID: the ratio is not a number")
 
 
 def test_a_block_without_the_other_side_is_given_as_the_reason(tmp_path: Path) -> None:
@@ -40,17 +40,17 @@ def test_a_block_without_the_other_side_is_given_as_the_reason(tmp_path: Path) -
 
 def test_launches_after_the_look_are_said_to_be_beyond_it(tmp_path: Path) -> None:
     lines = explained(tmp_path, lane_rows("mpich@shm", FAST), relative=False)
-    assert "beyond this look" in lines_of(lines, 6)[0]
-    assert sum("beyond this look" in line for line in lines) == 1
+    assert "after the last completed look" in lines_of(lines, 6)[0]
+    assert sum("after the last completed look" in line for line in lines) == 1
 
 
 def test_foreign_load_is_named_beside_the_launches_and_counted(tmp_path: Path) -> None:
     rows = lane_rows("mpich@shm", FAST[:6])
     loads = {rows[0]["launch"]: 0.42, rows[1]["launch"]: 0.1, rows[2]["launch"]: 0.11}
     lines = explained(tmp_path, rows, relative=False, context=CampaignContext(foreign_load=loads))
-    assert "beside foreign load of 42 %" in lines_of(lines, 0)[0]
+    assert "with foreign load of 42 %" in lines_of(lines, 0)[0]
     assert "foreign load" not in lines_of(lines, 1)[0]
-    assert "  note: 2 of 6 launches beside foreign load above 10 %" in lines
+    assert "  note: 2 of 6 launches with foreign load above 10 %" in lines
 
 
 def test_lost_launches_and_their_repeats_are_listed(tmp_path: Path) -> None:

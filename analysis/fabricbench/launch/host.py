@@ -26,7 +26,7 @@ class Topology(BaseModel):
 
 
 class Numa(BaseModel):
-    """The NUMA nodes of a node. ``distances``: from each NUMA node to each, as in the firmware's table (10 is local)."""
+    """The NUMA nodes of a node. ``distances``: from each to each, as in the firmware's table, where 10 is local."""
 
     model_config = ConfigDict(extra="ignore", frozen=True)
     nodes: Many | None = None

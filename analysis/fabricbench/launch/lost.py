@@ -21,7 +21,7 @@ _JOB_ENDED = re.compile(rf"DUE TO (?:TIME LIMIT|PREEMPTION|JOB REQUEUE)|has been
 
 
 def job_ended(message: str) -> bool:
-    """Returns whether Slurm reports the end of the job during the launch, as in a short allocation, and no failed node."""
+    """Returns whether Slurm reports the end of the job during the launch, and no failed node."""
     return "Node failure" not in message and bool(_JOB_ENDED.search(message))
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every pair of nodes over the blocks of a campaign: how much of a pair's slowness is one node's, how much its own."""
+"""Divides the slowness of all node pairs over the blocks of a campaign into effects of nodes and effects of pairs."""
 
 from dataclasses import dataclass
 
@@ -13,21 +13,25 @@ Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 
 SLOW_NODE, FAST_NODE = 0.8, 1.2
-"""What a node's effect costs against a pair's of the same size, so that with few nodes the likelier of two
-explanations is taken: two slow pairs that share a node are that node's, and one slow pair of three nodes is not the
-third node's speed."""
+"""The costs of a node's effect relative to a pair's effect of the same size, for slow and for fast nodes. They select
+the more likely explanation with few nodes: two slow pairs with a common node are an effect of that node, and one slow
+pair of three nodes does not make the third node fast.
+"""
 
 _POLISH = 5
-"""How often blocks' levels and pairs' medians are taken from each other where entries are left out."""
+"""Iterations in which the blocks' levels and the pairs' medians are subtracted from each other if entries are
+excluded.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class NodePairs:
-    """What was measured, an entry per pair and block: ``slowness`` is the logarithm of a time, shape (m).
+    """Measured values, one entry for each node pair and block.
 
-    ``first``, ``second``: the pair's nodes by number, 0 to ``nodes`` - 1; ``block``: any numbers. ``directed``: the
-    first sends and the second receives, and a node may be slow at either; else a pair stands once, its nodes in any
-    order, in the same order in all blocks.
+    ``slowness``: the logarithm of a time, shape (m). ``first``, ``second``: the numbers of the pair's nodes, 0 to
+    ``nodes`` - 1, shape (m). ``block``: numbers of blocks, shape (m). ``directed``: the first node sends and the second
+    receives, and a node may be slow in either role. Otherwise each pair occurs once, with its nodes in the same order
+    in all blocks.
     """
 
     nodes: int
@@ -40,12 +44,12 @@ class NodePairs:
 
 @dataclass(frozen=True, slots=True)
 class Effects:
-    """The effects of nodes, and of pairs beyond those of their nodes: logarithmic slowdowns.
+    """Logarithmic slowdowns of nodes, and of pairs in addition to those of their nodes.
 
-    ``nodes``: shape (nodes) or, of directed pairs, (2 nodes): as senders, then as receivers. ``pairs``: shape (pairs),
-    as are ``first`` and ``second``, the pairs' nodes, in the order of ``numbered``.
-    ``typical``: the pairs' slowness (pairs), median over blocks after each block's own level is taken off;
-    ``ordinary``: that of a pair without any effect.
+    ``nodes``: shape (nodes); for directed pairs shape (2 nodes), as senders and then as receivers. ``pairs``: shape
+    (pairs). ``first``, ``second``: nodes of the pairs, shape (pairs), in the order of ``numbered``. ``typical``:
+    slowness of the pairs, shape (pairs), as median over blocks after subtraction of each block's level. ``ordinary``:
+    slowness of a pair without effects.
     """
 
     nodes: Floats
@@ -57,16 +61,17 @@ class Effects:
 
 
 def estimate_effects(measured: NodePairs, stalled: Bools | None = None) -> Effects:
-    """Estimates the effects of nodes and the pairs' own effects.
+    """Estimates the effects of nodes and of pairs.
 
-    Definition: y_ijb = c_b + a_i + a_j + e_ij, of directed pairs s_i + r_j in place of a_i + a_j. The pairs' medians
-    over blocks are split into the cheapest explanation, least sum of |e| + ``SLOW_NODE`` a where a > 0, + ``FAST_NODE``
-    |a| where a < 0: least absolute deviations with an L1 penalty, a linear program, exact.
-    ``stalled``, shape (m): entries to leave out, except those of a pair that has no others.
-    Assumptions: slow nodes and pairs are few. The estimate has no error; ``contrasts`` and ``exact`` decide whether an
-    effect can be told from chance. Effects of two nodes cannot be told from their pair's.
-    Source: Tukey (1977), Exploratory Data Analysis, chapter 11 (median polish, whose coordinate steps can stop short
-    with few nodes); Bloomfield & Steiger (1983), Least Absolute Deviations; Tibshirani (1996), JRSS B 58 (L1).
+    Definition: y_ijb = c_b + a_i + a_j + e_ij; for directed pairs s_i + r_j replaces a_i + a_j. The pairs' medians over
+    blocks are divided into the explanation of least cost, sum of |e| + ``SLOW_NODE`` a for a > 0 + ``FAST_NODE`` |a|
+    for a < 0: least absolute deviations with an L1 penalty, a linear program with an exact solution.
+    Assumptions: slow nodes and pairs are few. The estimate has no standard error; ``contrasts`` and ``exact`` test
+    whether an effect may be chance. With two nodes, effects of nodes and of their pair cannot be distinguished.
+    Source: Tukey (1977), Exploratory Data Analysis, chapter 11 (median polish, whose coordinate steps can stop too
+    early with few nodes); Bloomfield & Steiger (1983), Least Absolute Deviations; Tibshirani (1996), JRSS B 58 (L1).
+
+    ``stalled``: entries to exclude, shape (m); entries of a pair that has no others are kept.
     """
     first, second, place = numbered(measured)
     members = np.stack([first, second + measured.nodes * measured.directed])
@@ -77,7 +82,7 @@ def estimate_effects(measured: NodePairs, stalled: Bools | None = None) -> Effec
     slowness = measured.slowness[kept]
     level = group_medians(slowness, blocks)
     typical = group_medians(slowness - level[blocks], place[kept])
-    for _ in range(0 if kept.all() else _POLISH):  # each block has other pairs left, which moves its median
+    for _ in range(0 if kept.all() else _POLISH):  # blocks keep different pairs, which changes their medians
         level = group_medians(slowness - typical[place[kept]], blocks)
         typical = group_medians(slowness - level[blocks], place[kept])
     ordinary, nodes, own = _cheapest(typical, members, size)
@@ -85,13 +90,13 @@ def estimate_effects(measured: NodePairs, stalled: Bools | None = None) -> Effec
 
 
 def numbered(measured: NodePairs) -> tuple[Ints, Ints, Ints]:
-    """The first and the second node of each pair, both shape (pairs), and the pair of each entry, shape (m)."""
-    found, place = np.unique(measured.first * measured.nodes + measured.second, return_inverse=True)
-    return found // measured.nodes, found % measured.nodes, place.reshape(-1)
+    """Returns the first and the second node of each pair, both shape (pairs), and the pair of each entry, shape (m)."""
+    pairs, place = np.unique(measured.first * measured.nodes + measured.second, return_inverse=True)
+    return pairs // measured.nodes, pairs % measured.nodes, place.reshape(-1)
 
 
 def group_medians(values: Floats, group: Ints) -> Floats:
-    """The median of each group, numbered from 0 without holes."""
+    """Returns the median of each group, shape (groups); groups are numbered from 0 without gaps."""
     ordered = values[np.lexsort((values, group))]
     count = np.bincount(group)
     start = np.cumsum(count) - count
@@ -100,27 +105,27 @@ def group_medians(values: Floats, group: Ints) -> Floats:
 
 
 def _kept(stalled: Bools, place: Ints, pairs: int) -> Bools:
-    """All entries that did not stall, and those of pairs that have no others."""
+    """Returns the entries that did not stall, and those of pairs that have no others, shape (m)."""
     others: Bools = np.bincount(place, weights=~stalled, minlength=pairs) > 0
     kept: Bools = ~stalled | ~others[place]
     return kept
 
 
 def _cheapest(typical: Floats, members: Ints, size: int) -> tuple[float, Floats, Floats]:
-    """The ordinary level, nodes' effects (size) and the pairs' own (pairs), zero of most."""
+    """Returns the ordinary level, the effects of nodes, shape (size), and of pairs, shape (pairs); most are zero."""
     count = len(typical)
     rows = np.tile(np.arange(count), 2)
     design = csr_matrix((np.ones(2 * count), (rows, members.reshape(-1))), shape=(count, size))
     constant, own = csr_matrix(np.ones((count, 1))), eye_array(count, format="csr")
     price = np.concatenate([[0.0], np.full(size, SLOW_NODE), np.full(size, FAST_NODE), np.ones(2 * count)])
-    found = linprog(
+    solution = linprog(
         price,
         A_eq=hstack([constant, design, -design, own, -own], format="csr"),
         b_eq=typical,
         bounds=[(None, None)] + [(0, None)] * (2 * size + 2 * count),
         method="highs",
     ).x
-    ordinary, found = float(found[0]), found[1:]
-    nodes = found[:size] - found[size : 2 * size]
-    rest = found[2 * size :]
+    ordinary, effects = float(solution[0]), solution[1:]
+    nodes = effects[:size] - effects[size : 2 * size]
+    rest = effects[2 * size :]
     return ordinary, nodes, rest[:count] - rest[count:]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The values of all pairs of nodes, from the rows of a campaign: a matrix for each metric of a lane."""
+"""Arranges the values of all node pairs of a campaign in matrices, one for each metric of a lane."""
 
 import re
 from collections import defaultdict
@@ -20,11 +20,11 @@ from fabricbench.stats.node_pairs import Effects, Floats, NodePairs, estimate_ef
 BENCHMARKS = ("pair_latency", "pair_bandwidth")
 
 LEAST_BLOCKS = 6
-"""The fewest values whose median has an interval of 95 %; nothing is named of fewer."""
+"""The least number of values whose median has a 95 % interval; with fewer blocks there are no findings."""
 
 
 class MatrixKey(NamedTuple):
-    """What was measured of every pair: a metric of one case, beside the pair, on one lane."""
+    """The quantity in a matrix: a metric of one case, apart from the node pair, on one lane."""
 
     system: str
     stack: str
@@ -43,13 +43,13 @@ class MatrixKey(NamedTuple):
 
     @property
     def words(self) -> str:
-        """``bandwidth concurrency=alone window=4 at 1048576 bytes``."""
+        """The quantity as text: ``bandwidth concurrency=alone window=4 at 1048576 bytes``."""
         return " ".join(part for part in (self.metric, self.case, f"at {self.msg_size_bytes} bytes") if part)
 
 
 @dataclass(frozen=True)
 class Matrix:
-    """One value per pair and block; ``names`` of nodes by number."""
+    """One value for each node pair and block; ``names`` holds the names of the nodes by number."""
 
     key: MatrixKey
     names: tuple[str, ...]
@@ -57,12 +57,14 @@ class Matrix:
 
     @property
     def blocks(self) -> int:
-        """In how many blocks anything was measured."""
+        """The number of blocks with any value."""
         return len(np.unique(self.pairs.block))
 
     @cached_property
     def modes(self) -> Modes:
-        """Which values stalled; before ``LEAST_BLOCKS`` nobody knows what a pair's ordinary value is, and none has."""
+        """The stalled values. With fewer than ``LEAST_BLOCKS`` blocks a pair's ordinary value is unknown, and none
+        stalls.
+        """
         if self.blocks >= LEAST_BLOCKS:
             return modes(self.pairs)
         level = float(np.median(self.pairs.slowness))
@@ -70,12 +72,12 @@ class Matrix:
 
     @cached_property
     def effects(self) -> Effects:
-        """Effects of nodes and of pairs, without stalled values."""
+        """The effects of nodes and of pairs, without stalled values."""
         return estimate_effects(self.pairs, self.modes.stalled)
 
     @property
     def roles(self) -> tuple[str, ...]:
-        """What a node can be slow at."""
+        """The roles in which a node can be slow."""
         return ("sending", "receiving") if self.pairs.directed else ("either way",)
 
     @property
@@ -84,12 +86,12 @@ class Matrix:
         return METRICS[self.key.metric].unit
 
     def value(self, slowness: float) -> float:
-        """The metric's value, in its unit, of a logarithmic slowness."""
+        """Returns the metric's value, in its unit, for a logarithmic slowness."""
         return float(np.exp(slowness if METRICS[self.key.metric].better == "lower" else -slowness))
 
 
 def matrices(table: pl.DataFrame) -> list[Matrix]:
-    """Every metric of every pair, in order; a block's value is the median of those it has."""
+    """Returns the matrices of a campaign in order. The value of a block is the median of its values."""
     rows = usable(table).filter(pl.col("benchmark").is_in(BENCHMARKS) & pl.col("msg_size_bytes").is_not_null())
     columns = ("system", "stack", "fabric", "variant", "benchmark", "case", "metric", "msg_size_bytes", "nodes")
     values: dict[MatrixKey, dict[tuple[str, str, int], list[float]]] = defaultdict(lambda: defaultdict(list))
@@ -105,7 +107,7 @@ def matrices(table: pl.DataFrame) -> list[Matrix]:
 
 
 def _directed(metric: str) -> bool:
-    """Of a round trip nobody can say which way was slow."""
+    """Returns whether a metric has a direction; a round trip does not show which direction is slow."""
     return metric != "latency"
 
 
@@ -120,5 +122,5 @@ def _matrix(key: MatrixKey, values: dict[tuple[str, str, int], list[float]]) -> 
 
 
 def natural(name: str) -> list[tuple[int, str]]:
-    """Sort key that puts n2 before n10."""
+    """Returns a sort key that puts n2 before n10."""
     return [(int(part), "") if part.isdecimal() else (-1, part) for part in re.split(r"(\d{1,18})", name)]
