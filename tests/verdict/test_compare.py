@@ -36,7 +36,7 @@ def test_a_whole_curve_in_plain_words() -> None:
     assert findings[5] == "too few: mpich@shm was not measured"
     assert findings[0] == findings[1] == "mpich@shm lower by 33 %"
     assert findings[2].startswith("no difference detected (a difference of ")
-    assert findings[3] == "too few: 2 block(s) with both"
+    assert findings[3] == "too few: 2 block(s) with both sides"
     assert findings[4].startswith("invalid: 6 launch(es)")
     assert found["ratio"][0] == pytest.approx(0.6736, abs=1e-3)
     assert found["q"][0] == pytest.approx(3 / 64)
@@ -103,7 +103,7 @@ def test_explanation_follows_the_chain_from_the_launches(tmp_path: Path) -> None
         "micro pingpong latency on mpich@tcp, us:",
         "block   0  8  launches/b00-micro-pingpong-mpich@shm",
         "block   6  8.6  launches/b06-micro-pingpong-mpich@shm  (after the last completed look)",
-        "interval: values 1 and 6 in order, 0.6667 to 0.68, which hold the median with 96.9%",
+        "interval: values 1 and 6 in order, 0.6667 to 0.68, which contain the median with 96.9%",
         "p = 0.01563",
         "Benjamini-Hochberg over 1 cell(s)",
     ):
