@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Transports that pass the kernel by, attested by the counters of the nodes' ports: each rule on both sides."""
+"""Transports that bypass the kernel, attested by port counters: each rule on both sides of its threshold."""
 
 from typing import Any
 
@@ -70,7 +70,7 @@ def test_one_direction_sums_over_the_nodes() -> None:
     assert found(nodes(sender, receiver)).state == "attested"
 
 
-def test_the_evidence_and_the_share_stand_in_the_attestation() -> None:
+def test_the_attestation_contains_evidence_and_share() -> None:
     ports = nodes(moved(500_000, 600), moved(500_000, 600))
     seen = found({**ports, "n1": ports["n1"] | {"eth0": moved(7, 7)}})
     assert (seen.share, seen.ports) == (1.0, ports)
@@ -92,7 +92,7 @@ def test_another_port_than_the_fabrics_does_not_count() -> None:
 
 
 @pytest.mark.parametrize("transport", DEVICES)
-def test_sockets_refute_whatever_the_ports_carried(transport: str) -> None:
+def test_payload_on_sockets_refutes_the_launch(transport: str) -> None:
     full = nodes(moved(10**9, 10**6), moved(10**9, 10**6))
     # 1.5 of wire-up and 0.01 of the payload: 11500 bytes in 70 segments
     for bytes_, segments, expected in ((11_500, 70, "attested"), (11_501, 70, "refuted"), (11_500, 71, "refuted")):
@@ -132,7 +132,7 @@ def test_counters_that_are_absent_are_unknown_with_the_reason(
     assert seen.reason.startswith(reason)
 
 
-def test_a_node_too_many_is_no_fault() -> None:
+def test_counters_of_an_additional_node_are_accepted() -> None:
     assert found(nodes(*[moved(10**6, 10**3)] * 3)).state == "attested"
 
 
@@ -144,7 +144,7 @@ def test_a_node_too_many_is_no_fault() -> None:
         (carried(dropped=1), "the witness lost 1 sockets"),
     ],
 )
-def test_sockets_must_be_known(traffic: Traffic, reason: str) -> None:
+def test_incomplete_socket_reports_are_unknown(traffic: Traffic, reason: str) -> None:
     seen = found(nodes(moved(10**6, 10**3), moved(10**6, 10**3)), traffic)
     assert seen.state == "unknown"
     assert seen.reason.startswith(reason)
@@ -160,14 +160,14 @@ def test_sockets_must_be_known(traffic: Traffic, reason: str) -> None:
         (449, PAYLOAD, "refuted"),
     ],
 )
-def test_packets_stand_for_bytes_that_are_not_counted(packets: int, payload: Payload, expected: str) -> None:
+def test_packets_replace_bytes_that_are_not_counted(packets: int, payload: Payload, expected: str) -> None:
     rxe = {"tx_packets": packets, "rx_packets": packets}
     seen = found(nodes(rxe, rxe, name="rxe0:1"), payload=payload, ports=("rxe0:1",))
     assert seen.state == expected
     assert f"rxe0:1 of 2 nodes sent {2 * packets} packets, the benchmark" in seen.reason
 
 
-def test_iwarp_by_its_interface() -> None:
+def test_software_iwarp_is_attested_by_its_interface() -> None:
     """Software iWARP counts nothing by itself: its interface does, and no rank has a socket."""
     eth0 = {"tx_bytes": 600_000, "rx_bytes": 600_000}
     assert found(nodes(eth0, eth0, name="eth0"), ports=("eth0",)).state == "attested"
@@ -206,14 +206,14 @@ def test_more_ranks_than_nodes_may_send_inside_them(bytes_: int, expected: str) 
         (2_176_577, "unknown"),
     ],
 )
-def test_on_shared_nodes_too_much_is_somebody_elses(bytes_: int, expected: str) -> None:
+def test_excess_traffic_on_shared_nodes_is_unknown(bytes_: int, expected: str) -> None:
     seen = found(nodes(moved(bytes_, 10**6), moved(bytes_, 10**6)), exclusive=False)
     assert seen.state == expected
     assert ("more than the 4353152 bytes that this launch can account for" in seen.reason) == (expected == "unknown")
     assert found(nodes(moved(bytes_, 10**6), moved(bytes_, 10**6))).state == "attested"
 
 
-def test_on_shared_nodes_packets_do_not_tell_whose_they_are() -> None:
+def test_packet_counters_of_shared_nodes_are_unknown() -> None:
     rxe = {"tx_packets": 10**6, "rx_packets": 10**6}
     seen = found(nodes(rxe, rxe), exclusive=False)
     assert (seen.state, "packets of other jobs" in seen.reason) == ("unknown", True)

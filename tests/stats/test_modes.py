@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Two modes are found where values stall, and not where nodes or pairs are slow or tails are heavy."""
+"""Stalled values form a mode; slow nodes, slow pairs and heavy tails do not."""
 
 import numpy as np
 import pytest
@@ -28,13 +28,13 @@ def test_stalls_are_a_mode(noise: str, nodes: int, blocks: int, latency: bool) -
 
 @pytest.mark.parametrize("noise", NOISES[:2])
 @pytest.mark.parametrize("cv", [0.1, 0.5])
-def test_scatter_and_heavy_tails_are_no_mode(noise: str, cv: float) -> None:
+def test_scatter_and_heavy_tails_are_not_a_mode(noise: str, cv: float) -> None:
     assert not any(
         modes(drawn(World(nodes, 15, noise, cv=cv), seed)).bimodal for nodes in (3, 4, 16) for seed in range(10)
     )
 
 
-def test_what_is_always_slow_does_not_stall() -> None:
+def test_nodes_and_pairs_that_are_always_slow_do_not_stall() -> None:
     assert not modes(drawn(World(4, 15, slow={2: 20.0}))).bimodal
     assert not modes(drawn(World(6, 15, links={(0, 1): 20.0, (1, 0): 20.0}))).bimodal
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Effects of nodes and of pairs: known ones are recovered, and told apart, whatever the number of nodes."""
+"""Effects of nodes and of pairs: known effects are recovered for any number of nodes."""
 
 from dataclasses import replace
 
@@ -36,7 +36,7 @@ def made(
 
 @pytest.mark.parametrize("directed", [True, False])
 @pytest.mark.parametrize("nodes", [3, 4, 5, 8, 33])
-def test_a_slow_node_is_the_nodes(nodes: int, directed: bool) -> None:
+def test_a_slow_node_is_an_effect_of_the_node(nodes: int, directed: bool) -> None:
     found = estimate_effects(made(nodes, slow={1: HALF_RATE}, directed=directed))
     expected = np.zeros(nodes * (1 + directed))
     expected[1::nodes] = HALF_RATE
@@ -47,7 +47,7 @@ def test_a_slow_node_is_the_nodes(nodes: int, directed: bool) -> None:
 
 @pytest.mark.parametrize("directed", [True, False])
 @pytest.mark.parametrize("nodes", [3, 4, 5, 8, 33])
-def test_a_slow_link_is_the_pairs(nodes: int, directed: bool) -> None:
+def test_a_slow_link_is_an_effect_of_the_pair(nodes: int, directed: bool) -> None:
     found = estimate_effects(made(nodes, links={(0, 1): HALF_RATE}, directed=directed))
     assert found.nodes == pytest.approx(0, abs=1e-9)
     slow = (found.first == 0) & (found.second == 1)
@@ -70,7 +70,7 @@ def test_two_slow_nodes_and_a_slow_link_among_noise() -> None:
     assert {(int(found.first[at]), int(found.second[at])) for at in most} == {(0, 1), (1, 0)}
 
 
-def test_pairs_met_once_count_for_their_nodes() -> None:
+def test_pairs_measured_once_count_for_their_nodes() -> None:
     """Some rounds of many in every block: no pair comes again, each node does."""
     rng = np.random.default_rng(8)
     full = made(32, slow={4: HALF_RATE}, blocks=1, noise=0.03, rng=rng)

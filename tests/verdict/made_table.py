@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tables, facts and requirements made for tests: every number synthetic."""
+"""Synthetic tables, facts and requirements."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path

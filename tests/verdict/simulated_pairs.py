@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Simulated campaigns of all pairs of nodes, for the error rate and the power of naming nodes: no table, so fast."""
+"""Simulated campaigns of all node pairs, for the error rate and the power of findings; without a table, for speed."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

@@ -19,7 +19,7 @@ SLOWER = [12.0, 12.1, 12.2, 12.3, 12.4, 12.5]
 NOISY = [7.0, 9.0, 8.4, 8.1, 7.9, 8.9]
 
 
-def test_a_whole_curve_in_plain_words() -> None:
+def test_findings_of_a_whole_curve() -> None:
     refuted = lane_rows("mpich@shm", FASTER, msg_size_bytes=256, state="refuted")
     table = table_of(
         *(lane_rows("mpich@shm", FASTER, msg_size_bytes=size) for size in (8, 16, 64, 128)),
@@ -164,7 +164,7 @@ def test_only_main_metrics_are_tested() -> None:
     assert found.filter(metric="latency")["q"].to_list() == [pytest.approx(2 / 64)]
 
 
-def test_an_interval_beside_one_is_no_claim_among_many_tests() -> None:
+def test_an_interval_that_excludes_1_is_not_significant_among_many_tests() -> None:
     equal = [v * 1.001 for v in reversed(FASTER)]
     table = table_of(
         *(lane_rows("a@tcp", FASTER, msg_size_bytes=2**k) for k in range(12)),

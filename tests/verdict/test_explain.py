@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``judge --explain`` gives the real reason for each launch that was not used, and what else a reader should know."""
+"""``judge --explain`` gives the reason for each launch that was not used, and the notes of the verdict."""
 
 from pathlib import Path
 
@@ -38,13 +38,13 @@ def test_a_block_without_the_other_side_is_given_as_the_reason(tmp_path: Path) -
     assert "not used: the other side has no value in this block" in lines_of(lines, 6)[0]
 
 
-def test_launches_after_the_look_are_said_to_be_beyond_it(tmp_path: Path) -> None:
+def test_launches_after_the_look_are_marked(tmp_path: Path) -> None:
     lines = explained(tmp_path, lane_rows("mpich@shm", FAST), relative=False)
     assert "after the last completed look" in lines_of(lines, 6)[0]
     assert sum("after the last completed look" in line for line in lines) == 1
 
 
-def test_foreign_load_is_named_beside_the_launches_and_counted(tmp_path: Path) -> None:
+def test_launches_with_foreign_load_are_marked_and_counted(tmp_path: Path) -> None:
     rows = lane_rows("mpich@shm", FAST[:6])
     loads = {rows[0]["launch"]: 0.42, rows[1]["launch"]: 0.1, rows[2]["launch"]: 0.11}
     lines = explained(tmp_path, rows, relative=False, context=CampaignContext(foreign_load=loads))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""requirements.yaml: what it means, and every way to get it wrong, each with its file and line."""
+"""The meaning of requirements.yaml, and every error in it with its file and line."""
 
 import re
 from pathlib import Path
@@ -58,7 +58,7 @@ def test_sizes(tmp_path: Path, written: str, sizes: Sizes) -> None:
     assert requirements(tmp_path, entry(msg_size_bytes=written)).items[0].sizes == sizes
 
 
-def test_which_sizes_are_meant() -> None:
+def test_selected_sizes() -> None:
     sizes = [None, 0, 8, 1024, 2048]
     meant = [Sizes(), Sizes((8,)), Sizes(low=8, high=1024), Sizes(low=8), Sizes(high=8)]
     assert [[size for size in sizes if one.contains(size)] for one in meant] == [
@@ -86,7 +86,7 @@ def test_bounds(tmp_path: Path, bound: str, relative: str, lower: float | None, 
     assert item.unit == ("ratio" if relative else "us")
 
 
-def test_the_bounds_that_one_launch_can_break(tmp_path: Path) -> None:
+def test_the_bounds_that_one_launch_can_violate(tmp_path: Path) -> None:
     found = requirements(
         tmp_path,
         entry("all"),
@@ -191,7 +191,7 @@ def test_wrong_files_name_their_line(tmp_path: Path, text: str, line: int, what:
     assert expected in caught.value.expected
 
 
-def test_files_that_are_no_text(tmp_path: Path) -> None:
+def test_files_that_are_not_text(tmp_path: Path) -> None:
     file = tmp_path / "requirements.yaml"
     file.write_bytes(b"schema: 1\n\xff\xfe\x00")
     with pytest.raises(BadInput, match=r"requirements.yaml:2: not text; expected UTF-8"):

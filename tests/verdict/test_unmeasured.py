@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Nothing that a requirement selects vanishes: what was planned and not measured is a cell, or is counted."""
+"""Planned cells that were not measured are INCONCLUSIVE cells, or are counted."""
 
 from pathlib import Path
 from typing import Any
@@ -35,7 +35,7 @@ def judged(folder: Path, wanted: str, *parts: Rows, skips: tuple[Unmeasured, ...
     return judge(table_of(*parts), requirements(folder, wanted), facts(6), CampaignContext(skips))
 
 
-def test_a_skip_is_an_inconclusive_cell_with_its_reason_and_cure(tmp_path: Path) -> None:
+def test_a_skip_is_an_inconclusive_cell_with_its_reason_and_hint(tmp_path: Path) -> None:
     wanted = entry("barrier", "at_most: 5 us", msg_size_bytes=8)
     measured = [lane_rows(f"{stack}@shm", [3.0, 3.1, 3.2, 3.3, 3.4, 3.5]) for stack in ("impi", "mpich")]
     found = judged(tmp_path, wanted, *measured, skips=(skip("openmpi@shm"),))
@@ -49,7 +49,7 @@ def test_a_skip_is_an_inconclusive_cell_with_its_reason_and_cure(tmp_path: Path)
     assert (found.cells[2].unmeasured, found.cells[2].n) == (True, 0)
 
 
-def test_where_measured_leaves_skips_out_and_counts_them(tmp_path: Path) -> None:
+def test_where_measured_excludes_and_counts_skips(tmp_path: Path) -> None:
     wanted = entry("lat", "at_most: 10 us\n    where: measured", msg_size_bytes="{from: 8}")
     found = judged(tmp_path, wanted, lane_rows("mpich@shm", FAST), skips=(skip("openmpi@shm"),))
     (cell,) = found.cells
@@ -92,13 +92,13 @@ def test_a_size_that_a_skip_would_not_have_measured_is_a_cell_too(tmp_path: Path
     ]
 
 
-def test_skips_do_not_rename_what_was_measured(tmp_path: Path) -> None:
+def test_skips_do_not_rename_measured_cells(tmp_path: Path) -> None:
     rows = (Expected(benchmark="pingpong", case="rails=1", metric="latency", msg_sizes_bytes=(8,)),)
     found = judged(tmp_path, entry(), lane_rows("mpich@shm", FAST), skips=(skip("mpich@shm", expected=rows, ranks=4),))
     assert [cell.name for cell in found.cells] == ["lat/mpich@shm/8", "lat/mpich@shm/case=rails=1/ranks=4/8"]
 
 
-def test_what_a_fabric_has_nothing_of_is_skipped_unless_its_case_is_named(tmp_path: Path) -> None:
+def test_cells_that_a_fabric_cannot_have_are_skipped_unless_their_case_is_named(tmp_path: Path) -> None:
     rows = (Expected(benchmark="pingpong", case="rails=1", metric="latency", msg_sizes_bytes=(8,)),)
     rails = skip("mpich@shm", expected=rows, reason="this fabric has one port", applies=False)
     found = judged(tmp_path, entry(), lane_rows("mpich@shm", FAST), skips=(rails,))
@@ -144,13 +144,13 @@ def test_a_skip_of_unknown_rows_is_one_cell_of_its_lane(tmp_path: Path, benchmar
 
 
 @pytest.mark.parametrize("columns", [{"benchmark": "barrier"}, {"tool": "imb"}, {"fabric": "tcp"}])
-def test_a_skip_of_something_else_is_no_cell(tmp_path: Path, columns: dict[str, str]) -> None:
+def test_an_unrelated_skip_is_not_a_cell(tmp_path: Path, columns: dict[str, str]) -> None:
     other = skip("openmpi@shm", **{"expected": None, "benchmark": "pingpong"} | columns)
     found = judged(tmp_path, entry(fabric="shm"), lane_rows("mpich@shm", FAST), skips=(other,))
     assert [cell.name for cell in found.cells] == ["lat/mpich@shm/8"]
 
 
-def test_a_skip_beside_values_of_its_lane_is_no_cell_where_its_rows_are_unknown(tmp_path: Path) -> None:
+def test_a_skip_with_unknown_rows_is_not_a_cell_on_a_lane_with_values(tmp_path: Path) -> None:
     old = skip("mpich@shm", expected=None, benchmark="rails")
     assert len(judged(tmp_path, entry(), lane_rows("mpich@shm", FAST), skips=(old,)).cells) == 1
 
