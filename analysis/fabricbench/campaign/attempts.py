@@ -17,8 +17,9 @@ TRIES = 2
 
 
 def loss_reason(directory: Path) -> str:
-    """Returns why the launch in ``directory`` was lost although it has an end; empty if it was not lost or has no
-    end.
+    """Returns why the launch in ``directory`` was lost although it has an end.
+
+    Empty if it was not lost or has no end.
     """
     try:
         end = json.loads(read_regular(directory / "end"))

@@ -29,10 +29,10 @@ _DEEPEST = 32
 
 
 def read_campaign(path: Path, *, recompute: bool = False) -> Campaign:
-    """Returns the campaign at ``path``; BadInput if there is none. A launch that cannot be read gives a record, not an
-    error.
+    """Returns the campaign at ``path``; BadInput if there is none.
 
-    Records come from the user's cache if their files and code are unchanged; with ``recompute`` all are computed.
+    A launch that cannot be read gives a record, not an error. Records come from the user's cache if their files and
+    code are unchanged; with ``recompute`` all are computed.
     """
     facts = read_facts(path)
     name = hashlib.sha256(code_digest() + facts.model_dump_json().encode()).hexdigest()
@@ -85,9 +85,7 @@ def known_names(campaign: Campaign, own: Requirements | None) -> dict[str, set[s
 
 
 def launch_directories(path: Path) -> list[Path]:
-    """Returns the directories below ``launches/`` that contain a launch, recognised by a file of the harness or
-    wrapper.
-    """
+    """Returns the directories below ``launches/`` that contain a file of the harness or of the launch wrapper."""
     return [folder for folder, names in _places(path) if names & _OF_A_LAUNCH]
 
 

@@ -97,13 +97,12 @@ class PartEvidence(Derived):
 
 
 class Traffic(Derived):
-    """The traffic between the ranks on TCP as the witness counted it: for each connection the larger count of its two
-    ends.
+    """The traffic between the ranks on TCP, as the witness counted it.
 
-    ``bytes`` and ``segments``: both directions. ``bytes_between``: those of ``bytes`` that left their node.
-    ``bytes_elsewhere``: bytes to addresses outside the ranks' nodes, which no other field includes. ``by_peer``: bytes
-    by the nodes' addresses. ``reports``: the number of ranks that reported. ``udp_sockets``, ``unix_sockets``: numbers
-    of open sockets, whose traffic is not counted.
+    For each connection the larger count of its two ends applies. ``bytes`` and ``segments``: both directions.
+    ``bytes_between``: those of ``bytes`` that left their node. ``bytes_elsewhere``: bytes to addresses outside the
+    ranks' nodes, which no other field includes. ``by_peer``: bytes by the nodes' addresses. ``reports``: the number of
+    ranks that reported. ``udp_sockets``, ``unix_sockets``: numbers of open sockets, whose traffic is not counted.
     """
 
     reports: int
@@ -192,8 +191,9 @@ class Unmeasured(Skip):
 
 
 class Campaign(Derived):
-    """A campaign: its facts, the records in order of block and position, the skips, and all planned rows without a
-    value.
+    """A campaign: its facts, its records in order of block and position, and what it did not measure.
+
+    ``skips``: the skipped launches and sizes. ``unmeasured``: all planned rows without a value, skipped or not.
     """
 
     name: str

@@ -95,8 +95,9 @@ def _ordinary_slowness(measured: NodePairs) -> Floats:
 
 
 def _lower_eighth(values: Floats, group: Ints, least: int) -> Floats:
-    """Returns for each value the lower eighth of its group, an order statistic; -inf in groups of fewer than
-    ``least``.
+    """Returns for each value the lower eighth of its group, which is an order statistic.
+
+    -inf in groups of fewer than ``least`` values.
     """
     place = np.unique(group, return_inverse=True)[1].reshape(-1)
     ordered = values[np.lexsort((values, place))]

@@ -38,8 +38,9 @@ def log_sigma(values: Values) -> float | None:
 
 
 def minimum_detectable_effect(n: int, critical: int, sigma: float, power: float = POWER) -> float | None:
-    """Returns the smallest relative change that n launches detect with probability ``power``; None if none is
-    detectable.
+    """Returns the smallest relative change that n launches detect with probability ``power``.
+
+    None if no change is detectable.
 
     Definition: the sign test decides if at most ``critical`` launches are on the other side of the bound. It does so
     with probability ``power`` if each launch is on the right side with probability ``pi = BetaInv(power; n - critical,

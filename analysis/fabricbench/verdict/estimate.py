@@ -45,9 +45,7 @@ class Estimate:
 
 
 def sample(measured: Series, reference: Series | None) -> Sample:
-    """Returns one value per block: the median of the block's values, divided by the reference's median if there is
-    one.
-    """
+    """Returns one value per block: its median, divided by the reference's median if there is a reference."""
     values = measured.medians()
     if reference is None:
         return Sample(tuple(values), tuple(values.values()))

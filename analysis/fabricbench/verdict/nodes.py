@@ -62,8 +62,9 @@ class Matrix:
 
     @cached_property
     def modes(self) -> Modes:
-        """The stalled values. With fewer than ``LEAST_BLOCKS`` blocks a pair's ordinary value is unknown, and none
-        stalls.
+        """The stalled values.
+
+        With fewer than ``LEAST_BLOCKS`` blocks a pair's ordinary value is unknown, and no value stalls.
         """
         if self.blocks >= LEAST_BLOCKS:
             return modes(self.pairs)

@@ -48,8 +48,9 @@ _CURVE = ("fabric", "stack", "variant", "library", "tool", "ranks", "nodes")
 
 
 def overhead(table: pl.DataFrame, alpha: float = 0.05) -> pl.DataFrame:
-    """Returns the cost of each MPI stack over each user-level library of its fabric, per message size, as in
-    ``SCHEMA``.
+    """Returns the cost of each MPI stack over each user-level library of its fabric, per message size.
+
+    Columns are those of ``SCHEMA``.
 
     Definition: half round trips of a ping-pong, as the mean over a launch's iterations on both sides; per size the
     median over blocks of MPI / user level and of MPI - user level, each with an order-statistics interval at 1 -

@@ -38,8 +38,9 @@ class CellKey(NamedTuple):
 
     @property
     def of_node_pair(self) -> bool:
-        """Whether the cell belongs to a single node pair or a round of them, which ``verdict.nodes`` analyses
-        together.
+        """Whether the cell belongs to a single node pair or to a round of them.
+
+        ``verdict.nodes`` analyses these cells together.
         """
         return self.tool == "micro" and bool({"from", "round"} & case_parts(self.case).keys())
 

@@ -82,9 +82,7 @@ class Survey:
         return sorted(findings, key=lambda numbered: -(numbered[1].suspect.slowdown or 0.0))
 
     def _least_blocks(self, tests: MatrixTests) -> int:
-        """Returns the number of blocks from which on the slowest node, or direction between two nodes, can be a
-        finding.
-        """
+        """Returns the least number of blocks after which the slowest node, or direction, can be a finding."""
         nodes = len(tests.matrix.names)
         return max(LEAST_BLOCKS, ceil(log(max(1, self._of_nodes) / (ALPHA * OF_NODES), nodes) - 1e-9))
 

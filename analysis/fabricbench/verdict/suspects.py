@@ -103,8 +103,9 @@ class MatrixTests:
 
     @cached_property
     def pairs(self) -> tuple[Suspect, ...]:
-        """The pairs that are slower than their nodes explain; none if so many are slow that the network is the
-        cause.
+        """The pairs that are slower than their nodes explain.
+
+        None if so many are slow that the network is the cause.
         """
         return () if self.network else tuple(self._slow_pairs())
 
