@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import reframe as rfm
 from reframe.core.builtins import parameter, run_after, variable
 
-from fabricbench.launch.facts import Expected, LeftOut, joined_case
+from fabricbench.launch.facts import Expected, OmittedSizes, joined_case
 from fabricbench.parsers.tools.micro.description import MEASURED
 from fabricbench.parsers.tools.micro.description import Benchmark as Described
 
@@ -118,9 +118,9 @@ class MicroCollective(Micro):
     def sizes(self) -> tuple[int, ...]:
         return tuple(size for size in super().sizes() if size <= self.largest_fitting_bytes)
 
-    def left_out(self) -> LeftOut | None:
+    def left_out(self) -> OmittedSizes | None:
         sizes = tuple(size for size in super().sizes() if size > self.largest_fitting_bytes)
-        return LeftOut(msg_sizes_bytes=sizes, reason=self.why_too_large(sizes[0])) if sizes else None
+        return OmittedSizes(msg_sizes_bytes=sizes, reason=self.why_too_large(sizes[0])) if sizes else None
 
     def benchmark_skip(self) -> tuple[str, str] | None:
         if self.full_sizes():

@@ -21,7 +21,15 @@ from fabricbench.campaign.attempts import finished_launches
 from fabricbench.campaign.collect import collect
 from fabricbench.campaign.write import open_single
 from fabricbench.files.writing import write_json
-from fabricbench.launch.facts import Expected, Launch, LeftOut, Skipped, WireUp, canonical_case, inherited_variables
+from fabricbench.launch.facts import (
+    Expected,
+    Launch,
+    OmittedSizes,
+    SkippedLaunch,
+    WireUp,
+    canonical_case,
+    inherited_variables,
+)
 from fabricbench.launch.record import Record
 from fabricbench.site.lane import lane_name
 from fabricbench.site.settings import FORECAST
@@ -92,7 +100,7 @@ class LaunchTest(LaneMixin, MetricsMixin, rfm.RunOnlyRegressionTest):
         """Why this benchmark cannot run on a lane that can, and the hint."""
         return None
 
-    def left_out(self) -> LeftOut | None:
+    def left_out(self) -> OmittedSizes | None:
         """Sizes that this launch cannot measure on its nodes."""
         return None
 
@@ -320,7 +328,7 @@ class LaunchTest(LaneMixin, MetricsMixin, rfm.RunOnlyRegressionTest):
             planned = self.planned()
             if self.stands_for_family:
                 self.benchmark = self.family
-            skip = Skipped(
+            skip = SkippedLaunch(
                 id=self.launch_id,
                 block=session["block"],
                 system=self.current_system.name,

@@ -13,12 +13,13 @@ from fabricbench.files.layout import REQUIREMENTS
 from fabricbench.launch.facts import canonical_case
 from fabricbench.launch.record import Row
 from fabricbench.metrics import METRICS
-from fabricbench.site.requirements import AbsoluteBound, Requirements, absolute_bounds, as_reference, load
+from fabricbench.site.requirements import AbsoluteBound, Requirements, absolute_bounds, as_reference
+from fabricbench.site.requirements_file import load_requirements
 
 
 @cache
 def _requirements(file: Path) -> Requirements:
-    return load(file)
+    return load_requirements(file)
 
 
 class MetricsMixin(rfm.RegressionTestPlugin):

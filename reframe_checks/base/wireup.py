@@ -7,7 +7,7 @@ from typing import Any
 import reframe.utility.sanity as sn
 from reframe.core.backends import getlauncher
 
-from fabricbench.campaign.attempts import lost
+from fabricbench.campaign.attempts import loss_reason
 from fabricbench.campaign.collect import collect
 from fabricbench.campaign.write import came_back
 from fabricbench.launch.facts import WireUp
@@ -71,7 +71,11 @@ class WireUpLaunch(LaunchTest):
     @property
     def came_back(self) -> bool:
         """Whether the wire-up ended and was not lost, in this session or an earlier one, however it ended."""
-        return self.measured_in is not None and came_back(Path(self.measured_in)) and not lost(Path(self.measured_in))
+        return (
+            self.measured_in is not None
+            and came_back(Path(self.measured_in))
+            and not loss_reason(Path(self.measured_in))
+        )
 
     def measured(self) -> WireUp | None:
         """Bytes and segments of the wire-up; None where no rank reported any."""

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where ranks could run against what was asked: on two sockets of two cores with two threads each."""
+"""The ranks' processors against the requested binding, on two sockets of two cores with two threads each."""
 
 from typing import Any
 
 import pytest
 
-from fabricbench.attestation.binding import bound, processors
+from fabricbench.attestation.binding import check_binding, processors
 from fabricbench.launch.facts import Launch
 from fabricbench.launch.host import Host, Topology
-from fabricbench.launch.record import Attestation, Bound, RankBinding
+from fabricbench.launch.record import Attestation, BindingCheck, RankBinding
 from fabricbench.launch.witness import Report
 
 TOPOLOGY = Topology(cores=("0,4", "1,5", "2,6", "3,7"), sockets=("0-1,4-5", "2-3,6-7"), numa=("0-1,4-5", "2-3,6-7"))
@@ -28,15 +28,15 @@ def report(rank: int | None, cpus: str | None, host: str = "a", **values: Any) -
     return Report(**{**known, "host": host, "rank": rank, "cpus": cpus, **values})
 
 
-def seen(launch: Launch, reports: list[Report], hosts: list[Host]) -> Bound:
+def check(launch: Launch, reports: list[Report], hosts: list[Host]) -> BindingCheck:
     """Of a launch whose ports are another matter."""
-    return bound(launch, reports, hosts, Attestation(state="attested", reason=""))
+    return check_binding(launch, reports, hosts, Attestation(state="attested", reason=""))
 
 
 def problem(binding: str, *cpus: str, hosts: tuple[str, ...] = ("a",)) -> str:
     """Of ranks that could run there, one after the other on the nodes in turn."""
     reports = [report(rank, text, hosts[rank % len(hosts)]) for rank, text in enumerate(cpus)]
-    return seen(launch(binding, len(cpus)), reports, NODES).problem
+    return check(launch(binding, len(cpus)), reports, NODES).problem
 
 
 def test_lists_of_processors() -> None:
@@ -56,18 +56,18 @@ def test_lists_of_processors() -> None:
         ("numa", ("0", "1")),  # narrower
     ],
 )
-def test_as_asked(binding: str, cpus: tuple[str, ...]) -> None:
+def test_the_binding_equals_the_request(binding: str, cpus: tuple[str, ...]) -> None:
     assert problem(binding, *cpus) == ""
 
 
-def test_each_node_by_itself() -> None:
+def test_each_node_is_checked_separately() -> None:
     assert problem("core", "0,4", "0,4", hosts=("a", "b")) == ""
 
 
 @pytest.mark.parametrize(
-    ("binding", "cpus", "said"),
+    ("binding", "cpus", "text"),
     [
-        ("core", ("0-7", "0-7"), "rank 0 on a could run on 8 processors, and 1 more likewise"),
+        ("core", ("0-7", "0-7"), "rank 0 on a could run on 8 processors; so could 1 more"),
         ("core", ("0,4", "1,6"), "rank 1 on a could run on 2 processors"),
         ("socket", ("0-3", "2-3"), "rank 0 on a could run on 4 processors"),
         ("numa", ("",), "rank 0 on a could run on 0 processors"),
@@ -77,23 +77,23 @@ def test_each_node_by_itself() -> None:
         ("numa", ("3", "3", "0"), "ranks 0, 1 on a shared 1 core"),
     ],
 )
-def test_not_as_asked(binding: str, cpus: tuple[str, ...], said: str) -> None:
+def test_the_binding_differs_from_the_request(binding: str, cpus: tuple[str, ...], text: str) -> None:
     name = {"numa": "NUMA node"}.get(binding, binding)
-    assert problem(binding, *cpus) == f"asked for a {name} for each rank, but {said}"
+    assert problem(binding, *cpus) == f"a {name} was requested for each rank, but {text}"
 
 
-def test_nobody_can_tell() -> None:
+def test_missing_facts_are_reported() -> None:
     reports = [report(0, "0"), report(1, None)]
-    assert "1 of 2 ranks left no word where they ran" in seen(launch("core", 2), reports, NODES).problem
+    assert "1 of 2 ranks did not report where they ran" in check(launch("core", 2), reports, NODES).problem
     elsewhere = [report(0, "0"), report(1, "1", host="c")]
-    assert "c does not say which processors are one" in seen(launch("core", 2), elsewhere, NODES).problem
+    assert "c did not report its processor topology" in check(launch("core", 2), elsewhere, NODES).problem
 
 
-def test_the_process_that_worked_counts_and_its_processors_at_the_end() -> None:
+def test_the_busiest_process_counts_with_its_processors_at_the_end() -> None:
     reports = [
         report(0, "0-7", pid=1, cpu_seconds=0.1),
         report(0, "0-7", pid=2, cpu_seconds=5, cpus_at_end="2,6"),
         report(None, "0-7"),
     ]
-    found = seen(launch("core", 1), reports, NODES)
-    assert (found.problem, found.ranks) == ("", (RankBinding(host="a", rank=0, cpus="2,6"),))
+    result = check(launch("core", 1), reports, NODES)
+    assert (result.problem, result.ranks) == ("", (RankBinding(host="a", rank=0, cpus="2,6"),))

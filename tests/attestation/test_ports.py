@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Transports that pass the kernel by, attested by the counters of the nodes' ports: each rule on both sides."""
+"""Transports that bypass the kernel, attested by port counters: each rule on both sides of its threshold."""
 
 from typing import Any
 
@@ -70,7 +70,7 @@ def test_one_direction_sums_over_the_nodes() -> None:
     assert found(nodes(sender, receiver)).state == "attested"
 
 
-def test_the_evidence_and_the_share_stand_in_the_attestation() -> None:
+def test_the_attestation_contains_evidence_and_share() -> None:
     ports = nodes(moved(500_000, 600), moved(500_000, 600))
     seen = found({**ports, "n1": ports["n1"] | {"eth0": moved(7, 7)}})
     assert (seen.share, seen.ports) == (1.0, ports)
@@ -92,7 +92,7 @@ def test_another_port_than_the_fabrics_does_not_count() -> None:
 
 
 @pytest.mark.parametrize("transport", DEVICES)
-def test_sockets_refute_whatever_the_ports_carried(transport: str) -> None:
+def test_payload_on_sockets_refutes_the_launch(transport: str) -> None:
     full = nodes(moved(10**9, 10**6), moved(10**9, 10**6))
     # 1.5 of wire-up and 0.01 of the payload: 11500 bytes in 70 segments
     for bytes_, segments, expected in ((11_500, 70, "attested"), (11_501, 70, "refuted"), (11_500, 71, "refuted")):
@@ -111,10 +111,14 @@ def test_a_rank_must_have_opened_a_device_of_the_transport(transport: str) -> No
 @pytest.mark.parametrize(
     ("values", "ports", "reason"),
     [
-        ({"nodes": 1}, nodes(moved(10**6, 10**3)), "verbs is attested between nodes only, by the ports' counters"),
-        ({"ports": ()}, nodes(moved(1, 1), moved(1, 1)), "the fabric names no ports whose counters could tell"),
-        ({}, {}, "only 0 of 2 nodes left their counters"),
-        ({}, nodes(moved(10**6, 10**3)), "only 1 of 2 nodes left their counters"),
+        ({"nodes": 1}, nodes(moved(10**6, 10**3)), "verbs is attested by port counters, and only between nodes"),
+        (
+            {"ports": ()},
+            nodes(moved(1, 1), moved(1, 1)),
+            "the fabric declares no ports, so no counters show",
+        ),
+        ({}, {}, "only 0 of 2 nodes recorded port counters"),
+        ({}, nodes(moved(10**6, 10**3)), "only 1 of 2 nodes recorded port counters"),
         ({}, nodes(moved(10**6, 10**3), {}), "no counters of the port mlx5_0:1 on n2 from before and after"),
         ({}, nodes({"tx_bytes": 1, "rx_packets": 1}, moved(1, 1)), "no counters of the port mlx5_0:1 on n1"),
         ({}, {"n1": {}, "n2": {"eth0": moved(1, 1)}}, "no counters of the port mlx5_0:1 on n1"),
@@ -128,19 +132,19 @@ def test_counters_that_are_absent_are_unknown_with_the_reason(
     assert seen.reason.startswith(reason)
 
 
-def test_a_node_too_many_is_no_fault() -> None:
+def test_counters_of_an_additional_node_are_accepted() -> None:
     assert found(nodes(*[moved(10**6, 10**3)] * 3)).state == "attested"
 
 
 @pytest.mark.parametrize(
     ("traffic", "reason"),
     [
-        (carried(reports=1), "only 1 of 2 ranks left a witness report"),
+        (carried(reports=1), "only 1 of 2 ranks wrote a witness report"),
         (carried(udp_sockets=1), "1 UDP sockets were open on 2 ranks"),
         (carried(dropped=1), "the witness lost 1 sockets"),
     ],
 )
-def test_sockets_must_be_known(traffic: Traffic, reason: str) -> None:
+def test_incomplete_socket_reports_are_unknown(traffic: Traffic, reason: str) -> None:
     seen = found(nodes(moved(10**6, 10**3), moved(10**6, 10**3)), traffic)
     assert seen.state == "unknown"
     assert seen.reason.startswith(reason)
@@ -156,14 +160,14 @@ def test_sockets_must_be_known(traffic: Traffic, reason: str) -> None:
         (449, PAYLOAD, "refuted"),
     ],
 )
-def test_packets_stand_for_bytes_that_are_not_counted(packets: int, payload: Payload, expected: str) -> None:
+def test_packets_replace_bytes_that_are_not_counted(packets: int, payload: Payload, expected: str) -> None:
     rxe = {"tx_packets": packets, "rx_packets": packets}
     seen = found(nodes(rxe, rxe, name="rxe0:1"), payload=payload, ports=("rxe0:1",))
     assert seen.state == expected
     assert f"rxe0:1 of 2 nodes sent {2 * packets} packets, the benchmark" in seen.reason
 
 
-def test_iwarp_by_its_interface() -> None:
+def test_software_iwarp_is_attested_by_its_interface() -> None:
     """Software iWARP counts nothing by itself: its interface does, and no rank has a socket."""
     eth0 = {"tx_bytes": 600_000, "rx_bytes": 600_000}
     assert found(nodes(eth0, eth0, name="eth0"), ports=("eth0",)).state == "attested"
@@ -176,9 +180,7 @@ def test_messages_without_bytes_are_attested_by_packets() -> None:
     assert found(nodes(moved(0, 450), moved(0, 450)), payload=barriers).state == "attested"
     assert found(nodes(moved(10**9, 449), moved(10**9, 449)), payload=barriers).state == "refuted"
     bytes_only = {"tx_bytes": 10**6, "rx_bytes": 10**6}
-    assert (
-        "nothing that the ports' counters could show" in found(nodes(bytes_only, bytes_only), payload=barriers).reason
-    )
+    assert "nothing that port counters could show" in found(nodes(bytes_only, bytes_only), payload=barriers).reason
 
 
 @pytest.mark.parametrize(
@@ -204,16 +206,16 @@ def test_more_ranks_than_nodes_may_send_inside_them(bytes_: int, expected: str) 
         (2_176_577, "unknown"),
     ],
 )
-def test_on_shared_nodes_too_much_is_somebody_elses(bytes_: int, expected: str) -> None:
+def test_excess_traffic_on_shared_nodes_is_unknown(bytes_: int, expected: str) -> None:
     seen = found(nodes(moved(bytes_, 10**6), moved(bytes_, 10**6)), exclusive=False)
     assert seen.state == expected
-    assert ("more than the 4353152 bytes that this launch explains" in seen.reason) == (expected == "unknown")
+    assert ("more than the 4353152 bytes that this launch can account for" in seen.reason) == (expected == "unknown")
     assert found(nodes(moved(bytes_, 10**6), moved(bytes_, 10**6))).state == "attested"
 
 
-def test_on_shared_nodes_packets_do_not_tell_whose_they_are() -> None:
+def test_packet_counters_of_shared_nodes_are_unknown() -> None:
     rxe = {"tx_packets": 10**6, "rx_packets": 10**6}
     seen = found(nodes(rxe, rxe), exclusive=False)
-    assert (seen.state, "packets do not tell whose" in seen.reason) == ("unknown", True)
+    assert (seen.state, "packets of other jobs" in seen.reason) == ("unknown", True)
     few = {"tx_packets": 1, "rx_packets": 1}
     assert found(nodes(few, few), exclusive=False).state == "refuted"

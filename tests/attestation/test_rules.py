@@ -67,7 +67,7 @@ def test_messages_without_bytes_are_attested_by_segments() -> None:
     assert state(launch("tcp"), carried(10**9, 1019), barriers) == "refuted"
 
 
-def test_an_uncertain_wireup_lowers_the_share_asked_for_to_nine_tenths_at_most() -> None:
+def test_an_uncertain_wireup_lowers_the_required_share_to_nine_tenths_at_most() -> None:
     few = Payload(bytes=0, messages=100)
     assert state(launch("tcp"), carried(1000, 130), few) == "attested"
     assert state(launch("tcp"), carried(1000, 129), few) == "refuted"
@@ -100,7 +100,7 @@ def test_shm_on_a_lane_that_wires_up_without_sockets() -> None:
     assert state(quiet, carried(1, 0), Payload(bytes=0, messages=0)) == "refuted"
 
 
-def test_shm_says_that_it_is_known_by_exclusion() -> None:
+def test_shm_is_attested_by_exclusion() -> None:
     assert attest(launch("shm"), carried(0, 0), PAYLOAD).reason.startswith("by exclusion: ")
 
 
@@ -113,7 +113,7 @@ def test_shm_needs_every_rank_and_no_device() -> None:
     assert state(launch("shm"), carried(10**6, 0, reports=1), PAYLOAD) == "refuted"
 
 
-def test_devices_that_copy_within_a_node_are_no_network_devices() -> None:
+def test_devices_that_copy_within_a_node_are_not_network_devices() -> None:
     copies = carried(0, 0, devices=("/dev/knem", "/dev/xpmem"))
     assert state(launch("shm"), copies, PAYLOAD) == "attested"
     both = attest(launch("shm"), carried(0, 0, devices=("/dev/cxi0", "/dev/xpmem")), PAYLOAD)
@@ -158,13 +158,13 @@ def test_tcp_does_not_need_every_rank() -> None:
 @pytest.mark.parametrize(
     ("values", "traffic", "payload", "reason"),
     [
-        ({}, None, PAYLOAD, "no rank left a witness report"),
-        ({}, carried(0, 0, dropped=3), PAYLOAD, "the witness lost 3 sockets: more than its table holds"),
+        ({}, None, PAYLOAD, "no rank wrote a witness report"),
+        ({}, carried(0, 0, dropped=3), PAYLOAD, "the witness lost 3 sockets: more than its table can hold"),
         ({"wireup": None}, carried(0, 0), PAYLOAD, "no wire-up was measured on this lane"),
         ({}, carried(0, 0), None, "the benchmark defines no payload"),
     ],
 )
-def test_unknown_says_why(
+def test_an_unknown_state_has_a_reason(
     transport: str, values: dict[str, Any], traffic: Traffic | None, payload: Payload | None, reason: str
 ) -> None:
     found = attest(launch(transport, **values), traffic, payload)
@@ -177,7 +177,7 @@ def test_a_transport_without_a_rule_is_unknown() -> None:
 
 
 @pytest.mark.parametrize("transport", ["tcp", "shm", "verbs", "mx", "psm", "cxi"])
-def test_a_wireup_is_what_it_is(transport: str) -> None:
+def test_a_wireup_is_attested(transport: str) -> None:
     wireup = launch(transport, mode="wireup", wireup=None)
     assert state(wireup, carried(10**6, 10**3), Payload(bytes=0, messages=0)) == "attested"
     assert state(wireup, None, Payload(bytes=0, messages=0)) == "unknown"
@@ -206,12 +206,12 @@ def test_no_dependent_collective_beats_a_message(benchmark: str, value: float, e
     assert states(PINGPONG, record(benchmark, "time_max", size, value)) == ["ok", expected]
 
 
-def test_what_physics_refutes_says_so_and_keeps_its_rows() -> None:
+def test_a_launch_refuted_by_physics_has_a_reason_and_keeps_its_rows() -> None:
     fast = record("allreduce", "time_max", 4, 0.4)
     _, refuted = refute_beyond_physics((PINGPONG, fast))
     assert refuted.reason == (
         "allreduce of 4 B took 0.4 us, less than 0.5 of the lane's own one-way latency of 10.0 us: "
-        "its messages did not take this transport"
+        "its messages bypassed the transport"
     )
     assert refuted.attestation is not None
     assert (refuted.attestation.state, refuted.attestation.reason) == ("refuted", refuted.reason)
@@ -250,7 +250,7 @@ def test_a_broadcast_may_return_before_it_arrives() -> None:
     assert states(PINGPONG, record("bcast", "time_max", 4, 0.03)) == ["ok", "ok"]
 
 
-def test_only_the_slowest_rank_tells() -> None:
+def test_only_the_slowest_rank_counts() -> None:
     for metric in ("time", "time_min"):
         assert states(PINGPONG, record("allreduce", metric, 4, 0.03)) == ["ok", "ok"]
 
@@ -259,7 +259,7 @@ def test_a_launch_of_one_rank_has_nothing_to_wait_for() -> None:
     assert states(PINGPONG, record("allreduce", "time_max", 4, 0.03, ranks=1)) == ["ok", "ok"]
 
 
-def test_shared_memory_has_nothing_faster_to_be_bypassed_by() -> None:
+def test_shared_memory_is_exempt_from_physics() -> None:
     message = record("pingpong", "latency", 8, 10.0, transport="shm")
     assert states(message, record("allreduce", "time_max", 4, 0.03, transport="shm")) == ["ok", "ok"]
 
@@ -279,14 +279,14 @@ def test_without_a_latency_of_the_lane_nothing_is_refuted() -> None:
     assert refute_beyond_physics(()) == ()
 
 
-def test_the_smallest_attested_latency_is_the_measure_wherever_it_stands() -> None:
+def test_the_smallest_attested_latency_of_the_campaign_applies() -> None:
     slow, fast = record("pingpong", "latency", 8, 30.0), record("pingpong", "latency", 8, 10.0)
     between = record("allreduce", "time_max", 4, 8.0)
     assert states(slow, between) == ["ok", "refuted"]
     assert states(between, slow, fast) == ["ok", "ok", "ok"]
 
 
-def test_a_latency_that_is_not_attested_is_no_measure() -> None:
+def test_a_latency_that_is_not_attested_is_ignored() -> None:
     fast = record("allreduce", "time_max", 4, 0.03)
     for bad in ("refuted", "unknown", "failed"):
         assert states(record("pingpong", "latency", 8, 10.0, state=bad), fast) == [bad, "ok"]
@@ -300,7 +300,7 @@ def test_other_states_stay_as_they_are(bad: str) -> None:
     assert refute_beyond_physics((PINGPONG, alone)) == (PINGPONG, alone)
 
 
-def test_a_single_rank_has_nothing_to_carry() -> None:
+def test_a_single_rank_without_payload_is_attested() -> None:
     alone, nothing = {"ranks": 1}, Payload(bytes=0, messages=0)
     assert state(launch("tcp", **alone), carried(0, 0, reports=1), nothing) == "attested"
     assert state(launch("tcp"), carried(0, 0), nothing) == "unknown"
@@ -314,7 +314,7 @@ def test_wireup_grows_with_the_pairs_of_ranks() -> None:
 
 
 @pytest.mark.parametrize("kind", ["udp_sockets", "unix_sockets"])
-def test_sockets_that_nobody_counts_leave_shm_unknown(kind: str) -> None:
+def test_uncounted_sockets_make_shm_unknown(kind: str) -> None:
     known = launch("shm", wireup=WIREUP.model_copy(update={"udp_sockets": 1, "unix_sockets": 1}))
     assert state(known, carried(0, 0, **{kind: 1}), PAYLOAD) == "attested"
     assert state(known, carried(0, 0, **{kind: 2}), PAYLOAD) == "unknown"

@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Each size attested by itself, on modelled counts: what a launch's sum hides, marks and lines show."""
+"""Attestation of each size on modelled counts: by the sum of a launch, by marks and by printed lines."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pytest
 
+from fabricbench.attestation.marks import CALIBRATION, calibrated_border
 from fabricbench.attestation.rules import attest
-from fabricbench.attestation.sizes import CALIBRATION, calibrated_border, part_evidence
+from fabricbench.attestation.sizes import part_evidence
 from fabricbench.launch.facts import Launch, WireUp
 from fabricbench.launch.record import Attestation, Payload, PayloadPart, Traffic
 from fabricbench.launch.witness import IntervalTraffic, MarkedInterval, Sent
@@ -95,9 +96,9 @@ def by_marks(intervals: Intervals, **values: Any) -> Attestation:
 
 def test_an_honest_launch_is_attested_size_by_size() -> None:
     found = by_marks(marked())
-    assert (found.state, found.by, len(found.parts)) == ("attested", "marks", len(SIZES))
+    assert (found.state, found.basis, len(found.parts)) == ("attested", "marks", len(SIZES))
     assert {one.state for one in found.parts} == {"attested"}
-    assert found.could_hide == ()
+    assert found.could_bypass == ()
     smallest = min(one.share for one in found.parts if one.share is not None)
     assert 1.0 <= smallest < 1.01
     assert found.reason.startswith(f"each of {len(SIZES)} sizes by itself, at least 100.0%")
@@ -112,7 +113,7 @@ def test_sizes_that_bypass_the_transport_are_refuted(hidden: tuple[int, ...]) ->
     assert found.reason.startswith(f"{len(hidden)} of {len(SIZES)} sizes refuted: pingpong at {hidden[0]} B")
 
 
-def test_the_sum_of_a_launch_hides_what_marks_show() -> None:
+def test_marks_refute_sizes_that_the_sum_attests() -> None:
     """Every ping-pong of up to 64 B bypasses the transport; the larger sizes' segments and headers make up for it."""
     hidden = tuple(size for size in SIZES if size <= 64)
     assert by_sum(marked(hidden)).state == "attested"
@@ -124,13 +125,13 @@ def test_the_sum_of_a_launch_shows_more_than_a_tenth_of_its_bytes() -> None:
     assert by_sum(marked(tuple(size for size in SIZES if size <= 1024))).state == "refuted"
 
 
-def test_a_launch_without_marks_names_the_sizes_that_could_hide() -> None:
+def test_a_launch_without_marks_lists_the_sizes_that_could_bypass_the_transport() -> None:
     found = by_sum(marked())
-    assert (found.state, found.by) == ("attested", "launch")
-    assert [one.msg_size_bytes for one in found.could_hide] == [0, *(2**k for k in range(9))]
+    assert (found.state, found.basis) == ("attested", "launch")
+    assert [one.msg_size_bytes for one in found.could_bypass] == [0, *(2**k for k in range(9))]
 
 
-def test_the_share_is_asked_for_less_the_scatter_at_the_borders() -> None:
+def test_the_required_share_is_lower_by_the_scatter_at_the_borders() -> None:
     """Of 1202 messages four may share a segment with the synchronisation; of bytes none may be missing."""
     one = (part(8),)
     payload = one[0].payload
@@ -153,7 +154,7 @@ def test_the_share_is_asked_for_less_the_scatter_at_the_borders() -> None:
 
 
 @pytest.mark.parametrize(("iterations", "expected"), [(19, "unknown"), (20, "attested")])
-def test_too_few_messages_beside_the_scatter_are_unknown(iterations: int, expected: str) -> None:
+def test_too_few_messages_for_the_scatter_are_unknown(iterations: int, expected: str) -> None:
     """Four uncertain segments are a tenth of 40 messages; empty messages have no bytes that could decide."""
     parts = (part(0, iterations),)
     intervals = marked(parts=parts)
@@ -188,7 +189,7 @@ def without(intervals: Intervals, *labels: str) -> Intervals:
 )
 def test_without_all_marks_of_all_ranks_the_launch_counts_as_a_whole(incomplete: Intervals) -> None:
     found = attest(launch(), traffic(marked()), total(PARTS), parts=PARTS, intervals=incomplete)
-    assert (found.state, found.by, found.parts) == ("attested", "launch", ())
+    assert (found.state, found.basis, found.parts) == ("attested", "launch", ())
 
 
 def test_between_nodes_only_what_left_the_node_counts() -> None:
@@ -293,20 +294,20 @@ def by_lines(lines: tuple[MarkedInterval, ...], **values: Any) -> Attestation:
     return attest(launch(**values), carried, total(PRINTED), parts=PRINTED, lines=lines)
 
 
-def test_printed_lines_tell_the_sizes_of_an_honest_tool_apart() -> None:
+def test_printed_lines_attest_each_size_of_an_honest_tool() -> None:
     found = by_lines(printed())
-    assert (found.state, found.by, len(found.parts)) == ("attested", "lines", len(SIZES))
-    assert found.could_hide == ()
+    assert (found.state, found.basis, len(found.parts)) == ("attested", "lines", len(SIZES))
+    assert found.could_bypass == ()
 
 
 @pytest.mark.parametrize("hidden", [*((size,) for size in SIZES), tuple(size for size in SIZES if size <= 128)])
-def test_printed_lines_show_what_bypasses(hidden: tuple[int, ...]) -> None:
+def test_printed_lines_refute_sizes_that_bypass_the_transport(hidden: tuple[int, ...]) -> None:
     found = by_lines(printed(hidden))
     assert found.state == "refuted"
     assert [one.part.msg_size_bytes for one in found.parts if one.state == "refuted"] == list(hidden)
 
 
-def test_what_a_tool_sends_between_sizes_does_not_pass_for_few_messages() -> None:
+def test_traffic_between_sizes_does_not_attest_few_messages() -> None:
     """With 27 iterations a hidden size has about as many messages as the tool sends between two sizes."""
     parts = tuple(part(size, 27, label="", line=f"{size} 27 7.5") for size in SIZES)
     lines = tuple(
@@ -318,13 +319,13 @@ def test_what_a_tool_sends_between_sizes_does_not_pass_for_few_messages() -> Non
 
 def test_a_missing_line_leaves_the_launch_to_its_sum() -> None:
     lines = printed()
-    assert by_lines((*lines[:5], *lines[6:])).by == "launch"
-    assert by_lines(tuple(reversed(lines))).by == "launch"
-    assert by_lines(lines, runs=2).by == "launch"
+    assert by_lines((*lines[:5], *lines[6:])).basis == "launch"
+    assert by_lines(tuple(reversed(lines))).basis == "launch"
+    assert by_lines(lines, runs=2).basis == "launch"
 
 
 def test_on_shared_memory_lines_are_quiet() -> None:
-    """What the tool sends between its sizes is more than wire-up explains; wire-up itself may stand before a line."""
+    """The tool's own traffic exceeds what wire-up accounts for; wire-up itself may precede a line."""
     assert by_lines(printed(hidden=SIZES), transport="shm").state == "refuted"
     silent = [line(each.label, NOTHING) for each in printed()]
     silent[1] = line(silent[1].label, Sent(bytes=1000, segments=40))
@@ -335,11 +336,11 @@ def test_on_shared_memory_lines_are_quiet() -> None:
     assert [one.part.msg_size_bytes for one in found.parts if one.state == "refuted"] == [8]
 
 
-def test_of_four_ranks_the_first_has_a_quarter_at_least() -> None:
+def test_rank_0_of_four_must_show_a_quarter_of_the_payload() -> None:
     quarter = tuple(
         line(each.label, Sent(bytes=each.same_node.bytes // 4, segments=each.same_node.segments // 4))
         for each in printed()
     )
-    assert by_lines(quarter, ranks=4).by == "lines"
+    assert by_lines(quarter, ranks=4).basis == "lines"
     _, evidence = part_evidence(launch(ranks=4), PRINTED, {}, quarter)
     assert {one.state for one in evidence} == {"attested"}

@@ -41,7 +41,10 @@ def power(nodes: int, campaigns: int) -> str:
             rng = np.random.default_rng(nodes)
             world = World(nodes, blocks, noise, slow={SLOW: factor})
             named = sum(
-                any(one.what.kind == "node" and one.what.node == f"n{SLOW}" for one in campaign(world, rng).findings)
+                any(
+                    one.suspect.kind == "node" and one.suspect.node == f"n{SLOW}"
+                    for one in campaign(world, rng).findings
+                )
                 for _ in range(campaigns)
             )
             found.append(f"{named / campaigns:.0%}")

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from fabricbench.campaign.attempts import finished, first_losses, lost
+from fabricbench.campaign.attempts import finishing_attempt, first_losses, loss_reason
 
 LAUNCH = Path(__file__).resolve().parents[1] / "data/launches/mpich-tcp-imb-pt2pt-small"
 NODE = "srun: error: Node failure on n2"
@@ -52,7 +52,7 @@ LOST: dict[str, Any] = {"status": 1, "stderr": NODE}
 )
 def test_the_try_that_finishes_a_launch(tmp_path: Path, tries: list[dict[str, Any]], last: int | None) -> None:
     made = [attempt(tmp_path, session, **end) for session, end in enumerate(tries)]
-    assert finished(made) == (None if last is None else made[last])
+    assert finishing_attempt(made) == (None if last is None else made[last])
 
 
 def test_only_the_first_loss_in_a_block_asks_for_a_repeat(tmp_path: Path) -> None:
@@ -66,5 +66,5 @@ def test_only_the_first_loss_in_a_block_asks_for_a_repeat(tmp_path: Path) -> Non
 
 def test_a_launch_whose_job_ended_asks_for_none(tmp_path: Path) -> None:
     cut = attempt(tmp_path, 0, status=1, stderr=TIME)
-    assert lost(cut).startswith("lost with its nodes")
+    assert loss_reason(cut).startswith("lost with its nodes")
     assert first_losses(tmp_path, 0, 0) == {}

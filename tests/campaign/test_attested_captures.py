@@ -43,7 +43,7 @@ def test_what_used_its_transport_is_attested(name: str) -> None:
 def test_what_an_attestation_rests_on(name: str, by: str, sizes: int) -> None:
     """Launches recorded before there were marks keep the rule of the whole launch."""
     found = attestation_of(collect(LAUNCHES / name))
-    assert (found.by, len(found.parts)) == (by, sizes)
+    assert (found.basis, len(found.parts)) == (by, sizes)
     assert {one.state for one in found.parts} <= {"attested"}
 
 
@@ -199,7 +199,8 @@ def test_open_mpi_over_tcp_on_a_shm_lane(name: str, bytes_: int, segments: int) 
     record = collect(LAUNCHES / name)
     assert record.state == "refuted"
     assert record.reason == (
-        f"sockets carried {bytes_} bytes in {segments} segments, more than wire-up explains (1986 bytes in 44 segments)"
+        f"sockets carried {bytes_} bytes in {segments} segments, "
+        "more than wire-up accounts for (1986 bytes in 44 segments)"
     )
 
 

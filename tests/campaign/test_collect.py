@@ -173,7 +173,7 @@ def test_no_witness_is_unknown(directory: Path) -> None:
     for file in directory.glob("witness.*"):
         file.unlink()
     record = collect(directory)
-    assert (record.state, record.reason) == ("unknown", "no rank left a witness report")
+    assert (record.state, record.reason) == ("unknown", "no rank wrote a witness report")
     assert record.rows
 
 

@@ -207,7 +207,7 @@ def test_a_campaign_is_made_once(tmp_path: Path) -> None:
 
 def test_a_campaign_in_a_place_that_cannot_take_it(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    with pytest.raises(BadInput, match="cannot be made"):
+    with pytest.raises(BadInput, match="cannot be created"):
         create(tmp_path / "file/c", site=tmp_path, tier="quick", seed=0)
 
 

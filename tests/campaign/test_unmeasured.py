@@ -54,8 +54,8 @@ def test_a_skip_is_read_once_with_its_rows(campaign: Path) -> None:
     add_gap(campaign, "b001.s00/local/tcp/openmpi/Imb_0", expected=ROWS, ranks=2, nodes=1, block=1, reason="still none")
     (skip,) = found(campaign)
     assert (skip.stack, skip.ranks, skip.nodes, skip.reason, skip.hint) == ("openmpi", 2, 1, "no IMB", "install it")
-    assert skip.rows is not None
-    assert skip.rows[0].msg_sizes_bytes == (8, 16)
+    assert skip.expected is not None
+    assert skip.expected[0].msg_sizes_bytes == (8, 16)
 
 
 def test_the_checks_of_a_family_keep_their_rows_though_their_skip_is_one(campaign: Path) -> None:
@@ -63,13 +63,13 @@ def test_the_checks_of_a_family_keep_their_rows_though_their_skip_is_one(campaig
         rows = [ROWS[0] | {"metric": metric}]
         add_gap(campaign, f"b000.s00/local/tcp/openmpi/Osu_{number}", tool="osu", expected=rows, messages=None)
     assert len(read_campaign(campaign).skips) == 1
-    assert {row.metric for skip in found(campaign) for row in skip.rows or ()} == {"latency", "bandwidth"}
+    assert {row.metric for skip in found(campaign) for row in skip.expected or ()} == {"latency", "bandwidth"}
 
 
 def test_a_skip_recorded_before_skips_had_rows_is_read(campaign: Path) -> None:
     add_gap(campaign, "b000.s00/local/tcp/openmpi/Imb_0")
     (skip,) = found(campaign)
-    assert (skip.benchmark, skip.rows, skip.applies) == ("pt2pt", None, True)
+    assert (skip.benchmark, skip.expected, skip.applies) == ("pt2pt", None, True)
 
 
 def test_a_size_that_a_launch_left_out_has_the_metrics_of_its_other_sizes(campaign: Path) -> None:
@@ -77,7 +77,7 @@ def test_a_size_that_a_launch_left_out_has_the_metrics_of_its_other_sizes(campai
     add(campaign, "b000.s00/local/tcp/impi/Micro_0", stack="impi", left_out=left, benchmark="pingpong", expected=ROWS)
     (skip,) = found(campaign)
     assert (skip.stack, skip.reason) == ("impi", "too large")
-    assert [(row.metric, row.msg_sizes_bytes) for row in skip.rows or ()] == [("latency", (1 << 30,))]
+    assert [(row.metric, row.msg_sizes_bytes) for row in skip.expected or ()] == [("latency", (1 << 30,))]
 
 
 def test_a_planned_case_without_launch_and_skip_has_the_rows_of_its_check_elsewhere(campaign: Path) -> None:
@@ -88,9 +88,9 @@ def test_a_planned_case_without_launch_and_skip_has_the_rows_of_its_check_elsewh
     assert (skip.stack, skip.fabric, skip.tool) == ("openmpi", "tcp", "imb")
     assert "neither a launch nor a skip" in skip.reason
     assert "fabricbench run" in skip.hint
-    assert {row.benchmark for row in skip.rows or ()} == {"pingpong", "sendrecv", "exchange"}
+    assert {row.benchmark for row in skip.expected or ()} == {"pingpong", "sendrecv", "exchange"}
     write_planned(campaign, [Case("Other_1", "tcp", "mpich")])
-    assert [(item.tool, item.rows) for item in found(campaign)][-1] == ("", None)
+    assert [(item.tool, item.expected) for item in found(campaign)][-1] == ("", None)
     assert len(read_planned(campaign)) == 3
 
 
@@ -105,7 +105,7 @@ def test_a_lane_that_was_chosen_and_left_nothing(campaign: Path) -> None:
     facts = json.loads((campaign / "campaign.json").read_text())
     (campaign / "campaign.json").write_text(json.dumps(facts | {"lanes": ["mpich@tcp", "impi@tcp"]}))
     (skip,) = found(campaign)
-    assert (skip.stack, skip.fabric, skip.tool, skip.rows) == ("impi", "tcp", "", None)
+    assert (skip.stack, skip.fabric, skip.tool, skip.expected) == ("impi", "tcp", "", None)
     assert "impi@tcp" in skip.reason
 
 

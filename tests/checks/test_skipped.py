@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from fabricbench.launch.facts import Skipped
+from fabricbench.launch.facts import SkippedLaunch
 from fabricbench.site.settings import FORECAST
 from support import fake_site
 from support.fake_site import REPOSITORY, FakeSite
@@ -19,12 +19,12 @@ def site(tmp_path: Path) -> FakeSite:
     return fake_site.make(tmp_path)
 
 
-def skips(site: FakeSite, *arguments: str) -> list[Skipped]:
+def skips(site: FakeSite, *arguments: str) -> list[SkippedLaunch]:
     """The skips of a dry run, which leaves the same facts as a run and is quicker."""
     campaign = site.root / "campaign"
     site.reframe(*CHECKS, "--dry-run", *arguments, FABRICBENCH_CAMPAIGN=str(campaign), **{FORECAST: "1"})
     files = campaign.glob("launches/*/*/*/*/*/skipped.json")
-    return [Skipped.model_validate(json.loads(file.read_text())) for file in files]
+    return [SkippedLaunch.model_validate(json.loads(file.read_text())) for file in files]
 
 
 def test_on_a_stack_that_is_not_set_up_every_check_names_its_rows(site: FakeSite) -> None:

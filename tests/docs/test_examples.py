@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from fabricbench.runner.reframe import cases
-from fabricbench.site.requirements import load
+from fabricbench.site.requirements_file import load_requirements
 from support.documents import Copy, Document, copy_repository, document
 from support.fake_site import REPOSITORY
 
@@ -127,7 +127,7 @@ def test_the_requirements(copy: Copy, tmp_path: Path) -> None:
     text = document("verdicts.md").code("- id: shm-beats-tcp")
     file = tmp_path / "requirements.yaml"
     file.write_text(text)
-    assert len(load(file).items) == text.count("- id:")
+    assert len(load_requirements(file).items) == text.count("- id:")
     (copy.root / "site/local/requirements.yaml").write_text(text)
     doctor = copy.fabricbench("doctor", "--site")
     assert doctor.returncode == 0, doctor.stderr

@@ -8,7 +8,7 @@ import pytest
 from pydantic import BaseModel
 
 from fabricbench.inputs import cache
-from fabricbench.launch.facts import Begin, End, Launch, Skipped
+from fabricbench.launch.facts import Begin, End, Launch, SkippedLaunch
 from fabricbench.launch.host import Host, Nic
 from fabricbench.launch.record import CampaignFacts, Record
 from fabricbench.launch.table import SCHEMA
@@ -59,7 +59,7 @@ def test_files_that_a_page_names_exist(page: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "model", [CampaignFacts, Launch, Skipped, Begin, End, Host, Nic, Report, Record, Installed, cache.Facts]
+    "model", [CampaignFacts, Launch, SkippedLaunch, Begin, End, Host, Nic, Report, Record, Installed, cache.InputRecord]
 )
 def test_formats_lists_every_field(model: type[BaseModel]) -> None:
     page = (REPOSITORY / "docs/formats.md").read_text()

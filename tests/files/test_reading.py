@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Regular files of bounded size are read; everything else is refused at once."""
+"""Only regular files of limited size are read."""
 
 import os
 import re
@@ -16,7 +16,7 @@ OWN_FILES = {"files/reading.py", "files/yaml_lines.py", "site/stacks.py", "site/
 
 
 @pytest.mark.parametrize("kind", sorted(NOT_REGULAR))
-def test_what_is_no_regular_file_is_refused(tmp_path: Path, kind: str) -> None:
+def test_a_file_that_is_not_regular_is_refused(tmp_path: Path, kind: str) -> None:
     file = tmp_path / "file"
     file.write_text("text")
     assert (read_regular(file), is_regular(file)) == (b"text", True)
@@ -36,7 +36,7 @@ def test_a_device_is_refused() -> None:
         read_regular("/dev/zero")
 
 
-def test_a_large_file_is_refused_unread(tmp_path: Path) -> None:
+def test_a_large_file_is_refused_before_reading(tmp_path: Path) -> None:
     file = tmp_path / "file"
     file.write_bytes(b"x" * 100)
     assert read_regular(file, 100) == b"x" * 100
@@ -47,7 +47,7 @@ def test_a_large_file_is_refused_unread(tmp_path: Path) -> None:
         read_regular(file)
 
 
-def test_a_file_that_has_more_than_it_says(tmp_path: Path) -> None:
+def test_a_file_larger_than_its_reported_size(tmp_path: Path) -> None:
     assert os.stat("/proc/self/status").st_size == 0
     assert b"Name:" in read_regular("/proc/self/status")
     with pytest.raises(TooLarge):
@@ -63,7 +63,7 @@ def test_ends(tmp_path: Path, first: int, last: int, expected: bytes) -> None:
     assert read_ends(tmp_path / "file", first, last) == expected
 
 
-def test_nobody_else_reads_files_of_a_campaign() -> None:
+def test_only_listed_modules_open_files_directly() -> None:
     package = REPOSITORY / "analysis/fabricbench"
     reading = re.compile(r"\.read_bytes\(|\.read_text\(|\bopen\(")
     rooms = ("launch", "attestation", "parsers", "campaign")

@@ -73,9 +73,9 @@ def intels(directory: Path, name: str, benchmark: str, **extra: str) -> Attestat
 @pytest.mark.parametrize("benchmark", ["pingpong", "allreduce", "put"])
 def test_own_programs_mark_every_size(tmp_path: Path, name: str, benchmark: str) -> None:
     found = own(tmp_path, name, benchmark)
-    assert (found.state, found.by) == ("attested", "marks"), found.reason
+    assert (found.state, found.basis) == ("attested", "marks"), found.reason
     assert {one.part.msg_size_bytes for one in found.parts} == set(SIZES)
-    assert found.could_hide == ()
+    assert found.could_bypass == ()
 
 
 def test_barriers_on_sockets_do_not_pass_for_a_broadcast_through_memory(tmp_path: Path) -> None:
@@ -88,7 +88,7 @@ def test_barriers_on_sockets_do_not_pass_for_a_broadcast_through_memory(tmp_path
 @pytest.mark.parametrize("benchmark", ["PingPong", "Allreduce"])
 def test_intels_benchmarks_are_told_apart_by_their_lines(tmp_path: Path, name: str, benchmark: str) -> None:
     found = intels(tmp_path, name, benchmark)
-    assert (found.state, found.by) == ("attested", "lines"), found.reason
+    assert (found.state, found.basis) == ("attested", "lines"), found.reason
     assert {one.part.msg_size_bytes for one in found.parts} == set(SIZES)
 
 

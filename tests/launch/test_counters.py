@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What moved on the ports of the nodes, from what each of them counted."""
+"""The traffic on the nodes' ports, computed from each node's counters."""
 
 from typing import Any
 
@@ -47,11 +47,11 @@ def test_an_adapter_that_counts_packets_only() -> None:
         (4 * (2**32 - 1), 4 * (2**32 - 1)),
     ],
 )
-def test_a_counter_that_cannot_be_told_is_left_out(readings: Any) -> None:
+def test_an_unusable_counter_is_excluded(readings: Any) -> None:
     hosts = [node("n1", {"mlx5_0:1": {"tx_bytes": readings, "rx_bytes": (1, 2)}})]
     assert port_counters(hosts) == {"n1": {"mlx5_0:1": {"rx_bytes": 1}}}
 
 
 @pytest.mark.parametrize("counters", [None, {}, {"eth0": None}, {"eth0": {}}])
-def test_a_node_that_counts_nothing_is_there(counters: Any) -> None:
+def test_a_node_without_counters_has_no_ports(counters: Any) -> None:
     assert port_counters([node("n1", counters)]) == {"n1": {}}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The load of others on a machine whose ranks daemons started: what it was busy with beyond its ranks."""
+"""The foreign load of machines on which daemons started the ranks."""
 
 from typing import Any
 
@@ -18,7 +18,7 @@ def report(where: str, rank: int, cpu_seconds: float | None, **values: Any) -> R
     return Report(**{**known, "host": where, "rank": rank, "cpu_seconds": cpu_seconds, **values})
 
 
-def test_each_machine_by_itself_and_the_worst_counts() -> None:
+def test_the_machine_with_the_largest_load_counts() -> None:
     hosts = [host("a", "1"), host("b", "2", busy_cpu_seconds=20)]
     assert foreign_cpu_share(hosts, [report("a", 0, 10), report("b", 1, 8)], 2) == pytest.approx(12 / 40)
 
@@ -32,12 +32,12 @@ def test_clock_ticks_give_no_negative_load() -> None:
     assert foreign_cpu_share([host("a", "1")], [report("a", 0, 12.1)], 1) == 0
 
 
-def test_helpers_and_fork_children_are_own() -> None:
+def test_helpers_and_fork_children_belong_to_the_launch() -> None:
     reports = [report("a", 0, 5), report("a", 0, 4, pid=2), report("a", 0, 3, forked=True)]
     assert foreign_cpu_share([host("a", "1")], reports, 1) == 0
 
 
-def test_what_the_wrapper_said_holds() -> None:
+def test_the_share_recorded_by_the_wrapper_has_priority() -> None:
     assert foreign_cpu_share([host("a", "1", foreign_cpu_share=0.25)], [report("a", 0, 0)], 1) == 0.25
 
 
@@ -52,5 +52,5 @@ def test_what_the_wrapper_said_holds() -> None:
         ([host("a", None)], [report("a", 0, 5), report("a", 1, 5)]),
     ],
 )
-def test_nobody_can_tell(hosts: list[Host], reports: list[Report]) -> None:
+def test_the_share_is_unknown_without_the_facts(hosts: list[Host], reports: list[Report]) -> None:
     assert foreign_cpu_share(hosts, reports, 2) is None

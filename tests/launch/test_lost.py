@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Slurm's words for a launch that was lost with its nodes (srun 22.05), and those of launches that simply failed."""
+"""Slurm's messages for launches that were lost with their nodes (srun 22.05), and those of launches that failed."""
 
 from pathlib import Path
 
@@ -20,7 +20,7 @@ from fabricbench.launch.lost import why_lost
         "salloc: Job allocation 5 has been revoked.",
     ],
 )
-def test_a_launch_that_lost_its_nodes_is_known_by_slurms_words(tmp_path: Path, line: str) -> None:
+def test_a_launch_that_lost_its_nodes_is_recognised_by_slurms_message(tmp_path: Path, line: str) -> None:
     (tmp_path / "stderr").write_text(f"rank 0: hello\n{line}\nsrun: error: n1: task 0: Killed\n")
     assert why_lost(tmp_path) == line
 
@@ -43,5 +43,5 @@ def test_a_launch_that_failed_by_itself_was_not_lost(tmp_path: Path, text: str) 
     assert why_lost(tmp_path) == ""
 
 
-def test_nothing_said_is_nothing_lost(tmp_path: Path) -> None:
+def test_a_launch_without_a_message_is_not_lost(tmp_path: Path) -> None:
     assert why_lost(tmp_path) == ""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The long table: its columns, its order, and what is missing."""
+"""The long table: its columns, its order, and missing values."""
 
 import random
 from typing import Any
@@ -7,7 +7,7 @@ from typing import Any
 import polars as pl
 
 from fabricbench.launch.facts import Expected, Launch, canonical_case
-from fabricbench.launch.record import Record, Row, SkippedRow
+from fabricbench.launch.record import Record, Row, SkippedSize
 from fabricbench.launch.table import CELL, LANE, SCHEMA, table, usable
 from fabricbench.metrics import METRICS
 from fabricbench.site.lane import lane_name
@@ -51,7 +51,7 @@ def test_columns_and_types() -> None:
     assert set(LANE) < set(CELL) < set(COLUMNS)
 
 
-def test_a_row_says_all_of_its_launch() -> None:
+def test_a_row_contains_all_columns_of_its_launch() -> None:
     facts = record(variant="v", case={"b": True, "a": 1.5}, mode="checked", nodes=2, block=7)
     assert table([facts]).row(1, named=True) | {"case": ""} == {
         **{"system": "local", "fabric": "gige", "transport": "tcp", "stack": "mpich", "variant": "v"},
@@ -61,7 +61,7 @@ def test_a_row_says_all_of_its_launch() -> None:
     }
 
 
-def test_a_value_where_there_is_no_size() -> None:
+def test_a_value_without_a_size() -> None:
     barrier = table([record()]).row(0, named=True)
     assert (barrier["benchmark"], barrier["msg_size_bytes"], barrier["value"]) == ("barrier", None, 3.5)
 
@@ -74,7 +74,7 @@ def test_every_metric_has_its_unit_and_direction() -> None:
     assert set(frame["metric"]) == set(METRICS)
 
 
-def test_the_order_of_records_is_nothing() -> None:
+def test_the_order_of_records_does_not_matter() -> None:
     rows = [*ROWS, row("pingpong", "latency", 8, 9.0, case="k=v")]
     records = [record(f"d{n}", rows=tuple(rows), block=n % 3) for n in range(10)]
     records.append(record("gone", rows=(), state="failed", block=1))
@@ -87,7 +87,7 @@ def test_the_order_of_records_is_nothing() -> None:
     assert table(records)["block"].is_sorted()
 
 
-def test_what_is_missing_is_null_with_its_state() -> None:
+def test_missing_values_are_null_with_their_state() -> None:
     for state in ("failed", "unfinished", "unreadable"):
         frame = table([record(rows=(), state=state, case={"k": "v"})])
         assert frame.select("benchmark", "metric", "msg_size_bytes", "case", "value", "state").rows() == [
@@ -97,7 +97,7 @@ def test_what_is_missing_is_null_with_its_state() -> None:
         ]
 
 
-def test_only_what_is_missing_is_null() -> None:
+def test_only_missing_values_are_null() -> None:
     frame = table([record(rows=ROWS[:1])])
     assert frame.select("msg_size_bytes", "value").rows() == [(None, None), (0, 1.5), (8, None)]
 
@@ -110,8 +110,8 @@ def test_an_expected_row_may_name_its_case() -> None:
     assert frame.select("case", "value").rows() == [("k=1", 9.0), ("k=2", None)]
 
 
-def test_what_a_launch_names_as_a_skip_has_no_row() -> None:
-    skip = SkippedRow(benchmark="pingpong", case="k=1", msg_size_bytes=8, reason="no buffers")
+def test_a_skipped_size_has_no_row() -> None:
+    skip = SkippedSize(benchmark="pingpong", case="k=1", msg_size_bytes=8, reason="no buffers")
     expected = tuple(
         Expected(benchmark="pingpong", case=case, metric="latency", msg_sizes_bytes=(0, 8)) for case in ("k=1", None)
     )
@@ -125,7 +125,7 @@ def test_refuted_values_are_kept_and_not_used() -> None:
     assert usable(frame).is_empty()
 
 
-def test_what_statistics_may_use() -> None:
+def test_rows_that_statistics_may_use() -> None:
     records = [record("a"), record("b", state="unknown"), record("c", mode="injected"), record("e", rows=ROWS[:1])]
     assert usable(table(records)).select("launch", "value").rows() == [("a", 3.5), ("a", 1.5), ("a", 2.5), ("e", 1.5)]
 

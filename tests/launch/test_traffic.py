@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From the witness files of a launch to what was carried: every connection once, whoever could report it."""
+"""The traffic between ranks from witness files: every connection counts once."""
 
 import itertools
 import json
@@ -63,7 +63,7 @@ def test_one_end_alone_has_the_count_of_both_directions() -> None:
     assert counts(report(0, end(A, B, (100, 2), (30, 4))), report(1, host="b")) == (1, 130, 6)
 
 
-def test_an_end_that_was_killed_early_hides_nothing() -> None:
+def test_the_peer_of_a_killed_process_has_its_counts() -> None:
     one, two = report(0, end(A, B, (100, 2), (30, 4))), report(1, end(B, A, (0, 0), (1, 1)), host="b")
     assert counts(one, two) == (1, 130, 6)
 
@@ -75,7 +75,7 @@ def test_a_forked_child_with_the_same_socket_is_not_counted_again() -> None:
     assert seen(parent, child).reports == 1
 
 
-def test_a_forked_child_is_no_rank() -> None:
+def test_a_forked_child_is_not_a_rank() -> None:
     child = report(0, end(A, B, (100, 2), (30, 4)), forked=True)
     assert traffic([child]) is None
     assert traffic([]) is None
@@ -83,7 +83,7 @@ def test_a_forked_child_is_no_rank() -> None:
     assert seen(report(1, host="b"), child).bytes == 130
 
 
-def test_ranks_are_told_apart_by_host() -> None:
+def test_ranks_are_distinguished_by_host() -> None:
     assert seen(report(0), report(0, pid=2), report(1), report(0, host="b")).reports == 3
 
 
@@ -115,7 +115,7 @@ def test_loopbacks_of_two_hosts_with_the_same_ports_are_two_connections(address:
 ELSEWHERE = "192.0.2.9:7000"
 
 
-def test_bytes_to_an_address_that_no_rank_has_are_no_traffic_between_ranks() -> None:
+def test_bytes_to_addresses_outside_the_ranks_nodes_are_excluded() -> None:
     one = report(0, end(A, B, (100, 2), (30, 1)), end("10.0.0.1:5001", ELSEWHERE, (10**6, 900), (0, 0)))
     two = report(1, end(B, A, (30, 1), (100, 2)), host="b")
     found = traffic((one, two), 2)
@@ -123,7 +123,7 @@ def test_bytes_to_an_address_that_no_rank_has_are_no_traffic_between_ranks() -> 
     assert (found.bytes, found.segments, found.bytes_between, found.bytes_elsewhere) == (130, 3, 130, 10**6)
 
 
-def test_addresses_of_a_rank_that_left_no_report_still_count() -> None:
+def test_addresses_of_a_rank_without_a_report_count() -> None:
     found = traffic((report(0, end(A, B, (100, 2), (30, 1))),), 2)
     assert found is not None
     assert (found.bytes, found.bytes_elsewhere) == (130, 0)
@@ -133,7 +133,7 @@ def marks(label: str, count: int) -> dict[str, Any]:
     return {"label": label, "same_node": {"bytes": count, "segments": 1}, "other_node": {"bytes": 0, "segments": 0}}
 
 
-def test_intervals_of_all_ranks_add_up_and_may_be_as_large_as_they_like() -> None:
+def test_intervals_of_all_ranks_add_up_without_overflow() -> None:
     largest = 2**64 - 1
     found = interval_traffic([report(rank, intervals=[marks("8", largest)]) for rank in range(2)])
     assert (found["8"].ranks, found["8"].same_node.bytes) == (2, 2 * largest)
@@ -147,7 +147,7 @@ def test_intervals_of_all_ranks_add_up_and_may_be_as_large_as_they_like() -> Non
         [report(0, intervals=[marks("8", 1)], dropped_marks=1), report(1, intervals=[marks("8", 1)])],
     ],
 )
-def test_marks_that_are_repeated_or_lost_count_for_nothing(reports: list[Report]) -> None:
+def test_repeated_or_lost_marks_are_ignored(reports: list[Report]) -> None:
     assert interval_traffic(reports) == {}
 
 
@@ -183,11 +183,11 @@ def test_reset_loopbacks_of_two_hosts_without_their_other_ends() -> None:
     assert counts(*reports) == (2, 20, 2)
 
 
-def test_a_connection_whose_peer_nobody_knows_still_counts() -> None:
+def test_a_connection_with_an_unknown_peer_counts() -> None:
     assert counts(report(0, end(A, "", (100, 2), (30, 1)))) == (1, 130, 3)
 
 
-def test_no_socket_is_nothing_carried() -> None:
+def test_ranks_without_sockets_carry_nothing() -> None:
     found = seen(report(0), report(1))
     assert (found.reports, found.connections, found.bytes, found.segments, found.by_peer) == (2, 0, 0, 0, {})
 
@@ -202,7 +202,7 @@ def test_the_rest_of_the_evidence_is_gathered() -> None:
     assert (found.shared_maps, found.dropped) == (7, 7)
 
 
-def test_files_are_read_in_order_of_name_and_others_left_alone(tmp_path: Path) -> None:
+def test_witness_files_are_read_in_order_of_name(tmp_path: Path) -> None:
     for name in ("witness.b.1.json", "witness.a.0.json", "witness.a.0.77.json", "witness.x", ".witness.a.1.2.3.tmp"):
         text = report(0, host=name).model_dump_json() if name.endswith("json") else "no report"
         (tmp_path / name).write_text(text)
@@ -224,7 +224,7 @@ def test_a_node_s_ranks_in_one_file(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("cpus", ["0-", "1,", "a", "12345", "0-1 ", "0" * 9000])
-def test_processors_that_are_no_list(tmp_path: Path, cpus: str) -> None:
+def test_invalid_processor_lists_are_refused(tmp_path: Path, cpus: str) -> None:
     text = json.dumps(json.loads(report(0).model_dump_json()) | {"cpus": cpus})
     (tmp_path / "witness.a.0.json").write_text(text)
     with pytest.raises(ValueError, match="cpus"):
@@ -235,7 +235,7 @@ def test_processors_that_are_no_list(tmp_path: Path, cpus: str) -> None:
     "content",
     [b"", b"{", b"[]", b"\xff", b"[" * 100_000, b'{"host": "a"}', b'{"host": "\\ud800"}'],
 )
-def test_the_first_file_that_is_no_report_is_named(tmp_path: Path, content: bytes) -> None:
+def test_an_error_names_the_first_invalid_report(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "witness.a.0.json").write_text(report(0).model_dump_json())
     (tmp_path / "witness.a.1.json").write_bytes(content)
     with pytest.raises(ValueError, match=r"^witness\.a\.1\.json: not a witness report: ") as caught:
@@ -244,7 +244,7 @@ def test_the_first_file_that_is_no_report_is_named(tmp_path: Path, content: byte
     assert len(str(caught.value)) < 300
 
 
-def test_a_report_may_say_more_than_is_known(tmp_path: Path) -> None:
+def test_unknown_keys_of_a_report_are_ignored(tmp_path: Path) -> None:
     facts = json.loads(report(0).model_dump_json()) | {"something_new": 1}
     (tmp_path / "witness.a.0.json").write_text(json.dumps(facts))
     assert read_reports(tmp_path) == (report(0),)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The committed description of the own benchmarks fits the parts of the package that read it."""
 
-from fabricbench.attestation.sizes import BARRIERS_EACH
+from fabricbench.attestation.marks import BARRIERS_EACH
 from fabricbench.launch.facts import canonical_case, case_parts
 from fabricbench.metrics import METRICS
 from fabricbench.parsers.tools.micro import BENCHMARKS

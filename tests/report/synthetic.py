@@ -7,7 +7,7 @@ from typing import Literal
 
 import numpy as np
 
-from fabricbench.launch.facts import Launch, Skipped, WireUp
+from fabricbench.launch.facts import Launch, SkippedLaunch, WireUp
 from fabricbench.launch.record import Attestation, Campaign, CampaignFacts, Payload, Record, Row, State, Traffic
 from fabricbench.site.transports import Transport
 
@@ -39,7 +39,7 @@ class Shape:
     versions: dict[str, str] = field(default_factory=lambda: {"compiler": "gcc 12.2.0"})
 
 
-def campaign(shape: Shape | None = None, skips: Sequence[Skipped] | None = None) -> Campaign:
+def campaign(shape: Shape | None = None, skips: Sequence[SkippedLaunch] | None = None) -> Campaign:
     """The campaign of this shape: the same shape gives the same one."""
     shape = shape or Shape()
     random = np.random.default_rng(shape.seed)
@@ -51,10 +51,10 @@ def campaign(shape: Shape | None = None, skips: Sequence[Skipped] | None = None)
     return Campaign(name=shape.name, facts=facts, records=tuple(records), skips=tuple(GAPS if skips is None else skips))
 
 
-def skip(lane: tuple[str, str, str], benchmark: str, reason: str, hint: str = "") -> Skipped:
+def skip(lane: tuple[str, str, str], benchmark: str, reason: str, hint: str = "") -> SkippedLaunch:
     """One skip."""
     stack, fabric, variant = lane
-    return Skipped(
+    return SkippedLaunch(
         id=f"{stack}-{benchmark}", block=0, system="local", fabric=fabric, stack=stack, variant=variant,
         tool="osu", benchmark=benchmark, reason=reason, hint=hint,
     )  # fmt: skip

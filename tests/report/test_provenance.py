@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from fabricbench.launch.host import Host, Nic, Numa, switches_between
-from fabricbench.launch.provenance import KINDS, Facts, Provenance, node_facts
+from fabricbench.launch.provenance import KINDS, FactValues, Provenance, node_facts
 from fabricbench.launch.record import Campaign
 from fabricbench.launch.table import table
 from fabricbench.report import report
@@ -42,7 +42,7 @@ def seen(*hosts: Host, made: Campaign | None = None, **variables: dict[str, str]
     return Provenance(made or campaign(SHAPE), {one.host: (one,) for one in hosts}, by_lane)
 
 
-def facts(*hosts: Host) -> dict[str, Facts]:
+def facts(*hosts: Host) -> dict[str, FactValues]:
     return {one.host: node_facts(one) for one in hosts}
 
 

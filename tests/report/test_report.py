@@ -201,7 +201,7 @@ def test_notes_stand_beside_their_verdicts() -> None:
     cells = (replace(first.cells[0], loaded=3, repeated=("b000/x", "b001/x"), skipped=4), *first.cells[1:])
     html = report(made, table(made.records), replace(first, cells=cells))
     for note in (
-        f"3 of {len(cells[0].launches)} launches beside foreign load above 10 %",
+        f"3 of {len(cells[0].launches)} launches with foreign load above 10 %",
         "2 lost launches repeated",
         "4 cells not measured and skipped",
     ):

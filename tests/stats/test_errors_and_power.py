@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Many cells, several looks, and what could have been seen."""
+"""Adjustment for many cells and several looks, and the minimum detectable effect."""
 
 import numpy as np
 import pytest

@@ -41,7 +41,7 @@ def test_none_or_one_launch_has_no_interval() -> None:
 
 
 @pytest.mark.parametrize("n", [6, 9, 15])
-def test_coverage_of_skewed_launches_is_what_it_says(n: int) -> None:
+def test_coverage_holds_for_skewed_launches(n: int) -> None:
     rng = np.random.default_rng(1)
     launches = np.sort(1.0 + rng.lognormal(0.0, 1.0, (4000, n)), axis=1)
     rank = interval_rank(n, 0.95)
@@ -70,7 +70,7 @@ def test_sign_test_by_hand_and_ties_against_the_effect() -> None:
     assert tail_p(5, -1) == 0.0
 
 
-def test_pairing_reduces_blocks_first_and_drops_what_lacks_a_side() -> None:
+def test_pairing_reduces_blocks_and_excludes_blocks_with_one_side() -> None:
     found = paired_ratio(
         {0: [2.0, 4.0, 9.0], 1: [6.0], 2: [1.0], 4: [5.0]}, {0: [2.0], 1: [2.0], 3: [1.0], 4: [0.0]}, 0.95
     )
@@ -79,7 +79,7 @@ def test_pairing_reduces_blocks_first_and_drops_what_lacks_a_side() -> None:
     assert found.interval.estimate == 2.5
 
 
-def test_pairing_removes_what_a_block_does_to_both() -> None:
+def test_pairing_cancels_effects_of_a_block() -> None:
     rng = np.random.default_rng(4)
     weather = np.exp(rng.normal(0.0, 0.5, 15))
     found = paired_ratio(
@@ -98,7 +98,7 @@ def test_differences_are_paired_by_block() -> None:
     assert (found.interval.estimate, found.interval.low, found.interval.high) == (4.0, 2.0, 6.0)
 
 
-def test_a_difference_that_is_no_number_drops_its_block() -> None:
+def test_a_difference_that_is_not_finite_excludes_its_block() -> None:
     found = paired_difference({0: [np.inf], 1: [3.0]}, {0: [np.inf], 1: [5.0]}, 0.95)
     assert (found.blocks, found.differences) == ((1,), (-2.0,))
 

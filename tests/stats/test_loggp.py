@@ -44,7 +44,7 @@ def test_known_parameters() -> None:
     assert [rendezvous.gap_us, rendezvous.ns_per_byte] == pytest.approx([60.0, 0.5])
 
 
-def test_noise_of_five_per_cent_hides_little() -> None:
+def test_parameters_are_recovered_under_five_per_cent_noise() -> None:
     found = [known(0.05, seed) for seed in range(0, 400, 4)]
     assert np.median([each.latency_us for each in found]) == pytest.approx(LATENCY, rel=0.05)
     last = [each.segments[-1].ns_per_byte for each in found]
@@ -71,6 +71,6 @@ def test_a_falling_curve_costs_nothing_a_byte() -> None:
     assert 2.7 < line.gap_us < 3.0
 
 
-def test_nothing_in_common_is_nothing() -> None:
+def test_curves_without_a_common_size_have_no_parameters() -> None:
     assert loggp({0: 1.0}, {1: 1.0}, {1: 1.0}, {1: 1.0}) is None
     assert loggp({}, {}, {}, {}) is None

@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Two modes are found where values stall, and not where nodes or pairs are slow or tails are heavy."""
+"""Stalled values form a mode; slow nodes, slow pairs and heavy tails do not."""
 
 import numpy as np
 import pytest
 
-from fabricbench.stats.contrasts import counts, of_nodes, of_pairs
+from fabricbench.stats.contrasts import node_contrasts, pair_contrasts, stall_counts
 from fabricbench.stats.modes import modes
-from fabricbench.stats.pairs import Pairs, numbered
+from fabricbench.stats.node_pairs import NodePairs, numbered
 from verdict.simulated_pairs import NOISES, STALL, World, matrix
 
 
-def drawn(world: World, seed: int = 1, *, latency: bool = False) -> Pairs:
+def drawn(world: World, seed: int = 1, *, latency: bool = False) -> NodePairs:
     return matrix(world, np.zeros(world.nodes), np.random.default_rng(seed), latency=latency).pairs
 
 
@@ -20,7 +20,7 @@ def drawn(world: World, seed: int = 1, *, latency: bool = False) -> Pairs:
 def test_stalls_are_a_mode(noise: str, nodes: int, blocks: int, latency: bool) -> None:
     pairs = drawn(World(nodes, blocks, noise, slow={1: 1.5}), latency=latency)
     found = modes(pairs)
-    assert found.two
+    assert found.bimodal
     assert found.share == pytest.approx(np.mean(pairs.slowness > STALL / 2), abs=0.03)
     assert found.fast == pytest.approx(0, abs=0.3)
     assert found.slow == pytest.approx(STALL, abs=0.5)
@@ -28,19 +28,21 @@ def test_stalls_are_a_mode(noise: str, nodes: int, blocks: int, latency: bool) -
 
 @pytest.mark.parametrize("noise", NOISES[:2])
 @pytest.mark.parametrize("cv", [0.1, 0.5])
-def test_scatter_and_heavy_tails_are_no_mode(noise: str, cv: float) -> None:
-    assert not any(modes(drawn(World(nodes, 15, noise, cv=cv), seed)).two for nodes in (3, 4, 16) for seed in range(10))
+def test_scatter_and_heavy_tails_are_not_a_mode(noise: str, cv: float) -> None:
+    assert not any(
+        modes(drawn(World(nodes, 15, noise, cv=cv), seed)).bimodal for nodes in (3, 4, 16) for seed in range(10)
+    )
 
 
-def test_what_is_always_slow_does_not_stall() -> None:
-    assert not modes(drawn(World(4, 15, slow={2: 20.0}))).two
-    assert not modes(drawn(World(6, 15, links={(0, 1): 20.0, (1, 0): 20.0}))).two
+def test_nodes_and_pairs_that_are_always_slow_do_not_stall() -> None:
+    assert not modes(drawn(World(4, 15, slow={2: 20.0}))).bimodal
+    assert not modes(drawn(World(6, 15, links={(0, 1): 20.0, (1, 0): 20.0}))).bimodal
 
 
 def test_contrasts_of_nodes_are_medians_of_their_pairs_and_of_the_rest() -> None:
     pairs = drawn(World(5, 3))
     nothing = np.zeros(len(pairs.slowness), dtype=bool)
-    found = of_nodes(pairs, nothing)
+    found = node_contrasts(pairs, nothing)
     of_block = pairs.block == 1
     own = of_block & (pairs.second == 3)
     rest = of_block & (pairs.first != 3) & (pairs.second != 3)
@@ -52,7 +54,7 @@ def test_contrasts_of_nodes_are_medians_of_their_pairs_and_of_the_rest() -> None
 def test_contrasts_of_pairs_are_against_the_other_pairs_of_both_nodes() -> None:
     pairs = drawn(World(5, 3))
     place = numbered(pairs)[2]
-    found = of_pairs(pairs, np.zeros(len(place), dtype=bool), place)
+    found = pair_contrasts(pairs, np.zeros(len(place), dtype=bool), place)
     entry = (pairs.block == 2) & (pairs.first == 1) & (pairs.second == 4)
     of_block = (pairs.block == 2) & ~entry
     sides = [np.median(pairs.slowness[of_block & side]) for side in (pairs.first == 1, pairs.second == 4)]
@@ -65,8 +67,8 @@ def test_a_node_that_rests_is_not_compared() -> None:
     """Of five nodes one rests in each round, so of four rounds one node has four partners and the others three."""
     full = drawn(World(5, 2), latency=True)
     met = (full.first + full.second) % 5 != full.block  # a round is left out of each block
-    pairs = Pairs(5, full.first[met], full.second[met], full.block[met], full.slowness[met], False)
-    found = of_nodes(pairs, np.zeros(met.sum(), dtype=bool))
+    pairs = NodePairs(5, full.first[met], full.second[met], full.block[met], full.slowness[met], False)
+    found = node_contrasts(pairs, np.zeros(met.sum(), dtype=bool))
     resting = {(node, block) for block in (0, 1) for node in range(5) if (2 * node) % 5 == block}
     assert {(int(u), int(g)) for u, g in zip(found.unit, found.group, strict=True)} == resting
-    assert (counts(pairs, np.zeros(met.sum(), dtype=bool)) >= 0).sum() == len(resting)
+    assert (stall_counts(pairs, np.zeros(met.sum(), dtype=bool)) >= 0).sum() == len(resting)

@@ -30,7 +30,7 @@ def test_the_second_port_carries_what_asks_for_it(site: Site, tmp_path: Path) ->
         assert (record.state, record.reason) == ("ok", "")
         assert record.launch is not None
         assert (record.launch.port, record.launch.ports) == ("eth1", ("eth0", "eth1"))
-        assert record.binding.carried["eth1"] > 0.9
+        assert record.binding.port_shares["eth1"] > 0.9
         assert {row.case for row in record.rows} == {"port=eth1"}
 
 
@@ -48,8 +48,8 @@ def test_a_stack_that_is_told_otherwise_is_named(site: Site, tmp_path: Path, oth
     (record,) = timed(tmp_path / "campaign")
     assert record.state == "ok"
     assert record.binding.problem == record.reason
-    assert record.reason.startswith("asked for the port eth1, but of what the fabric's ports carried it had ")
-    assert record.binding.carried["eth0"] > 0.1
+    assert record.reason.startswith("port eth1 was requested, but it carried ")
+    assert record.binding.port_shares["eth0"] > 0.1
 
 
 def test_a_port_that_the_nodes_have_not_is_a_skip(site: Site, tmp_path: Path) -> None:

@@ -48,7 +48,7 @@ def test_reframe_launches_between_nodes_and_every_byte_is_accounted_for(site: Si
         sent = sum(ports["eth0"]["tx_bytes"] for ports in record.attestation.ports.values())
         assert sent >= between
         by = {"micro": "marks", "imb": "lines", "npb": "launch"}[record.launch.tool if record.launch else ""]
-        assert record.attestation.by == by
+        assert record.attestation.basis == by
         assert {one.state for one in record.attestation.parts} <= {"attested"}
     scripts = [file.read_text() for file in tmp_path.rglob("rfm_job.sh")]
     assert scripts

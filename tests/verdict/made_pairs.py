@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Pairs of nodes made for tests: every number synthetic."""
+"""Synthetic values of node pairs."""
 
 from collections.abc import Mapping
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tables, facts and requirements made for tests: every number synthetic."""
+"""Synthetic tables, facts and requirements."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -11,7 +11,8 @@ import polars as pl
 from fabricbench.launch.record import CampaignFacts
 from fabricbench.launch.table import SCHEMA
 from fabricbench.metrics import METRICS
-from fabricbench.site.requirements import Requirements, load
+from fabricbench.site.requirements import Requirements
+from fabricbench.site.requirements_file import load_requirements
 
 Rows = list[dict[str, Any]]
 
@@ -72,4 +73,4 @@ def requirements(folder: Path, *entries: str) -> Requirements:
     """These entries, written and loaded."""
     file = folder / "requirements.yaml"
     file.write_text("schema: 1\nrequirements:\n" + "".join(entries))
-    return load(file)
+    return load_requirements(file)

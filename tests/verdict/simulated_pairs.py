@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Simulated campaigns of all pairs of nodes, for the error rate and the power of naming nodes: no table, so fast."""
+"""Simulated campaigns of all node pairs, for the error rate and the power of findings; without a table, for speed."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from fabricbench.stats.pairs import Pairs
+from fabricbench.stats.node_pairs import NodePairs
 from fabricbench.verdict.nodes import Matrix, MatrixKey
 from fabricbench.verdict.survey import Survey
 from verdict.made_pairs import ALONE, AT_ONCE
@@ -74,7 +74,7 @@ def matrix(
         "latency" if latency else "bandwidth", 8 if latency else 2**20, world.nodes,
     )  # fmt: skip
     names = tuple(f"n{at}" for at in range(world.nodes))
-    return Matrix(key, names, Pairs(world.nodes, first, second, block, values[block, first, second], not latency))
+    return Matrix(key, names, NodePairs(world.nodes, first, second, block, values[block, first, second], not latency))
 
 
 def _noise(world: World, shape: tuple[int, ...], rng: np.random.Generator) -> NDArray[np.float64]:

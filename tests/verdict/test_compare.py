@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from fabricbench.errors import BadInput
-from fabricbench.site.requirements import load
+from fabricbench.site.requirements_file import load_requirements
 from fabricbench.verdict.compare import LIKE_AGAINST_LIKE, compare, compare_tools
 from fabricbench.verdict.explain import explain
 from fabricbench.verdict.judge import judge
@@ -19,7 +19,7 @@ SLOWER = [12.0, 12.1, 12.2, 12.3, 12.4, 12.5]
 NOISY = [7.0, 9.0, 8.4, 8.1, 7.9, 8.9]
 
 
-def test_a_whole_curve_in_plain_words() -> None:
+def test_findings_of_a_whole_curve() -> None:
     refuted = lane_rows("mpich@shm", FASTER, msg_size_bytes=256, state="refuted")
     table = table_of(
         *(lane_rows("mpich@shm", FASTER, msg_size_bytes=size) for size in (8, 16, 64, 128)),
@@ -35,8 +35,8 @@ def test_a_whole_curve_in_plain_words() -> None:
     findings = found["finding"].to_list()
     assert findings[5] == "too few: mpich@shm was not measured"
     assert findings[0] == findings[1] == "mpich@shm lower by 33 %"
-    assert findings[2].startswith("no difference seen (would have shown ")
-    assert findings[3] == "too few: 2 block(s) with both"
+    assert findings[2].startswith("no difference detected (a difference of ")
+    assert findings[3] == "too few: 2 block(s) with both sides"
     assert findings[4].startswith("invalid: 6 launch(es)")
     assert found["ratio"][0] == pytest.approx(0.6736, abs=1e-3)
     assert found["q"][0] == pytest.approx(3 / 64)
@@ -102,8 +102,8 @@ def test_explanation_follows_the_chain_from_the_launches(tmp_path: Path) -> None
         "pair/mpich@shm/8: PASS",
         "micro pingpong latency on mpich@tcp, us:",
         "block   0  8  launches/b00-micro-pingpong-mpich@shm",
-        "block   6  8.6  launches/b06-micro-pingpong-mpich@shm  (beyond this look)",
-        "interval: values 1 and 6 in order, 0.6667 to 0.68, which hold the median with 96.9%",
+        "block   6  8.6  launches/b06-micro-pingpong-mpich@shm  (after the last completed look)",
+        "interval: values 1 and 6 in order, 0.6667 to 0.68, which contain the median with 96.9%",
         "p = 0.01563",
         "Benjamini-Hochberg over 1 cell(s)",
     ):
@@ -134,7 +134,7 @@ def test_a_proposal_loads_and_passes_on_its_own_campaign(tmp_path: Path) -> None
     )
     file = tmp_path / "requirements.yaml"
     file.write_text(propose(table, margin=0.25))
-    wanted = load(file)
+    wanted = load_requirements(file)
     assert [item.id for item in wanted.items] == [
         "micro-pingpong-bandwidth-mpich-ib-two-rails-1048576",
         "imb-barrier-time-mpich-tcp",
@@ -160,11 +160,11 @@ def test_only_main_metrics_are_tested() -> None:
     found = compare(table, "mpich@shm", "mpich@tcp")
     claims = dict(zip(found["metric"], found["finding"], strict=True))
     assert claims["latency"] == "mpich@shm lower by 33 %"
-    assert claims["latency_mean"] == "not tested: the benchmark's main metric is"
+    assert claims["latency_mean"] == "not tested: only the benchmark's main metric is tested"
     assert found.filter(metric="latency")["q"].to_list() == [pytest.approx(2 / 64)]
 
 
-def test_an_interval_beside_one_is_no_claim_among_many_tests() -> None:
+def test_an_interval_that_excludes_1_is_not_significant_among_many_tests() -> None:
     equal = [v * 1.001 for v in reversed(FASTER)]
     table = table_of(
         *(lane_rows("a@tcp", FASTER, msg_size_bytes=2**k) for k in range(12)),
@@ -172,5 +172,5 @@ def test_an_interval_beside_one_is_no_claim_among_many_tests() -> None:
         *(lane_rows("b@tcp", equal, msg_size_bytes=2**k) for k in range(1, 12)),
     )
     findings = compare(table, "a@tcp", "b@tcp")["finding"].to_list()
-    assert findings[0] == "the interval excludes 1; no claim, among the 12 tests of this curve"
-    assert all(finding.startswith("no difference seen") for finding in findings[1:])
+    assert findings[0] == "the interval excludes 1, but is not significant among the 12 tests of this curve"
+    assert all(finding.startswith("no difference detected") for finding in findings[1:])

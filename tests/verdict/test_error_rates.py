@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The harness on itself: how often it is wrong on equal lanes, and how often it sees a known change."""
+"""Error rates of verdicts on equal lanes, and the power to detect a known change."""
 
 from pathlib import Path
 

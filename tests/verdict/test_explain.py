@@ -1,21 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``judge --explain`` gives the real reason for each launch that was not used, and what else a reader should know."""
+"""``judge --explain`` gives the reason for each launch that was not used, and the notes of the verdict."""
 
 from pathlib import Path
 
 from fabricbench.verdict.explain import explain
 from fabricbench.verdict.judge import judge
-from fabricbench.verdict.result import Beside
+from fabricbench.verdict.result import CampaignContext
 from verdict.made_table import Rows, entry, facts, lane_rows, requirements, table_of
 
 FAST = [8.0, 8.1, 8.2, 8.3, 8.4, 8.5, 8.6]
 
 
-def explained(folder: Path, *parts: Rows, relative: bool = True, around: Beside | None = None) -> list[str]:
+def explained(folder: Path, *parts: Rows, relative: bool = True, context: CampaignContext | None = None) -> list[str]:
     wanted = entry("x", "at_most: 2.0", "fabric: tcp", fabric="shm") if relative else entry("x", fabric="shm")
     table = table_of(*parts)
-    found = judge(table, requirements(folder, wanted), facts(6), around)
-    return explain("x/mpich@shm/8", found, table, around)
+    found = judge(table, requirements(folder, wanted), facts(6), context)
+    return explain("x/mpich@shm/8", found, table, context)
 
 
 def lines_of(lines: list[str], block: int) -> list[str]:
@@ -27,9 +27,9 @@ def test_a_denominator_of_zero_is_given_as_the_reason(tmp_path: Path) -> None:
     lines = explained(tmp_path, lane_rows("mpich@shm", FAST[:6]), tcp)
     assert all("not used: the denominator of the ratio is 0" in line for line in lines_of(lines, 2))
     assert len(lines_of(lines, 2)) == 2
-    assert not any("not used" in line or "beyond this look" in line for line in lines_of(lines, 1))
-    assert "beyond this look" not in "\n".join(lines)
-    assert lines[-1].startswith("  INVALID: the ratio is no number")
+    assert not any("not used" in line or "after the last completed look" in line for line in lines_of(lines, 1))
+    assert "after the last completed look" not in "\n".join(lines)
+    assert lines[-1].startswith("  INVALID: the ratio is not a number")
 
 
 def test_a_block_without_the_other_side_is_given_as_the_reason(tmp_path: Path) -> None:
@@ -38,19 +38,19 @@ def test_a_block_without_the_other_side_is_given_as_the_reason(tmp_path: Path) -
     assert "not used: the other side has no value in this block" in lines_of(lines, 6)[0]
 
 
-def test_launches_after_the_look_are_said_to_be_beyond_it(tmp_path: Path) -> None:
+def test_launches_after_the_look_are_marked(tmp_path: Path) -> None:
     lines = explained(tmp_path, lane_rows("mpich@shm", FAST), relative=False)
-    assert "beyond this look" in lines_of(lines, 6)[0]
-    assert sum("beyond this look" in line for line in lines) == 1
+    assert "after the last completed look" in lines_of(lines, 6)[0]
+    assert sum("after the last completed look" in line for line in lines) == 1
 
 
-def test_foreign_load_is_named_beside_the_launches_and_counted(tmp_path: Path) -> None:
+def test_launches_with_foreign_load_are_marked_and_counted(tmp_path: Path) -> None:
     rows = lane_rows("mpich@shm", FAST[:6])
     loads = {rows[0]["launch"]: 0.42, rows[1]["launch"]: 0.1, rows[2]["launch"]: 0.11}
-    lines = explained(tmp_path, rows, relative=False, around=Beside(foreign_load=loads))
-    assert "beside foreign load of 42 %" in lines_of(lines, 0)[0]
+    lines = explained(tmp_path, rows, relative=False, context=CampaignContext(foreign_load=loads))
+    assert "with foreign load of 42 %" in lines_of(lines, 0)[0]
     assert "foreign load" not in lines_of(lines, 1)[0]
-    assert "  note: 2 of 6 launches beside foreign load above 10 %" in lines
+    assert "  note: 2 of 6 launches with foreign load above 10 %" in lines
 
 
 def test_lost_launches_and_their_repeats_are_listed(tmp_path: Path) -> None:

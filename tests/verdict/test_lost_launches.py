@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What lost launches cost: 1 % of them lost, with and without the repeat within the block."""
+"""The number of invalid cells with 1 % lost launches, with and without the repeat within the block."""
 
 from pathlib import Path
 

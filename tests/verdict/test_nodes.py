@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Nodes to look at: named where one is slow, rarely where none is, and no more than the pairs can tell."""
+"""Findings on campaigns with slow nodes and links, and on healthy ones."""
 
 import numpy as np
 import polars as pl
@@ -29,12 +29,12 @@ def test_a_node_at_half_rate_is_named_and_no_other(nodes: int) -> None:
     assert found["seen"].to_list() == [6, 6]
 
 
-def test_a_node_slow_to_answer() -> None:
+def test_a_node_that_is_slow_at_receiving() -> None:
     table = table_of(rows(6, np.random.default_rng(2), metric="latency", slow={2: 1.5}))
     assert named(table) == {("node", "n2", "", "either way")}
 
 
-def test_a_slow_link_is_a_pair_and_no_node() -> None:
+def test_a_slow_link_is_a_pair_and_not_a_node() -> None:
     links = {(2, 5): 2.0, (5, 2): 2.0}
     table = table_of(rows(8, np.random.default_rng(3), links=links))
     assert named(table) == {("pair", "n2", "n5", "one way"), ("pair", "n5", "n2", "one way")}
@@ -48,13 +48,13 @@ def test_of_two_nodes_only_the_direction() -> None:
     assert named(table_of(rows(2, rng, slow={1: 2.0}))) == set()
 
 
-def test_few_blocks_name_nothing() -> None:
+def test_few_blocks_give_no_findings() -> None:
     table = table_of(rows(4, np.random.default_rng(5), slow={1: 2.0}, blocks=5))
     assert named(table) == set()
     assert survey(table).notes == ["mpich@gige: no node or pair is named before 6 blocks; this campaign has 5"]
 
 
-def test_load_that_comes_and_goes_is_no_node() -> None:
+def test_intermittent_load_is_not_a_finding() -> None:
     rng = np.random.default_rng(6)
     quiet, loaded = rows(8, rng), rows(8, rng, slow={1: 3.0})
     table = table_of([row for row in quiet if row["block"] > 2], [row for row in loaded if row["block"] <= 2])
@@ -69,7 +69,7 @@ def test_many_slow_links_are_a_layout() -> None:
     assert note.startswith(f"mpich@gige: 36 of 132 pairs are slower than their nodes explain (bandwidth {ALONE}")
 
 
-def test_what_is_not_attested_counts_for_nothing() -> None:
+def test_launches_that_are_not_attested_are_ignored() -> None:
     table = table_of(rows(4, np.random.default_rng(8), slow={1: 2.0})).with_columns(state=pl.lit("refuted"))
     assert matrices(table) == []
 
@@ -91,5 +91,5 @@ def test_names_in_natural_order_and_pairs_of_latency_without_direction() -> None
     )
     (matrix,) = matrices(pl.concat([table, swapped]))
     assert matrix.names == tuple(f"n{at}" for at in range(1, 12))
-    assert len(matrix.split.first) == 55
+    assert len(matrix.effects.first) == 55
     assert matrix.blocks == 2

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""MPI over the user level: the ratio and the difference that were put in come out, paired by block."""
+"""MPI over the user level: known ratios and differences are recovered, paired by block."""
 
 import numpy as np
 import polars as pl
@@ -45,7 +45,7 @@ def test_the_known_ratio_and_difference_per_size() -> None:
         assert (row["n"], row["p"], row["q"]) == (6, pytest.approx(2 / 64), pytest.approx(2 / 64))
 
 
-def test_a_shorter_way_than_the_library_is_negative() -> None:
+def test_mpi_faster_than_the_library_is_a_negative_difference() -> None:
     found = overhead(table_of(mpi("impi@shm", 1.0), user("libfabric@shm", 4.0, tool="fi_pingpong")))
     assert found["ratio"].to_list() == [0.25]
     assert found["difference_us"][0] < 0
@@ -80,7 +80,7 @@ def test_only_like_against_like(other: Rows) -> None:
 
 
 @pytest.mark.parametrize("state", ["refuted", "unknown"])
-def test_without_proof_of_the_transport_nothing_is_claimed(state: str) -> None:
+def test_launches_that_are_not_attested_have_no_p_value(state: str) -> None:
     doubtful = lane_rows("ucx@tcp", {6: 10.0}, metric="latency_mean", tool="ucx_perftest", state=state)
     found = overhead(table_of(mpi("mpich@tcp", 12.0), user("ucx@tcp", 10.0), doubtful))
     assert found["ratio"][0] == pytest.approx(1.2)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""requirements.yaml: what it means, and every way to get it wrong, each with its file and line."""
+"""The meaning of requirements.yaml, and every error in it with its file and line."""
 
 import re
 from pathlib import Path
@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from fabricbench.errors import BadInput
-from fabricbench.site.requirements import AbsoluteBound, Sizes, absolute_bounds, as_reference, check_names, load
+from fabricbench.site.requirements import AbsoluteBound, Sizes, absolute_bounds, as_reference, check_names
+from fabricbench.site.requirements_file import load_requirements
 from verdict.made_table import entry, requirements
 
 REPOSITORY = Path(__file__).parents[2]
@@ -20,7 +21,11 @@ def test_the_example_of_the_docs_loads(tmp_path: Path) -> None:
     (example,) = re.findall(r"```yaml\n(.*?)```", page, re.DOTALL)
     file = tmp_path / "requirements.yaml"
     file.write_text(example)
-    assert [item.bound for item in load(file).items] == ["at most 0.5", "at most 200 us", "within 0.9 to 1.1"]
+    assert [item.bound for item in load_requirements(file).items] == [
+        "at most 0.5",
+        "at most 200 us",
+        "within 0.9 to 1.1",
+    ]
 
 
 def test_the_local_site_loads_with_its_own_names() -> None:
@@ -30,7 +35,7 @@ def test_the_local_site_loads_with_its_own_names() -> None:
         "fabric": ["shm", "tcp"],
         "stack": ["impi", "mpich", "openmpi"],
     }
-    found = load(REPOSITORY / "site/local/requirements.yaml", known)
+    found = load_requirements(REPOSITORY / "site/local/requirements.yaml", known)
     assert len(found.items) == 8
     assert [item.bound for item in found.items if not item.relative] == [
         "at most 50 us",
@@ -53,7 +58,7 @@ def test_sizes(tmp_path: Path, written: str, sizes: Sizes) -> None:
     assert requirements(tmp_path, entry(msg_size_bytes=written)).items[0].sizes == sizes
 
 
-def test_which_sizes_are_meant() -> None:
+def test_selected_sizes() -> None:
     sizes = [None, 0, 8, 1024, 2048]
     meant = [Sizes(), Sizes((8,)), Sizes(low=8, high=1024), Sizes(low=8), Sizes(high=8)]
     assert [[size for size in sizes if one.contains(size)] for one in meant] == [
@@ -81,7 +86,7 @@ def test_bounds(tmp_path: Path, bound: str, relative: str, lower: float | None, 
     assert item.unit == ("ratio" if relative else "us")
 
 
-def test_the_bounds_that_one_launch_can_break(tmp_path: Path) -> None:
+def test_the_bounds_that_one_launch_can_violate(tmp_path: Path) -> None:
     found = requirements(
         tmp_path,
         entry("all"),
@@ -122,8 +127,8 @@ WRONG = [
     ("schema: 1\nrequirement: []\n", 2, "unknown key 'requirement'", "requirements"),
     (HEAD + GOOD + "    at_mots: 3\n", 7, "unknown key 'at_mots'", "at_most"),
     (HEAD + GOOD + "    at_least: 3 us\n", 3, "more than one bound", "exactly one"),
-    (HEAD + GOOD + "    at_most: 3 us\n", 7, "key 'at_most' stands twice", "line 6"),
-    (HEAD + GOOD + GOOD, 7, "id 'lat' stands twice", "line 3"),
+    (HEAD + GOOD + "    at_most: 3 us\n", 7, "duplicate key 'at_most'", "line 6"),
+    (HEAD + GOOD + GOOD, 7, "duplicate id 'lat'", "line 3"),
     (_wrong("    at_most: 10 us\n", ""), 3, "no bound", "at_most, at_least, within"),
     (_wrong("id: lat", "id: a/b"), 3, "id is 'a/b'", "letters"),
     (_wrong("id: lat", "id: 7"), 3, "id is '7'", "text"),
@@ -149,7 +154,7 @@ WRONG = [
     (HEAD + GOOD + "    relative_to: {fabric: shm}\n", 6, "at_most is '10 us'", "a number"),
     (_wrong("10 us", ".nan\n    relative_to: {fabric: shm}"), 6, "'.nan'", "finite"),
     (_wrong("10 us", "-1\n    relative_to: {fabric: shm}"), 6, "'-1'", "above 0"),
-    (_wrong("10 us", "1\n    relative_to: {fabric: tcp}"), 7, "compares with itself", "another value"),
+    (_wrong("10 us", "1\n    relative_to: {fabric: tcp}"), 7, "the numerator itself", "another value"),
     (_wrong("10 us", "1\n    relative_to: {}"), 7, "relative_to is a mapping", "at least one"),
     (_wrong("10 us", "1\n    relative_to: {metric: bandwidth}"), 7, "not in us", "latency"),
     (HEAD + "  - &a {id: x}\n  - *a\n", 4, "anchors and aliases", ""),
@@ -159,6 +164,18 @@ WRONG = [
     (HEAD + "  - ? [a]\n    : b\n", 3, "key is not text", "text"),
     (HEAD + "  - \x07\n", 3, "not text", ""),
     (HEAD + "  - " + "[" * 5000, 1, "nested too deeply", ""),
+    (_wrong("fabric: tcp", "ranks: null"), 5, "ranks is empty", "at least 1"),
+    (_wrong("fabric: tcp", "fabric: [tcp, 7]"), 5, "fabric is '7'", "text"),
+    (_wrong("10 us", "1\n    relative_to:"), 7, "relative_to is empty", "a mapping"),
+    (_wrong("10 us", "1\n    relative_to: {fabric: [tcp]}"), 7, "fabric is a list", "text"),
+    (_wrong("10 us", "true\n    relative_to: {fabric: shm}"), 6, "at_most is 'true'", "a number"),
+    (_wrong("bytes: 8", "bytes: {form: 8}"), 5, "unknown key 'form' in msg_size_bytes", "from"),
+    (HEAD + GOOD + "    where: planned\n", 7, "where is 'planned'", "'measured'"),
+    (HEAD + GOOD + "    lost_at_most: 2\n", 7, "lost_at_most is '2'", "from 0 to 1"),
+    ("schema: true\nrequirements: []\n", 1, "schema is 'true'", "whole number"),
+    (HEAD + "  - !!float x\n", 3, "a requirement is 'x'", "a mapping"),
+    (HEAD + "  - {<<: {id: x}}\n", 3, "tag", "plain"),
+    ("7: x\n", 1, "key is not text", "text"),
     ("schema: " + "9" * 5000 + "\nrequirements: []\n", 1, "schema is '999", "whole number"),
 ]
 
@@ -168,27 +185,27 @@ def test_wrong_files_name_their_line(tmp_path: Path, text: str, line: int, what:
     file = tmp_path / "requirements.yaml"
     file.write_text(text)
     with pytest.raises(BadInput) as caught:
-        load(file)
+        load_requirements(file)
     assert caught.value.where == f"{file}:{line}"
     assert what in caught.value.what
     assert expected in caught.value.expected
 
 
-def test_files_that_are_no_text(tmp_path: Path) -> None:
+def test_files_that_are_not_text(tmp_path: Path) -> None:
     file = tmp_path / "requirements.yaml"
     file.write_bytes(b"schema: 1\n\xff\xfe\x00")
     with pytest.raises(BadInput, match=r"requirements.yaml:2: not text; expected UTF-8"):
-        load(file)
+        load_requirements(file)
     file.write_bytes(bytes(range(256)))
     with pytest.raises(BadInput, match="not text"):
-        load(file)
+        load_requirements(file)
     file.write_text("#" * (1 << 21))
     with pytest.raises(BadInput, match="too large"):
-        load(file)
+        load_requirements(file)
     with pytest.raises(BadInput, match="cannot be read: No such file"):
-        load(tmp_path / "nowhere.yaml")
+        load_requirements(tmp_path / "nowhere.yaml")
     with pytest.raises(BadInput, match="cannot be read"):
-        load(tmp_path)
+        load_requirements(tmp_path)
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How often a healthy node or pair is named, how often a slow one is, and what stalls do to both: by simulation."""
+"""Simulated rates at which healthy and slow nodes and pairs are named, with and without stalls."""
 
 import math
 
@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from fabricbench.stats.pairs import Pairs
+from fabricbench.stats.node_pairs import NodePairs
 from fabricbench.verdict.nodes import Matrix
 from fabricbench.verdict.survey import Finding, Survey, as_frame
 from fabricbench.verdict.suspects import ALPHA, TOLERANCE
@@ -15,7 +15,7 @@ from verdict.simulated_pairs import NOISES, World, campaign, matrix
 
 
 def names(found: Survey) -> set[tuple[str, str]]:
-    return {(finding.what.kind, finding.what.node + finding.what.other) for finding in found.findings}
+    return {(finding.suspect.kind, finding.suspect.node + finding.suspect.other) for finding in found.findings}
 
 
 def often(world: World, campaigns: int, wrong: str, seed: int = 1) -> tuple[int, int]:
@@ -37,7 +37,7 @@ def test_a_healthy_machine_is_rarely_named(nodes: int, blocks: int, campaigns: i
 
 
 @pytest.mark.parametrize("noise", NOISES)
-def test_beside_a_slow_node_and_a_slow_link_the_others_are_not_named(noise: str) -> None:
+def test_healthy_nodes_are_not_named_with_a_slow_node_and_a_slow_link(noise: str) -> None:
     rng = np.random.default_rng(2)
     world = World(8, 15, noise, slow={1: 3.0}, links={(4, 5): 3.0})
     wrong = sum(bool(names(campaign(world, rng)) - {("node", "n1"), ("pair", "n4n5")}) for _ in range(60))
@@ -77,20 +77,20 @@ def test_the_untouched_node_of_a_stalling_campaign_is_not_named() -> None:
 
 
 @pytest.mark.parametrize("noise", NOISES)
-def test_the_blocks_that_show_it_are_counted_from_the_values(noise: str) -> None:
+def test_affected_blocks_are_counted_from_the_values(noise: str) -> None:
     found = campaign(World(6, 20, noise, slow={3: 1.6}), np.random.default_rng(5))
-    rows = [one for one in found.findings if one.what.kind == "node"]
+    rows = [one for one in found.findings if one.suspect.kind == "node"]
     assert rows
     for one in rows:
-        assert (one.what.seen, one.what.blocks) == counted(found, one)
+        assert (one.suspect.affected_blocks, one.suspect.blocks) == counted(found, one)
 
 
 def counted(found: Survey, one: Finding) -> tuple[int, int]:
     """By hand: in how many blocks the median of the node's pairs is ``TOLERANCE`` times that of the others or more."""
-    (of,) = (matrix for matrix in found.matrices if matrix.key == one.where)
-    pairs, node = of.pairs, of.names.index(one.what.node)
+    (of,) = (matrix for matrix in found.matrices if matrix.key == one.matrix)
+    pairs, node = of.pairs, of.names.index(one.suspect.node)
     sides = {"sending": [pairs.first], "receiving": [pairs.second], "either way": [pairs.first, pairs.second]}
-    own = np.any([side == node for side in sides[one.what.role]], axis=0)
+    own = np.any([side == node for side in sides[one.suspect.role]], axis=0)
     without = (pairs.first != node) & (pairs.second != node)
     ordinary = pairs.slowness < math.log(30)
     seen = blocks = 0
@@ -124,7 +124,7 @@ def test_a_node_that_stalls_more_often_is_named_as_such() -> None:
     assert row["stalled_others"] < 0.3
 
 
-def test_one_pair_that_stalls_is_no_node() -> None:
+def test_one_pair_that_stalls_is_not_a_node() -> None:
     """Stalls of one link are in the values of two nodes, but not in most of their pairs."""
     rng = np.random.default_rng(8)
     for _ in range(20):
@@ -141,7 +141,7 @@ def test_two_nodes_without_directions_cannot_be_decided() -> None:
     assert (found.decidable, names(found)) == (False, set())
 
 
-def test_few_blocks_that_cannot_tell_are_said_to_be_too_few() -> None:
+def test_a_note_reports_too_few_blocks() -> None:
     """Three nodes, four lanes: by chance a node is the slowest in six blocks with 3^-6, and there are 60 tests."""
     rng = np.random.default_rng(9)
     one = campaign(World(3, 6, slow={1: 3.0}), rng)
@@ -174,7 +174,9 @@ def few_rounds(world: World, rng: np.random.Generator) -> Survey:
         total = np.where(pairs.second == last, 2 * pairs.first, pairs.first + pairs.second)
         total = np.where(pairs.first == last, 2 * pairs.second, total) % last
         at = total // 3 == pairs.block
-        cut = Pairs(world.nodes, pairs.first[at], pairs.second[at], pairs.block[at], pairs.slowness[at], pairs.directed)
+        cut = NodePairs(
+            world.nodes, pairs.first[at], pairs.second[at], pairs.block[at], pairs.slowness[at], pairs.directed
+        )
         kept.append(Matrix(of.key, of.names, cut))
     return Survey(tuple(kept))
 
@@ -183,7 +185,7 @@ def of_lane(of: Matrix, stack: str) -> Matrix:
     return Matrix(of.key._replace(stack=stack), of.names, of.pairs)
 
 
-def test_p_counts_all_that_is_tested() -> None:
+def test_p_is_adjusted_for_all_tests() -> None:
     """The p-value of a node that is the slowest in all blocks, times 20 tests, over the share of nodes in alpha."""
     found = campaign(World(4, 6, cv=0.01, slow={1: 3.0}), np.random.default_rng(10))
     p_values = [finding.p for finding in found.findings]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Nothing that a requirement selects vanishes: what was planned and not measured is a cell, or is counted."""
+"""Planned cells that were not measured are INCONCLUSIVE cells, or are counted."""
 
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,7 @@ from fabricbench.launch.record import Unmeasured
 from fabricbench.site.lane import lane_parts
 from fabricbench.verdict.compare import compare, measured_on_neither
 from fabricbench.verdict.judge import judge
-from fabricbench.verdict.result import Beside, Judgement
+from fabricbench.verdict.result import CampaignContext, Judgement
 from verdict.made_table import Rows, entry, facts, lane_rows, requirements, table_of
 
 FAST = [8.0, 8.1, 8.2, 8.3, 8.4, 8.5]
@@ -25,17 +25,17 @@ def skip(lane: str, **columns: Any) -> Unmeasured:
     rows = (Expected(benchmark="pingpong", case="", metric="latency", msg_sizes_bytes=SIZES),)
     common: dict[str, Any] = {
         **{"system": "local", "stack": stack, "fabric": fabric, "variant": variant, "tool": "micro"},
-        **{"benchmark": "pingpong", "rows": rows, "ranks": 2, "nodes": 1},
+        **{"benchmark": "pingpong", "expected": rows, "ranks": 2, "nodes": 1},
         **{"reason": "no MPI here", "hint": "install it"},
     }
     return Unmeasured(**common | columns)
 
 
 def judged(folder: Path, wanted: str, *parts: Rows, skips: tuple[Unmeasured, ...]) -> Judgement:
-    return judge(table_of(*parts), requirements(folder, wanted), facts(6), Beside(skips))
+    return judge(table_of(*parts), requirements(folder, wanted), facts(6), CampaignContext(skips))
 
 
-def test_a_skip_is_an_inconclusive_cell_with_its_reason_and_cure(tmp_path: Path) -> None:
+def test_a_skip_is_an_inconclusive_cell_with_its_reason_and_hint(tmp_path: Path) -> None:
     wanted = entry("barrier", "at_most: 5 us", msg_size_bytes=8)
     measured = [lane_rows(f"{stack}@shm", [3.0, 3.1, 3.2, 3.3, 3.4, 3.5]) for stack in ("impi", "mpich")]
     found = judged(tmp_path, wanted, *measured, skips=(skip("openmpi@shm"),))
@@ -49,7 +49,7 @@ def test_a_skip_is_an_inconclusive_cell_with_its_reason_and_cure(tmp_path: Path)
     assert (found.cells[2].unmeasured, found.cells[2].n) == (True, 0)
 
 
-def test_where_measured_leaves_skips_out_and_counts_them(tmp_path: Path) -> None:
+def test_where_measured_excludes_and_counts_skips(tmp_path: Path) -> None:
     wanted = entry("lat", "at_most: 10 us\n    where: measured", msg_size_bytes="{from: 8}")
     found = judged(tmp_path, wanted, lane_rows("mpich@shm", FAST), skips=(skip("openmpi@shm"),))
     (cell,) = found.cells
@@ -70,7 +70,7 @@ def test_each_cell_has_a_name_of_its_own(tmp_path: Path) -> None:
     """A skip of another case on a lane that was measured, and a listed size that neither has."""
     wanted = entry("lat", "at_most: 10 us", msg_size_bytes="[8, 12345]")
     rows = (Expected(benchmark="pingpong", case="binding=core", metric="latency", msg_sizes_bytes=(8,)),)
-    found = judged(tmp_path, wanted, lane_rows("mpich@shm", FAST), skips=(skip("mpich@shm", rows=rows),))
+    found = judged(tmp_path, wanted, lane_rows("mpich@shm", FAST), skips=(skip("mpich@shm", expected=rows),))
     names = [cell.name for cell in found.cells]
     assert len(names) == len(set(names)) == 4
 
@@ -92,15 +92,15 @@ def test_a_size_that_a_skip_would_not_have_measured_is_a_cell_too(tmp_path: Path
     ]
 
 
-def test_skips_do_not_rename_what_was_measured(tmp_path: Path) -> None:
+def test_skips_do_not_rename_measured_cells(tmp_path: Path) -> None:
     rows = (Expected(benchmark="pingpong", case="rails=1", metric="latency", msg_sizes_bytes=(8,)),)
-    found = judged(tmp_path, entry(), lane_rows("mpich@shm", FAST), skips=(skip("mpich@shm", rows=rows, ranks=4),))
+    found = judged(tmp_path, entry(), lane_rows("mpich@shm", FAST), skips=(skip("mpich@shm", expected=rows, ranks=4),))
     assert [cell.name for cell in found.cells] == ["lat/mpich@shm/8", "lat/mpich@shm/case=rails=1/ranks=4/8"]
 
 
-def test_what_a_fabric_has_nothing_of_is_skipped_unless_its_case_is_named(tmp_path: Path) -> None:
+def test_cells_that_a_fabric_cannot_have_are_skipped_unless_their_case_is_named(tmp_path: Path) -> None:
     rows = (Expected(benchmark="pingpong", case="rails=1", metric="latency", msg_sizes_bytes=(8,)),)
-    rails = skip("mpich@shm", rows=rows, reason="this fabric has one port", applies=False)
+    rails = skip("mpich@shm", expected=rows, reason="this fabric has one port", applies=False)
     found = judged(tmp_path, entry(), lane_rows("mpich@shm", FAST), skips=(rails,))
     assert [(cell.verdict, cell.skipped) for cell in found.cells] == [("PASS", 1)]
     both = entry(case="['', rails=1]")
@@ -112,7 +112,7 @@ def test_a_denominator_that_is_a_skip_gives_its_reason(tmp_path: Path, case: str
     wanted = entry("half", "at_most: 0.5", "fabric: tcp", fabric="shm", msg_size_bytes=8)
     rows = (Expected(benchmark="pingpong", case=case, metric="latency", msg_sizes_bytes=(8,)),)
     measured = lane_rows("mpich@shm", FAST, case=case)
-    (cell,) = judged(tmp_path, wanted, measured, skips=(skip("mpich@tcp", rows=rows),)).cells
+    (cell,) = judged(tmp_path, wanted, measured, skips=(skip("mpich@tcp", expected=rows),)).cells
     assert (cell.verdict, cell.unmeasured) == ("INCONCLUSIVE", True)
     assert cell.reason == "nothing measured to compare with: mpich@tcp; not measured: no MPI here; install it"
 
@@ -121,7 +121,7 @@ def test_a_denominator_of_another_tool_that_is_a_skip_gives_its_reason(tmp_path:
     wanted = entry("agree", "within: [0.5, 2]", "tool: imb", msg_size_bytes=8)
     rows = (Expected(benchmark="pingpong", case="off=1", metric="latency", msg_sizes_bytes=(8,)),)
     (cell,) = judged(
-        tmp_path, wanted, lane_rows("mpich@tcp", FAST), skips=(skip("mpich@tcp", tool="imb", rows=rows),)
+        tmp_path, wanted, lane_rows("mpich@tcp", FAST), skips=(skip("mpich@tcp", tool="imb", expected=rows),)
     ).cells
     assert "no MPI here" in cell.reason
 
@@ -135,7 +135,7 @@ def test_a_numerator_that_is_a_skip_is_a_cell_of_its_ratio(tmp_path: Path) -> No
 @pytest.mark.parametrize("benchmark", ["pingpong", "pt2pt", ""])
 def test_a_skip_of_unknown_rows_is_one_cell_of_its_lane(tmp_path: Path, benchmark: str) -> None:
     """As in campaigns that were recorded before skips had rows."""
-    old = skip("openmpi@shm", rows=None, benchmark=benchmark, ranks=None, nodes=None)
+    old = skip("openmpi@shm", expected=None, benchmark=benchmark, ranks=None, nodes=None)
     found = judged(tmp_path, entry(msg_size_bytes="{from: 8}"), lane_rows("mpich@shm", FAST), skips=(old, old))
     assert [(cell.name, cell.verdict) for cell in found.cells] == [
         ("lat/mpich@shm/8", "PASS"),
@@ -144,14 +144,14 @@ def test_a_skip_of_unknown_rows_is_one_cell_of_its_lane(tmp_path: Path, benchmar
 
 
 @pytest.mark.parametrize("columns", [{"benchmark": "barrier"}, {"tool": "imb"}, {"fabric": "tcp"}])
-def test_a_skip_of_something_else_is_no_cell(tmp_path: Path, columns: dict[str, str]) -> None:
-    other = skip("openmpi@shm", **{"rows": None, "benchmark": "pingpong"} | columns)
+def test_an_unrelated_skip_is_not_a_cell(tmp_path: Path, columns: dict[str, str]) -> None:
+    other = skip("openmpi@shm", **{"expected": None, "benchmark": "pingpong"} | columns)
     found = judged(tmp_path, entry(fabric="shm"), lane_rows("mpich@shm", FAST), skips=(other,))
     assert [cell.name for cell in found.cells] == ["lat/mpich@shm/8"]
 
 
-def test_a_skip_beside_values_of_its_lane_is_no_cell_where_its_rows_are_unknown(tmp_path: Path) -> None:
-    old = skip("mpich@shm", rows=None, benchmark="rails")
+def test_a_skip_with_unknown_rows_is_not_a_cell_on_a_lane_with_values(tmp_path: Path) -> None:
+    old = skip("mpich@shm", expected=None, benchmark="rails")
     assert len(judged(tmp_path, entry(), lane_rows("mpich@shm", FAST), skips=(old,)).cells) == 1
 
 

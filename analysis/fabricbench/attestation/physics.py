@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Refutes collectives that are faster than the lane's own messages allow: some bytes bypassed the transport.
+"""Refutes launches whose collectives are faster than the lane's own messages allow.
 
-The rule needs other launches of the lane, so it is applied where a campaign is read.
+Bytes of such a collective bypassed the transport. The rule compares launches of a lane with each other, so it applies
+when a campaign is read.
 """
 
 from collections.abc import Mapping, Sequence
@@ -11,9 +12,10 @@ from math import inf
 from fabricbench.launch.record import Record, Row
 
 PHYSICS_FACTOR = 0.5
-"""A collective in which every rank depends on every other cannot be faster than one message one way. Launches are
-noisy, so only what is faster than this fraction of the lane's own limit is refuted. Lanes of shm are not tested: a
-stack may run collectives on flags in memory, three times as fast as its own messages (MPICH 5.0)."""
+"""A collective is refuted if it takes less than this fraction of the lane's own limit. In these collectives every rank
+depends on every other, so none can be faster than one message in one direction; the fraction allows for noise. Lanes of
+shm are exempt: a stack may run collectives on flags in memory, three times as fast as its messages (MPICH 5.0).
+"""
 
 DEPENDENT_COLLECTIVES = (
     *("allgather", "allgatherv", "allreduce", "alltoall", "alltoallv", "barrier"),
@@ -23,52 +25,58 @@ DEPENDENT_COLLECTIVES = (
 
 @dataclass(frozen=True, slots=True)
 class LaneLimits:
-    """What the lane's own ok launches showed: the smallest ping-pong latency in us, the largest bandwidth in MB/s of
-    any benchmark, and the largest message size in bytes for which there is a bandwidth."""
+    """The limits of a lane from its own ok launches.
+
+    ``latency_us``: the smallest ping-pong latency. ``bandwidth``: the largest bandwidth of any benchmark, in MB/s.
+    ``largest_bytes``: the largest message size with a measured bandwidth.
+    """
 
     latency_us: float
     bandwidth: float = 0.0
     largest_bytes: int = 0
 
     def floor_us(self, needed_bytes: float) -> float:
-        """The least time in us in which a rank can receive ``needed_bytes``: one message's latency, or the bytes over
-        the bandwidth where a size as large was measured."""
+        """Returns the least time in us in which a rank can receive ``needed_bytes``.
+
+        It is the latency of one message, or the bytes divided by the bandwidth if that is longer and a size at least as
+        large was measured.
+        """
         if not self.bandwidth or needed_bytes > self.largest_bytes:
             return self.latency_us
         return max(self.latency_us, needed_bytes / self.bandwidth)
 
 
 def refute_beyond_physics(records: tuple[Record, ...]) -> tuple[Record, ...]:
-    """The records, those launches refuted in which a collective beats the lane's own latency or bandwidth.
+    """Returns the records, with launches refuted whose collectives exceed the lane's own latency or bandwidth.
 
-    Each size is held against the least time that it needs. The latency is the smallest of the lane's attested ping-pong
-    medians, the bandwidth the largest of its attested values in the campaign, both on as many nodes.
+    Each size is compared with the least time that it needs. The limits come from the attested launches of the same lane
+    in the campaign on the same number of nodes.
     """
     limits: dict[tuple[str, str, int], LaneLimits] = {}
     for record in records:
         if record.state == "ok" and record.launch is not None:
             key = (record.launch.system, record.launch.lane, record.launch.nodes)
             limits[key] = _with_rows(limits.get(key, LaneLimits(inf)), record.rows)
-    return tuple(_physics(record, limits) for record in records)
+    return tuple(_checked(record, limits) for record in records)
 
 
-def _with_rows(known: LaneLimits, rows: Sequence[Row]) -> LaneLimits:
+def _with_rows(limits: LaneLimits, rows: Sequence[Row]) -> LaneLimits:
     latency = [row.value for row in rows if row.benchmark == "pingpong" and row.metric == "latency"]
     bandwidth = [(row.value, row.msg_size_bytes or 0) for row in rows if row.metric == "bandwidth"]
     return LaneLimits(
-        latency_us=min([known.latency_us, *latency]),
-        bandwidth=max([known.bandwidth, *(value for value, _ in bandwidth)]),
-        largest_bytes=max([known.largest_bytes, *(size for _, size in bandwidth)]),
+        latency_us=min([limits.latency_us, *latency]),
+        bandwidth=max([limits.bandwidth, *(value for value, _ in bandwidth)]),
+        largest_bytes=max([limits.largest_bytes, *(size for _, size in bandwidth)]),
     )
 
 
 def _needed_bytes(row: Row, ranks: int) -> float:
-    """The least that every rank must receive in a collective of this size, whatever the algorithm."""
+    """Returns the least number of bytes that every rank must receive, whatever the algorithm."""
     size = row.msg_size_bytes or 0
     return size / ranks if row.benchmark.startswith("reduce_scatter") else size
 
 
-def _physics(record: Record, limits: Mapping[tuple[str, str, int], LaneLimits]) -> Record:
+def _checked(record: Record, limits: Mapping[tuple[str, str, int], LaneLimits]) -> Record:
     launch = record.launch
     if record.state != "ok" or launch is None or launch.ranks < 2 or launch.transport == "shm":
         return record
@@ -89,7 +97,7 @@ def _physics(record: Record, limits: Mapping[tuple[str, str, int], LaneLimits]) 
         )
         reason = (
             f"{row.benchmark}{size} took {row.value} us, less than {PHYSICS_FACTOR} of {least}: "
-            "its messages did not take this transport"
+            "its messages bypassed the transport"
         )
         attestation = record.attestation
         if attestation is not None:

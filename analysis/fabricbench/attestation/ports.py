@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Do the counters of the fabric's ports show the payload, and the sockets' bytes? On which port? Between nodes."""
+"""Checks the network ports' counters against the expected traffic between nodes."""
 
 from fabricbench.launch.facts import Launch
 from fabricbench.launch.record import AttestationState, Payload, Ports, Traffic
@@ -10,58 +10,62 @@ DEVICES = {
     "cxi": ("/dev/cxi",),
     "mx": ("/dev/mx", "/dev/myri", "/dev/open-mx"),
 }
-"""How the device files begin that a rank opens to use a transport."""
+"""Prefixes of the device files that a rank opens to use a transport."""
 
 NODE_DEVICES = ("/dev/knem", "/dev/xpmem")
-"""Devices that copy between processes of one node: they carry shared memory's bytes, and none between nodes."""
+"""Devices that copy between processes of one node. They carry shared-memory traffic and no traffic between nodes."""
 
 PORT_SHARE = 0.9
-"""Least share of what must pass between the nodes that the declared ports must have carried."""
+"""The declared ports must carry at least this share of the traffic that must pass between the nodes."""
 
 LARGEST_PACKET_BYTES = 4096
-"""The largest MTU of InfiniBand and RoCE: what a packet carries at most, on ports that count packets only."""
+"""The largest MTU of InfiniBand and RoCE: the most that one packet carries, for ports that count packets only."""
 
 STRAY_SHARE = 0.1
-"""Largest share of what the fabric's ports carried that may have been on others than the one that was asked for: the
-launcher's own words, a file system. Up to ``NODE_BYTES`` a node it may be all of it, beside a small payload."""
+"""If one port is requested, the other ports may carry this share of the fabric's traffic, for example for the launcher
+or a file system. They may carry ``NODE_BYTES`` for each node in any case.
+"""
 
 CEILING = 2
 MESSAGE_BYTES = 256
 NODE_BYTES = 2**20
-"""On shared nodes a launch is credited with at most ``CEILING`` times its payload, so much for the headers and
-acknowledgements of each message, and so much a node for wire-up. What is beyond is somebody else's."""
+"""On shared nodes a launch accounts for at most ``CEILING`` times its payload, ``MESSAGE_BYTES`` of headers and
+acknowledgements for each message, and ``NODE_BYTES`` of wire-up for each node. Everything beyond that may belong to
+other jobs.
+"""
 
 
 def network_devices(devices: tuple[str, ...]) -> tuple[str, ...]:
-    """Those of the open device files that can carry bytes between nodes."""
+    """Returns the device files, of those that are open, that can carry bytes between nodes."""
     return tuple(device for device in devices if not device.startswith(NODE_DEVICES))
 
 
-def declared_ports(launch: Launch, moved: Ports) -> Ports:
-    """Of what moved, that of the ports which the fabric declares."""
-    return {host: {port: ports[port] for port in launch.ports if port in ports} for host, ports in moved.items()}
+def declared_ports(launch: Launch, counts: Ports) -> Ports:
+    """Returns the counts of the ports that the fabric declares."""
+    return {host: {port: ports[port] for port in launch.ports if port in ports} for host, ports in counts.items()}
 
 
 def least_share(launch: Launch) -> float:
-    """The share of the payload that must pass between the nodes.
+    """Returns the least share of the payload that must pass between the nodes, 0 to 1.
 
-    All of it with one rank on each node. With more, what is left where an algorithm sends inside the nodes whatever it
-    can: ``p`` ranks are joined by ``p - 1`` messages at least, ``n`` nodes by ``n - 1`` of them.
+    It is 1 with one rank on each node. With ``p`` ranks on ``n`` nodes it is (n - 1) / (p - 1): every algorithm
+    connects ``p`` ranks by at least ``p - 1`` messages, and ``n`` nodes by at least ``n - 1`` of these.
     """
     return min(1.0, (launch.nodes - 1) / max(1, launch.ranks - 1))
 
 
-def port_share(launch: Launch, payload: Payload | None, moved: Ports) -> float | None:
-    """What the declared ports carried, as a share of what had to pass between the nodes; None where nobody can tell.
+def payload_share_on_ports(launch: Launch, payload: Payload | None, counts: Ports) -> float | None:
+    """Returns the traffic on the declared ports as a share of the traffic that must pass between the nodes.
 
-    The smallest of the shares of bytes and of packets, sent and received, each summed over nodes and ports: every
-    byte is sent by one port and received by another. Packets stand for bytes where those are not counted.
+    It is the smallest of the shares of bytes and packets, sent and received, each summed over nodes and ports: one port
+    sends every byte, and another receives it. Packets replace bytes where bytes are not counted. None if counters are
+    missing.
     """
-    if payload is None or _not_counted(launch, moved):
+    if payload is None or _missing_counters(launch, counts):
         return None
     shares = []
-    for way in ("tx", "rx"):
-        bytes_, packets = (_total(launch, moved, f"{way}_{unit}") for unit in ("bytes", "packets"))
+    for direction in ("tx", "rx"):
+        bytes_, packets = (_total(launch, counts, f"{direction}_{unit}") for unit in ("bytes", "packets"))
         if bytes_ is not None and payload.bytes:
             shares.append(bytes_ / payload.bytes)
         least = payload.messages if bytes_ is not None else max(payload.messages, _packets(payload))
@@ -70,14 +74,14 @@ def port_share(launch: Launch, payload: Payload | None, moved: Ports) -> float |
     return min(shares) / least_share(launch) if shares else None
 
 
-def ports_finding(launch: Launch, traffic: Traffic, payload: Payload, moved: Ports) -> tuple[AttestationState, str]:
-    """What the counters say of a launch whose sockets are quiet."""
-    if problem := _not_counted(launch, moved):
+def ports_outcome(launch: Launch, traffic: Traffic, payload: Payload, counts: Ports) -> tuple[AttestationState, str]:
+    """Returns the state and the reason from the port counters, for a launch whose sockets carried only wire-up."""
+    if problem := _missing_counters(launch, counts):
         return "unknown", problem
-    share = port_share(launch, payload, moved)
+    share = payload_share_on_ports(launch, payload, counts)
     if share is None:
-        return "unknown", "the benchmark moved nothing that the ports' counters could show"
-    evidence = _evidence(launch, payload, moved)
+        return "unknown", "the benchmark moved nothing that port counters could show"
+    evidence = _evidence(launch, payload, counts)
     if share < PORT_SHARE and launch.ranks <= launch.nodes:
         return "refuted", f"only {share:.1%} of the payload was on the ports of the fabric: {evidence}"
     if share < PORT_SHARE:
@@ -85,153 +89,166 @@ def ports_finding(launch: Launch, traffic: Traffic, payload: Payload, moved: Por
             "unknown",
             f"the ports of the fabric show {share:.1%} of what the nodes must exchange at least: {evidence}",
         )
-    if not launch.exclusive and (problem := _somebody_else(launch, payload, moved)):
+    if not launch.exclusive and (problem := _possible_foreign_traffic(launch, payload, counts)):
         return "unknown", f"{problem}: {evidence}"
     if not any(device.startswith(DEVICES[launch.transport]) for device in traffic.devices):
         return "unknown", f"no rank opened a device of {launch.transport} ({DEVICES[launch.transport][0]}…): {evidence}"
     return "attested", f"{evidence}, and sockets no more than wire-up"
 
 
-def sockets_finding(
-    launch: Launch, traffic: Traffic, payload: Payload, moved: Ports
+def sockets_objection(
+    launch: Launch, traffic: Traffic, payload: Payload, counts: Ports
 ) -> tuple[AttestationState, str] | None:
-    """What speaks against a launch whose payload was on sockets: it stayed inside the nodes, or left them by other
-    ports than the fabric's. None where nothing does."""
+    """Returns why the port counters contradict a launch whose payload was on sockets, or None.
+
+    The payload may have stayed inside the nodes, or left them through other ports than the fabric's.
+    """
     if launch.nodes < 2:
         return None
     between = traffic.bytes_between
     least = least_share(launch) * payload.bytes
     if between < PORT_SHARE * least:
-        said = f"only {between} bytes on sockets left their node, {least:.0f} must pass between the nodes"
+        text = f"only {between} bytes on sockets left their node, {least:.0f} must pass between the nodes"
         if launch.ranks <= launch.nodes or not between:
-            return "refuted", said
-        return "unknown", f"{said}, unless the ranks work in pairs within the nodes"
+            return "refuted", text
+        return "unknown", f"{text}, unless all communicating rank pairs are within the nodes"
     if not launch.ports:
         return None
-    if problem := _not_counted(launch, moved):
+    if problem := _missing_counters(launch, counts):
         return "unknown", problem
-    for way in ("sent", "received"):
-        counted = _total(launch, moved, "tx_bytes" if way == "sent" else "rx_bytes")
+    for direction in ("sent", "received"):
+        counted = _total(launch, counts, "tx_bytes" if direction == "sent" else "rx_bytes")
         if counted is not None and counted < PORT_SHARE * between:
-            ports = ", ".join(launch.ports)
-            return "refuted", (
-                f"sockets carried {between} bytes between the nodes, the ports of the fabric ({ports}) {way} {counted}"
-            )
+            ports = f"the ports of the fabric ({', '.join(launch.ports)})"
+            return "refuted", f"sockets carried {between} bytes between the nodes, {ports} {direction} {counted}"
     return None
 
 
-def port_evidence(launch: Launch, traffic: Traffic, moved: Ports) -> str:
-    """What the counters say of a launch on sockets between nodes; empty on one node, and without ports."""
+def port_counts_text(launch: Launch, traffic: Traffic, counts: Ports) -> str:
+    """Returns the port counts of a launch on sockets as text; empty on one node, and for a fabric without ports."""
     if launch.nodes < 2 or not launch.ports:
         return ""
-    sent = _total(launch, moved, "tx_bytes")
+    sent = _total(launch, counts, "tx_bytes")
     return (
-        f"; {traffic.bytes_between} bytes left their node, {', '.join(launch.ports)} of {len(moved)} nodes sent {sent}"
+        f"; {traffic.bytes_between} bytes left their node, {', '.join(launch.ports)} of {len(counts)} nodes sent {sent}"
     )
 
 
-def carried_shares(launch: Launch, moved: Ports) -> dict[str, float]:
-    """The share of each of the fabric's ports of what they carried together, in bytes sent and received on all nodes;
-    packets stand for bytes where one of them does not count those. Empty where nobody can tell."""
-    if _not_counted(launch, moved):
+def port_shares(launch: Launch, counts: Ports) -> dict[str, float]:
+    """Returns the share of each of the fabric's ports in the traffic on all of them, 0 to 1.
+
+    The traffic is the bytes sent and received on all nodes, or the packets if some port does not count bytes. Empty if
+    counters are missing.
+    """
+    if _missing_counters(launch, counts):
         return {}
     for unit in ("bytes", "packets"):
-        counts = {port: _both_ways(launch, moved, port, unit) for port in launch.ports}
-        known = {port: count for port, count in counts.items() if count is not None}
-        if len(known) == len(counts) and (total := sum(known.values())):
+        by_port = {port: _sent_and_received(launch, counts, port, unit) for port in launch.ports}
+        known = {port: count for port, count in by_port.items() if count is not None}
+        if len(known) == len(by_port) and (total := sum(known.values())):
             return {port: round(count / total, 4) for port, count in known.items()}
     return {}
 
 
-def port_problem(launch: Launch, traffic: Traffic | None, payload: Payload | None, moved: Ports) -> str:
-    """How the ports that carried the bytes differ from the one that was asked for; empty where they do not.
+def port_problem(launch: Launch, traffic: Traffic | None, payload: Payload | None, counts: Ports) -> str:
+    """Returns how the ports that carried the traffic differ from the requested port; empty if they do not.
 
-    That none of the fabric's carried them is for attestation to say.
+    Attestation, not this function, reports that none of the fabric's ports carried it.
     """
     if not launch.port or launch.mode == "wireup" or launch.ranks < 2:
         return ""
-    asked = f"asked for the port {launch.port}"
+    request = f"port {launch.port} was requested"
     if launch.nodes < 2:
-        return f"{asked}, but on one node no counter tells which port was used"
-    if problem := _not_counted(launch, moved):
-        return f"{asked}, but {problem}"
-    if not (shares := carried_shares(launch, moved)):
-        return f"{asked}, but the ports' counters do not tell its share"
+        return f"{request}, but on one node no counter shows which port was used"
+    if problem := _missing_counters(launch, counts):
+        return f"{request}, but {problem}"
+    if not (shares := port_shares(launch, counts)):
+        return f"{request}, but the ports' counters do not show its share"
     others = sorted((share, port) for port, share in shares.items() if port != launch.port and share)
-    if not others or not (_missed(launch, traffic, payload, moved) or _strayed(launch, shares, moved)):
+    if not others or not (
+        _port_carried_too_little(launch, traffic, payload, counts) or _others_carried_too_much(launch, shares, counts)
+    ):
         return ""
     named = ", ".join(f"{port} {share:.0%}" for share, port in reversed(others))
-    return f"{asked}, but of what the fabric's ports carried it had {shares[launch.port]:.0%}, {named}"
+    return f"{request}, but it carried {shares[launch.port]:.0%} of the traffic on the fabric's ports; {named}"
 
 
-def _missed(launch: Launch, traffic: Traffic | None, payload: Payload | None, moved: Ports) -> bool:
-    """Whether the port that was asked for carried less than it must have."""
-    alone = _by(launch, launch.port)
+def _port_carried_too_little(launch: Launch, traffic: Traffic | None, payload: Payload | None, counts: Ports) -> bool:
+    """Returns whether the requested port carried less than it must."""
+    alone = _with_one_port(launch, launch.port)
     if launch.transport in DEVICES:
-        share = port_share(alone, payload, moved)
+        share = payload_share_on_ports(alone, payload, counts)
         return launch.ranks <= launch.nodes and share is not None and share < PORT_SHARE
     least = PORT_SHARE * (traffic.bytes_between if traffic else 0)
-    return any((count := _total(alone, moved, f"{way}_bytes")) is not None and count < least for way in ("tx", "rx"))
+    return any(
+        (count := _total(alone, counts, f"{direction}_bytes")) is not None and count < least
+        for direction in ("tx", "rx")
+    )
 
 
-def _strayed(launch: Launch, shares: dict[str, float], moved: Ports) -> bool:
-    """Whether the others carried more than what comes along with any launch; on shared nodes it may be anybody's."""
-    counts = [_both_ways(launch, moved, port, "bytes") for port in launch.ports if port != launch.port]
-    beside = None if None in counts else sum(count for count in counts if count is not None)
-    much = beside is None or beside > NODE_BYTES * launch.nodes
+def _others_carried_too_much(launch: Launch, shares: dict[str, float], counts: Ports) -> bool:
+    """Returns whether the other ports carried more than launcher and file system explain; False on shared nodes."""
+    others = [_sent_and_received(launch, counts, port, "bytes") for port in launch.ports if port != launch.port]
+    total = None if None in others else sum(count for count in others if count is not None)
+    much = total is None or total > NODE_BYTES * launch.nodes
     return launch.exclusive and 1 - shares[launch.port] > STRAY_SHARE and much
 
 
-def _by(launch: Launch, port: str) -> Launch:
-    """The launch as if its fabric had this port alone."""
+def _with_one_port(launch: Launch, port: str) -> Launch:
+    """Returns the launch as if its fabric had this port only."""
     return launch.model_copy(update={"ports": (port,)})
 
 
-def _both_ways(launch: Launch, moved: Ports, port: str, unit: str) -> int | None:
-    sent, received = (_total(_by(launch, port), moved, f"{way}_{unit}") for way in ("tx", "rx"))
+def _sent_and_received(launch: Launch, counts: Ports, port: str, unit: str) -> int | None:
+    """Returns the traffic of a port in both directions; None if one direction is not counted."""
+    sent, received = (_total(_with_one_port(launch, port), counts, f"{direction}_{unit}") for direction in ("tx", "rx"))
     return None if sent is None or received is None else sent + received
 
 
-def _not_counted(launch: Launch, moved: Ports) -> str:
-    """Why the counters cannot tell; empty where they can."""
+def _missing_counters(launch: Launch, counts: Ports) -> str:
+    """Returns which counters are missing; empty if none are."""
     if launch.nodes < 2:
-        return f"{launch.transport} is attested between nodes only, by the ports' counters; this launch was on one"
+        return f"{launch.transport} is attested by port counters, and only between nodes; this launch used one node"
     if not launch.ports:
-        return "the fabric names no ports whose counters could tell (ports=… in the site's settings.py)"
-    if len(moved) < launch.nodes:
-        return f"only {len(moved)} of {launch.nodes} nodes left their counters"
-    for host, ports in sorted(moved.items()):
+        return "the fabric declares no ports, so no counters show its traffic (ports=… in the site's settings.py)"
+    if len(counts) < launch.nodes:
+        return f"only {len(counts)} of {launch.nodes} nodes recorded port counters"
+    for host, ports in sorted(counts.items()):
         for port in launch.ports:
             if not any({f"tx_{unit}", f"rx_{unit}"} <= ports.get(port, {}).keys() for unit in ("bytes", "packets")):
                 return f"no counters of the port {port} on {host} from before and after the launch"
     return ""
 
 
-def _somebody_else(launch: Launch, payload: Payload, moved: Ports) -> str:
-    """Whether others may have moved what was counted, on nodes that the launch shared with them."""
-    sent = _total(launch, moved, "tx_bytes")
+def _possible_foreign_traffic(launch: Launch, payload: Payload, counts: Ports) -> str:
+    """Returns why the counts may include traffic of other jobs on shared nodes; empty if they cannot."""
+    sent = _total(launch, counts, "tx_bytes")
     if sent is None:
-        return "the nodes were shared, and packets do not tell whose they are"
+        return "the nodes were shared, and packet counters include the packets of other jobs"
     most = CEILING * payload.bytes + MESSAGE_BYTES * payload.messages + NODE_BYTES * launch.nodes
     if sent > most:
-        return f"the nodes were shared, and the ports carried more than the {most} bytes that this launch explains"
+        return (
+            f"the nodes were shared, and the ports carried more than the {most} bytes that this launch can account for"
+        )
     return ""
 
 
-def _evidence(launch: Launch, payload: Payload, moved: Ports) -> str:
+def _evidence(launch: Launch, payload: Payload, counts: Ports) -> str:
     counted = [
-        f"{total} {unit}" for unit in ("bytes", "packets") if (total := _total(launch, moved, f"tx_{unit}")) is not None
+        f"{total} {unit}"
+        for unit in ("bytes", "packets")
+        if (total := _total(launch, counts, f"tx_{unit}")) is not None
     ]
     return (
-        f"{', '.join(launch.ports)} of {len(moved)} nodes sent {' in '.join(counted)}, "
+        f"{', '.join(launch.ports)} of {len(counts)} nodes sent {' in '.join(counted)}, "
         f"the benchmark moved at least {payload.bytes} bytes in {payload.messages} messages"
     )
 
 
-def _total(launch: Launch, moved: Ports, counter: str) -> int | None:
-    """A counter summed over nodes and declared ports; None where one of them does not count it."""
-    found = [ports.get(port, {}).get(counter) for ports in moved.values() for port in launch.ports]
-    return None if None in found else sum(count for count in found if count is not None)
+def _total(launch: Launch, counts: Ports, counter: str) -> int | None:
+    """Returns a counter summed over nodes and declared ports; None if one of them lacks it."""
+    totals = [ports.get(port, {}).get(counter) for ports in counts.values() for port in launch.ports]
+    return None if None in totals else sum(count for count in totals if count is not None)
 
 
 def _packets(payload: Payload) -> int:

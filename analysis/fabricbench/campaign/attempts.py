@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which launches of a campaign are finished, and which were lost and are to be repeated."""
+"""Determines which launches of a campaign are finished, and which were lost and must be repeated."""
 
 import json
 from collections import Counter
@@ -13,11 +13,14 @@ from fabricbench.files.reading import read_regular
 from fabricbench.launch.lost import job_ended, why_lost
 
 TRIES = 2
-"""How often a launch is started within its block where it is lost."""
+"""The number of times that a lost launch is started within its block."""
 
 
-def lost(directory: Path) -> str:
-    """Why the launch in ``directory`` was lost although it has an end; empty where it was not lost, or has no end."""
+def loss_reason(directory: Path) -> str:
+    """Returns why the launch in ``directory`` was lost although it has an end.
+
+    Empty if it was not lost or has no end.
+    """
     try:
         end = json.loads(read_regular(directory / "end"))
         if end["timed_out"] or (end["status"] != 0 and why_lost(directory)):
@@ -28,38 +31,42 @@ def lost(directory: Path) -> str:
     return ""
 
 
-def finished(tries: Iterable[Path]) -> Path | None:
-    """The directory of the try that finishes a launch, of all its tries in their order; None where it has to be
-    started (again).
+def finishing_attempt(attempts: Iterable[Path]) -> Path | None:
+    """Returns the directory of the attempt that finishes a launch; None if the launch must be started (again).
 
-    A launch is finished when it came back and was not lost, or when it was lost as often as it may be tried. One
-    without an end was interrupted, and so was one whose job ended: it is not finished however often that happens.
+    ``attempts`` holds all attempts in order. A launch is finished if it came back and was not lost, or if it was lost
+    as often as allowed. An attempt without an end was interrupted, and so was one whose job ended; neither finishes a
+    launch, however often that happens.
     """
-    ended = {directory: lost(directory) for directory in tries if (directory / "end").exists()}
-    kept = [directory for directory, why in ended.items() if not why and came_back(directory)]
-    left = [directory for directory, why in ended.items() if why and not job_ended(why)]
-    return kept[-1] if kept else left[-1] if len(left) >= TRIES else None
+    ended = {directory: loss_reason(directory) for directory in attempts if (directory / "end").exists()}
+    complete = [directory for directory, why in ended.items() if not why and came_back(directory)]
+    losses = [directory for directory, why in ended.items() if why and not job_ended(why)]
+    return complete[-1] if complete else losses[-1] if len(losses) >= TRIES else None
 
 
 def finished_launches(path: Path, block: int) -> dict[str, str]:
-    """Finished launches of the campaign at ``path``, from id to directory: those of ``block``, and every wire-up that
-    succeeded."""
-    tries: dict[str, list[Path]] = {}
+    """Returns the finished launches of the campaign at ``path``, from id to directory.
+
+    They are those of ``block``, and every wire-up that succeeded.
+    """
+    attempts: dict[str, list[Path]] = {}
     for file in sorted((path / LAUNCHES).glob("*/*/*/*/*/launch.json")):
         try:
             launch = json.loads(read_regular(file))
             wireup = launch["mode"] == "wireup"
             if _succeeded(file.parent) if wireup else launch["block"] == block:
-                tries.setdefault(launch["id"], []).append(file.parent)
+                attempts.setdefault(launch["id"], []).append(file.parent)
         except (OSError, ValueError, KeyError, TypeError, RecursionError):
             continue
-    found = {name: finished(directories) for name, directories in tries.items()}
-    return {name: str(directory) for name, directory in found.items() if directory is not None}
+    finishing = {name: finishing_attempt(directories) for name, directories in attempts.items()}
+    return {name: str(directory) for name, directory in finishing.items() if directory is not None}
 
 
 def first_losses(path: Path, block: int, session: int) -> dict[str, str]:
-    """Launches that ``session`` lost, wire-ups too, and no other session of their block: from id to reason. Those whose
-    job ended are not among them: the next allocation may be as short."""
+    """Returns the launches that ``session`` lost and no other session of the block did, from id to reason.
+
+    Wire-ups are included. Launches whose job ended are excluded, because the next allocation may be as short.
+    """
     reasons: dict[str, str] = {}
     times: Counter[str] = Counter()
     for file in sorted((path / LAUNCHES).glob(f"b{block:03d}.s*/*/*/*/*/launch.json")):
@@ -67,7 +74,7 @@ def first_losses(path: Path, block: int, session: int) -> dict[str, str]:
             name = json.loads(read_regular(file))["id"]
         except (OSError, ValueError, KeyError, TypeError, RecursionError):
             continue
-        if (why := lost(file.parent)) and not job_ended(why):
+        if (why := loss_reason(file.parent)) and not job_ended(why):
             times[name] += 1
             if file.parts[-6] == f"b{block:03d}.s{session:02d}":
                 reasons[name] = why

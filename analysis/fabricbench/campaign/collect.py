@@ -8,7 +8,7 @@ from os.path import lexists
 from pathlib import Path
 from typing import Any
 
-from fabricbench.attestation.binding import bound
+from fabricbench.attestation.binding import check_binding
 from fabricbench.attestation.rules import attest
 from fabricbench.campaign.write import CANNOT_START
 from fabricbench.files.reading import last_lines
@@ -16,7 +16,7 @@ from fabricbench.launch.counters import port_counters
 from fabricbench.launch.facts import Begin, End, Launch, canonical_case
 from fabricbench.launch.host import Host, foreign_cpu_share
 from fabricbench.launch.lost import why_lost
-from fabricbench.launch.record import Attestation, Payload, Record, Row, SkippedRow, State
+from fabricbench.launch.record import Attestation, Payload, Record, Row, SkippedSize, State
 from fabricbench.launch.witness import Report, interval_traffic, printed_lines, read_reports, traffic
 from fabricbench.parsers.hosts import read_hosts
 from fabricbench.parsers.output import Parsed, Unreadable, read_model
@@ -135,7 +135,7 @@ def _results(facts: _Facts) -> _Update:
         intervals=interval_traffic(facts.reports),
         lines=printed_lines(facts.reports),
     )
-    binding = bound(launch, facts.reports, facts.hosts, attestation)
+    binding = check_binding(launch, facts.reports, facts.hosts, attestation)
     state, reason = _state(launch, attestation)
     return {
         "state": state,
@@ -220,15 +220,15 @@ def _refusal(facts: _Facts) -> str | None:
     return why_refused(facts.launch.tool, facts.directory) if facts.launch.tool in TOOLS else None
 
 
-def _left_out(launch: Launch) -> tuple[SkippedRow, ...]:
+def _left_out(launch: Launch) -> tuple[SkippedSize, ...]:
     """The sizes that the check itself left out."""
     if launch.left_out is None:
         return ()
     place = {"benchmark": launch.benchmark, "case": canonical_case(launch.case), "reason": launch.left_out.reason}
-    return tuple(SkippedRow(**place, msg_size_bytes=size) for size in launch.left_out.msg_sizes_bytes)
+    return tuple(SkippedSize(**place, msg_size_bytes=size) for size in launch.left_out.msg_sizes_bytes)
 
 
-def _skips_of_all(launch: Launch, reason: str) -> tuple[SkippedRow, ...]:
+def _skips_of_all(launch: Launch, reason: str) -> tuple[SkippedSize, ...]:
     """One skip for each size of each case that was expected."""
     own = canonical_case(launch.case)
     places = {
@@ -237,6 +237,6 @@ def _skips_of_all(launch: Launch, reason: str) -> tuple[SkippedRow, ...]:
         for size in item.msg_sizes_bytes or (None,)
     }
     return tuple(
-        SkippedRow(benchmark=benchmark, case=case, msg_size_bytes=size, reason=reason)
+        SkippedSize(benchmark=benchmark, case=case, msg_size_bytes=size, reason=reason)
         for benchmark, case, size in sorted(places, key=str)
     )

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a campaign's launch directories tell of nodes and MPI libraries, beyond its records."""
+"""Reads the facts of nodes and MPI libraries from a campaign's launch directories that records do not contain."""
 
 import re
 from pathlib import Path
@@ -14,7 +14,7 @@ from fabricbench.parsers.output import Unreadable, read_lines, read_model
 
 VARIABLE = "#@cvar."
 MOST_VARIABLES, LONGEST_NAME, LONGEST_VALUE = 4000, 128, 200
-"""What ``fabricbench-micro wireup`` prints at most: more comes from somewhere else."""
+"""Limits of what ``fabricbench-micro wireup`` prints; longer output is cut."""
 _OF_THE_LAUNCH = {
     "seconds": None,
     "busy_cpu_seconds": None,
@@ -23,12 +23,14 @@ _OF_THE_LAUNCH = {
     "counters": None,
 }
 _OF_THE_RUN = re.compile(r".*(jobid|vpid|_uri|session_dir|nodename|hostname|param_file_path).*")
-"""Variables by which a process knows who and where it is: different in every launch."""
+"""Variables that identify a process or its node, which differ in every launch."""
 
 
 def read_provenance(path: Path, campaign: Campaign | None = None, *, recompute: bool = False) -> Provenance:
-    """The provenance of the campaign at ``path``; ``campaign`` where it has been read. What cannot be read is not
-    known, and no error: the launch's record says so."""
+    """Returns the provenance of the campaign at ``path``; ``campaign`` is the campaign if it was already read.
+
+    Files that cannot be read are ignored; the launch's record reports them.
+    """
     campaign = campaign or read_campaign(path, recompute=recompute)
     hosts: dict[str, list[Host]] = {}
     variables: dict[str, dict[str, str]] = {}
@@ -41,20 +43,22 @@ def read_provenance(path: Path, campaign: Campaign | None = None, *, recompute: 
             variables[record.launch.lane] = control_variables(directory)
     return Provenance(
         campaign,
-        {name: tuple(told) for name, told in hosts.items()},
-        {lane: found for lane, found in variables.items() if found},
+        {name: tuple(history) for name, history in hosts.items()},
+        {lane: of_lane for lane, of_lane in variables.items() if of_lane},
     )
 
 
 def control_variables(directory: Path) -> dict[str, str]:
-    """The MPI library's control variables as the wire-up in ``directory`` printed them, without those that name the
-    very launch; none where it printed none."""
+    """Returns the MPI library's control variables that the wire-up in ``directory`` printed.
+
+    Variables that identify the launch are excluded. Empty if the wire-up printed none.
+    """
     try:
         lines = read_lines(directory / "stdout")
     except Unreadable:
         return {}
-    told = [line.removeprefix(VARIABLE) for line in lines if line.startswith(VARIABLE)][:MOST_VARIABLES]
-    pairs = (line.partition("=") for line in told)
+    texts = [line.removeprefix(VARIABLE) for line in lines if line.startswith(VARIABLE)][:MOST_VARIABLES]
+    pairs = (line.partition("=") for line in texts)
     return {name[:LONGEST_NAME]: value[:LONGEST_VALUE] for name, _, value in pairs if not _OF_THE_RUN.fullmatch(name)}
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A campaign directory: its facts, its launches, its skips."""
+"""Reads a campaign directory: its facts, its launches, its skips."""
 
 import hashlib
 import os
@@ -16,7 +16,7 @@ from fabricbench.campaign.write import read_planned
 from fabricbench.errors import BadInput
 from fabricbench.files.layout import FACTS, LAUNCHES, SKIPPED
 from fabricbench.files.reading import read_regular
-from fabricbench.launch.facts import Skipped
+from fabricbench.launch.facts import SkippedLaunch
 from fabricbench.launch.record import Campaign, CampaignFacts, Record
 from fabricbench.launch.unmeasured import unmeasured
 from fabricbench.parsers.output import Unreadable, read_model
@@ -30,28 +30,29 @@ _DEEPEST = 32
 
 
 def read_campaign(path: Path, *, recompute: bool = False) -> Campaign:
-    """Everything in the campaign at ``path``; BadInput where there is none. A bad launch is a record, no error.
+    """Returns the campaign at ``path``; BadInput if there is none.
 
-    Records come from the user's cache where it has those of the same facts and code, with ``recompute`` never.
+    A launch that cannot be read gives a record, not an error. Records come from the user's cache if their files and
+    code are unchanged; with ``recompute`` all are computed.
     """
     facts = read_facts(path)
     name = hashlib.sha256(code_digest() + facts.model_dump_json().encode()).hexdigest()
     places = _places(path)
     records = list(_records(path, [folder for folder, names in places if names & _OF_A_LAUNCH], name, recompute))
-    found, unreadable = _skips(path, [folder for folder, names in places if names & _SKIPPED])
+    skipped, unreadable = _skips(path, [folder for folder, names in places if names & _SKIPPED])
     records = sorted([*records, *unreadable], key=_order)
-    skips = {_named(skip): skip for skip in (*found.values(), *_row_skips(records))}
+    skips = {_identity(skip): skip for skip in (*skipped.values(), *_row_skips(records))}
     return Campaign(
         name=path.resolve().name,
         facts=facts,
         records=refute_beyond_physics(tuple(records)),
         skips=tuple(skips[key] for key in sorted(skips)),
-        unmeasured=unmeasured(facts, read_planned(path), found, records),
+        unmeasured=unmeasured(facts, read_planned(path), skipped, records),
     )
 
 
 def read_facts(path: Path) -> CampaignFacts:
-    """``campaign.json`` of the campaign at ``path``."""
+    """Returns ``campaign.json`` of the campaign at ``path``; BadInput if it cannot be read."""
     file = path / FACTS
     try:
         return CampaignFacts.model_validate_json(read_regular(file))
@@ -72,11 +73,11 @@ def read_facts(path: Path) -> CampaignFacts:
         raise BadInput(f"{key}: {first['msg']}", where=str(file)) from None
 
 
-def known_names(found: Campaign, own: Requirements | None) -> dict[str, set[str]]:
-    """Names that requirements on this campaign may use, by kind: what it holds, and what its own requirements name."""
-    launches = [record.launch for record in found.records if record.launch is not None]
-    names = {kind: {getattr(one, kind) for one in (*launches, *found.skips)} for kind in ("stack", "fabric", "tool")}
-    names["benchmark"] = benchmarks() | {row.benchmark for record in found.records for row in record.rows}
+def known_names(campaign: Campaign, own: Requirements | None) -> dict[str, set[str]]:
+    """Returns the names that requirements may use, by kind: those in this campaign and in its own requirements."""
+    launches = [record.launch for record in campaign.records if record.launch is not None]
+    names = {kind: {getattr(one, kind) for one in (*launches, *campaign.skips)} for kind in ("stack", "fabric", "tool")}
+    names["benchmark"] = benchmarks() | {row.benchmark for record in campaign.records for row in record.rows}
     for item in own.items if own else ():
         names["tool"].add(item.tool)
         for kind in ("stack", "fabric"):
@@ -85,16 +86,18 @@ def known_names(found: Campaign, own: Requirements | None) -> dict[str, set[str]
 
 
 def launch_directories(path: Path) -> list[Path]:
-    """Directories under ``launches/`` that hold a launch: those where the harness or the wrapper wrote a fact."""
+    """Returns the directories below ``launches/`` that contain a file of the harness or of the launch wrapper."""
     return [folder for folder, names in _places(path) if names & _OF_A_LAUNCH]
 
 
 def _places(path: Path) -> list[tuple[Path, set[str]]]:
-    """Directories under ``launches/`` that hold a launch or a skip, in order, with the names in them. What is below a
-    launch, or deeper than any launch, is not looked at, nor what a symbolic link leads to."""
-    found, left = [], [(os.fspath(path / LAUNCHES), 0)]
-    while left:
-        folder, depth = left.pop()
+    """Returns the directories below ``launches/`` that contain a launch or a skip, in order, with the names in them.
+
+    It does not descend into launches, into directories deeper than any launch, or through symbolic links.
+    """
+    places, remaining = [], [(os.fspath(path / LAUNCHES), 0)]
+    while remaining:
+        folder, depth = remaining.pop()
         try:
             with os.scandir(folder) as entries:
                 kinds = {entry.name: entry.is_dir(follow_symlinks=False) for entry in entries}
@@ -102,65 +105,65 @@ def _places(path: Path) -> list[tuple[Path, set[str]]]:
             continue
         names = set(kinds)
         if names & (_OF_A_LAUNCH | _SKIPPED):
-            found.append((Path(folder), names))
+            places.append((Path(folder), names))
         if depth < _DEEPEST and not names & _OF_A_LAUNCH:
-            left += [(os.path.join(folder, name), depth + 1) for name, is_folder in kinds.items() if is_folder]
-    return sorted(found)
+            remaining += [(os.path.join(folder, name), depth + 1) for name, is_folder in kinds.items() if is_folder]
+    return sorted(places)
 
 
 def _records(path: Path, directories: Iterable[Path], name: str, recompute: bool) -> Iterator[Record]:
-    """The records of the launches in these directories; the cache then has these under ``name``, and no others."""
-    kept = {} if recompute else read_entries(name)
+    """Yields the records of these launches; afterwards the cache contains these under ``name``, and no others."""
+    cached = {} if recompute else read_entries(name)
     used: dict[str, bytes] = {}
     for directory in directories:
         place = _place(path, directory)
         key = digest(directory)
-        if (record := _kept(kept, key)) is None:
+        if (record := _from_cache(cached, key)) is None:
             record = collect(directory, place)
             if digest(directory) == key:  # nothing changed while it was read
                 used[key] = record.model_dump_json().encode()
         else:
-            used[key] = kept[key]
+            used[key] = cached[key]
         yield record.model_copy(update={"directory": place})
-    if recompute or used != kept:
+    if recompute or used != cached:
         write_entries(name, used)
 
 
 def _place(path: Path, directory: Path) -> str:
-    """The name of a launch: a directory whose name is no UTF-8 must still be text that every format can hold."""
+    """Returns the name of a launch as text that every format can contain, even if its directory's name is not UTF-8."""
     return os.fsencode(directory.relative_to(path / LAUNCHES)).decode("utf-8", errors="replace")
 
 
-def _kept(kept: Mapping[str, bytes], key: str) -> Record | None:
+def _from_cache(cached: Mapping[str, bytes], key: str) -> Record | None:
     try:
-        return Record.model_validate_json(kept[key])
+        return Record.model_validate_json(cached[key])
     except (KeyError, ValueError):
         return None
 
 
-def _skips(path: Path, folders: Sequence[Path]) -> tuple[dict[str, Skipped], list[Record]]:
-    """Launches that could not be made, by their place; and a record of each place whose skip cannot be read."""
-    found: dict[str, Skipped] = {}
+def _skips(path: Path, folders: Sequence[Path]) -> tuple[dict[str, SkippedLaunch], list[Record]]:
+    """Returns the skipped launches by their place, and a record of each place whose skip cannot be read."""
+    skipped: dict[str, SkippedLaunch] = {}
     unreadable = []
     for folder in reversed(folders):
         place = _place(path, folder)
         try:
             name = next(name for name in SKIPPED if os.path.lexists(folder / name))
-            found[place] = read_model(folder / name, Skipped)
+            skipped[place] = read_model(folder / name, SkippedLaunch)
         except Unreadable as error:
             unreadable.append(Record(directory=place, launch=None, state="unreadable", reason=str(error)))
-    return found, unreadable
+    return skipped, unreadable
 
 
-def _row_skips(records: Iterable[Record]) -> Iterator[Skipped]:
-    """Single sizes that launches could not measure."""
+def _row_skips(records: Iterable[Record]) -> Iterator[SkippedLaunch]:
+    """Yields the single sizes that launches skipped, as skipped launches."""
     for record in records:
         if (launch := record.launch) is None:
             continue
         for skip in record.skips:
             what = " ".join(part for part in (skip.benchmark, skip.case) if part)
             at = "" if skip.msg_size_bytes is None else f" at {skip.msg_size_bytes} B"
-            yield Skipped(
+            yield SkippedLaunch(
                 **{name: getattr(launch, name) for name in ("id", "block", "system", "fabric", "stack", "variant")},
                 **{name: getattr(launch, name) for name in ("tool", "messages")},
                 benchmark=what + at,
@@ -168,8 +171,8 @@ def _row_skips(records: Iterable[Record]) -> Iterator[Skipped]:
             )
 
 
-def _named(skip: Skipped) -> tuple[str, str, str, str]:
-    """The same skip in every block."""
+def _identity(skip: SkippedLaunch) -> tuple[str, str, str, str]:
+    """Returns the key that is the same for a skip in every block."""
     return (skip.lane, skip.tool, skip.benchmark, skip.messages or "")
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writing a campaign: its facts, its launches' facts, always whole or not at all."""
+"""Writes the files of a campaign, each completely or not at all."""
 
 import json
 import os
@@ -20,7 +20,7 @@ CANNOT_START = (126, 127)
 """Exit statuses of a command that was not found or cannot be executed."""
 
 LOOKS = {"single": (1,), "quick": (6,), "standard": (8, 15, 30), "acceptance": (8, 15, 30)}
-"""Numbers of blocks after which a tier looks at its data: decided before the first launch."""
+"""Numbers of blocks after which a campaign of each tier is tested; fixed before the first launch."""
 
 
 def create(
@@ -33,10 +33,10 @@ def create(
     checks: tuple[str, ...] = (),
     variables: tuple[str, ...] = (),
 ) -> CampaignFacts:
-    """Make the campaign directory ``path`` for the system whose folder is ``site``.
+    """Creates the campaign directory ``path`` for the system whose folder is ``site``, and returns its facts.
 
-    Its facts are never changed afterwards; the site's requirements come along, so that a copy of the campaign
-    judges as the original does.
+    The facts never change afterwards. The site's requirements are copied, so that a copy of the campaign gives the same
+    verdicts.
     """
     facts = CampaignFacts.model_validate(
         {
@@ -60,18 +60,18 @@ def create(
             with (path / REQUIREMENTS).open("xb") as stream:
                 stream.write(text)
     except OSError as error:
-        raise BadInput(f"cannot be made: {error.strerror}", where=str(path)) from None
+        raise BadInput(f"cannot be created: {error.strerror}", where=str(path)) from None
     write_json(path / FACTS, facts.model_dump(mode="json"))
     return facts
 
 
 def write_planned(path: Path, cases: Iterable[Case]) -> None:
-    """List the test cases of a block in the campaign at ``path``, beside those that an earlier run listed there."""
+    """Adds the test cases of a block to the list of the campaign at ``path``."""
     write_json(path / PLANNED, {"cases": sorted({*read_planned(path), *cases})})
 
 
 def read_planned(path: Path) -> tuple[Case, ...]:
-    """The test cases of a block as the campaign lists them; none where it was recorded without a list."""
+    """Returns the test cases that the campaign lists; empty if it was recorded without a list."""
     file = path / PLANNED
     try:
         return tuple(Case(*map(str, words)) for words in json.loads(read_regular(file))["cases"])
@@ -86,14 +86,16 @@ def read_planned(path: Path) -> tuple[Case, ...]:
 
 
 def open_single(path: Path, site: Path, seed: int) -> None:
-    """Make the campaign of a plain ``reframe -r``, unless it is there already."""
+    """Creates the campaign of a plain ``reframe -r``, unless it exists."""
     if not os.path.lexists(path / FACTS):
         create(path, site=site, tier="single", seed=seed)
 
 
 def came_back(directory: Path) -> bool:
-    """Whether the launch in ``directory`` came back. One whose command could not even be started did not, nor one
-    that was lost with its nodes."""
+    """Returns whether the launch in ``directory`` ended by itself.
+
+    A launch whose command could not be started did not, nor did one that was lost with its nodes.
+    """
     try:
         end = json.loads(read_regular(directory / "end"))
         return end["status"] not in CANNOT_START and (end["status"] == 0 or not why_lost(directory))

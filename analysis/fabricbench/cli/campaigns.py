@@ -19,10 +19,11 @@ from fabricbench.launch.record import LOST_STATES, Campaign, Record
 from fabricbench.launch.table import table as long_table
 from fabricbench.report import report as page
 from fabricbench.runner.plan import ASKED, is_complete
-from fabricbench.site.requirements import Requirements, load
+from fabricbench.site.requirements import Requirements
+from fabricbench.site.requirements_file import load_requirements
 from fabricbench.site.settings import REPOSITORY
 from fabricbench.verdict.judge import judge as judge_table
-from fabricbench.verdict.result import Judgement, beside
+from fabricbench.verdict.result import Judgement, campaign_context
 
 NOT_ALL_ATTESTED = 1
 
@@ -48,8 +49,8 @@ def new_campaign(tier: str) -> Path:
 
 def _requirements(found: Campaign, path: Path, given: Path | None) -> Requirements | None:
     """The campaign's own, or those given, whose names must be names that the campaign or its own requirements use."""
-    own = load(path / REQUIREMENTS, guarded=True) if os.path.lexists(path / REQUIREMENTS) else None
-    return own if given is None else load(given, known_names(found, own))
+    own = load_requirements(path / REQUIREMENTS, guarded=True) if os.path.lexists(path / REQUIREMENTS) else None
+    return own if given is None else load_requirements(given, known_names(found, own))
 
 
 def judgement_of(found: Campaign, path: Path, given: Path | None = None) -> Judgement | None:
@@ -57,8 +58,8 @@ def judgement_of(found: Campaign, path: Path, given: Path | None = None) -> Judg
     requirements = _requirements(found, path, given)
     if requirements is None:
         return None
-    around = beside(found, "" if given is None else str(given))
-    return judge_table(long_table(found.records), requirements, found.facts, around)
+    context = campaign_context(found, "" if given is None else str(given))
+    return judge_table(long_table(found.records), requirements, found.facts, context)
 
 
 def report_page(

@@ -49,7 +49,7 @@ from fabricbench.verdict.compare import compare as compare_lanes
 from fabricbench.verdict.compare import measured_on_neither
 from fabricbench.verdict.explain import explain
 from fabricbench.verdict.propose import propose as propose_requirements
-from fabricbench.verdict.result import beside
+from fabricbench.verdict.result import campaign_context
 from fabricbench.verdict.survey import as_frame, survey
 
 app = typer.Typer(
@@ -338,7 +338,7 @@ def judge(
         raise BadInput("no requirements", where=str(campaign), expected=f"{REQUIREMENTS}, or --requirements FILE")
     if cell is not None:
         print_judged_by(judgement)
-        print("\n".join(explain(cell, judgement, frame, beside(found))))
+        print("\n".join(explain(cell, judgement, frame, campaign_context(found))))
     else:
         print_judgement(judgement)
     raise typer.Exit(judgement.exit_status)

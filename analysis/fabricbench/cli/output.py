@@ -77,8 +77,8 @@ def print_judgement(judgement: Judgement | None) -> None:
 
 def print_judged_by(judgement: Judgement) -> None:
     """A line where other requirements than the campaign's own were used."""
-    if judgement.judged_by:
-        say(f"judged by {judgement.judged_by} instead of the campaign's own {REQUIREMENTS}")
+    if judgement.requirements_file:
+        say(f"judged by {judgement.requirements_file} instead of the campaign's own {REQUIREMENTS}")
 
 
 def print_forecast(found: Forecast, format: str) -> None:

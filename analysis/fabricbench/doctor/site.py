@@ -27,7 +27,8 @@ from fabricbench.setup.system import (
     unknown_stack,
 )
 from fabricbench.site.lane import lane_pmi
-from fabricbench.site.requirements import Requirement, Requirements, check_names, load
+from fabricbench.site.requirements import Requirement, Requirements, check_names
+from fabricbench.site.requirements_file import load_requirements
 from fabricbench.site.settings import SCHEDULERS, SLURM
 from fabricbench.slurm.check import Asked, slurm_problems
 
@@ -231,7 +232,7 @@ def _requirements(file: Path, site: _Site | None) -> Iterator[Problem]:
         yield Problem("warning", f"{path}: no requirements, so nothing is judged")
         return
     try:
-        items = load(path).items
+        items = load_requirements(path).items
     except BadInput as error:
         yield Problem("broken", str(error))
         return

@@ -7,4 +7,4 @@ PLANNED = "planned.json"
 REQUIREMENTS = "requirements.yaml"
 
 SKIPPED = ("skipped.json", "gap.json")
-"""Names of the file that stands for a launch that was skipped: today's, and that of version 1."""
+"""Names of the file that replaces ``launch.json`` for a skipped launch: the current one and that of version 1."""

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reads files that may come from anywhere, such as those of a campaign: regular files of bounded size only.
+"""Reads files of unknown origin, such as those of a campaign: only regular files of limited size.
 
-A FIFO, a device, a socket, a directory or a symbolic link in place of a file is refused at once and never opened for
-reading, so that no file can make a command hang. ``NotRegular`` and ``TooLarge`` are OSErrors with a ``strerror``.
+A FIFO, device, socket, directory or symbolic link in place of a file is refused and never opened for reading, so that
+no file can block a command. ``NotRegular`` and ``TooLarge`` are OSErrors with a ``strerror``.
 """
 
 import errno
@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import IO
 
 LARGEST_FACTS_BYTES = 16 << 20
-"""The most that is read of a file of facts: JSON of the harness, its launch wrapper or its witness."""
+"""The largest accepted JSON file of the harness, its launch wrapper or its witness."""
 LARGEST_OUTPUT_BYTES = 64 << 20
-"""The most that is read of the output of a benchmark."""
+"""The largest accepted output of a benchmark."""
 
 _LAST_LINES = 8
 _FLAGS = os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY
@@ -29,7 +29,7 @@ _KINDS = {
 
 
 class NotRegular(OSError):
-    """Something else than a regular file has the name of a file that is to be read."""
+    """A file to be read is not a regular file."""
 
     def __init__(self, mode: int, path: str | Path) -> None:
         kind = _KINDS.get(stat.S_IFMT(mode), "no regular file")
@@ -37,16 +37,16 @@ class NotRegular(OSError):
 
 
 class TooLarge(OSError):
-    """A file is larger than anything that belongs there."""
+    """A file is larger than accepted."""
 
     def __init__(self, most: int, path: str | Path) -> None:
         super().__init__(errno.EFBIG, f"larger than {most} bytes", str(path))
 
 
 def open_regular(path: str | Path, flags: int = os.O_RDONLY, *, dir_fd: int | None = None) -> int:
-    """A descriptor of the regular file at ``path``, relative to the directory ``dir_fd`` if given.
+    """Returns a descriptor of the regular file at ``path``, relative to the directory ``dir_fd`` if given.
 
-    Raises NotRegular for anything else. With ``os.O_CREAT`` in ``flags`` a missing file is made.
+    Raises NotRegular for any other kind of file. With ``os.O_CREAT`` in ``flags`` a missing file is created.
     """
     try:
         _demand_regular(os.stat(path, dir_fd=dir_fd, follow_symlinks=False), path)
@@ -63,14 +63,14 @@ def open_regular(path: str | Path, flags: int = os.O_RDONLY, *, dir_fd: int | No
 
 
 def open_log(path: str | Path, mode: str) -> IO[str]:
-    """The text file at ``path``, opened to write ("w"), append ("a") or both read and append ("a+")."""
+    """Opens the text file at ``path`` to write ("w"), to append ("a"), or to read and append ("a+")."""
     flags = {"w": os.O_WRONLY | os.O_TRUNC, "a": os.O_WRONLY | os.O_APPEND, "a+": os.O_RDWR | os.O_APPEND}[mode]
     descriptor = open_regular(path, flags | os.O_CREAT)
     return open(descriptor, mode, buffering=1, encoding="utf-8", errors="replace")
 
 
 def read_regular(path: str | Path, most: int = LARGEST_FACTS_BYTES, *, dir_fd: int | None = None) -> bytes:
-    """The bytes of the regular file at ``path``; TooLarge where there are more than ``most``."""
+    """Returns the content of the regular file at ``path``; raises TooLarge if it has more than ``most`` bytes."""
     descriptor = open_regular(path, dir_fd=dir_fd)
     try:
         size = os.fstat(descriptor).st_size
@@ -79,7 +79,7 @@ def read_regular(path: str | Path, most: int = LARGEST_FACTS_BYTES, *, dir_fd: i
         data = os.read(descriptor, size + 1)
         if len(data) == size:
             return data
-        with open(descriptor, "rb", closefd=False) as stream:  # a file that grows, or of which less came than asked
+        with open(descriptor, "rb", closefd=False) as stream:  # the file grows, or the read was short
             data += stream.read(most + 1 - len(data))
         if len(data) > most:
             raise TooLarge(most, path)
@@ -89,7 +89,7 @@ def read_regular(path: str | Path, most: int = LARGEST_FACTS_BYTES, *, dir_fd: i
 
 
 def read_ends(path: str | Path, first: int, last: int, *, dir_fd: int | None = None) -> bytes:
-    """At most ``first`` bytes from the beginning of a regular file and ``last`` from its end, none of them twice."""
+    """Returns at most ``first`` bytes from the begin and ``last`` from the end of a regular file, without overlap."""
     with open(open_regular(path, dir_fd=dir_fd), "rb") as stream:
         data = stream.read(first)
         stream.seek(max(len(data), os.fstat(stream.fileno()).st_size - last))
@@ -97,7 +97,7 @@ def read_ends(path: str | Path, first: int, last: int, *, dir_fd: int | None = N
 
 
 def is_regular(path: str | Path) -> bool:
-    """Whether a regular file has this name; a symbolic link to one is none."""
+    """Returns whether ``path`` is a regular file; a symbolic link is not."""
     try:
         return stat.S_ISREG(os.lstat(path).st_mode)
     except (OSError, ValueError):
@@ -110,7 +110,7 @@ def _demand_regular(facts: os.stat_result, path: str | Path) -> None:
 
 
 def last_lines(path: Path) -> str:
-    """The last lines of a file that say something, in one line of at most 600 characters; empty where none does."""
+    """Returns the last lines with letters or digits of a file as one line of at most 600 characters; empty if none."""
     try:
         text = read_ends(path, 0, 8192).decode("utf-8", errors="replace")
     except OSError:

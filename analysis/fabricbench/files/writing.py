@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writes files whole or not at all."""
+"""Writes files completely or not at all."""
 
 import contextlib
 import json
@@ -11,7 +11,7 @@ from fabricbench.errors import BadInput
 
 
 def write_json(file: Path, value: Any) -> None:
-    """Write ``value`` as JSON to ``file``, atomically; BadInput where the place cannot take it."""
+    """Writes ``value`` as JSON to ``file``, atomically; BadInput if the file cannot be written."""
     temporary = file.with_name(f".{file.name}.{os.getpid()}")
     try:
         temporary.unlink(missing_ok=True)
@@ -26,5 +26,5 @@ def write_json(file: Path, value: Any) -> None:
         raise BadInput(
             f"cannot be written: {error.strerror}",
             where=str(file),
-            hint="nothing is lost: make room and run again",
+            hint="no data are lost: free space and run again",
         ) from None

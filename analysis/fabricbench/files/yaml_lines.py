@@ -1,138 +1,106 @@
 # SPDX-License-Identifier: Apache-2.0
-"""YAML read safely, every value with the line it stands on, so that an error can name ``file:line``.
+"""Reads YAML files of plain data, with the line of every value, so that an error can name ``file:line``.
 
-Only plain data: mappings with text keys, sequences and scalars. Duplicate keys, anchors, tags and several
-documents in one file are refused.
+Plain data are mappings with text keys, sequences and scalars. Everything else that YAML offers is refused.
 """
 
 import math
-import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
-
-import yaml
 
 from fabricbench.errors import BadInput, nearest
 from fabricbench.files.reading import open_regular
 
 MAX_BYTES = 1 << 20
-_SIZE = re.compile(r"(\d{1,12}) ?(B|KiB|MiB|GiB)")
-_BYTES = {"B": 1, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
-_PREFIX = "tag:yaml.org,2002:"
-_PLAIN = {_PREFIX + kind for kind in ("str", "int", "float", "bool", "null")}
+_LONGEST_VALUE = 40
 
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """One value: a dict of text to Node, a tuple of Nodes, or a scalar.
+    """One value of a YAML file and its place.
 
-    ``line`` is where it, or the key that it belongs to, begins; ``raw`` is a scalar as written.
+    ``value`` is a scalar, or one of ruamel.yaml's mappings and sequences, which are a dict and a list with lines.
+    ``line`` is the line of the key or the list entry that the value belongs to, counted from 1.
     """
 
-    value: Any
+    value: object
     path: str
     line: int
-    raw: str = ""
 
     @property
     def where(self) -> str:
         """``file:line``."""
         return f"{self.path}:{self.line}"
 
+    @property
+    def children(self) -> "dict[str | int, Node]":
+        """The nodes of a mapping by key, or of a sequence by index; empty for a scalar."""
+        value, lines = self.value, getattr(self.value, "lc", None)  # ruamel.yaml's line and column
+        if isinstance(value, dict) and lines is not None:
+            return {key: Node(item, self.path, lines.key(key)[0] + 1) for key, item in value.items()}
+        if isinstance(value, list) and lines is not None:
+            return {at: Node(item, self.path, lines.item(at)[0] + 1) for at, item in enumerate(value)}
+        return {}
+
+    def descendant(self, keys: Collection[str | int]) -> "Node":
+        """Returns the node at a path of keys and indices; where the path ends early, the last node on it."""
+        node = self
+        for key in keys:
+            if (child := node.children.get(key)) is None:
+                break
+            node = child
+        return node
+
     def mapping(self, what: str, known: Collection[str] | None = None) -> "dict[str, Node]":
-        """The value as a mapping whose keys are all ``known``; BadInput otherwise."""
+        """Returns the value as a mapping whose keys are all ``known``; BadInput otherwise."""
         if not isinstance(self.value, dict):
             raise self.wrong(what, "a mapping of keys to values")
-        for key, node in self.value.items():
+        nodes = {str(key): node for key, node in self.children.items()}
+        for key, node in nodes.items():
             if known is not None and key not in known:
                 problem = f"unknown key '{key}' in {what}"
                 raise BadInput(problem, where=node.where, expected=nearest(key, known))
-        return self.value
+        return nodes
 
     def sequence(self, what: str) -> "tuple[Node, ...]":
-        """The value as a sequence with at least one entry; BadInput otherwise."""
-        if not isinstance(self.value, tuple) or not self.value:
+        """Returns the value as a sequence with at least one entry; BadInput otherwise."""
+        if not isinstance(self.value, list) or not self.value:
             raise self.wrong(what, "a list with at least one entry")
-        return self.value
+        return tuple(self.children.values())
 
-    def text(self, what: str, *, empty: bool = False) -> str:
-        """The value as text, not blank unless ``empty``; BadInput otherwise."""
-        if not isinstance(self.value, str) or not (empty or self.value.strip()):
+    def text(self, what: str) -> str:
+        """Returns the value as text that is not blank; BadInput otherwise."""
+        if not isinstance(self.value, str) or not self.value.strip():
             raise self.wrong(what, "text")
         return self.value
 
-    def integer(self, what: str, *, least: int = 0) -> int:
-        """The value as a whole number of at least ``least``; BadInput otherwise."""
-        if isinstance(self.value, bool) or not isinstance(self.value, int) or self.value < least:
-            raise self.wrong(what, f"a whole number of at least {least}")
-        return self.value
-
-    def number(self, what: str) -> float:
-        """The value as a finite number, ``1e3`` included; BadInput otherwise."""
-        value = None if isinstance(self.value, bool | dict | tuple) else _float(self.value)
-        if value is None:
-            raise self.wrong(what, "a number")
-        if not math.isfinite(value):
-            raise self.wrong(what, "a finite number")
-        return value
-
-    def size_bytes(self, what: str) -> int:
-        """The value as bytes: a whole number of at least 0, or text such as "64 KiB"; BadInput otherwise."""
-        if isinstance(self.value, str) and (match := _SIZE.fullmatch(self.value.strip())):
-            return int(match[1]) * _BYTES[match[2]]
-        if isinstance(self.value, bool) or not isinstance(self.value, int) or not 0 <= self.value < 1 << 50:
-            raise self.wrong(what, "a whole number of bytes, or a size such as '64 KiB' (B, KiB, MiB, GiB)")
-        return self.value
-
     def wrong(self, what: str, expected: str) -> BadInput:
-        """The error for a value of the wrong kind."""
+        """Returns the error for a value of the wrong kind."""
         return BadInput(f"{what} is {self.shown()}", where=self.where, expected=expected)
 
     def shown(self) -> str:
-        """The value for an error message, short."""
+        """Returns the value for an error message, at most 40 characters of it."""
         if isinstance(self.value, dict):
             return "a mapping"
-        if isinstance(self.value, tuple):
+        if isinstance(self.value, list):
             return "a list" if self.value else "an empty list"
-        text = self.raw if len(self.raw) <= 40 else self.raw[:37] + "..."
-        return f"'{text}'" if text else "empty"
+        text = _as_yaml(self.value)
+        return f"'{text if len(text) <= _LONGEST_VALUE else text[: _LONGEST_VALUE - 3] + '...'}'" if text else "empty"
 
 
 def read(path: str | Path, *, guarded: bool = False) -> Node:
-    """The file's one document as a tree of Nodes; BadInput for everything that is not plain YAML data.
+    """Returns the root of the file's one document; BadInput for everything that is not plain YAML data.
 
-    ``guarded`` is for files that may come from anywhere: regular files only, no links (``files.reading``).
+    ``guarded`` is for files of unknown origin: it accepts regular files only and no links (``files.reading``).
     """
+    from fabricbench.files.yaml_loader import load
+
     name = str(path)
-    text = _text(Path(path), name, guarded)
-    try:
-        loader = _Loader(text)
-        root = loader.get_single_node()
-        if root is None:
-            raise BadInput("the file is empty", where=f"{name}:1", expected="at least 'schema: 1'")
-        return _convert(root, loader, name)
-    except yaml.MarkedYAMLError as error:
-        mark = error.problem_mark or error.context_mark
-        line = mark.line + 1 if mark else 1
-        raise BadInput(f"not YAML: {error.problem}", where=f"{name}:{line}") from None
-    except yaml.reader.ReaderError as error:
-        line = text.count("\n", 0, error.position) + 1
-        raise BadInput(f"not text: character #x{error.character:04x}", where=f"{name}:{line}") from None
-    except RecursionError:
-        raise BadInput("nested too deeply", where=f"{name}:1") from None
-
-
-class _Loader(yaml.SafeLoader):
-    """SafeLoader that refuses aliases: a few lines of them can stand for billions of values."""
-
-    def compose_node(self, parent: Any, index: Any) -> Any:
-        events: Any = self
-        if events.check_event(yaml.events.AliasEvent):
-            mark = events.peek_event().start_mark
-            raise yaml.composer.ComposerError(None, None, "anchors and aliases are not accepted here", mark)
-        return super().compose_node(parent, index)
+    value = load(_text(Path(path), name, guarded), name)
+    if value is None:
+        raise BadInput("the file is empty", where=f"{name}:1", expected="at least 'schema: 1'")
+    return Node(value, name, 1)
 
 
 def _text(path: Path, name: str, guarded: bool) -> str:
@@ -150,42 +118,12 @@ def _text(path: Path, name: str, guarded: bool) -> str:
         raise BadInput("not text", where=f"{name}:{line}", expected="UTF-8") from None
 
 
-def _convert(node: Any, loader: _Loader, path: str, key_line: int | None = None) -> Node:
-    line = key_line or node.start_mark.line + 1
-    if isinstance(node, yaml.MappingNode) and node.tag == _PREFIX + "map":
-        return Node(dict(_pairs(node, loader, path)), path, line)
-    if isinstance(node, yaml.SequenceNode) and node.tag == _PREFIX + "seq":
-        return Node(tuple(_convert(item, loader, path) for item in node.value), path, line)
-    if isinstance(node, yaml.ScalarNode) and node.tag.startswith(_PREFIX):
-        return Node(_scalar(node, loader), path, line, node.value)
-    raise BadInput(f"tag '{node.tag}' is not accepted", where=f"{path}:{line}", expected="plain values")
-
-
-def _pairs(node: Any, loader: _Loader, path: str) -> Iterator[tuple[str, Node]]:
-    seen: dict[str, int] = {}
-    for key, value in node.value:
-        line = key.start_mark.line + 1
-        if not isinstance(key, yaml.ScalarNode):
-            raise BadInput("a key is not text", where=f"{path}:{line}", expected="text")
-        if key.value in seen:
-            expected = f"once, as in line {seen[key.value]}"
-            raise BadInput(f"key '{key.value}' stands twice", where=f"{path}:{line}", expected=expected)
-        seen[key.value] = line
-        yield key.value, _convert(value, loader, path, line)
-
-
-def _scalar(node: Any, loader: _Loader) -> str | int | float | bool | None:
-    if node.tag not in _PLAIN:
-        return str(node.value)
-    try:
-        value: str | int | float | bool | None = loader.construct_object(node)
-    except ValueError:
-        return str(node.value)
-    return value
-
-
-def _float(value: object) -> float | None:
-    try:
-        return float(value) if isinstance(value, int | float | str) else None
-    except (ValueError, OverflowError):
-        return None
+def _as_yaml(value: object) -> str:
+    """Returns a scalar as YAML writes it: ``true``, ``.inf``, nothing for null."""
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(float(value)).replace("inf", ".inf").replace("nan", ".nan")
+    return str(value)

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The facts of one launch, its record, and the table of values. Imports site."""
+"""The files of a launch, the record computed from them, and the table of values. Imports site."""

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The facts of a launch directory: ``launch.json`` before the start, ``begin`` and ``end`` by the launch wrapper."""
+"""The files of a launch directory: ``launch.json``, written before the start; ``begin`` and ``end``, written by the
+launch wrapper.
+"""
 
 import os
 from collections.abc import Mapping
@@ -37,13 +39,13 @@ MPI_VARIABLES = (
     "SLURM_MPI_TYPE",
     "UCX_",
 )
-"""How the names of variables begin that change what a stack does."""
+"""Prefixes of the environment variables that change the behaviour of an MPI stack."""
 
 Mode = Literal["timed", "profiled", "injected", "checked", "wireup"]
 Scalar = str | int | float | bool
 Block = Annotated[int, Field(ge=0, lt=2**30)]
 Count = Annotated[int, Field(ge=0, lt=2**63)]
-"""What fits a column of the table."""
+"""A count that fits a column of the table."""
 Seconds = Annotated[float, Field(strict=True, ge=0)]
 
 
@@ -53,16 +55,16 @@ def _declared(metric: str) -> str:
     return metric
 
 
-class Facts(BaseModel):
-    """Base of everything read from a launch directory: unknown keys are refused, nothing changes afterwards."""
+class FileModel(BaseModel):
+    """Base of the models of files that this program writes: refuses unknown keys; instances are immutable."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
 
-class Expected(Facts):
-    """Rows that a launch must yield: one per size, or a single one where ``msg_sizes_bytes`` is None.
+class Expected(FileModel):
+    """Rows that a launch must yield: one per size, or a single one if ``msg_sizes_bytes`` is None.
 
-    ``case`` is as in the table, ``k=v k=v``; None stands for the launch's own, where a launch has one case only.
+    ``case`` is written as in the table, ``k=v k=v``. None stands for the launch's own case.
     """
 
     benchmark: str
@@ -71,11 +73,11 @@ class Expected(Facts):
     msg_sizes_bytes: Annotated[tuple[Count, ...], Field(max_length=4096)] | None = None
 
 
-class WireUp(Facts):
-    """What the sockets of ``ranks`` ranks carry in a launch of Init and Finalize alone, on the same lane.
+class WireUp(FileModel):
+    """The sockets' traffic of ``ranks`` ranks in a launch of Init and Finalize alone, on the same lane.
 
-    Of a user-level library: what two processes carry that only meet, ``runs`` times. ``devices`` are the transport
-    device files that the stack opens in any case; None where that was not recorded.
+    For a user-level library: the traffic of its program with the smallest workload, started ``runs`` times. ``devices``
+    are the device files of the transport that the stack always opens; None if they were not recorded.
     """
 
     launch: str
@@ -88,20 +90,19 @@ class WireUp(Facts):
     devices: tuple[str, ...] | None = None
 
 
-class LeftOut(Facts):
-    """Sizes that the launch was not to measure, and why."""
+class OmittedSizes(FileModel):
+    """Sizes that the check excluded from the launch, with the reason."""
 
     msg_sizes_bytes: tuple[Count, ...]
     reason: str
 
 
-class Launch(Facts):
-    """``launch.json``: everything that was decided before the start. ``runs`` is how often its programs are started.
+class Launch(FileModel):
+    """``launch.json``: everything that was decided before the start.
 
-    ``ports`` are the fabric's on every node, ``port`` the one of them that was asked for, empty where none was;
-    ``exclusive`` says that the nodes were the launch's alone.
-    ``spec_hash``: Spack's hashes of the stack and of the package that the program is from, by package; None where Spack
-    built neither.
+    ``runs``: the number of program starts. ``ports``: the fabric's ports on every node. ``port``: the requested one of
+    them, or empty. ``exclusive``: whether the launch had the nodes to itself. ``spec_hash``: Spack's hashes of the
+    stack and of the program's package, by package; None if Spack built neither.
     """
 
     schema_version: Literal[1] = SCHEMA
@@ -133,7 +134,7 @@ class Launch(Facts):
     attestation: Literal["required", "optional"] = "required"
     wireup: WireUp | None = None
     expected: tuple[Expected, ...] = ()
-    left_out: LeftOut | None = None
+    left_out: OmittedSizes | None = None
 
     @property
     def lane(self) -> str:
@@ -141,24 +142,20 @@ class Launch(Facts):
         return lane_name(self.stack, self.fabric, self.variant)
 
 
-class Skipped(Facts):
-    """``skipped.json`` in place of ``launch.json``: what could not be measured here, why, and the hint.
+class Skip(FileModel):
+    """Rows of a benchmark on a lane that could not be measured, with the reason and a hint.
 
-    ``expected`` are the rows that the launch would have yielded, each with its case; None in campaigns that were
-    recorded before skips had rows. ``applies`` is False where the fabric has nothing of the kind to measure, as a
-    single port has nothing to stripe over. Version 1 of the file was called ``gap.json``, its ``hint`` ``cure``.
+    ``expected`` holds the rows that the launch would have yielded, each with its case; None if they are unknown, as in
+    campaigns of earlier versions. ``tool`` is empty if it is unknown too. ``applies`` is False if the fabric cannot
+    have such a measurement at all, for example striping over ports on a fabric with one port.
     """
 
-    schema_version: Literal[1, 2] = 2
-    id: str
-    block: Block
     system: str
     fabric: str
     stack: str
     variant: str = ""
     tool: str
     benchmark: str
-    messages: Literal["small", "large"] | None = None
     ranks: int | None = Field(default=None, gt=0, lt=2**31)
     nodes: int | None = Field(default=None, gt=0, lt=2**31)
     expected: tuple[Expected, ...] | None = None
@@ -172,8 +169,20 @@ class Skipped(Facts):
         return lane_name(self.stack, self.fabric, self.variant)
 
 
+class SkippedLaunch(Skip):
+    """``skipped.json``, which a check writes in place of ``launch.json`` if it cannot start the launch.
+
+    Version 1 of the file had the name ``gap.json`` and called the ``hint`` ``cure``.
+    """
+
+    schema_version: Literal[1, 2] = 2
+    id: str
+    block: Block
+    messages: Literal["small", "large"] | None = None
+
+
 class Begin(BaseModel):
-    """``begin``: the wrapper's word that the command was started, with what is needed to find its processes."""
+    """``begin``: the launch wrapper started the command; with the data that identify its processes."""
 
     model_config = ConfigDict(extra="ignore", frozen=True, allow_inf_nan=False)
     time: Seconds
@@ -185,7 +194,7 @@ class Begin(BaseModel):
 
 
 class End(BaseModel):
-    """``end``: the wrapper's word that the command came back. Without it the launch is unfinished."""
+    """``end``: the command ended. A launch without this file is unfinished."""
 
     model_config = ConfigDict(extra="ignore", frozen=True, allow_inf_nan=False)
     time: Seconds
@@ -198,22 +207,22 @@ class End(BaseModel):
 
 
 def inherited_variables() -> dict[str, str]:
-    """Variables of the environment that MPI stacks listen to: what a user's shell or a module had set."""
+    """Returns the variables of the current environment that change MPI stacks, as a shell or a module set them."""
     return {name: value for name, value in sorted(os.environ.items()) if name.startswith(MPI_VARIABLES)}
 
 
 def canonical_case(case: Mapping[str, Scalar]) -> str:
-    """``k=v k=v`` with keys in order: a new parameter never adds a column to the table."""
+    """Returns a case as text, ``k=v k=v`` in the order of the keys. A new parameter adds no column to the table."""
     return " ".join(f"{key}={_plain(case[key])}" for key in sorted(case))
 
 
 def case_parts(case: str) -> dict[str, str]:
-    """The keys and values of a case as the table writes it; what is no ``k=v`` is left out."""
+    """Returns the keys and values of a case; words without ``=`` are ignored."""
     return dict(part.split("=", 1) for part in case.split() if "=" in part)
 
 
 def joined_case(launch: Mapping[str, Scalar], program: str) -> str:
-    """The case of a row: the launch's, which the check chose, and the program's own, ``k=v k=v``, together."""
+    """Returns the case of a row: the parameters of the check and those of the program, as ``k=v k=v``."""
     return " ".join(sorted({*canonical_case(launch).split(), *program.split()}))
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a node says of itself (``host.<name>``), and the load of others that it saw."""
+"""The file ``host.<name>``: the facts of a node, and its load from other programs."""
 
 from collections.abc import Sequence
 from itertools import takewhile
@@ -13,12 +13,11 @@ Reading = Annotated[int, Field(strict=True, ge=0, lt=2**64)]
 NotNegative = Annotated[float, Field(strict=True, ge=0)]
 Many = Annotated[int, Field(strict=True, ge=0, lt=2**63)]
 Readings = tuple[Reading | None, Reading | None]
-"""Of a counter, before and after; None where it could not be read, the second also where the node never came to the
-end."""
+"""The values of a counter before and after the launch; None for a value that could not be read."""
 
 
 class Topology(BaseModel):
-    """The processors of each core, socket and NUMA node; empty where the system does not tell."""
+    """The processors of each core, socket and NUMA node; empty if the system does not report them."""
 
     model_config = ConfigDict(extra="ignore", frozen=True)
     cores: tuple[CpuList, ...] = ()
@@ -27,7 +26,7 @@ class Topology(BaseModel):
 
 
 class Numa(BaseModel):
-    """The memory of a node: ``distances`` from each NUMA node to each, as the firmware says (10 is its own)."""
+    """The NUMA nodes of a node. ``distances``: from each to each, as in the firmware's table, where 10 is local."""
 
     model_config = ConfigDict(extra="ignore", frozen=True)
     nodes: Many | None = None
@@ -35,7 +34,7 @@ class Numa(BaseModel):
 
 
 class Nic(BaseModel):
-    """An interface, a port of an RDMA adapter (``mlx5_0:1``), or ``cxi0``. ``model`` is PCI vendor and device."""
+    """A network interface, a port of an RDMA adapter (``mlx5_0:1``), or ``cxi0``. ``model``: PCI vendor and device."""
 
     model_config = ConfigDict(extra="ignore", frozen=True, allow_inf_nan=False)
     name: str
@@ -53,10 +52,10 @@ class Nic(BaseModel):
 
 
 class Host(BaseModel):
-    """A node's facts; what the system does not tell is None.
+    """The facts of a node; None for a fact that the system does not report.
 
-    ``busy_cpu_seconds`` are those of the whole machine, within ``seconds``. ``topology_address`` is Slurm's, the
-    switches from the top down to this node, ``core.leaf3.n17``. ``counters`` are by port (``Nic.name``) and counter.
+    ``busy_cpu_seconds``: CPU time of the whole machine within ``seconds``. ``topology_address``: Slurm's, the switches
+    from the top down to this node, ``core.leaf3.n17``. ``counters``: by port (``Nic.name``) and counter.
     """
 
     model_config = ConfigDict(extra="ignore", frozen=True, allow_inf_nan=False)
@@ -86,25 +85,27 @@ class Host(BaseModel):
 
 
 def switches_between(one: str, other: str) -> int | None:
-    """How many switches lie between two nodes with these topology addresses: up to the lowest that they have in
-    common, and down again; None where they have none."""
+    """Returns the number of switches between two nodes with these topology addresses; None if they share none.
+
+    The path goes up to their lowest common switch and down again.
+    """
     above, beyond = one.split(".")[:-1], other.split(".")[:-1]
     common = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(above, beyond, strict=False)))
     return len(above) + len(beyond) - 2 * common + 1 if common else None
 
 
 def foreign_cpu_share(hosts: Sequence[Host], reports: Sequence[Report], ranks: int) -> float | None:
-    """The largest share of a machine's processors that others used during the launch; None where nobody can tell.
+    """Returns the largest share of a machine's processors that other programs used during the launch; None if unknown.
 
-    A launch wrapper that started the ranks itself has said it. Else it is what the machine was busy with beyond its
-    ranks' own CPU time, over cores times seconds; for that all ``ranks`` must have reported. Nodes with one
-    ``boot_id`` are one machine.
+    Definition: (busy CPU seconds of the machine - CPU seconds of its ranks) / (cores times seconds), where nodes with
+    the same ``boot_id`` are one machine. It needs the reports of all ``ranks``. A value that a node recorded itself has
+    priority.
     """
-    told = [host.foreign_cpu_share for host in hosts if host.foreign_cpu_share is not None]
+    shares = [host.foreign_cpu_share for host in hosts if host.foreign_cpu_share is not None]
     reported = {(report.host, report.rank) for report in reports if report.rank is not None and not report.forked}
     if len(reported) >= ranks and all(report.cpu_seconds is not None for report in reports):
-        told += [share for host in hosts if (share := _beyond_ranks(host, hosts, reports)) is not None]
-    return max(told, default=None)
+        shares += [share for host in hosts if (share := _beyond_ranks(host, hosts, reports)) is not None]
+    return max(shares, default=None)
 
 
 def _beyond_ranks(host: Host, hosts: Sequence[Host], reports: Sequence[Report]) -> float | None:

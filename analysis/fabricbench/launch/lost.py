@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A launch that was lost with its nodes says nothing of its lane: Slurm's words for it on its ``stderr``."""
+"""Recognises launches that were lost with their nodes or their allocation, by Slurm's messages on ``stderr``.
+
+Such a launch gives no information about its lane.
+"""
 
 import re
 from pathlib import Path
@@ -17,16 +20,16 @@ _WORDS = re.compile(
 _JOB_ENDED = re.compile(rf"DUE TO (?:TIME LIMIT|PREEMPTION|JOB REQUEUE)|has been revoked|{_GONE}|Invalid job id")
 
 
-def job_ended(words: str) -> bool:
-    """Whether Slurm reports that the job ended while the launch ran, as a short allocation does, and no failed node."""
-    return "Node failure" not in words and bool(_JOB_ENDED.search(words))
+def job_ended(message: str) -> bool:
+    """Returns whether Slurm reports the end of the job during the launch, and no failed node."""
+    return "Node failure" not in message and bool(_JOB_ENDED.search(message))
 
 
 def why_lost(directory: Path) -> str:
-    """What Slurm says became of the allocation under a launch that failed; empty where it says nothing."""
+    """Returns Slurm's message about the lost allocation of a launch that failed; empty if there is none."""
     try:
         text = read_ends(directory / "stderr", 0, LAST_BYTES).decode("utf-8", errors="replace")
     except OSError:
         return ""
-    found = _WORDS.search(text)
-    return " ".join(found.group().split())[:300] if found else ""
+    match = _WORDS.search(text)
+    return " ".join(match.group().split())[:300] if match else ""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What numbers may depend on beside what was measured: facts of nodes and lanes, ranked by how likely they matter."""
+"""The facts of nodes and lanes that may influence the numbers, ranked by how likely they do."""
 
 import re
 from collections.abc import Collection, Iterator, Mapping
@@ -14,7 +14,7 @@ KINDS = (
     *("mitigations", "pages", "switch", "stack", "Spack hash", "binding", "MPI variable", "control variable"),
     *("tool", "other variable"),
 )
-"""Kinds of facts: a difference in an earlier one is likelier to change what a fabric and a stack deliver."""
+"""Kinds of facts, in order of decreasing influence on the performance of fabric and stack."""
 
 _FABRIC = ("infiniband", "roce", "iwarp", "opa", "cxi", "ipoib", "loopback")
 _MATTERS = re.compile(
@@ -23,27 +23,27 @@ _MATTERS = re.compile(
     r"|nopti|nosmt|nospectre_v\d|nr_cpus|numa|numa_balancing|pci|pcie_aspm|preempt|processor\.max_cstate|pti|rcu_nocbs"
     r"|retbleed|spec_store_bypass_disable|spectre_v2|transparent_hugepage|tsc|tsx)(=.*)?"
 )
-"""Words of a kernel's command line that concern performance."""
+"""Words of a kernel's command line that affect performance."""
 
 
 class Fact(NamedTuple):
-    """What is told: its kind, its name, and where there are several, of which port or vulnerability."""
+    """The name of a fact. ``of``: the port or vulnerability that it belongs to, if there are several."""
 
     kind: str
     name: str
     of: str = ""
 
 
-Facts = dict[Fact, str]
-"""Values in words; a fact that is not known is not there."""
+FactValues = dict[Fact, str]
+"""The value of each known fact, as text."""
 
 
 @dataclass(frozen=True, slots=True)
 class Provenance:
-    """A campaign with what its launch directories tell beyond records.
+    """A campaign with those facts of its launch directories that records do not contain.
 
-    ``hosts``: of each node what it said of itself, in order of time, as often as it changed.
-    ``control_variables``: by lane, as the MPI library gave them in the wire-up.
+    ``hosts``: the facts of each node in order of time, one entry for each change. ``control_variables``: by lane, the
+    MPI library's control variables as printed in the wire-up.
     """
 
     campaign: Campaign
@@ -51,16 +51,19 @@ class Provenance:
     control_variables: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
     @property
-    def nodes(self) -> dict[str, Facts]:
-        """The lasting facts of each node; a value that changed within the campaign reads ``a, later b``."""
+    def nodes(self) -> dict[str, FactValues]:
+        """The lasting facts of each node; the text of a value that changed within the campaign is ``a, later b``."""
         records = self.campaign.records
         ports = {port for record in records if record.launch is not None for port in record.launch.ports}
-        return {name: _over_time([node_facts(host, ports) for host in told]) for name, told in self.hosts.items()}
+        return {name: _over_time([node_facts(host, ports) for host in hosts]) for name, hosts in self.hosts.items()}
 
 
-def node_facts(host: Host, ports: Collection[str] = ()) -> Facts:
-    """The lasting facts of a node. Of its interfaces those that are among ``ports`` or belong to an adapter or the
-    loopback: names of virtual ones come and go."""
+def node_facts(host: Host, ports: Collection[str] = ()) -> FactValues:
+    """Returns the lasting facts of a node.
+
+    Of its interfaces, only those in ``ports``, those of an adapter and the loopback are included, because names of
+    virtual interfaces change.
+    """
     facts = {fact: str(value) for fact, value in _node_facts(host) if value not in (None, "")}
     for nic in host.nics:
         if nic.name in ports or nic.model or nic.kind in _FABRIC:
@@ -82,7 +85,7 @@ def _node_facts(host: Host) -> Iterator[tuple[Fact, object]]:
     yield Fact("kernel", "kernel"), host.kernel
     if host.kernel_command_line is not None:
         words = [word for word in host.kernel_command_line.split() if _MATTERS.fullmatch(word)]
-        yield Fact("kernel", "kernel command line"), " ".join(words) or "nothing that concerns performance"
+        yield Fact("kernel", "kernel command line"), " ".join(words) or "no option that affects performance"
     for name, state in host.mitigations.items():
         yield Fact("mitigations", "mitigation", name), state
     yield Fact("pages", "transparent hugepages"), host.transparent_hugepages
@@ -109,10 +112,10 @@ def _plain(value: float | None) -> str | None:
     return None if value is None else f"{value:.0f}"
 
 
-def _over_time(told: list[Facts]) -> Facts:
+def _over_time(history: list[FactValues]) -> FactValues:
     values: dict[Fact, list[str]] = {}
-    for facts in told:
+    for facts in history:
         for fact, value in facts.items():
             if value not in values.setdefault(fact, []):
                 values[fact].append(value)
-    return {fact: ", later ".join(seen) for fact, seen in values.items()}
+    return {fact: ", later ".join(texts) for fact, texts in values.items()}

@@ -1,30 +1,30 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The record of a launch: what is derived from the files in its directory."""
+"""The record of a launch, which is computed from the files in its directory."""
 
 from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from fabricbench.launch.facts import Expected, Launch, Skipped
+from fabricbench.launch.facts import Launch, Skip, SkippedLaunch
 from fabricbench.site.transports import Binding
 
 State = Literal["ok", "failed", "refuted", "unknown", "unreadable", "unfinished", "lost"]
 LOST_STATES: tuple[State, ...] = ("unfinished", "lost")
-"""States of launches that say nothing of their lane: they may be repeated within their block."""
+"""States of launches that give no information about their lane; they may be repeated within their block."""
 AttestationState = Literal["attested", "refuted", "unknown"]
 AttestationBasis = Literal["launch", "marks", "lines"]
 Ports = dict[str, dict[str, dict[str, int]]]
-"""What moved on the ports of the nodes, by node, port and counter (``tx_bytes``, …): ``launch.counters``."""
+"""The traffic on the nodes' ports, by node, port and counter (``tx_bytes``, …): ``launch.counters``."""
 
 
 class Derived(BaseModel):
-    """Base of everything computed from facts."""
+    """Base of the models that are computed from a campaign's files."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
 
 class Row(Derived):
-    """One value: ``metric`` names the unit (``metrics``); ``msg_size_bytes`` is None where there is no size."""
+    """One value in the unit of its ``metric`` (``metrics``); ``msg_size_bytes`` is None if it has no size."""
 
     benchmark: str
     case: str
@@ -33,8 +33,8 @@ class Row(Derived):
     value: float
 
 
-class SkippedRow(Derived):
-    """One size of one case that the launch could not measure, as its program says; the others stand."""
+class SkippedSize(Derived):
+    """One size of one case that a launch skipped, with the program's reason; the other sizes remain valid."""
 
     benchmark: str
     case: str
@@ -43,18 +43,18 @@ class SkippedRow(Derived):
 
 
 class Payload(Derived):
-    """What the benchmark itself moved between ranks: the least that any algorithm must move."""
+    """The traffic of the benchmark between its ranks: the least that any algorithm must move."""
 
     bytes: int
     messages: int
 
 
 class PayloadPart(Derived):
-    """The least that one part of a launch, one size of one case, moved between ranks.
+    """The payload of one part of a launch, which is one size of one case.
 
-    ``label`` is the name under which the program marked the part for the witness, ``line`` the line that it printed
-    after it, blanks folded; empty where there is none. ``barriers`` are those in the marked interval beside the
-    payload, ``ranks`` those among which the payload moves, None for all.
+    ``label``: the program's mark for the witness; empty without marks. ``line``: the line that the program prints after
+    the part, with single blanks; empty if there is none. ``barriers``: barriers in the marked interval in addition to
+    the payload. ``ranks``: the number of ranks that exchange the payload; None for all.
     """
 
     label: str = ""
@@ -68,23 +68,23 @@ class PayloadPart(Derived):
 
     @property
     def moves(self) -> bool:
-        """Whether the part has anything to carry."""
+        """Whether the part moves bytes or messages."""
         return bool(self.payload.bytes or self.payload.messages)
 
     @property
     def name(self) -> str:
-        """The part in words: ``pingpong at 8 B``."""
+        """The part as text: ``pingpong at 8 B``."""
         size = "" if self.msg_size_bytes is None else f" at {self.msg_size_bytes} B"
         return " ".join(part for part in (self.benchmark, self.case) if part) + size
 
 
 class PartEvidence(Derived):
-    """The attestation of one part by what sockets carried during its interval (``attestation.sizes``).
+    """The attestation of one part by the sockets' traffic during its interval (``attestation.sizes``).
 
-    ``bytes`` and ``segments`` are without those of the interval's own synchronisation: by marks sent by all ranks, by
-    lines sent and received by rank 0. ``share`` is the one of the shares of the payload's bytes and messages that
-    decides, ``required`` the share that attests the part: 1 less the uncertainty at the interval's borders. Both are
-    None where nothing decides, and on lanes whose payload passes no socket.
+    ``bytes`` and ``segments`` exclude the synchronisation of the interval. With marks they are sent by all ranks, with
+    lines sent and received by rank 0. ``share``: the share of the payload, of bytes or of messages, that decides.
+    ``required``: the share that attests the part, which is 1 less the uncertainty of the interval. Both are None if
+    neither count decides, and on lanes whose payload must not use sockets.
     """
 
     part: PayloadPart
@@ -97,13 +97,12 @@ class PartEvidence(Derived):
 
 
 class Traffic(Derived):
-    """What the witness saw on TCP between the ranks: for each connection the larger of its two ends.
+    """The traffic between the ranks on TCP, as the witness counted it.
 
-    ``bytes`` and ``segments`` count both directions, ``bytes_between`` those of ``bytes`` that left their node;
-    ``bytes_elsewhere`` went to addresses that no rank's node has, and count in none of the others;
-    ``by_peer`` is bytes by the nodes' addresses;
-    ``reports`` is how many ranks reported; ``udp_sockets`` and ``unix_sockets`` are how many they had open, what went
-    through them is not counted.
+    For each connection the larger count of its two ends applies. ``bytes`` and ``segments``: both directions.
+    ``bytes_between``: those of ``bytes`` that left their node. ``bytes_elsewhere``: bytes to addresses outside the
+    ranks' nodes, which no other field includes. ``by_peer``: bytes by the nodes' addresses. ``reports``: the number of
+    ranks that reported. ``udp_sockets``, ``unix_sockets``: numbers of open sockets, whose traffic is not counted.
     """
 
     reports: int
@@ -122,11 +121,11 @@ class Traffic(Derived):
 
 
 class Attestation(Derived):
-    """Whether the lane's transport carried the bytes, with the evidence and each rule's outcome in words.
+    """Whether the lane's transport carried the bytes, with the evidence.
 
-    ``share`` of the payload is that on sockets, or on the fabric's ``ports`` where their counters attest a transport.
-    ``by`` says what the state rests on: the launch as a whole, or each of its ``parts``, told apart by marks or by
-    printed lines. ``could_hide`` are the parts any one of which could have bypassed the transport unnoticed.
+    ``share``: the share of the payload on sockets, or on the fabric's ``ports`` if their counters attest the transport.
+    ``basis``: whether the state rests on the launch as a whole, or on each of its ``parts``, which marks or printed
+    lines separate. ``could_bypass``: parts any one of which could have bypassed the transport without being detected.
     """
 
     state: AttestationState
@@ -137,36 +136,35 @@ class Attestation(Derived):
     wireup_segments: int | None = None
     share: float | None = None
     ports: Ports = {}
-    by: AttestationBasis = "launch"
+    basis: AttestationBasis = "launch"
     parts: tuple[PartEvidence, ...] = ()
-    could_hide: tuple[PayloadPart, ...] = ()
+    could_bypass: tuple[PayloadPart, ...] = ()
 
 
 class RankBinding(Derived):
-    """The processors that a rank could run on, ``0-3,8``, as it saw them."""
+    """The processors on which a rank could run, in the kernel's notation ``0-3,8``."""
 
     host: str
     rank: int
     cpus: str
 
 
-class Bound(Derived):
-    """What ranks were to be bound to, and where they could run; which port was asked for (empty: none), and which ports
-    carried the bytes. ``problem`` says how what was seen differs from what was asked.
+class BindingCheck(Derived):
+    """The requested CPU binding and port, the observed ones, and the ``problem`` if they differ.
 
-    ``carried`` is by port of the fabric its share of what they carried all together, sent and received, on all nodes;
-    empty where nobody can tell.
+    ``port``: the requested port, or empty. ``port_shares``: by port of the fabric, its share of the traffic on all of
+    them, sent and received on all nodes; empty if counters are missing.
     """
 
-    asked: Binding = "none"
+    requested: Binding = "none"
     port: str = ""
     problem: str = ""
     ranks: tuple[RankBinding, ...] = ()
-    carried: dict[str, float] = {}
+    port_shares: dict[str, float] = {}
 
 
 class Record(Derived):
-    """One launch, collected. ``directory`` is relative to the campaign; ``launch`` is None where unreadable."""
+    """The record of one launch. ``directory`` is relative to the campaign; ``launch`` is None if it cannot be read."""
 
     schema_version: Literal[1] = 1
     directory: str
@@ -177,51 +175,41 @@ class Record(Derived):
     seconds: float | None = None
     hosts: tuple[str, ...] = ()
     foreign_cpu_share: float | None = None
-    binding: Bound = Bound()
+    binding: BindingCheck = BindingCheck()
     attestation: Attestation | None = None
     rows: tuple[Row, ...] = ()
-    skips: tuple[SkippedRow, ...] = ()
+    skips: tuple[SkippedSize, ...] = ()
 
 
-class Unmeasured(Derived):
-    """Rows that a campaign planned and did not measure, with the reason and the hint.
+class Unmeasured(Skip):
+    """Rows that a campaign planned and did not measure, once for all blocks.
 
-    ``rows`` have their cases; None where it is not known which rows they would have been. ``tool`` is empty where that
-    is not known either. ``applies`` as in ``Skipped``. ``damaged``: nothing was skipped; its launch cannot be read, or
-    the campaign has no trace of it.
+    ``damaged`` is True if nothing was skipped: the launch cannot be read, or the campaign has no trace of it.
     """
 
-    system: str
-    fabric: str
-    stack: str
-    variant: str = ""
-    tool: str
-    benchmark: str
-    rows: tuple[Expected, ...] | None
-    ranks: int | None = None
-    nodes: int | None = None
-    reason: str
-    hint: str = ""
-    applies: bool = True
     damaged: bool = False
 
 
 class Campaign(Derived):
-    """A campaign as read: its facts, the records in order of block and position, the named skips, and what else was
-    planned and not measured."""
+    """A campaign: its facts, its records in order of block and position, and what it did not measure.
+
+    ``skips``: the skipped launches and sizes. ``unmeasured``: all planned rows without a value, skipped or not.
+    """
 
     name: str
     facts: "CampaignFacts"
     records: tuple[Record, ...]
-    skips: tuple[Skipped, ...]
+    skips: tuple[SkippedLaunch, ...]
     unmeasured: tuple[Unmeasured, ...] = ()
 
 
 class CampaignFacts(Derived):
-    """``campaign.json``: what was decided when the campaign was made. ``looks`` are the block counts at which
-    verdicts may be drawn; ``alpha`` is spent over them;
-    ``lanes`` and ``checks`` are those chosen, all where empty; ``variables`` those of checks that were set,
-    ``MicroPingpong.port=eth1``."""
+    """``campaign.json``: what was decided when the campaign was created.
+
+    ``looks``: the numbers of blocks after which verdicts may be drawn. ``alpha``: the total error of these looks.
+    ``lanes``, ``checks``: the selected ones; empty for all. ``variables``: variables of checks,
+    ``MicroPingpong.port=eth1``.
+    """
 
     schema_version: Literal[1] = 1
     system: str

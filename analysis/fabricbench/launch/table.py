@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The long table, one row per value: everything right of it (statistics, verdicts, report) reads only this."""
+"""The long table, one row per value. Statistics, verdicts and report read nothing else of the launches."""
 
 from collections.abc import Iterable, Iterator
 from typing import Any
@@ -39,23 +39,23 @@ LANE = ["stack", "fabric", "variant"]
 """The columns that name a lane."""
 
 CELL = ["system", *LANE, "tool", "benchmark", "case", "metric", "msg_size_bytes", "ranks", "nodes"]
-"""The columns that name what is estimated: within a cell rows differ by block and launch alone."""
+"""The columns that identify a cell. The rows of a cell differ only in block and launch."""
 
 _ORDER = ["block", "launch", "benchmark", "case", "metric", "msg_size_bytes"]
 
 
 def table(records: Iterable[Record]) -> pl.DataFrame:
-    """The long table of a campaign, in a fixed order.
+    """Returns the long table of a campaign, in a fixed order of rows.
 
-    A launch that is not ``ok`` still has its expected rows, with a null value, so that what is missing shows. What a
-    launch itself names as a skip has none.
+    A launch that is not ``ok`` has its expected rows with a null value, so that missing values are visible. Sizes that
+    a launch skipped have no row.
     """
     rows = [row for record in records for row in _rows(record)]
     return pl.DataFrame(rows, schema=SCHEMA, orient="row").sort(_ORDER, nulls_last=False)
 
 
 def usable(frame: pl.DataFrame) -> pl.DataFrame:
-    """The rows that statistics may use: timed, attested, with a value."""
+    """Returns the rows that statistics may use: timed, attested, with a value."""
     return frame.filter((pl.col("mode") == "timed") & (pl.col("state") == "ok") & pl.col("value").is_not_null())
 
 
@@ -63,17 +63,17 @@ def _rows(record: Record) -> Iterator[tuple[Any, ...]]:
     launch = record.launch
     if launch is None or launch.mode == "wireup":
         return
-    seen: set[tuple[str, str | None, str, int | None]] = set()
+    present: set[tuple[str, str | None, str, int | None]] = set()
     for row in record.rows:
         for case in (row.case, None):
-            seen.add((row.benchmark, case, row.metric, row.msg_size_bytes))
+            present.add((row.benchmark, case, row.metric, row.msg_size_bytes))
         yield _row(record, launch, row.benchmark, row.case, row.metric, row.msg_size_bytes, row.value)
     skips = {(skip.benchmark, case, skip.msg_size_bytes) for skip in record.skips for case in (skip.case, None)}
     own = canonical_case(launch.case)
     for item in launch.expected:
         for size in item.msg_sizes_bytes or (None,):
-            named = (item.benchmark, item.case, size) in skips
-            if not named and (item.benchmark, item.case, item.metric, size) not in seen:
+            is_skipped = (item.benchmark, item.case, size) in skips
+            if not is_skipped and (item.benchmark, item.case, item.metric, size) not in present:
                 case = own if item.case is None else item.case
                 yield _row(record, launch, item.benchmark, case, item.metric, size, None)
 

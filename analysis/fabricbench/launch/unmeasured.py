@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a campaign planned and did not measure: skipped launches, skipped sizes, and planned cases without a trace."""
+"""Lists what a campaign planned and did not measure: skipped launches, skipped sizes, and cases without a trace."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from fabricbench.launch.facts import Expected, Launch, Skipped, canonical_case
-from fabricbench.launch.record import CampaignFacts, Record, SkippedRow, Unmeasured
+from fabricbench.launch.facts import Expected, Launch, SkippedLaunch, canonical_case
+from fabricbench.launch.record import CampaignFacts, Record, SkippedSize, Unmeasured
 from fabricbench.site.lane import lane_parts
 
 _NO_TRACE = "planned, but the campaign contains neither a launch nor a skip for it"
@@ -22,48 +22,51 @@ class Case(NamedTuple):
 
 
 def case_of(directory: str) -> Case | None:
-    """The case whose launch or skip lies in ``directory``, relative to the launches; None for a foreign directory."""
+    """Returns the case of a launch directory, relative to ``launches/``; None for any other directory."""
     parts = directory.split("/")
     return Case(parts[-1], parts[-3], parts[-2]) if len(parts) == 5 else None
 
 
 def unmeasured(
-    facts: CampaignFacts, planned: Iterable[Case], skips: Mapping[str, Skipped], records: Sequence[Record]
+    facts: CampaignFacts, planned: Iterable[Case], skips: Mapping[str, SkippedLaunch], records: Sequence[Record]
 ) -> tuple[Unmeasured, ...]:
-    """Everything planned that was not measured, once for all blocks; ``skips`` by their directory."""
-    found: dict[object, Unmeasured] = {}
+    """Returns everything that was planned and not measured, once for all blocks; ``skips`` by their directory."""
+    items: dict[object, Unmeasured] = {}
     for item in (*_of_skips(skips.values()), *_of_rows(records), *_without_trace(planned, skips, records)):
-        found.setdefault(_what(item), item)
-    seen = {(item.stack, item.fabric, item.variant) for item in found.values()}
-    seen |= {(r.launch.stack, r.launch.fabric, r.launch.variant) for r in records if r.launch is not None}
-    return (*found.values(), *_of_lanes(facts, seen))
+        items.setdefault(_identity(item), item)
+    lanes = {(item.stack, item.fabric, item.variant) for item in items.values()}
+    lanes |= {(r.launch.stack, r.launch.fabric, r.launch.variant) for r in records if r.launch is not None}
+    return (*items.values(), *_of_lanes(facts, lanes))
 
 
-def _what(item: Unmeasured) -> tuple[object, ...]:
-    """What is the same in every block, whatever the reason is."""
+def _identity(item: Unmeasured) -> tuple[object, ...]:
+    """Returns the key that is the same for a skip in every block, whatever its reason."""
     lane = (item.system, item.fabric, item.stack, item.variant)
-    return (*lane, item.tool, item.benchmark, item.rows, item.ranks, item.nodes, item.applies)
+    return (*lane, item.tool, item.benchmark, item.expected, item.ranks, item.nodes, item.applies)
 
 
-def _of_skips(skips: Iterable[Skipped]) -> Iterator[Unmeasured]:
+def _of_skips(skips: Iterable[SkippedLaunch]) -> Iterator[Unmeasured]:
     columns = ("system", "fabric", "stack", "variant", "tool", "ranks", "nodes", "reason", "hint", "applies")
     for skip in sorted(skips, key=lambda skip: (skip.block, skip.id)):
         benchmark = skip.benchmark.partition(" ")[0]
-        yield Unmeasured(benchmark=benchmark, rows=skip.expected, **{name: getattr(skip, name) for name in columns})
+        yield Unmeasured(benchmark=benchmark, expected=skip.expected, **{name: getattr(skip, name) for name in columns})
 
 
 def _of_rows(records: Iterable[Record]) -> Iterator[Unmeasured]:
-    """Single sizes that launches could not measure."""
+    """Yields the single sizes that launches skipped."""
     for record in records:
         launch = record.launch
         if launch is None or launch.mode != "timed":
             continue
         for skip in record.skips:
-            yield _beside(launch, skip.benchmark, tuple(_rows_of(launch, skip)), skip.reason)
+            yield _unmeasured_of(launch, skip.benchmark, tuple(_rows_of(launch, skip)), skip.reason)
 
 
-def _rows_of(launch: Launch, skip: SkippedRow) -> Iterator[Expected]:
-    """The metrics that the launch was to yield at the skip's size; those of its other sizes where that was left out."""
+def _rows_of(launch: Launch, skip: SkippedSize) -> Iterator[Expected]:
+    """Yields the rows that the launch was expected to yield at the skipped size.
+
+    If the size was omitted from the expected rows, the rows of the launch's other sizes stand for it.
+    """
     own = canonical_case(launch.case)
     items = [
         i for i in launch.expected if (i.benchmark, own if i.case is None else i.case) == (skip.benchmark, skip.case)
@@ -74,39 +77,39 @@ def _rows_of(launch: Launch, skip: SkippedRow) -> Iterator[Expected]:
         yield item.model_copy(update={"case": skip.case, "msg_sizes_bytes": sizes})
 
 
-def _beside(launch: Launch, benchmark: str, rows: tuple[Expected, ...], reason: str) -> Unmeasured:
+def _unmeasured_of(launch: Launch, benchmark: str, rows: tuple[Expected, ...], reason: str) -> Unmeasured:
     columns = ("system", "fabric", "stack", "variant", "tool", "ranks", "nodes")
     return Unmeasured(
-        benchmark=benchmark, rows=rows, reason=reason, **{name: getattr(launch, name) for name in columns}
+        benchmark=benchmark, expected=rows, reason=reason, **{name: getattr(launch, name) for name in columns}
     )
 
 
 def _without_trace(
-    planned: Iterable[Case], skips: Mapping[str, Skipped], records: Sequence[Record]
+    planned: Iterable[Case], skips: Mapping[str, SkippedLaunch], records: Sequence[Record]
 ) -> Iterator[Unmeasured]:
-    """Cases that are planned, or whose launch cannot be read, and that have no other launch and no skip.
+    """Yields the cases that were planned, or whose launch cannot be read, and that have no other launch and no skip.
 
-    What such a case would have measured is what the same check was to measure on another lane.
+    The rows of such a case are taken from the same check on another lane.
     """
     launches = {case: r.launch for r in records if r.launch is not None and (case := case_of(r.directory))}
-    named = {case: skip for directory, skip in skips.items() if (case := case_of(directory))}
-    broken = {case for r in records if r.launch is None and (case := case_of(r.directory))}
-    for case in sorted({*planned, *broken} - launches.keys() - named.keys()):
-        reason = _UNREADABLE if case in broken else _NO_TRACE
+    skipped = {case: skip for directory, skip in skips.items() if (case := case_of(directory))}
+    unreadable = {case for r in records if r.launch is None and (case := case_of(r.directory))}
+    for case in sorted({*planned, *unreadable} - launches.keys() - skipped.keys()):
+        reason = _UNREADABLE if case in unreadable else _NO_TRACE
         launch = next((launches[other] for other in sorted(launches) if other.check == case.check), None)
-        skip = next((named[other] for other in sorted(named) if other.check == case.check), None)
+        skip = next((skipped[other] for other in sorted(skipped) if other.check == case.check), None)
         if launch is not None and launch.mode != "timed":
             continue
-        hint = "" if case in broken else _REPEAT
+        hint = "" if case in unreadable else _REPEAT
         where: dict[str, Any] = {"fabric": case.fabric, "stack": case.stack, "variant": "", "damaged": True}
         where |= {"reason": reason, "hint": hint}
         if launch is not None:
-            same = _beside(launch, launch.benchmark, _with_case(launch), "")
+            same = _unmeasured_of(launch, launch.benchmark, _with_case(launch), "")
             yield same.model_copy(update=where)
         elif skip is not None:
             yield next(_of_skips([skip])).model_copy(update={**where, "applies": skip.applies})
         else:
-            yield Unmeasured(system="", tool="", benchmark="", rows=None, **where)
+            yield Unmeasured(system="", tool="", benchmark="", expected=None, **where)
 
 
 def _with_case(launch: Launch) -> tuple[Expected, ...]:
@@ -114,11 +117,11 @@ def _with_case(launch: Launch) -> tuple[Expected, ...]:
     return tuple(i if i.case is not None else i.model_copy(update={"case": own}) for i in launch.expected)
 
 
-def _of_lanes(facts: CampaignFacts, seen: set[tuple[str, str, str]]) -> Iterator[Unmeasured]:
-    """Lanes that the campaign chose by name and that left nothing at all."""
+def _of_lanes(facts: CampaignFacts, lanes: set[tuple[str, str, str]]) -> Iterator[Unmeasured]:
+    """Yields the lanes that the campaign selected by name and that have no launch and no skip."""
     for lane in facts.lanes:
         stack, fabric, variant = lane_parts(lane)
-        if (stack, fabric, variant) not in seen:
-            reason = f"the lane {lane} was chosen, but the campaign contains neither a launch nor a skip for it"
+        if (stack, fabric, variant) not in lanes:
+            reason = f"the lane {lane} was selected, but the campaign contains neither a launch nor a skip of it"
             where = {"system": facts.system, "stack": stack, "fabric": fabric, "variant": variant}
-            yield Unmeasured(tool="", benchmark="", rows=None, reason=reason, hint=_REPEAT, damaged=True, **where)
+            yield Unmeasured(tool="", benchmark="", expected=None, reason=reason, hint=_REPEAT, damaged=True, **where)

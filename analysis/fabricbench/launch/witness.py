@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From the witness files of a launch to what was carried between its ranks."""
+"""Reads the witness files of a launch, and computes the traffic between its ranks."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
@@ -14,11 +14,11 @@ from fabricbench.launch.record import Traffic
 Count = Annotated[int, Field(ge=0, lt=2**64)]
 _RANGE = r"\d{1,4}(-\d{1,4})?"
 CpuList = Annotated[str, Field(pattern=rf"^({_RANGE}(,{_RANGE})*)?$", max_length=8192)]
-"""Processors as the kernel writes them: ``0-3,8``."""
+"""Processors in the kernel's notation: ``0-3,8``."""
 
 
 class Socket(BaseModel):
-    """One end of a TCP connection as TCP_INFO told it; addresses as ``ip:port``."""
+    """One end of a TCP connection with its counters from TCP_INFO; addresses as ``ip:port``."""
 
     model_config = ConfigDict(extra="ignore", frozen=True)
     inode: int
@@ -31,14 +31,14 @@ class Socket(BaseModel):
 
 
 class Dropped(BaseModel):
-    """Sockets that no longer fitted the witness's table."""
+    """Sockets that did not fit into the witness's table."""
 
     model_config = ConfigDict(extra="ignore", frozen=True)
     sockets: Count = 0
 
 
 class SharedMaps(BaseModel):
-    """Shared-memory mappings that were there at the end of the process."""
+    """Shared-memory mappings at the end of the process."""
 
     model_config = ConfigDict(extra="ignore", frozen=True)
     count: int = 0
@@ -46,7 +46,7 @@ class SharedMaps(BaseModel):
 
 
 class Sent(BaseModel):
-    """What one process sent in an interval."""
+    """The traffic that one process sent in an interval."""
 
     model_config = ConfigDict(extra="ignore", frozen=True)
     bytes: Count = 0
@@ -58,8 +58,10 @@ class Sent(BaseModel):
 
 
 class MarkedInterval(BaseModel):
-    """What one process carried between two marks of its program, or two flushes of its stdout: with addresses of its
-    own node, and with others."""
+    """The traffic of one process between two marks of its program, or between two flushes of its stdout.
+
+    ``same_node``: with addresses of its own node; ``other_node``: with all other addresses.
+    """
 
     model_config = ConfigDict(extra="ignore", frozen=True)
     label: Annotated[str, Field(max_length=127)]
@@ -68,8 +70,11 @@ class MarkedInterval(BaseModel):
 
 
 class Report(BaseModel):
-    """What one process said at its end. ``cpus`` are the processors that it might run on at its start, ``cpus_at_end``
-    those at its end where they differ, ``cpu_seconds`` what it used of them."""
+    """The report that one process writes at its end.
+
+    ``cpus``: the processors on which it could run at its start; ``cpus_at_end``: those at its end, if they differ;
+    ``cpu_seconds``: its CPU time.
+    """
 
     model_config = ConfigDict(extra="ignore", frozen=True)
     host: str
@@ -94,7 +99,7 @@ class Report(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class IntervalTraffic:
-    """What all ranks together sent in the intervals of one label, and how many ranks marked it."""
+    """The traffic that all ranks together sent in the intervals with one label. ``ranks``: how many ranks marked it."""
 
     ranks: int
     same_node: Sent
@@ -111,8 +116,8 @@ class _Connection:
         known = self.ends.get(end.local)
         self.ends[end.local] = end if known is None else _larger(known, end)
 
-    def carried(self) -> tuple[int, int]:
-        """Bytes and segments in both directions: in each the larger of sender's and receiver's count."""
+    def total(self) -> tuple[int, int]:
+        """Returns bytes and segments of both directions: in each the larger count of sender and receiver."""
         first, *rest = self.ends.values()
         other = rest[0] if rest else None
         bytes_ = max(first.tx_bytes, other.rx_bytes if other else 0)
@@ -123,12 +128,12 @@ class _Connection:
 
 
 def report_files(directory: Path) -> list[Path]:
-    """The witness files of a launch, in order of name: ``….json`` of one process, ``….jsonl`` of a node's ranks."""
+    """Returns the witness files of a launch by name: ``….json`` of one process, ``….jsonl`` of all ranks of a node."""
     return sorted([*directory.glob("witness.*.json"), *directory.glob("witness.*.jsonl")])
 
 
 def read_reports(directory: Path) -> tuple[Report, ...]:
-    """All reports of a launch, in order of file; ValueError names the first that cannot be read."""
+    """Returns all reports of a launch, in order of file; ValueError names the first file that cannot be read."""
     return tuple(report for path in report_files(directory) for report in _read(path))
 
 
@@ -147,14 +152,16 @@ def _read(path: Path) -> Iterator[Report]:
 
 
 def traffic(reports: Iterable[Report], launched: int | None = None) -> Traffic | None:
-    """What the ranks' sockets carried; None where nobody reported.
+    """Returns the traffic on the ranks' sockets; None if no rank wrote a report.
 
-    A connection seen from both ends counts once, with the larger count in each direction: a process that was
-    killed reports nothing, its peer has the count. Where all ``launched`` ranks have reported, a connection to an
-    address that none of their nodes has is no traffic between ranks.
+    A connection that both ends report counts once, with the larger count in each direction: a process that was killed
+    writes no report, but its peer has the counts. If all ``launched`` ranks reported, connections to addresses outside
+    their nodes are not traffic between ranks.
     """
     reports = list(reports)
-    seen_from = {(_where(report, end), end.peer): end.local for report in reports for end in report.sockets if end.peer}
+    local_of_peer = {
+        (_where(report, end), end.peer): end.local for report in reports for end in report.sockets if end.peer
+    }
     connections: dict[tuple[str, str, str], _Connection] = {}
     ranks = set()
     devices: set[str] = set()
@@ -168,9 +175,9 @@ def traffic(reports: Iterable[Report], launched: int | None = None) -> Traffic |
         maps += report.shared_maps.count
         dropped += report.dropped.sockets
         for end in report.sockets:
-            # A connection that was reset may have lost its peer's name; the other end still knows it.
+            # A connection that was reset may lack its peer's address; the other end still has it.
             where = _where(report, end)
-            peer = end.peer or seen_from.get((where, end.local), "?:0")
+            peer = end.peer or local_of_peer.get((where, end.local), "?:0")
             first, second = sorted((end.local, peer))
             connections.setdefault((where, first, second), _Connection()).add(end)
     if not ranks:
@@ -181,7 +188,7 @@ def traffic(reports: Iterable[Report], launched: int | None = None) -> Traffic |
     known = {address for address, _ in homes} | {"?"}
     complete = launched is not None and len(ranks) >= launched
     for (where, first, second), connection in sorted(connections.items()):
-        bytes_, segs = connection.carried()
+        bytes_, segs = connection.total()
         if complete and not {_address(first), _address(second)} <= known:
             elsewhere += bytes_
             continue
@@ -208,17 +215,18 @@ def traffic(reports: Iterable[Report], launched: int | None = None) -> Traffic |
 
 
 def interval_traffic(reports: Iterable[Report]) -> dict[str, IntervalTraffic]:
-    """What the ranks sent in each marked interval, by label; empty where a report has lost marks or repeats one.
+    """Returns the traffic that the ranks sent in each marked interval, by label.
 
-    Only what senders counted is added up: a receiver may count the bytes of one interval in the next one.
+    Empty if a report lost marks or repeats a label. Only the sender's counts are added, because a receiver may count
+    the bytes of one interval in the next.
     """
     reports = [report for report in reports if report.rank is not None and not report.forked]
     if any(report.dropped_marks for report in reports):
         return {}
-    found: dict[str, dict[tuple[str, int | None], MarkedInterval]] = {}
+    by_label: dict[str, dict[tuple[str, int | None], MarkedInterval]] = {}
     for report in reports:
         for interval in report.intervals:
-            by_rank = found.setdefault(interval.label, {})
+            by_rank = by_label.setdefault(interval.label, {})
             if by_rank.setdefault((report.host, report.rank), interval) is not interval:
                 return {}  # two processes of one rank, or a label twice in one report
     return {
@@ -227,21 +235,21 @@ def interval_traffic(reports: Iterable[Report]) -> dict[str, IntervalTraffic]:
             same_node=sum((one.same_node for one in by_rank.values()), Sent()),
             other_node=sum((one.other_node for one in by_rank.values()), Sent()),
         )
-        for label, by_rank in found.items()
+        for label, by_rank in by_label.items()
     }
 
 
 def printed_lines(reports: Iterable[Report]) -> tuple[MarkedInterval, ...]:
-    """What rank 0 sent and received before each line that it flushed.
+    """Returns the traffic of rank 0, sent and received, before each line that it flushed.
 
-    Empty where several processes report as rank 0.
+    Empty if several processes report as rank 0.
     """
-    found = [report for report in reports if report.rank == 0 and not report.forked]
-    return found[0].lines if len(found) == 1 else ()
+    of_rank_0 = [report for report in reports if report.rank == 0 and not report.forked]
+    return of_rank_0[0].lines if len(of_rank_0) == 1 else ()
 
 
 def _inside(addresses: set[str], homes: set[tuple[str, str]]) -> bool:
-    """Whether one node has all of these addresses."""
+    """Returns whether a single node has all of these addresses."""
     return any(all((address, host) in homes for address in addresses) for _, host in homes)
 
 
@@ -262,7 +270,7 @@ def _address(end: str) -> str:
 
 
 def _where(report: Report, end: Socket) -> str:
-    """The host of a loopback connection, whose addresses are the same on every host; empty for any other."""
+    """Returns the host of a loopback connection, whose addresses are the same on every host; empty for any other."""
     return report.host if end.local.startswith(("127.", "[::1]")) else ""
 
 

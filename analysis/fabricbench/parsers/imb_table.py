@@ -11,7 +11,7 @@ from itertools import pairwise
 from pathlib import Path
 
 from fabricbench.launch.facts import Launch, canonical_case
-from fabricbench.launch.record import Payload, PayloadPart, Row, SkippedRow
+from fabricbench.launch.record import Payload, PayloadPart, Row, SkippedSize
 from fabricbench.parsers.output import Parsed, Unreadable, number, payload_of, read_lines, whole
 
 _TITLE = re.compile(r"^# Benchmarking (\w+)(?: \([\dx ]+\))?\s*$")
@@ -183,7 +183,7 @@ def _case(launch: Launch, mode: str) -> str:
 class _Reader:
     launch: Launch
     program: Program
-    skips: list[SkippedRow] = field(default_factory=list)
+    skips: list[SkippedSize] = field(default_factory=list)
 
     def entries(self, lines: list[str]) -> Iterator[_Entry]:
         """The rows of all tables; other text is ignored."""
@@ -256,7 +256,7 @@ class _Reader:
     def _skip(self, benchmark: str, table: Table, size: int, reason: str) -> None:
         case = _case(self.launch, table.mode)
         self.skips.append(
-            SkippedRow(benchmark=benchmark, case=case, msg_size_bytes=size, reason=f"IMB: {reason[:200]}")
+            SkippedSize(benchmark=benchmark, case=case, msg_size_bytes=size, reason=f"IMB: {reason[:200]}")
         )
 
 

@@ -11,7 +11,7 @@ from typing import TypeVar
 from pydantic import BaseModel, ValidationError
 
 from fabricbench.files.reading import LARGEST_OUTPUT_BYTES, NotRegular, TooLarge, read_regular
-from fabricbench.launch.record import Payload, PayloadPart, Row, SkippedRow
+from fabricbench.launch.record import Payload, PayloadPart, Row, SkippedSize
 
 Model = TypeVar("Model", bound=BaseModel)
 
@@ -28,7 +28,7 @@ class Parsed:
 
     rows: tuple[Row, ...]
     payload: Payload | None
-    skips: tuple[SkippedRow, ...] = ()
+    skips: tuple[SkippedSize, ...] = ()
     parts: tuple[PayloadPart, ...] = ()
 
 

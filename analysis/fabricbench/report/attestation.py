@@ -104,14 +104,14 @@ def _benchmarks(measured: list[Attested]) -> tuple[AttestedBenchmark, ...]:
     for launch, record in measured:
         if record.attestation is not None and record.attestation.state == "attested":
             name = " ".join(part for part in (launch.tool, launch.benchmark, launch.messages) if part)
-            found[launch.lane, launch.transport, name, record.attestation.by].append(record.attestation)
+            found[launch.lane, launch.transport, name, record.attestation.basis].append(record.attestation)
     return tuple(_benchmark(*key, attested) for key, attested in sorted(found.items()))
 
 
 def _benchmark(lane: str, transport: str, name: str, by: str, attested: list[Attestation]) -> AttestedBenchmark:
     shares = [(one.share, one.part) for each in attested for one in each.parts if one.share is not None]
     least = min(shares, key=lambda one: one[0], default=None)
-    hidden = {part.name: part for each in attested for part in each.could_hide}
+    hidden = {part.name: part for each in attested for part in each.could_bypass}
     counts = sorted({len(each.parts) for each in attested})
     return AttestedBenchmark(
         lane=lane,

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import polars as pl
 
 from fabricbench.launch.facts import MPI_VARIABLES, Launch
-from fabricbench.launch.provenance import KINDS, Fact, Facts, Provenance
+from fabricbench.launch.provenance import KINDS, Fact, FactValues, Provenance
 from fabricbench.report.words import ranges
 from fabricbench.verdict.nodes import natural
 
@@ -29,7 +29,7 @@ class Difference:
     there: str
 
 
-def odd_nodes(nodes: Mapping[str, Facts]) -> list[Difference]:
+def odd_nodes(nodes: Mapping[str, FactValues]) -> list[Difference]:
     """What sets nodes of one campaign apart: ``there`` is what most nodes say, of ties the first node's.
 
     What a node does not tell is no difference. Switches above differ by nature.
@@ -69,7 +69,7 @@ def as_frame(found: Sequence[Difference]) -> pl.DataFrame:
     return pl.DataFrame(rows, schema=schema, orient="row")
 
 
-def told(nodes: Mapping[str, Facts]) -> pl.DataFrame:
+def told(nodes: Mapping[str, FactValues]) -> pl.DataFrame:
     """Every fact of the nodes: a row per value, those that not all nodes share first."""
     values: dict[Fact, dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
     for name, facts in nodes.items():
@@ -80,7 +80,7 @@ def told(nodes: Mapping[str, Facts]) -> pl.DataFrame:
     return pl.DataFrame(rows, schema=dict.fromkeys(("kind", "fact", "nodes", "value"), pl.String), orient="row")
 
 
-def _of_nodes(here: Mapping[str, Facts], there: Mapping[str, Facts]) -> Iterator[Found]:
+def _of_nodes(here: Mapping[str, FactValues], there: Mapping[str, FactValues]) -> Iterator[Found]:
     ports = _ports(here) | _ports(there)
     here, there = _with_ports(here, ports), _with_ports(there, ports)
     everywhere: dict[Fact, list[str]] = defaultdict(list)
@@ -96,11 +96,11 @@ def _of_nodes(here: Mapping[str, Facts], there: Mapping[str, Facts]) -> Iterator
                 yield fact, name, value, " or ".join(known[fact])
 
 
-def _ports(nodes: Mapping[str, Facts]) -> set[Fact]:
+def _ports(nodes: Mapping[str, FactValues]) -> set[Fact]:
     return {fact for facts in nodes.values() for fact in facts if fact.kind == "port"}
 
 
-def _with_ports(nodes: Mapping[str, Facts], ports: set[Fact]) -> dict[str, Facts]:
+def _with_ports(nodes: Mapping[str, FactValues], ports: set[Fact]) -> dict[str, FactValues]:
     """The facts, with the ports that a node has not; a node that tells of no port at all, as in older campaigns, is
     left as it is."""
     absent = dict.fromkeys(ports, "not there")
@@ -130,7 +130,7 @@ def _launches(seen: Provenance) -> dict[str, dict[str, Launch]]:
     return found
 
 
-def _lane_facts(launches: Iterable[Launch]) -> Facts:
+def _lane_facts(launches: Iterable[Launch]) -> FactValues:
     """What the launches of a lane were started with."""
     values: dict[Fact, set[str]] = defaultdict(set)
     for launch in launches:
@@ -145,7 +145,7 @@ def _lane_facts(launches: Iterable[Launch]) -> Facts:
     return {fact: " or ".join(sorted(found)) for fact, found in values.items()}
 
 
-def _unlike(lane: str, here: Facts, there: Facts) -> Iterator[Found]:
+def _unlike(lane: str, here: FactValues, there: FactValues) -> Iterator[Found]:
     for fact in here.keys() | there.keys():
         mine, theirs = here.get(fact, NOT_SET), there.get(fact, NOT_SET)
         if mine != theirs:

@@ -69,7 +69,7 @@ def heat_map_svg(matrix: Matrix, named: Sequence[Suspect], key: str, title: str)
 
 
 def _cells(matrix: Matrix) -> list[Cell]:
-    found = matrix.split
+    found = matrix.effects
     ratios = np.exp(found.typical - found.ordinary)
     ways = [(found.first, found.second), *([] if matrix.pairs.directed else [(found.second, found.first)])]
     return sorted(

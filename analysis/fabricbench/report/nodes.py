@@ -15,7 +15,7 @@ from fabricbench.report.groups import LegendEntry, Number, number_of
 from fabricbench.report.heatmap import MOST_NODES, heat_map_svg, legend
 from fabricbench.report.series import estimate
 from fabricbench.report.words import number, plural, size_label, slugs
-from fabricbench.stats.paired import ratio_of
+from fabricbench.stats.paired import finite_ratio
 from fabricbench.verdict.nodes import BENCHMARKS, LEAST_BLOCKS, Matrix, MatrixKey
 from fabricbench.verdict.series import all_series
 from fabricbench.verdict.survey import Finding, Survey, survey
@@ -113,9 +113,9 @@ def nodes(table: pl.DataFrame, confidence: float) -> NodesView:
     sums = _sums(rows)
     anchors = slugs(by_lane, "nodes")
     return NodesView(
-        nodes=_to_look_at([f for f in found.findings if f.what.kind == "node"]),
-        pairs=_to_look_at([f for f in found.findings if f.what.other]),
-        stalls=_to_look_at([f for f in found.findings if f.what.kind == "stalls"]),
+        nodes=_to_look_at([f for f in found.findings if f.suspect.kind == "node"]),
+        pairs=_to_look_at([f for f in found.findings if f.suspect.other]),
+        stalls=_to_look_at([f for f in found.findings if f.suspect.kind == "stalls"]),
         decidable=found.decidable,
         notes=tuple(found.notes),
         margin=number(MARGIN, 2),
@@ -133,23 +133,23 @@ def nodes(table: pl.DataFrame, confidence: float) -> NodesView:
 def _to_look_at(findings: Sequence[Finding]) -> tuple[ToLookAt, ...]:
     """The slowest first."""
     named: dict[str, list[Finding]] = defaultdict(list)
-    for finding in sorted(findings, key=lambda finding: -(finding.what.slowdown or 0.0)):
-        one = finding.what
+    for finding in sorted(findings, key=lambda finding: -(finding.suspect.slowdown or 0.0)):
+        one = finding.suspect
         named[f"{one.node} → {one.other}" if one.other else one.node].append(finding)
     return tuple(ToLookAt(name, tuple(_evidence(one) for one in found)) for name, found in named.items())
 
 
 def _evidence(found: Finding) -> Evidence:
-    one = found.what
+    one = found.suspect
     return Evidence(
         role=one.role,
         slowdown="" if one.slowdown is None else number(one.slowdown, 3),
-        seen=f"{one.seen} of {plural(one.blocks, 'block')}",
+        seen=f"{one.affected_blocks} of {plural(one.blocks, 'block')}",
         p=f"{found.p:.2g}",
-        stalled=f"{one.stalled:.0%}",
-        others=f"{one.stalled_others:.0%}",
-        lane=found.where.lane,
-        what=_what(found.where),
+        stalled=f"{one.stall_share:.0%}",
+        others=f"{one.others_stall_share:.0%}",
+        lane=found.matrix.lane,
+        what=_what(found.matrix),
     )
 
 
@@ -175,14 +175,14 @@ def _lane(
 
 
 def _map(matrix: Matrix, found: Survey, key: str) -> MapView:
-    effects = matrix.split.nodes.reshape(-1, len(matrix.names))
+    effects = matrix.effects.nodes.reshape(-1, len(matrix.names))
     order = np.argsort(-effects.max(axis=0), kind="stable")
     shown = order if len(order) <= MOST_ROWS else order[:MOST_ROWS]
     few = len(matrix.names) <= MOST_NODES
     what = _what(matrix.key)
     caption = f"{what[0].upper()}{what[1:]}: {plural(len(matrix.names), 'node')}, {plural(matrix.blocks, 'block')}"
     tabled = len(matrix.names) > 2
-    named = [finding.what for finding in found.of(matrix)]
+    named = [finding.suspect for finding in found.of(matrix)]
     return MapView(
         key=key,
         caption=caption,
@@ -223,7 +223,7 @@ def _sums(rows: pl.DataFrame) -> dict[str, dict[Round, dict[str, dict[int, float
 def _shares(ways: Ways) -> list[float]:
     """At once over alone, by block."""
     alone, at_once = ways.get("alone", {}), ways.get("at-once", {})
-    ratios = (ratio_of(at_once[block], alone[block]) for block in sorted(alone.keys() & at_once.keys()))
+    ratios = (finite_ratio(at_once[block], alone[block]) for block in sorted(alone.keys() & at_once.keys()))
     return [ratio for ratio in ratios if ratio is not None]
 
 

@@ -5,7 +5,7 @@ from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from fabricbench.launch.facts import Skipped
+from fabricbench.launch.facts import SkippedLaunch
 from fabricbench.launch.record import LOST_STATES, Record
 from fabricbench.report.links import Launches, Link
 from fabricbench.report.words import MISSING, number, percent, plural
@@ -62,9 +62,9 @@ class LaunchView:
     loaded: bool
 
 
-def skips(found: Sequence[Skipped]) -> tuple[SkippedView, ...]:
+def skips(found: Sequence[SkippedLaunch]) -> tuple[SkippedView, ...]:
     """Skipped by reason and hint, the widest first."""
-    groups: dict[tuple[str, str], list[Skipped]] = defaultdict(list)
+    groups: dict[tuple[str, str], list[SkippedLaunch]] = defaultdict(list)
     for skip in found:
         groups[skip.reason, skip.hint].append(skip)
     views = [

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from fabricbench.launch.facts import Launch
 from fabricbench.launch.host import switches_between
-from fabricbench.launch.provenance import KINDS, Fact, Facts, Provenance
+from fabricbench.launch.provenance import KINDS, Fact, FactValues, Provenance
 from fabricbench.launch.record import Campaign, Record
 from fabricbench.report.differences import Difference, differences, in_name, not_compared, odd_nodes
 from fabricbench.report.links import Launches, Link
@@ -201,7 +201,7 @@ def _environments(started: list[Launch]) -> tuple[Pairs, tuple[LaneView, ...]]:
     return tuple(sorted(common)), own
 
 
-def _nodes(records: Sequence[Record], nodes: Mapping[str, Facts]) -> tuple[NodesView, ...]:
+def _nodes(records: Sequence[Record], nodes: Mapping[str, FactValues]) -> tuple[NodesView, ...]:
     """Nodes in groups of equal ones, the largest first; of the others what the first group does not say."""
     counts = Counter(host for record in records for host in record.hosts)
     groups: dict[frozenset[tuple[Fact, str]], list[str]] = defaultdict(list)

@@ -15,7 +15,7 @@ from fabricbench.report.words import (
     size_label,
     slugs,
 )
-from fabricbench.verdict.result import Cell, Judgement, Skipped, Verdict
+from fabricbench.verdict.result import Cell, Judgement, SkippedCell, Verdict
 
 SYMBOLS: dict[Verdict, str] = {"PASS": "✓", "FAIL": "✗", "INCONCLUSIVE": "?", "INVALID": "⊘"}
 _WORST_FIRST: tuple[Verdict, ...] = ("FAIL", "INVALID", "INCONCLUSIVE", "PASS")
@@ -136,14 +136,18 @@ def verdicts(judgement: Judgement | None, launches: Launches, attested: str) -> 
     findings = tuple(Finding(anchors[c.name], _finding(c)) for c in _worst_findings(judgement.cells))
     said = enumerate_words(f"{c.count} {c.verdict}" for c in counts)
     blocks = plural(judgement.blocks, "block")
-    by = f" by {judgement.judged_by}, not by the campaign's own requirements" if judgement.judged_by else ""
+    by = (
+        f" by {judgement.requirements_file}, not by the campaign's own requirements"
+        if judgement.requirements_file
+        else ""
+    )
     left = f"; {plural(len(judgement.skipped), 'cell')} not measured and skipped" if judgement.skipped else ""
     sentence = f"Of {plural(len(judgement.cells), 'cell')} judged over {blocks}{by}, {said}{left}; {attested}"
     return VerdictsView(sentence + ("; the worst:" if findings else "."), findings, counts, requirements)
 
 
 def _requirement(
-    cells: list[Cell], skipped: list[Skipped], anchor: str, anchors: dict[str, str], launches: Launches
+    cells: list[Cell], skipped: list[SkippedCell], anchor: str, anchors: dict[str, str], launches: Launches
 ) -> RequirementView:
     sets = list(dict.fromkeys(cell.launches for cell in cells if cell.launches))
     places = {names: f"{anchor}-evidence-{i}" for i, names in enumerate(sets, start=1)}

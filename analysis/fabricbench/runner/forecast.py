@@ -20,7 +20,7 @@ from fabricbench.campaign.read import read_campaign
 from fabricbench.campaign.write import LOOKS
 from fabricbench.doctor.site import Problem, site_problems
 from fabricbench.errors import BadInput
-from fabricbench.launch.facts import Launch, Skipped
+from fabricbench.launch.facts import Launch, SkippedLaunch
 from fabricbench.launch.record import Record
 from fabricbench.runner import reframe
 from fabricbench.runner.plan import (
@@ -79,7 +79,7 @@ class Forecast:
 
     looks: tuple[int, ...]
     starts: tuple[Foreseen, ...]
-    skips: tuple[Skipped, ...]
+    skips: tuple[SkippedLaunch, ...]
     done: tuple[frozenset[reframe.Case], ...]
     reference: Reference | None
     requests: Mapping[Request, frozenset[str]]
@@ -194,7 +194,7 @@ def forecast(plan: Plan, reference: Path | None) -> Forecast:
             if (at / "launch.json").exists()
         ]
         skips = [
-            Skipped.model_validate_json((at / "skipped.json").read_bytes())
+            SkippedLaunch.model_validate_json((at / "skipped.json").read_bytes())
             for at in found
             if (at / "skipped.json").exists()
         ]
@@ -258,12 +258,12 @@ def _dry_run(plan: Plan, folder: Path) -> list[Path]:
     return found
 
 
-def _left_out(launch: Launch) -> Iterator[Skipped]:
+def _left_out(launch: Launch) -> Iterator[SkippedLaunch]:
     """The sizes that a launch is not to measure."""
     same = launch.model_dump(include={"id", "block", "system", "fabric", "stack", "variant", "tool", "messages"})
     if launch.left_out is not None:
         for size in launch.left_out.msg_sizes_bytes:
-            yield Skipped(**same, benchmark=f"{launch.benchmark} at {size} B", reason=launch.left_out.reason)
+            yield SkippedLaunch(**same, benchmark=f"{launch.benchmark} at {size} B", reason=launch.left_out.reason)
 
 
 def _case(directory: Path) -> reframe.Case:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from os.path import lexists
 from pathlib import Path
 
-from fabricbench.campaign.attempts import finished
+from fabricbench.campaign.attempts import finishing_attempt
 from fabricbench.campaign.read import read_facts
 from fabricbench.errors import BadInput, nearest
 from fabricbench.files.layout import FACTS, LAUNCHES, SKIPPED
@@ -135,7 +135,7 @@ def finished_cases(plan: Plan, cases: list[reframe.Case], block: int) -> set[ref
     for case in cases:
         pattern = f"b{block:03d}.s*/{plan.system}/{case.fabric}/{case.stack}/{case.name}"
         tries = sorted((plan.path / LAUNCHES).glob(pattern))
-        if finished(tries) or any((directory / name).exists() for directory in tries for name in SKIPPED):
+        if finishing_attempt(tries) or any((directory / name).exists() for directory in tries for name in SKIPPED):
             done.add(case)
     return done
 

@@ -13,7 +13,7 @@ from fabricbench.errors import BadInput, nearest
 from fabricbench.files.layout import REQUIREMENTS
 from fabricbench.parsers.registry import TOOLS, benchmarks
 from fabricbench.site.lane import lane_name, lane_pmi, lane_variables
-from fabricbench.site.requirements import load
+from fabricbench.site.requirements_file import load_requirements
 from fabricbench.site.settings import REPOSITORY, SLURM
 from fabricbench.site.stacks import Installed, handshake_at
 from fabricbench.slurm.allocation import Request
@@ -91,7 +91,7 @@ def unknown_stack(file: Path, fabric: str, name: str, known: Iterable[str]) -> B
 def check_requirements(system: str) -> int | None:
     """How many requirements the site has, every name in them checked; None where there is no file."""
     file = settings_file(system).with_name(REQUIREMENTS)
-    return len(load(file, known_names(lanes(system))).items) if file.exists() else None
+    return len(load_requirements(file, known_names(lanes(system))).items) if file.exists() else None
 
 
 def known_names(found: Iterable[Lane]) -> dict[str, set[str]]:

@@ -1,1 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
+"""Statistical functions on plain arrays. Imports nothing of this package."""

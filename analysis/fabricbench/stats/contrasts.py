@@ -1,20 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How much slower a node, or a pair of nodes, is than its peers of the same block: one value per block, for tests."""
+"""Computes how much slower a node, or a node pair, is than its peers in the same block: one value per block."""
 
 from dataclasses import dataclass
 
 import numpy as np
 
-from fabricbench.stats.pairs import Bools, Floats, Ints, Pairs, group_medians
+from fabricbench.stats.node_pairs import Bools, Floats, Ints, NodePairs, group_medians
 
 
 @dataclass(frozen=True, slots=True)
 class Contrasts:
-    """Logarithmic slowdowns of units in blocks, an entry per unit and block in which it can be compared.
+    """Logarithmic slowdowns of units in blocks, one entry for each unit and block with a comparison.
 
-    ``unit``, ``value``: shape (m). ``group``: the entries that are compared with each other, of one block and one
-    role; by number, shape (m). ``least``: the slowdown against each set of peers that a person would look at, and the
-    smaller where there are two; shape (m).
+    A unit is a node in one role, or a node pair. ``unit``, ``value``: shape (m). ``group``: number of the set of
+    entries that are compared with each other, those of one block and role; shape (m). ``least``: the slowdown relative
+    to the slower of the unit's sets of peers; shape (m).
     """
 
     unit: Ints
@@ -23,12 +23,12 @@ class Contrasts:
     least: Floats
 
 
-def of_nodes(measured: Pairs, stalled: Bools) -> Contrasts:
-    """Of each node and block: the median of the node's pairs less that of the pairs without it.
+def node_contrasts(measured: NodePairs, stalled: Bools) -> Contrasts:
+    """Returns for each node and block the median of the node's pairs minus the median of the pairs without it.
 
-    Units: nodes or, of directed pairs, senders and then receivers, as in ``Split.nodes``; senders are compared with
-    senders. ``stalled``, shape (m): entries to leave out. A node that meets fewer partners in a block than others do,
-    because their number is odd, has no value there: a median of fewer values has another distribution.
+    Units: nodes; for directed pairs, senders and then receivers, as in ``Effects.nodes``, and senders are compared with
+    senders only. ``stalled``: entries to exclude, shape (m). A node that meets fewer partners in a block than others
+    do, because their number is odd, has no value there: a median of fewer values has another distribution.
     """
     blocks = np.unique(measured.block, return_inverse=True)[1].reshape(-1)
     count = int(blocks.max()) + 1
@@ -38,21 +38,21 @@ def of_nodes(measured: Pairs, stalled: Bools) -> Contrasts:
     full = _full(cells, measured.nodes * count, size * count, count)
 
     kept = np.tile(~stalled, 2) & full[cells]
-    found, place = np.unique(cells[kept], return_inverse=True)
+    occupied, place = np.unique(cells[kept], return_inverse=True)
     own = group_medians(np.tile(measured.slowness, 2)[kept], place.reshape(-1))
-    unit, block = found // count, found % count
+    unit, block = occupied // count, occupied % count
     without = np.stack([_without_each(measured, ~stalled & (blocks == at)) for at in range(count)], axis=1)
     value = own - without[unit % measured.nodes, block]
-    there = ~np.isnan(value)
-    unit, block, value = unit[there], block[there], value[there]
+    valid = ~np.isnan(value)
+    unit, block, value = unit[valid], block[valid], value[valid]
     return Contrasts(unit, block + count * (unit // measured.nodes), value, value)
 
 
-def of_pairs(measured: Pairs, stalled: Bools, place: Ints) -> Contrasts:
-    """Of each pair and block: its value less the medians of the other pairs of its first and of its second node.
+def pair_contrasts(measured: NodePairs, stalled: Bools, place: Ints) -> Contrasts:
+    """Returns for each node pair and block its value minus the medians of the other pairs of its first and second node.
 
-    Units: pairs, by their number in ``place``, shape (m). ``stalled``, shape (m): entries to leave out. ``least``: the
-    value less the larger of the two medians.
+    Units: pairs, by their number in ``place``, shape (m). ``stalled``: entries to exclude, shape (m). ``least``: the
+    value minus the larger of the two medians.
     """
     kept = ~stalled
     blocks = np.unique(measured.block, return_inverse=True)[1].reshape(-1)[kept]
@@ -61,44 +61,46 @@ def of_pairs(measured: Pairs, stalled: Bools, place: Ints) -> Contrasts:
     cells = (members * (int(blocks.max(initial=0)) + 1) + blocks).reshape(-1)
     one, other = _medians_of_others(np.tile(slowness, 2), cells).reshape(2, -1)
     value = slowness - one - other
-    there = ~np.isnan(value)
-    return Contrasts(place[kept][there], blocks[there], value[there], (slowness - np.fmax(one, other))[there])
+    valid = ~np.isnan(value)
+    return Contrasts(place[kept][valid], blocks[valid], value[valid], (slowness - np.fmax(one, other))[valid])
 
 
-def counts(measured: Pairs, stalled: Bools) -> Ints:
-    """How many stalled values each node has in each block, shape (nodes, blocks); -1 where it meets fewer partners
-    than others do."""
+def stall_counts(measured: NodePairs, stalled: Bools) -> Ints:
+    """Returns the number of stalled values of each node in each block, shape (nodes, blocks).
+
+    -1 if the node meets fewer partners in the block than others do.
+    """
     blocks = np.unique(measured.block, return_inverse=True)[1].reshape(-1)
     count = int(blocks.max()) + 1
     cells = np.concatenate([measured.first, measured.second]) * count + np.tile(blocks, 2)
     size = measured.nodes * count
-    found = np.bincount(cells, weights=np.tile(stalled, 2), minlength=size).astype(np.int64)
-    return np.where(_full(cells, size, size, count), found, -1).reshape(measured.nodes, count)
+    sums = np.bincount(cells, weights=np.tile(stalled, 2), minlength=size).astype(np.int64)
+    return np.where(_full(cells, size, size, count), sums, -1).reshape(measured.nodes, count)
 
 
 def _full(cells: Ints, role: int, size: int, blocks: int) -> Bools:
-    """Which cells, of a node in a block, have as many entries as any of the same block and role."""
+    """Returns which cells, of a node in a block, have as many entries as any other of the same block and role."""
     degree = np.bincount(cells, minlength=size).reshape(-1, role // blocks, blocks)
     full: Bools = (degree == degree.max(axis=1, keepdims=True)) & (degree > 0)
     return full.reshape(-1)
 
 
-def _without_each(measured: Pairs, kept: Bools) -> Floats:
-    """For each node the median of the kept entries that are not its own, shape (nodes); NaN where there are none."""
+def _without_each(measured: NodePairs, kept: Bools) -> Floats:
+    """Returns for each node the median of the kept entries of other nodes, shape (nodes); NaN if there are none."""
     at = np.flatnonzero(kept)
     at = at[np.argsort(measured.slowness[at], kind="stable")]
     if not len(at):
         return np.full(measured.nodes, np.nan)
     slowness = measured.slowness[at]
     node = np.arange(measured.nodes)[:, None]
-    left = np.cumsum((measured.first[at] != node) & (measured.second[at] != node), axis=1, dtype=np.int32)
-    total = left[:, -1:]
-    low, high = (np.argmax(left > k, axis=1) for k in ((total - 1) // 2, total // 2))
+    remaining = np.cumsum((measured.first[at] != node) & (measured.second[at] != node), axis=1, dtype=np.int32)
+    total = remaining[:, -1:]
+    low, high = (np.argmax(remaining > k, axis=1) for k in ((total - 1) // 2, total // 2))
     return np.where(total[:, 0] > 0, (slowness[low] + slowness[high]) / 2, np.nan)
 
 
 def _medians_of_others(values: Floats, group: Ints) -> Floats:
-    """For each value the median of the others of its group, shape (m); NaN where it is alone."""
+    """Returns for each value the median of the others of its group, shape (m); NaN if it is alone."""
     order = np.lexsort((values, group))
     ordered = values[order]
     first = np.diff(group[order], prepend=-1) != 0
@@ -108,7 +110,7 @@ def _medians_of_others(values: Floats, group: Ints) -> Floats:
     low, high = (k + (k >= own) for k in ((size - 2) // 2, (size - 1) // 2))
     alone = size == 1
     last = len(values) - 1
-    found = (ordered[np.minimum(start + low, last)] + ordered[np.minimum(start + high, last)]) / 2
+    medians = (ordered[np.minimum(start + low, last)] + ordered[np.minimum(start + high, last)]) / 2
     result = np.empty(len(values))
-    result[order] = np.where(alone, np.nan, found)
+    result[order] = np.where(alone, np.nan, medians)
     return result

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Exact tests of one unit against its peers over blocks: is a node's rank, or its count, more than chance gives it?"""
+"""Exact tests over blocks of whether a unit's rank, or its count, is higher than that of its peers."""
 
 from collections.abc import Sequence
 from functools import lru_cache
@@ -7,66 +7,71 @@ from functools import lru_cache
 import numpy as np
 from scipy.stats import binom
 
-from fabricbench.stats.pairs import Floats, Ints
+from fabricbench.stats.node_pairs import Floats, Ints
 
 GRID = 240
-"""Steps between the scores of the lowest and the highest rank: 240 has the ranks of up to 6, of 8 and of 10 units
-without rounding. The test is exact for any number of steps; more of them tell more ranks apart."""
+"""Steps between the scores of the lowest and the highest rank. With 240 steps the ranks of up to 6, of 8 and of 10
+units need no rounding. The test is exact for any number of steps; more steps distinguish more ranks.
+"""
 
 
 def ranks(values: Floats, group: Ints, margin: float) -> tuple[Ints, Ints]:
-    """The rank of each value within its group, and the group's size, both shape (m).
+    """Returns the rank of each value within its group, and the size of the group, both shape (m).
 
     Definition: 1 + the number of values of the group that are smaller by more than ``margin`` > 0. A tie, and a
     difference within the margin, count against the higher rank.
+
+    ``values``, ``group``: shape (m); ``margin`` is in the unit of the values.
     """
-    found, sizes = np.empty(len(values), dtype=np.int64), np.empty(len(values), dtype=np.int64)
+    result, sizes = np.empty(len(values), dtype=np.int64), np.empty(len(values), dtype=np.int64)
     order = np.argsort(group, kind="stable")
     starts = np.flatnonzero(np.diff(group[order], prepend=-1))
     for part in np.split(order, starts[1:]):
         ordered = np.sort(values[part])
-        found[part] = 1 + np.searchsorted(ordered, values[part] - margin, side="left")
+        result[part] = 1 + np.searchsorted(ordered, values[part] - margin, side="left")
         sizes[part] = len(part)
-    return found, sizes
+    return result, sizes
 
 
-def rank_sum_p(found: Ints, sizes: Ints) -> float:
-    """P-value of one unit's ranks over blocks, one-sided: are they higher than those of its peers?
+def rank_sum_p(observed: Ints, sizes: Ints) -> float:
+    """Returns the one-sided p-value of one unit's ranks over blocks: whether they are higher than those of its peers.
 
     Definition: rank r of n scores ``(2 r - 1) GRID / (2 n)``, rounded down. p is the probability that the sum of the
-    scores is at least that of ``found`` when each rank is uniform on 1 to n, independently between blocks: by
-    convolution, without approximation.
-    Assumptions: in each block, if the unit is no slower than its peers by more than the margin of ``ranks``, then no
-    unit is likelier to have a high rank than another; blocks are independent. Nothing about the distribution of values,
-    nor about independence of units within a block.
+    scores is at least the observed one if each rank is uniform on 1 to n, independently between blocks. It is computed
+    by convolution, without approximation.
+    Assumptions: in each block, if the unit is not slower than its peers by more than the margin of ``ranks``, no unit
+    is more likely than another to have a high rank; blocks are independent. There is no assumption about the
+    distribution of values, nor about independence of units within a block.
     Source: Friedman (1937), JASA 32 (ranks within blocks); Fisher (1935), The Design of Experiments (permutation within
     blocks); van Elteren (1960), Bulletin of the ISI 37 (blocks of different size).
 
-    ``found``, ``sizes``: ranks and numbers of units, shape (blocks of the unit).
+    ``observed``, ``sizes``: ranks and numbers of units, shape (blocks of the unit).
     """
-    score = int(((2 * found - 1) * GRID // (2 * sizes)).sum())
+    score = int(((2 * observed - 1) * GRID // (2 * sizes)).sum())
     upper = _rank_tail(tuple(sorted(sizes.tolist())))
     return float(upper[score]) if score < len(upper) else 0.0
 
 
-def count_p(found: Ints, peers: Sequence[Ints]) -> float:
-    """P-value of one unit's counts over blocks, one-sided: are they higher than those of its peers?
+def count_p(observed: Ints, peers: Sequence[Ints]) -> float:
+    """Returns the one-sided p-value of one unit's counts over blocks: whether they are higher than those of its peers.
 
-    Definition: the probability that the sum of counts is at least that of ``found`` when the unit's count in each block
-    is that of one of ``peers``, drawn at random and independently between blocks: by convolution.
+    Definition: the probability that the sum of counts is at least the observed one if the unit's count in each block is
+    the count of one of ``peers``, drawn at random and independently between blocks. It is computed by convolution.
     Assumptions and source: as in ``rank_sum_p``; exact in the presence of ties.
 
-    ``found``: shape (blocks of the unit); ``peers``: for each of these blocks the counts of all units, its own too.
+    ``observed``: shape (blocks of the unit). ``peers``: for each of these blocks the counts of all units, its own
+    included.
     """
-    score = int(found.sum())
+    score = int(observed.sum())
     upper = _tail([np.bincount(counts) / len(counts) for counts in peers])
     return float(upper[score]) if score < len(upper) else 0.0
 
 
 def majority_p(positive: int, blocks: int) -> float:
-    """P-value of a one-sided sign test: so many differences above the bound, of so many.
+    """Returns the one-sided p-value of a sign test with ``positive`` of ``blocks`` differences above the bound.
 
-    Definition: P(Binomial(blocks, 1/2) >= positive). Assumptions: independent blocks, and a median at most the bound.
+    Definition: P(Binomial(blocks, 1/2) >= positive).
+    Assumptions: independent blocks, and a median of at most the bound.
     Source: Dixon & Mood (1946), The statistical sign test, JASA 41.
     """
     return float(binom.sf(positive - 1, blocks, 0.5))
@@ -79,8 +84,10 @@ def _rank_tail(sizes: tuple[int, ...]) -> Floats:
 
 
 def _tail(chances: Sequence[Floats]) -> Floats:
-    """P(sum >= k), k from 0, of independent integers with these probabilities of 0, 1, …; all terms are positive, so
-    small ones are as accurate as large ones."""
+    """Returns P(sum >= k) for k from 0, for independent integers with these probabilities of 0, 1, ….
+
+    All terms are positive, so small probabilities are as accurate as large ones.
+    """
     total = np.ones(1)
     for chance in chances:
         total = np.convolve(total, chance)

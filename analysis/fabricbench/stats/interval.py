@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The interval of a median by order statistics: nothing is assumed about the distribution."""
+"""The confidence interval of a median by order statistics, which needs no assumption about the distribution."""
 
 from dataclasses import dataclass
 
@@ -10,11 +10,11 @@ from fabricbench.stats.sign import Values, tail_p
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """A median and its interval, in the unit of the values.
+    """A median and its confidence interval, in the unit of the values.
 
-    ``confidence`` is the coverage of this very interval, 0 to 1; ``rank`` counts from 1 and names the order
-    statistics (rank, n + 1 - rank). With fewer than two values ``low``, ``high`` and ``confidence`` are None
-    and ``rank`` is 0; with none the estimate is None too.
+    ``confidence``: the coverage of this interval, 0 to 1. ``rank``: the order statistics (rank, n + 1 - rank) are the
+    ends, counted from 1. With fewer than two values ``low``, ``high`` and ``confidence`` are None and ``rank`` is 0;
+    without values the estimate is None too.
     """
 
     estimate: float | None
@@ -25,19 +25,19 @@ class Interval:
     rank: int = 0
 
     def side(self, bound: float) -> int:
-        """-1 where the interval lies wholly below the bound, +1 wholly above, else 0."""
+        """Returns -1 if the whole interval is below the bound, +1 if it is above, otherwise 0."""
         if self.low is None or self.high is None:
             return 0
         return int(self.low > bound) - int(self.high < bound)
 
 
 def median_interval(values: Values, confidence: float) -> Interval:
-    """Median of the launch values with an interval of at least ``confidence``, where n allows one.
+    """Returns the median of the launch values with an interval of at least ``confidence``, if n allows one.
 
-    Definition: the tightest symmetric pair of order statistics (x_r, x_{n+1-r}) whose coverage
-    ``1 - 2 P(Binomial(n, 1/2) <= r - 1)`` is at least ``confidence``. Where even (x_1, x_n) covers less
-    (n < 6 at 0.95) it is given all the same, with its own coverage.
-    Assumptions: independent launches of one continuous distribution; ties only widen the coverage.
+    Definition: the tightest symmetric pair of order statistics (x_r, x_{n+1-r}) whose coverage ``1 - 2 P(Binomial(n,
+    1/2) <= r - 1)`` is at least ``confidence``. If even (x_1, x_n) covers less (n < 6 at 0.95), it is the interval,
+    with its own coverage.
+    Assumptions: independent launches from one continuous distribution; ties only increase the coverage.
     Source: Thompson (1936), Ann. Math. Stat. 7; David & Nagaraja, Order Statistics (2003), section 7.1.
 
     ``values``: n finite numbers of one unit; ``confidence``: 0 to 1.
@@ -55,7 +55,7 @@ def median_interval(values: Values, confidence: float) -> Interval:
 
 
 def interval_rank(n: int, confidence: float) -> int:
-    """The largest r from 1 to n // 2 for which (x_r, x_{n+1-r}) covers ``confidence``; 1 where none does."""
+    """Returns the largest r from 1 to n // 2 for which (x_r, x_{n+1-r}) covers ``confidence``; 1 if none does."""
     allowed = (1.0 - confidence) * (1.0 + 1e-9)
     rank = 1
     while rank < n // 2 and tail_p(n, rank) <= allowed:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""LogGP's L, o, g, G from the measured parameters of P-LogP, with a line per protocol."""
+"""Computes LogGP's L, o, g and G from the measured parameters of P-LogP, with one line for each protocol."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -9,12 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 LEAST_POINTS = 3
-"""Sizes that a line needs: two would fit anything."""
+"""The least number of sizes for a line; two points fit any line."""
 
 MOST_SEGMENTS = 4
 
 FLOOR = 1e-4
-"""Relative error below which a fit is as good as exact, so that noise-free data do not split into ever more lines."""
+"""A fit with a smaller relative error counts as exact. Without this floor, noise-free data would be divided into ever
+more lines.
+"""
 
 Curve = Mapping[int, float]
 """Microseconds by message size in bytes."""
@@ -32,10 +34,10 @@ class Segment:
 
 @dataclass(frozen=True, slots=True)
 class LogGP:
-    """The parameters, of messages of ``size`` bytes, the smallest measured.
+    """The parameters for messages of ``size`` bytes, the smallest measured size.
 
-    ``latency_us``: L. ``send_overhead_us``, ``receive_overhead_us``: o of either side. ``gap_us``: g.
-    ``segments``: G, by protocol, small messages first. ``plogp_latency_us``: L as P-LogP defines it.
+    ``latency_us``: L. ``send_overhead_us``, ``receive_overhead_us``: o of the sender and of the receiver. ``gap_us``:
+    g. ``segments``: G for each protocol, small messages first. ``plogp_latency_us``: L in the definition of P-LogP.
     """
 
     size: int
@@ -48,11 +50,13 @@ class LogGP:
 
 
 def loggp(round_trip: Curve, send_overhead: Curve, receive_overhead: Curve, gap: Curve) -> LogGP | None:
-    """The parameters of one launch or of medians over launches; None without a size that all four have.
+    """Returns the parameters from the curves of one launch, or from medians over launches; None without a common size.
 
-    Definition: at the smallest common size m, L = RTT(m) / 2 - o_s(m) - o_r(m) (Culler et al. 1996), where RTT is of
-    m bytes there and none back; as P-LogP has it L = RTT(m) / 2 - g(m) (Kielmann, Bal, Verstoep 2000, there at m = 0).
-    G: slopes of the lines through the gaps (``segments``).
+    Definition: at the smallest common size m, L = RTT(m) / 2 - o_s(m) - o_r(m) (Culler et al. 1996), where RTT is m
+    bytes in one direction and 0 bytes back. In P-LogP, L = RTT(m) / 2 - g(m) (Kielmann, Bal, Verstoep 2000, with m =
+    0). G: slopes of the lines through the gaps (``segments``).
+
+    All curves: microseconds by message size in bytes.
     """
     common = sorted(round_trip.keys() & send_overhead.keys() & receive_overhead.keys() & gap.keys())
     if not common:
@@ -71,11 +75,11 @@ def loggp(round_trip: Curve, send_overhead: Curve, receive_overhead: Curve, gap:
 
 
 def segments(gap: Curve) -> tuple[Segment, ...]:
-    """The lines that describe a curve best, at most ``MOST_SEGMENTS``.
+    """Returns the lines that fit a curve best, at most ``MOST_SEGMENTS``.
 
-    Definition: least squares of relative residuals on each run of at least ``LEAST_POINTS`` sizes, slopes not
-    negative; the number of lines and their ends minimise the Bayesian information criterion.
-    Assumptions: errors are relative, alike at all sizes and independent of each other.
+    Definition: least squares of relative residuals on each run of at least ``LEAST_POINTS`` sizes, with slopes of at
+    least 0; the number of lines and their ends minimise the Bayesian information criterion.
+    Assumptions: errors are relative, of the same size at all message sizes, and independent of each other.
     """
     sizes = np.array(sorted(size for size, value in gap.items() if value > 0), dtype=float)
     values = np.array([gap[int(size)] for size in sizes])
@@ -86,32 +90,37 @@ def segments(gap: Curve) -> tuple[Segment, ...]:
         (i, j): _line(sizes[i:j], values[i:j])[2] for i in range(count) for j in range(i + LEAST_POINTS, count + 1)
     }
     best: dict[int, tuple[float, tuple[int, ...]]] = {1: (error[0, count], (0, count))}
-    ways: dict[int, tuple[float, tuple[int, ...]]] = {j: (error[0, j], (0, j)) for j in range(LEAST_POINTS, count + 1)}
+    partial: dict[int, tuple[float, tuple[int, ...]]] = {
+        j: (error[0, j], (0, j)) for j in range(LEAST_POINTS, count + 1)
+    }
     for lines in range(2, MOST_SEGMENTS + 1):
-        ways = {
-            j: min((ways[i][0] + error[i, j], (*ways[i][1], j)) for i in ways if (i, j) in error)
+        partial = {
+            j: min((partial[i][0] + error[i, j], (*partial[i][1], j)) for i in partial if (i, j) in error)
             for j in range(lines * LEAST_POINTS, count + 1)
         }
-        if count in ways:
-            best[lines] = ways[count]
+        if count in partial:
+            best[lines] = partial[count]
     chosen = min(best, key=lambda lines: _criterion(best[lines][0], lines, count))
     ends = best[chosen][1]
     return tuple(_segment(sizes[i:j], values[i:j]) for i, j in pairwise(ends))
 
 
 def line(gap: Curve) -> Segment | None:
-    """The one line through all of a curve, fitted as ``segments`` fits each; None of less than two sizes."""
+    """Returns the single line through a whole curve, fitted as in ``segments``; None with fewer than two sizes."""
     sizes = np.array(sorted(size for size, value in gap.items() if value > 0), dtype=float)
     return _segment(sizes, np.array([gap[int(size)] for size in sizes])) if len(sizes) > 1 else None
 
 
 def _criterion(squares: float, lines: int, count: int) -> float:
-    """Of so many lines: an intercept and a slope each, and an end, which was searched for and so counts twice."""
+    """Returns the Bayesian information criterion of a fit with ``lines`` lines to ``count`` points.
+
+    Each line has an intercept, a slope and an end. The end counts twice, because it results from a search.
+    """
     return count * float(np.log(squares / count + FLOOR**2)) + (4 * lines - 2) * float(np.log(count))
 
 
 def _line(sizes: NDArray[np.float64], values: NDArray[np.float64]) -> tuple[float, float, float]:
-    """Intercept, slope, and the sum of squares of relative residuals."""
+    """Returns intercept, slope, and the sum of squares of relative residuals."""
     weights = 1 / values
     design = np.column_stack([weights, weights * sizes])
     intercept, slope = np.linalg.lstsq(design, np.ones(len(sizes)), rcond=None)[0]

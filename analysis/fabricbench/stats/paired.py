@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Two lanes compared by what shared a block: as a ratio, or as a difference."""
+"""Compares two lanes by values of the same block, as a ratio or as a difference."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -21,19 +21,19 @@ class PairedRatio:
 def paired_ratio(
     numerator: Mapping[int, Sequence[float]], denominator: Mapping[int, Sequence[float]], confidence: float
 ) -> PairedRatio:
-    """Median over blocks of the ratio of two lanes, with its order-statistics interval.
+    """Returns the median over blocks of the ratio of two lanes, with its order-statistics interval.
 
-    Definition: in each block each lane's values are reduced to their median and divided; the interval is
-    ``median_interval`` of the ratios. A block is dropped where either lane has no value, or where the ratio
-    is not a finite number (a denominator of zero).
-    Assumptions: blocks are independent; within a block both lanes met the same machine, so that what a block
-    does to both cancels. The median ratio is not the ratio of the medians.
+    Definition: the ratio of a block is the median of the numerator's values divided by the median of the denominator's;
+    the interval is ``median_interval`` of the ratios. A block is excluded if either lane has no value in it, or if its
+    ratio is not a finite number (denominator 0).
+    Assumptions: blocks are independent; within a block both lanes ran under the same conditions, so that effects of the
+    block on both cancel. The median ratio is not the ratio of the medians.
     Source: the paired sign test (Dixon & Mood 1946) inverted; blocking as in Hunold & Carpen-Amarie (2016),
     Reproducible MPI benchmarking is still not as easy as you think, IEEE TPDS 27.
 
-    ``numerator``, ``denominator``: block to values of one unit; ratios have no unit.
+    ``numerator``, ``denominator``: values of one unit by block; ratios have no unit.
     """
-    ratios = _by_block(numerator, denominator, ratio_of)
+    ratios = _by_block(numerator, denominator, finite_ratio)
     values = tuple(ratios.values())
     return PairedRatio(tuple(ratios), values, median_interval(values, confidence))
 
@@ -50,12 +50,12 @@ class PairedDifference:
 def paired_difference(
     minuend: Mapping[int, Sequence[float]], subtrahend: Mapping[int, Sequence[float]], confidence: float
 ) -> PairedDifference:
-    """Median over blocks of the difference of two lanes, with its order-statistics interval.
+    """Returns the median over blocks of the difference of two lanes, with its order-statistics interval.
 
-    Definition, assumptions and source as of ``paired_ratio``, with the difference of the medians of a block in
-    place of their ratio. A block's common factor does not cancel in it, only what it adds to both.
+    Definition, assumptions and source: as in ``paired_ratio``, with the difference of a block's medians in place of
+    their ratio. It cancels what a block adds to both lanes, but not a common factor.
 
-    ``minuend``, ``subtrahend``: block to values of one unit; differences are in that unit.
+    ``minuend``, ``subtrahend``: values of one unit by block; differences are in that unit.
     """
     differences = _by_block(minuend, subtrahend, lambda a, b: a - b if np.isfinite(a - b) else None)
     values = tuple(differences.values())
@@ -67,18 +67,18 @@ def _by_block(
     second: Mapping[int, Sequence[float]],
     combine: Callable[[float, float], float | None],
 ) -> dict[int, float]:
-    """What ``combine`` makes of both medians of each block that has values of both."""
-    found: dict[int, float] = {}
+    """Returns the result of ``combine`` on both medians of each block that has values of both lanes."""
+    combined: dict[int, float] = {}
     for block in sorted(first.keys() & second.keys()):
         if len(first[block]) and len(second[block]):
             value = combine(float(np.median(first[block])), float(np.median(second[block])))
             if value is not None:
-                found[block] = value
-    return found
+                combined[block] = value
+    return combined
 
 
-def ratio_of(numerator: float, denominator: float) -> float | None:
-    """numerator / denominator, or None where that is not a finite number."""
+def finite_ratio(numerator: float, denominator: float) -> float | None:
+    """Returns numerator / denominator, or None if it is not a finite number."""
     if denominator == 0 or not np.isfinite(numerator) or not np.isfinite(denominator):
         return None
     ratio = numerator / denominator

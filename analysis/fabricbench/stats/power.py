@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What could have been seen: the dispersion between launches and the smallest effect it leaves visible."""
+"""Computes the dispersion between launches, and the smallest effect that a number of launches can detect."""
 
 import math
 
@@ -15,14 +15,16 @@ _SMALL_N = {2: 1.196, 3: 1.495, 4: 1.363, 5: 1.206, 6: 1.200, 7: 1.140, 8: 1.129
 
 
 def log_sigma(values: Values) -> float | None:
-    """Robust standard deviation of ln(values): the relative dispersion between launches, or of paired ratios.
+    """Returns the robust standard deviation of ln(values), which is the relative dispersion of launches or ratios.
 
-    Definition: 1.4826 times the median absolute deviation of the logarithms, times a factor that removes its
-    bias at small n; the plain standard deviation where more than half of the values are equal. None for fewer
-    than two values or where one is not positive.
-    Assumptions: near-normal logarithms around the middle; up to half of the values may be wild.
-    Source: Croux & Rousseeuw (1992), Time-efficient algorithms for two highly robust estimators of scale,
-    COMPSTAT, for the factors.
+    Definition: 1.4826 times the median absolute deviation of the logarithms, times a factor that corrects its bias at
+    small n; the standard deviation if more than half of the values are equal. None for fewer than two values, or if a
+    value is not positive.
+    Assumptions: logarithms are nearly normal around the middle; up to half of the values may be outliers.
+    Source: Croux & Rousseeuw (1992), Time-efficient algorithms for two highly robust estimators of scale, COMPSTAT, for
+    the factors.
+
+    ``values``: shape (n), of one unit. The result has no unit; 0.02 stands for 2 %.
     """
     array = np.asarray(values, dtype=float)
     if array.size < 2 or not (np.isfinite(array) & (array > 0)).all():
@@ -36,17 +38,19 @@ def log_sigma(values: Values) -> float | None:
 
 
 def minimum_detectable_effect(n: int, critical: int, sigma: float, power: float = POWER) -> float | None:
-    """The smallest relative change that n launches show with probability ``power``; None where none can be.
+    """Returns the smallest relative change that n launches detect with probability ``power``.
 
-    Definition: the sign test decides when at most ``critical`` launches lie on the other side. It does so
-    with probability ``power`` when each launch lies on the right side with probability
-    ``pi = BetaInv(power; n - critical, critical + 1)``; a normal logarithm of deviation ``sigma`` has that
-    when its median is ``z(pi) sigma`` away from the bound. The result is ``exp(z(pi) sigma) - 1``.
-    Assumptions: log-normal launches, independent, with the dispersion seen; the level of one look for one
-    cell. Beside many undecided cells Benjamini-Hochberg asks for more: it is the least, not a promise.
+    None if no change is detectable.
+
+    Definition: the sign test decides if at most ``critical`` launches are on the other side of the bound. It does so
+    with probability ``power`` if each launch is on the right side with probability ``pi = BetaInv(power; n - critical,
+    critical + 1)``. A normal logarithm with standard deviation ``sigma`` has this probability if its median is ``z(pi)
+    sigma`` away from the bound. The result is ``exp(z(pi) sigma) - 1``.
+    Assumptions: independent log-normal launches with the observed dispersion; the level of one look and one cell. Among
+    many undecided cells Benjamini-Hochberg needs a larger effect, so the result is a lower limit.
     Source: Noether (1987), Sample size determination for some common nonparametric tests, JASA 82.
 
-    ``sigma``: from ``log_sigma``, no unit; the result 0.02 stands for 2 %.
+    ``sigma``: from ``log_sigma``, without a unit; a result of 0.02 stands for 2 %.
     """
     if critical < 0 or n < 1 or not math.isfinite(sigma):
         return None

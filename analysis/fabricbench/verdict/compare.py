@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One lane against another, or one tool against another, over the whole curve.
+"""Compares one lane, or one tool, with another over all message sizes.
 
-A comparison explores: it takes every block that there is and holds no bound. Verdicts are ``judge``'s.
+A comparison is exploratory: it uses all blocks and no requirement. ``verdict.judge`` draws verdicts.
 """
 
 from collections import defaultdict
@@ -20,8 +20,8 @@ from fabricbench.stats.paired import PairedRatio, paired_ratio
 from fabricbench.stats.power import log_sigma, minimum_detectable_effect
 from fabricbench.stats.sign import sign_p
 from fabricbench.stats.spending import schedule
-from fabricbench.verdict import skipped
 from fabricbench.verdict.series import CellKey, Series, all_series, counterpart, order
+from fabricbench.verdict.unmeasured import not_measured, skipped_cells
 from fabricbench.verdict.words import percent
 
 SCHEMA = pl.Schema(
@@ -50,19 +50,20 @@ SCHEMA = pl.Schema(
         "finding": pl.String,
     }
 )
-"""Columns of a comparison. ``a``, ``b`` name the sides; ``lane`` and the columns after it are side a's;
-``ratio`` is the median over blocks of a / b with its interval; ``n`` counts the blocks that have both."""
+"""Columns of a comparison. ``a``, ``b``: names of the sides. ``lane`` and the columns after it are those of side a.
+``ratio``: median over blocks of a / b, with its interval. ``n``: number of blocks with both sides.
+"""
 
 
 _Row = dict[str, Any]
 
 _CURVE = ("a", "b", "lane", "tool", "benchmark", "case", "metric", "ranks", "nodes")
-"""What the rows of one curve share: all but the size."""
+"""The columns that the rows of one curve share: all but the size."""
 
 
 @dataclass(frozen=True, slots=True)
 class Alike:
-    """Two tools' values of the same estimator of the same quantity: (tool, benchmark, metric) each."""
+    """Two tools' metrics with the same estimator of the same quantity: (tool, benchmark, metric) of each."""
 
     own: tuple[str, str, str]
     other: tuple[str, str, str]
@@ -74,13 +75,13 @@ LIKE_AGAINST_LIKE = (
     Alike(("micro", "pingpong", "latency_mean"), ("imb", "pingpong", "latency")),
     Alike(("micro", "pingpong", "latency_mean"), ("imb_p2p", "pingpong", "latency")),
     Alike(("micro", "pingpong", "latency_mean"), ("osu", "pingpong", "latency")),
-    # Means over windows too.
+    # These are means over windows.
     Alike(("micro", "unidirectional", "bandwidth_mean"), ("imb", "uniband", "bandwidth")),
     Alike(("micro", "unidirectional", "bandwidth_mean"), ("osu", "unidirectional", "bandwidth")),
     Alike(("micro", "bidirectional", "bandwidth_mean"), ("imb", "biband", "bandwidth")),
     Alike(("micro", "bidirectional", "bandwidth_mean"), ("osu", "bidirectional", "bandwidth")),
 )
-"""The only pairs of metrics that may be compared across tools of one lane."""
+"""The only metrics that may be compared across tools of one lane."""
 
 MPI_MEAN = ("micro", "pingpong", "latency_mean")
 USER_MEANS = (
@@ -89,13 +90,14 @@ USER_MEANS = (
     ("qperf", "pingpong", "latency"),
     ("ucx_perftest", "pingpong", "latency_mean"),
 )
-"""(tool, benchmark, metric) of the half round trip as a mean over a launch's iterations, on MPI and below it: what may
-be compared across levels."""
+"""(tool, benchmark, metric) of the half round trip as a mean over a launch's iterations, in MPI and below it. Only
+these may be compared across levels.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class _Pair:
-    """Two cells to compare, under the names of their sides; None where a side was not measured."""
+    """Two cells to compare, with the names of their sides; None if a side was not measured."""
 
     names: tuple[str, str]
     a: CellKey | None
@@ -103,7 +105,7 @@ class _Pair:
 
     @property
     def across_levels(self) -> bool:
-        """Whether another tool measured the other side, below MPI."""
+        """Whether the two sides have different tools, one of them below MPI."""
         return self.a is not None and self.b is not None and self.a.tool != self.b.tool
 
 
@@ -116,21 +118,21 @@ def compare(
     across_levels: bool = True,
     unmeasured: Sequence[Unmeasured] = (),
 ) -> pl.DataFrame:
-    """Lane a against lane b, one row per tool, benchmark, metric, case and size; columns as in ``SCHEMA``.
+    """Returns a comparison of lane a with lane b, one row per tool, benchmark, metric, case and size, as in ``SCHEMA``.
 
-    Definition: ratio a / b paired by block with an order-statistics interval at 1 - ``alpha``; ``p`` of the
-    sign test against a ratio of 1; ``q`` by Benjamini-Hochberg over the sizes of one curve that have blocks
-    enough to decide; only main metrics (``metrics``) are tested.
-    A lane below MPI has tools of its own: with ``across_levels`` its ping-pong is compared with ``MPI_MEAN``, like
-    estimator against like. Of pairs of nodes only what they come to is compared. A cell that one lane measured and the
-    other did not is a row too, with the reason where ``unmeasured`` has it.
-    Assumptions: as ``stats.paired`` and ``stats.multiple``; one look, after the last block.
+    Definition: the ratio a / b, paired by block, with an order-statistics interval at 1 - ``alpha``; ``p`` of the sign
+    test against a ratio of 1; ``q`` by Benjamini-Hochberg over those sizes of one curve that have enough blocks to
+    decide. Only main metrics (``metrics``) are tested.
+    A lane below MPI has its own tools: with ``across_levels`` its ping-pong is compared with ``MPI_MEAN``, which has
+    the same estimator. Values of single node pairs are excluded. A cell that only one lane measured has a row too, with
+    the reason from ``unmeasured``.
+    Assumptions: as in ``stats.paired`` and ``stats.multiple``; one look, after the last block.
     """
-    series = {key: found for key, found in all_series(table).items() if not key.of_one_pair}
+    series = {key: values for key, values in all_series(table).items() if not key.of_node_pair}
     lanes = {key.lane: (key.stack, key.fabric, key.variant) for key in series}
     for lane in (lane_a, lane_b):
         if lane not in lanes:
-            known = sorted({skipped.why(skip) for skip in unmeasured if skipped.lane_of(skip) == lane})
+            known = sorted({not_measured(skip) for skip in unmeasured if skip.lane == lane})
             what = f"nothing was measured on '{lane}': {known[0]}" if known else f"unknown lane '{lane}'"
             raise BadInput(what, expected=nearest(lane, lanes))
     if lane_a == lane_b:
@@ -143,10 +145,10 @@ def compare(
         elif key.lane == lane_b and find(key, lanes[lane_a], series) is None:
             pairs.append(_Pair((lane_a, lane_b), None, key))
     if any(pair.across_levels for pair in pairs):
-        # What one level alone has was never meant for the other.
+        # Metrics that exist on one level only are not compared.
         pairs = [pair for pair in pairs if pair.a and pair.b]
     reasons = {
-        key: skipped.why(skip) for skip in unmeasured for key in skipped.cells(skip) if key.lane in (lane_a, lane_b)
+        key: not_measured(skip) for skip in unmeasured for key in skipped_cells(skip) if key.lane in (lane_a, lane_b)
     }
     elsewhere = {lane_a: lanes[lane_b], lane_b: lanes[lane_a]}
     why = {key: reasons.get(_on(key, elsewhere[key.lane]), "") for key in series if key.lane in elsewhere}
@@ -154,12 +156,12 @@ def compare(
 
 
 def measured_on_neither(unmeasured: Sequence[Unmeasured], lane_a: str, lane_b: str) -> list[str]:
-    """Lines of text: the benchmarks that were planned and that neither lane measured, with the first lane's reason."""
+    """Returns lines of text: the planned benchmarks that neither lane measured, with the first lane's reason."""
     of: dict[str, dict[str, str]] = {lane_a: {}, lane_b: {}}
     for skip in unmeasured:
-        if skipped.lane_of(skip) in of and skip.applies:
-            names = {row.benchmark for row in skip.rows} if skip.rows else {skip.benchmark}
-            of[skipped.lane_of(skip)] |= {f"{skip.tool} {name}".strip(): skipped.why(skip) for name in names}
+        if skip.lane in of and skip.applies:
+            names = {row.benchmark for row in skip.expected} if skip.expected else {skip.benchmark}
+            of[skip.lane] |= {f"{skip.tool} {name}".strip(): not_measured(skip) for name in names}
     by_reason: dict[str, list[str]] = defaultdict(list)
     for name in sorted(of[lane_a].keys() & of[lane_b].keys()):
         by_reason[of[lane_a][name]].append(name)
@@ -167,9 +169,9 @@ def measured_on_neither(unmeasured: Sequence[Unmeasured], lane_a: str, lane_b: s
 
 
 def compare_tools(table: pl.DataFrame, lane: str | None = None, alpha: float = 0.05) -> pl.DataFrame:
-    """The own tools against public ones on the same lane, like against like; columns as in ``SCHEMA``.
+    """Returns a comparison of the project's own tools with public ones on the same lane, as in ``SCHEMA``.
 
-    Definition: as ``compare``, with the pairs of ``LIKE_AGAINST_LIKE``; all lanes, or the one given.
+    Definition: as in ``compare``, with the metrics of ``LIKE_AGAINST_LIKE``; for all lanes, or the given one.
     """
     series = all_series(table)
     lanes = {key.lane for key in series}
@@ -191,13 +193,13 @@ def _on(key: CellKey, lane: tuple[str, str, str]) -> CellKey:
 
 
 def _same_on(key: CellKey, lane: tuple[str, str, str], series: Mapping[CellKey, Series]) -> CellKey | None:
-    """The same cell on another lane; None where it was not measured."""
+    """Returns the same cell on another lane; None if it was not measured."""
     same = _on(key, lane)
     return same if same in series else None
 
 
 def _alike_on(key: CellKey, lane: tuple[str, str, str], series: Mapping[CellKey, Series]) -> CellKey | None:
-    """The same cell on another lane, or where that is on another level, what was measured alike there."""
+    """Returns the same cell on another lane; on a lane of another level, the cell with the same estimator."""
     what = (key.tool, key.benchmark, key.metric)
     alike = USER_MEANS if what == MPI_MEAN else (MPI_MEAN,) if what in USER_MEANS else ()
     there = _on(key, lane)
@@ -218,7 +220,7 @@ def _compared(
     for row, pair in zip(rows, pairs, strict=True):
         tested = not main_only or METRICS[row["metric"]].main or pair.across_levels
         if row["p"] is not None and not tested:
-            row |= {"p": None, "finding": "not tested: the benchmark's main metric is"}
+            row |= {"p": None, "finding": "not tested: only the benchmark's main metric is tested"}
     curves: dict[tuple[object, ...], list[_Row]] = defaultdict(list)
     for row in rows:
         if row["p"] is not None:
@@ -253,25 +255,25 @@ def _row(pair: _Pair, series: Mapping[CellKey, Series], alpha: float, why: str) 
     if a is None or b is None:
         missing = f"too few: {pair.names[0 if a is None else 1]} was not measured"
         return row | {"finding": f"{missing}: {why.removeprefix('not measured: ')}" if why else missing}
-    found = paired_ratio(a.values(), b.values(), 1.0 - alpha)
-    row |= _estimates(found, a, b)
+    paired = paired_ratio(a.values(), b.values(), 1.0 - alpha)
+    row |= _estimates(paired, a, b)
     doubtful = [launch for one in (a, b) for launch, _ in one.doubtful]
-    n = len(found.ratios)
+    n = len(paired.ratios)
     critical = schedule((n,), alpha).looks[0].critical if n else -1
     if doubtful:
-        return row | {"finding": f"invalid: {len(doubtful)} launch(es) without proof of their transport"}
+        return row | {"finding": f"invalid: {len(doubtful)} launch(es) without an attested transport"}
     if critical < 0:
-        return row | {"finding": f"too few: {n} block(s) with both"}
-    sigma = log_sigma(found.ratios)
+        return row | {"finding": f"too few: {n} block(s) with both sides"}
+    sigma = log_sigma(paired.ratios)
     mde = None if sigma is None else minimum_detectable_effect(n, critical, sigma)
-    return row | {"p": sign_p(found.ratios, 1.0), "mde": mde}
+    return row | {"p": sign_p(paired.ratios, 1.0), "mde": mde}
 
 
-def _estimates(found: PairedRatio, a: Series, b: Series) -> _Row:
-    interval = found.interval
+def _estimates(paired: PairedRatio, a: Series, b: Series) -> _Row:
+    interval = paired.interval
     return {
-        "median_a": _median(a, found.blocks),
-        "median_b": _median(b, found.blocks),
+        "median_a": _median(a, paired.blocks),
+        "median_b": _median(b, paired.blocks),
         "ratio": interval.estimate,
         "low": interval.low,
         "high": interval.high,
@@ -290,6 +292,6 @@ def _finding(row: _Row, alpha: float, tests: int) -> str:
     if isinstance(ratio, float) and isinstance(q, float) and q <= alpha * (1.0 + 1e-9):
         return f"{row['a']} {'lower' if ratio < 1 else 'higher'} by {percent(abs(ratio - 1))}"
     if row["low"] is not None and row["high"] is not None and not row["low"] <= 1 <= row["high"]:
-        return f"the interval excludes 1; no claim, among the {tests} tests of this curve"
-    would = f" (would have shown {percent(mde)} or more)" if isinstance(mde, float) else ""
-    return f"no difference seen{would}"
+        return f"the interval excludes 1, but is not significant among the {tests} tests of this curve"
+    would = f" (a difference of {percent(mde)} would be detected)" if isinstance(mde, float) else ""
+    return f"no difference detected{would}"

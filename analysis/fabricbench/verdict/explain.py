@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The chain from the launches' values to a verdict, for anyone who wants to recompute it by hand."""
+"""Prints how a verdict follows from the launches' values, so that it can be recomputed by hand."""
 
 from collections.abc import Mapping
 
@@ -9,14 +9,14 @@ from fabricbench.errors import BadInput, nearest
 from fabricbench.metrics import METRICS
 from fabricbench.stats.spending import Schedule, schedule
 from fabricbench.verdict.estimate import sample
-from fabricbench.verdict.result import FOREIGN_LOAD, Beside, Cell, Judgement
+from fabricbench.verdict.result import FOREIGN_LOAD, CampaignContext, Cell, Judgement
 from fabricbench.verdict.series import CellKey, Series, all_series
 from fabricbench.verdict.words import number, percent
 
 
-def explain(name: str, judgement: Judgement, table: pl.DataFrame, around: Beside | None = None) -> list[str]:
-    """Lines of text: values by block and launch, order statistics, p, q, the bound and the verdict."""
-    around = around or Beside()
+def explain(name: str, judgement: Judgement, table: pl.DataFrame, context: CampaignContext | None = None) -> list[str]:
+    """Returns lines of text: values by block and launch, order statistics, p, q, the bound and the verdict."""
+    context = context or CampaignContext()
     cells = {cell.name: cell for cell in judgement.cells}
     if name not in cells:
         raise BadInput(f"unknown cell '{name}'", expected=nearest(name, cells))
@@ -24,7 +24,7 @@ def explain(name: str, judgement: Judgement, table: pl.DataFrame, around: Beside
     lines = [f"{cell.name}: {cell.verdict}", f"  {cell.text}", f"  bound: {_bound(cell)}"]
     if cell.measured is not None:
         series = all_series(table)
-        lines += ["", *_values(cell, series, around.foreign_load), *_left_out(cell, series)]
+        lines += ["", *_values(cell, series, context.foreign_load), *_unusable_launches(cell, series)]
         lines += ["", *_numbers(cell, judgement, series)]
     lines += [""] * bool(cell.notes) + [f"  note: {note}" for note in cell.notes]
     skipped = [one for one in judgement.skipped if one.requirement == cell.requirement]
@@ -44,16 +44,16 @@ def _sides(cell: Cell) -> tuple[CellKey, ...]:
 
 
 def _values(cell: Cell, series: Mapping[CellKey, Series], loads: Mapping[str, float]) -> list[str]:
-    """Each value with its launch and block, and why it was not used where it was not; then the ratios."""
+    """Returns each value with its launch and block, and the reason if it was not used; then the ratios."""
     lines = []
     why = _unused(cell, series)
     for key in _sides(cell):
-        found, unit = series[key], METRICS[key.metric].unit
+        cell_series, unit = series[key], METRICS[key.metric].unit
         lines.append(f"  {key.tool} {key.benchmark} {key.metric} on {key.lane}, {unit}:")
-        for block, values in found.samples.items():
+        for block, values in cell_series.samples.items():
             for launch, value in values:
                 load = loads.get(launch, 0.0)
-                beside = f"  (beside foreign load of {percent(load)})" if load > FOREIGN_LOAD else ""
+                beside = f"  (with foreign load of {percent(load)})" if load > FOREIGN_LOAD else ""
                 lines.append(f"    block {block:3d}  {value:.6g}  {launch}{beside}{why.get(block, '')}")
     if cell.reference is not None and cell.measured is not None:
         pairs = sample(series[cell.measured], series[cell.reference])
@@ -64,33 +64,34 @@ def _values(cell: Cell, series: Mapping[CellKey, Series], loads: Mapping[str, fl
 
 
 def _unused(cell: Cell, series: Mapping[CellKey, Series]) -> dict[int, str]:
-    """Why the values of a block were not used, in brackets; blocks that were used are not in it."""
+    """Returns the reason, in parentheses, for each block whose values were not used."""
     if cell.measured is None or (cell.reference is None and cell.against is not None):
         return {}
-    found = sample(series[cell.measured], None if cell.reference is None else series[cell.reference])
-    why = dict.fromkeys(found.undefined, "  (not used: the denominator of the ratio is 0)")
+    values = sample(series[cell.measured], None if cell.reference is None else series[cell.reference])
+    why = dict.fromkeys(values.undefined, "  (not used: the denominator of the ratio is 0)")
     blocks = {block for key in _sides(cell) for block in series[key].samples}
-    for block in blocks - {*found.blocks, *found.undefined}:
+    for block in blocks - {*values.blocks, *values.undefined}:
         why[block] = "  (not used: the other side has no value in this block)"
     if cell.n:
-        why |= dict.fromkeys(found.blocks[cell.n :], "  (beyond this look)")
+        why |= dict.fromkeys(values.blocks[cell.n :], "  (after the last completed look)")
     return why
 
 
-def _left_out(cell: Cell, series: Mapping[CellKey, Series]) -> list[str]:
-    found = [series[key] for key in _sides(cell)]
-    out = [item for one in found for item in (*one.doubtful, *one.failed)]
-    lines = ["  launches that count against the cell:"] * bool(out) + [f"    {name}: {state}" for name, state in out]
+def _unusable_launches(cell: Cell, series: Mapping[CellKey, Series]) -> list[str]:
+    sides = [series[key] for key in _sides(cell)]
+    unusable = [item for one in sides for item in (*one.doubtful, *one.failed)]
+    lines = ["  launches that count against the cell:"] * bool(unusable)
+    lines += [f"    {name}: {state}" for name, state in unusable]
     again = [
         f"    block {block:3d}  {launch}, repeated by {', '.join(one.launches((block,)))}"
-        for one in found
+        for one in sides
         for block, launch in one.repeated
     ]
     return lines + ["  launches that were lost, and their repeats:"] * bool(again) + again
 
 
 def _numbers(cell: Cell, judgement: Judgement, series: Mapping[CellKey, Series]) -> list[str]:
-    """Order statistics, p, q and the smallest effect, each with what it was made of."""
+    """Returns order statistics, p, q and the smallest detectable effect, each with its inputs."""
     if cell.n == 0 or cell.measured is None or cell.estimate is None:
         return ["  nothing was estimated"]
     plan = schedule(judgement.looks, judgement.alpha)
@@ -101,7 +102,7 @@ def _numbers(cell: Cell, judgement: Judgement, series: Mapping[CellKey, Series])
     if cell.low is not None and cell.high is not None and cell.confidence is not None:
         rank = ordered.index(cell.low) + 1
         ends = f"values {rank} and {cell.n + 1 - rank} in order, {number(cell.low)} to {number(cell.high)}"
-        lines.append(f"  interval: {ends}, which hold the median with {cell.confidence:.1%}")
+        lines.append(f"  interval: {ends}, which contain the median with {cell.confidence:.1%}")
     return lines + _tests(cell, judgement, plan)
 
 
@@ -111,9 +112,8 @@ def _tests(cell: Cell, judgement: Judgement, plan: Schedule) -> list[str]:
         return [*lines, "  not tested"]
     together = sum(other.p_value is not None for other in judgement.cells)
     lines.append(f"  sign test against the bound, over all planned looks: p = {cell.p_value:.4g}")
-    lines.append(
-        f"  Benjamini-Hochberg over {together} cell(s): q = {cell.q_value:.4g}, to decide at most {judgement.alpha:g}"
-    )
+    q = f"q = {cell.q_value:.4g}; a verdict needs at most {judgement.alpha:g}"
+    lines.append(f"  Benjamini-Hochberg over {together} cell(s): {q}")
     if cell.mde is not None:
-        lines.append(f"  smallest change that {cell.n} launches show with power 0.8: {percent(cell.mde)}")
+        lines.append(f"  smallest change that {cell.n} launches detect with power 0.8: {percent(cell.mde)}")
     return lines

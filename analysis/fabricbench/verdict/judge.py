@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From the long table and the requirements to verdicts; docs/verdicts.md says what they mean."""
+"""Computes verdicts from the long table and the requirements; docs/verdicts.md explains their meaning."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -14,7 +14,7 @@ from fabricbench.stats.multiple import q_values
 from fabricbench.stats.spending import Schedule, schedule
 from fabricbench.verdict import words
 from fabricbench.verdict.estimate import Estimate, estimate, sample, side
-from fabricbench.verdict.result import EXIT_STATUS, FOREIGN_LOAD, Beside, Cell, Judgement, Skipped, Verdict
+from fabricbench.verdict.result import EXIT_STATUS, FOREIGN_LOAD, CampaignContext, Cell, Judgement, SkippedCell, Verdict
 from fabricbench.verdict.series import CellKey, Series, all_series
 from fabricbench.verdict.targets import Target, targets
 
@@ -23,7 +23,7 @@ _SLACK = 1.0 + 1e-9
 
 @dataclass(frozen=True, slots=True)
 class _Draft:
-    """A cell before the cells are seen together; ``invalid`` and ``missing`` are reasons, empty for none."""
+    """A cell before the adjustment for the number of cells; ``invalid`` and ``missing`` are reasons, empty if none."""
 
     target: Target
     estimate: Estimate | None = None
@@ -34,68 +34,68 @@ class _Draft:
 
     @property
     def skips(self) -> bool:
-        """Whether the requirement leaves the cell out, because it is a skip; never one that was lost or damaged."""
+        """Whether the requirement excludes the cell as skipped; a lost or damaged launch is never skipped."""
         if not self.missing or self.target.damaged:
             return False
         return self.target.requirement.measured_only or not self.target.applies
 
     @property
     def p(self) -> float | None:
-        """The p-value over all looks, None where the cell is not judged by it."""
+        """The p-value over all looks; None if the cell is not tested."""
         return None if self.estimate is None or self.invalid else self.estimate.p
 
 
 def judge(
-    table: pl.DataFrame, requirements: Requirements, facts: CampaignFacts, around: Beside | None = None
+    table: pl.DataFrame, requirements: Requirements, facts: CampaignFacts, context: CampaignContext | None = None
 ) -> Judgement:
-    """Every requirement's cells, each with one verdict; pure, and the order of the rows does not matter.
+    """Returns one verdict for each cell of each requirement; a pure function, independent of the order of rows.
 
-    Definition, per cell. INVALID: a launch of it, numerator or denominator, failed by itself, is refuted or unknown,
-    or a block gave no value, or more launches were lost than the requirement allows, or a ratio is no number.
-    INCONCLUSIVE: it was planned and not measured. Otherwise the values of the last completed look of ``facts.looks``
-    give an order-statistics interval at that look's level and a one-sided sign-test p-value over all looks;
-    Benjamini-Hochberg makes q-values of those of all cells. PASS: the interval lies wholly within the bounds
-    and q <= alpha. FAIL: it lies wholly beyond a bound and q <= alpha. INCONCLUSIVE: anything else.
+    Definition, per cell. INVALID: a launch of the numerator or denominator failed by itself, is refuted or is unknown;
+    or a block has no value; or more launches were lost than the requirement allows; or a ratio is not a number.
+    INCONCLUSIVE: the cell was planned and not measured. Otherwise the values of the last completed look of
+    ``facts.looks`` give an order-statistics interval at the level of that look, and a one-sided sign-test p-value over
+    all looks; Benjamini-Hochberg computes q-values from the p-values of all cells. PASS: the whole interval is within
+    the bounds and q <= alpha. FAIL: the whole interval is beyond a bound and q <= alpha. INCONCLUSIVE: anything else.
     Assumptions: blocks are independent; cells are independent or positively dependent.
-    Error: of all claims (PASS and FAIL together) an expected share of at most ``facts.alpha`` is wrong.
+    Error: of all claims, PASS and FAIL together, an expected share of at most ``facts.alpha`` is wrong.
     Source: see stats.interval, stats.spending, stats.multiple.
     """
     if not requirements.items:
         raise BadInput("no requirements", where=requirements.path, expected="at least one requirement")
-    around = around or Beside()
+    context = context or CampaignContext()
     plan = schedule(facts.looks, facts.alpha)
     series = all_series(table)
     drafts: list[_Draft] = []
-    skipped: list[Skipped] = []
+    skipped: list[SkippedCell] = []
     for item in requirements.items:
-        found = [_draft(target, series, plan) for target in targets(item, series, around.unmeasured)]
-        left = [draft for draft in found if not draft.skips] or found
-        drafts += left
-        if len(left) < len(found):
-            skipped += [Skipped(draft.target.name, item.id, draft.missing) for draft in found if draft.skips]
+        all_drafts = [_draft(target, series, plan) for target in targets(item, series, context.unmeasured)]
+        judged_drafts = [draft for draft in all_drafts if not draft.skips] or all_drafts
+        drafts += judged_drafts
+        if len(judged_drafts) < len(all_drafts):
+            skipped += [SkippedCell(draft.target.name, item.id, draft.missing) for draft in all_drafts if draft.skips]
     judged = [draft for draft in drafts if draft.p is not None]
     q = q_values([draft.p for draft in judged if draft.p is not None])
     by_name = {draft.target.name: value for draft, value in zip(judged, q, strict=True)}
-    left_out = Counter(one.requirement for one in skipped)
+    skip_counts = Counter(one.requirement for one in skipped)
     cells = tuple(
         replace(
             _cell(draft, by_name.get(draft.target.name), len(judged), plan),
-            skipped=left_out[draft.target.requirement.id],
-            loaded=sum(around.foreign_load.get(name, 0.0) > FOREIGN_LOAD for name in draft.launches),
+            skipped=skip_counts[draft.target.requirement.id],
+            loaded=sum(context.foreign_load.get(name, 0.0) > FOREIGN_LOAD for name in draft.launches),
         )
         for draft in drafts
     )
     blocks = table.filter(pl.col("mode") == "timed")["block"].n_unique()
     return Judgement(
-        cells, tuple(facts.looks), blocks, facts.alpha, exit_status(cells), tuple(skipped), around.judged_by
+        cells, tuple(facts.looks), blocks, facts.alpha, exit_status(cells), tuple(skipped), context.requirements_file
     )
 
 
 def exit_status(cells: Sequence[Cell]) -> int:
-    """1 for any FAIL, else 4 for any INVALID, else 3 for any INCONCLUSIVE, else 0."""
-    found = {cell.verdict for cell in cells}
+    """Returns 1 for any FAIL, else 4 for any INVALID, else 3 for any INCONCLUSIVE, else 0."""
+    verdicts = {cell.verdict for cell in cells}
     worst_first: tuple[Verdict, ...] = ("FAIL", "INVALID", "INCONCLUSIVE")
-    return next((EXIT_STATUS[verdict] for verdict in worst_first if verdict in found), EXIT_STATUS["PASS"])
+    return next((EXIT_STATUS[verdict] for verdict in worst_first if verdict in verdicts), EXIT_STATUS["PASS"])
 
 
 def _draft(target: Target, series: Mapping[CellKey, Series], plan: Schedule) -> _Draft:
@@ -114,22 +114,22 @@ def _draft(target: Target, series: Mapping[CellKey, Series], plan: Schedule) -> 
         return replace(draft, invalid=invalid)
     if target.missing:
         return replace(draft, missing=target.missing)
-    found = sample(measured, reference)
-    if found.undefined:
-        return replace(draft, launches=_launches(both, found.blocks), invalid=words.undefined(found.undefined))
-    shown = estimate(found, (item.lower, item.upper), plan)
+    values = sample(measured, reference)
+    if values.undefined:
+        return replace(draft, launches=_launches(both, values.blocks), invalid=words.undefined(values.undefined))
+    shown = estimate(values, (item.lower, item.upper), plan)
     return replace(draft, estimate=shown, launches=_launches(both, shown.sample.blocks))
 
 
 def _too_many_lost(item: Requirement, series: Sequence[Series]) -> str:
-    """Why the lost launches of a cell are too many, over all its blocks; empty where they are not."""
+    """Returns why a cell has too many lost launches, over all its blocks; empty if it does not."""
     lost = sum(len(one.repeated) for one in series)
-    launches = lost + sum(len(found) for one in series for found in one.samples.values())
+    launches = lost + sum(len(values) for one in series for values in one.samples.values())
     return words.too_many_lost(lost, launches, item.lost_at_most)
 
 
 def _launches(series: Sequence[Series], blocks: Sequence[int] | Mapping[int, object]) -> tuple[str, ...]:
-    """The launches behind these blocks, each once, in order."""
+    """Returns the launches of these blocks, each once, in order."""
     return tuple(dict.fromkeys(name for one in series for name in one.launches(blocks)))
 
 
@@ -169,7 +169,7 @@ def _cell(draft: _Draft, q: float | None, judged: int, plan: Schedule) -> Cell:
 
 
 def _verdict(draft: _Draft, q: float | None, judged: int, plan: Schedule) -> tuple[Verdict, str]:
-    """The verdict and its reason in plain words."""
+    """Returns the verdict and its reason."""
     item = draft.target.requirement
     if draft.invalid:
         return "INVALID", draft.invalid

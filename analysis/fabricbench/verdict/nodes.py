@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The values of all pairs of nodes, from the rows of a campaign: a matrix for each metric of a lane."""
+"""Arranges the values of all node pairs of a campaign in matrices, one for each metric of a lane."""
 
 import re
 from collections import defaultdict
@@ -16,16 +16,16 @@ from fabricbench.metrics import METRICS
 from fabricbench.parsers.tools.micro import pairs as micro_pairs
 from fabricbench.site.lane import lane_name
 from fabricbench.stats.modes import Modes, modes
-from fabricbench.stats.pairs import Floats, Pairs, Split, split
+from fabricbench.stats.node_pairs import Effects, Floats, NodePairs, estimate_effects
 
 BENCHMARKS = micro_pairs.BENCHMARKS
 
 LEAST_BLOCKS = 6
-"""The fewest values whose median has an interval of 95 %; nothing is named of fewer."""
+"""The least number of values whose median has a 95 % interval; with fewer blocks there are no findings."""
 
 
 class MatrixKey(NamedTuple):
-    """What was measured of every pair: a metric of one case, beside the pair, on one lane."""
+    """The quantity in a matrix: a metric of one case, apart from the node pair, on one lane."""
 
     system: str
     stack: str
@@ -44,39 +44,42 @@ class MatrixKey(NamedTuple):
 
     @property
     def words(self) -> str:
-        """``bandwidth concurrency=alone window=4 at 1048576 bytes``."""
+        """The quantity as text: ``bandwidth concurrency=alone window=4 at 1048576 bytes``."""
         return " ".join(part for part in (self.metric, self.case, f"at {self.msg_size_bytes} bytes") if part)
 
 
 @dataclass(frozen=True)
 class Matrix:
-    """One value per pair and block; ``names`` of nodes by number."""
+    """One value for each node pair and block; ``names`` holds the names of the nodes by number."""
 
     key: MatrixKey
     names: tuple[str, ...]
-    pairs: Pairs
+    pairs: NodePairs
 
     @property
     def blocks(self) -> int:
-        """In how many blocks anything was measured."""
+        """The number of blocks with any value."""
         return len(np.unique(self.pairs.block))
 
     @cached_property
     def modes(self) -> Modes:
-        """Which values stalled; before ``LEAST_BLOCKS`` nobody knows what a pair's ordinary value is, and none has."""
+        """The stalled values.
+
+        With fewer than ``LEAST_BLOCKS`` blocks a pair's ordinary value is unknown, and no value stalls.
+        """
         if self.blocks >= LEAST_BLOCKS:
             return modes(self.pairs)
         level = float(np.median(self.pairs.slowness))
         return Modes(np.zeros(len(self.pairs.slowness), dtype=bool), level, float("nan"))
 
     @cached_property
-    def split(self) -> Split:
-        """Effects of nodes and of pairs, without stalled values."""
-        return split(self.pairs, self.modes.stalled)
+    def effects(self) -> Effects:
+        """The effects of nodes and of pairs, without stalled values."""
+        return estimate_effects(self.pairs, self.modes.stalled)
 
     @property
     def roles(self) -> tuple[str, ...]:
-        """What a node can be slow at."""
+        """The roles in which a node can be slow."""
         return ("sending", "receiving") if self.pairs.directed else ("either way",)
 
     @property
@@ -85,12 +88,12 @@ class Matrix:
         return METRICS[self.key.metric].unit
 
     def value(self, slowness: float) -> float:
-        """The metric's value, in its unit, of a logarithmic slowness."""
+        """Returns the metric's value, in its unit, for a logarithmic slowness."""
         return float(np.exp(slowness if METRICS[self.key.metric].better == "lower" else -slowness))
 
 
 def matrices(table: pl.DataFrame) -> list[Matrix]:
-    """Every metric of every pair, in order; a block's value is the median of those it has."""
+    """Returns the matrices of a campaign in order. The value of a block is the median of its values."""
     rows = usable(table).filter(pl.col("benchmark").is_in(BENCHMARKS) & pl.col("msg_size_bytes").is_not_null())
     columns = ("system", "stack", "fabric", "variant", "benchmark", "case", "metric", "msg_size_bytes", "nodes")
     values: dict[MatrixKey, dict[tuple[str, str, int], list[float]]] = defaultdict(lambda: defaultdict(list))
@@ -106,7 +109,7 @@ def matrices(table: pl.DataFrame) -> list[Matrix]:
 
 
 def _directed(metric: str) -> bool:
-    """Of a round trip nobody can say which way was slow."""
+    """Returns whether a metric has a direction; a round trip does not show which direction is slow."""
     return metric != "latency"
 
 
@@ -117,9 +120,9 @@ def _matrix(key: MatrixKey, values: dict[tuple[str, str, int], list[float]]) -> 
     sign = 1.0 if METRICS[key.metric].better == "lower" else -1.0
     slowness: Floats = sign * np.log([float(np.median(entry[3])) for entry in entries])
     first, second, block = (np.array([entry[at] for entry in entries], dtype=np.int64) for at in range(3))
-    return Matrix(key, tuple(names), Pairs(len(names), first, second, block, slowness, _directed(key.metric)))
+    return Matrix(key, tuple(names), NodePairs(len(names), first, second, block, slowness, _directed(key.metric)))
 
 
 def natural(name: str) -> list[tuple[int, str]]:
-    """Sort key that puts n2 before n10."""
+    """Returns a sort key that puts n2 before n10."""
     return [(int(part), "") if part.isdecimal() else (-1, part) for part in re.split(r"(\d{1,18})", name)]

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What MPI costs over the user-level library on the same fabric: ratio and difference of their latencies per size."""
+"""Computes the cost of MPI over the user-level library on the same fabric: ratio and difference of latencies by
+size.
+"""
 
 from collections import defaultdict
 from collections.abc import Sequence
@@ -36,22 +38,25 @@ SCHEMA = pl.Schema(
         "q": pl.Float64,
     }
 )
-"""``stack`` and ``variant`` are the MPI lane's, ``library`` and ``tool`` the user level's; ``n`` counts the blocks
-that have both. ``p`` and ``q`` are null where the blocks are too few to claim anything, or a launch of either has no
-proof of its transport."""
+"""``stack`` and ``variant`` are those of the MPI lane, ``library`` and ``tool`` those of the user level; ``n`` is the
+number of blocks with both. ``p`` and ``q`` are null if the blocks are too few to decide, or if a launch of either side
+is not attested.
+"""
 
 
 _CURVE = ("fabric", "stack", "variant", "library", "tool", "ranks", "nodes")
 
 
 def overhead(table: pl.DataFrame, alpha: float = 0.05) -> pl.DataFrame:
-    """Each MPI stack over each user-level library of its fabric, per message size; columns as in ``SCHEMA``.
+    """Returns the cost of each MPI stack over each user-level library of its fabric, per message size.
 
-    Definition: half round trips of a ping-pong, the mean over a launch's iterations on both sides; per size the
-    median over blocks of MPI / user level and of MPI - user level, each with an order-statistics interval at
-    1 - ``alpha``; ``p`` of the sign test against a ratio of 1, which is also that against a difference of 0; ``q``
-    by Benjamini-Hochberg over the sizes of one curve.
-    Assumptions: as ``stats.paired`` and ``stats.multiple``; one look, after the last block.
+    Columns are those of ``SCHEMA``.
+
+    Definition: half round trips of a ping-pong, as the mean over a launch's iterations on both sides; per size the
+    median over blocks of MPI / user level and of MPI - user level, each with an order-statistics interval at 1 -
+    ``alpha``; ``p`` of the sign test against a ratio of 1, which equals that against a difference of 0; ``q`` by
+    Benjamini-Hochberg over the sizes of one curve.
+    Assumptions: as in ``stats.paired`` and ``stats.multiple``; one look, after the last block.
     """
     series = all_series(table)
     users = defaultdict(list)
@@ -65,12 +70,12 @@ def overhead(table: pl.DataFrame, alpha: float = 0.05) -> pl.DataFrame:
         for user in users[_place(key)]
     ]
     rows = sorted((row for row in rows if row["n"]), key=lambda row: tuple(row[c] for c in (*_CURVE, "msg_size_bytes")))
-    _claim(rows)
+    _add_q_values(rows)
     return pl.DataFrame(rows, schema=SCHEMA, orient="row")
 
 
 def _place(key: CellKey) -> tuple[object, ...]:
-    """What both sides share."""
+    """Returns the columns that both sides share."""
     return key.system, key.fabric, key.ranks, key.nodes, key.msg_size_bytes
 
 
@@ -101,7 +106,7 @@ def _row(mpi: CellKey, user: CellKey, a: Series, b: Series, alpha: float) -> dic
     }
 
 
-def _claim(rows: Sequence[dict[str, Any]]) -> None:
+def _add_q_values(rows: Sequence[dict[str, Any]]) -> None:
     curves = defaultdict(list)
     for row in rows:
         if row["p"] is not None:

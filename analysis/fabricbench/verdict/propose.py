@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Requirements proposed from a reference campaign: a start for a person to edit, never a judgement."""
+"""Proposes requirements from a reference campaign, as a starting point for a person to edit."""
 
 import json
 import math
@@ -14,24 +14,24 @@ from fabricbench.stats.interval import Interval, median_interval
 from fabricbench.verdict.series import CellKey, all_series
 
 SIZES = (8, 1024, 65536, 1 << 20)
-"""Message sizes in bytes for which bounds are proposed, where they were measured."""
+"""Message sizes in bytes for which limits are proposed, if they were measured."""
 
 _SKIPPED = {"time_min", "time_max"}
 
 
 def propose(table: pl.DataFrame, margin: float = 0.25, confidence: float = 0.95) -> str:
-    """YAML text of absolute requirements, one per lane, tool, benchmark and metric at the sizes ``SIZES``.
+    """Returns YAML text of absolute requirements, one per lane, tool, benchmark and metric at the sizes ``SIZES``.
 
-    Definition: the bound is the bad end of the median's order-statistics interval, widened by ``margin`` of
-    itself (0.25: a quarter) and rounded away from the median to three digits. Where there is no interval the
-    median takes its place. The text loads with ``site.requirements.load``.
+    Definition: the limit is the worse end of the median's order-statistics interval, widened by ``margin`` of its value
+    (0.25: a quarter) and rounded away from the median to three digits. Without an interval the median replaces it.
+    ``site.requirements_file`` reads the text.
     """
     if not (math.isfinite(margin) and 0 <= margin < 1):
         raise BadInput(f"margin {margin:g}", expected="0 or more and below 1")
     entries: dict[str, str] = {}
     for key, series in all_series(table).items():
         wanted = key.msg_size_bytes is None or key.msg_size_bytes in SIZES
-        if not wanted or key.metric in _SKIPPED or key.of_one_pair:
+        if not wanted or key.metric in _SKIPPED or key.of_node_pair:
             continue
         interval = median_interval(tuple(series.medians().values()), confidence)
         bound = _bound(interval, METRICS[key.metric], margin)
@@ -45,7 +45,7 @@ def propose(table: pl.DataFrame, margin: float = 0.25, confidence: float = 0.95)
 
 
 def _bound(interval: Interval, metric: Metric, margin: float) -> str:
-    """``at_most: 12.4 us``; empty where the values give none that could ever fail."""
+    """Returns a limit as YAML, ``at_most: 12.4 us``; empty if no value could ever violate it."""
     worst = interval.high if metric.better == "lower" else interval.low
     worst = interval.estimate if worst is None else worst
     if worst is None or worst <= 0:
@@ -56,7 +56,7 @@ def _bound(interval: Interval, metric: Metric, margin: float) -> str:
 
 
 def _rounded(value: float, away: Callable[[float], int]) -> str:
-    """``value`` to three significant digits, in the direction of ``away``."""
+    """Returns ``value`` with three significant digits, rounded by ``away``."""
     step = 10.0 ** (math.floor(math.log10(value)) - 2)
     return f"{away(value / step) * step:.6g}"
 

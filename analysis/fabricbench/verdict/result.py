@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a judgement is made of: one cell per requirement, lane and size."""
+"""The result of a judgement: one cell per requirement, lane and size."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -11,44 +11,45 @@ from fabricbench.verdict.series import CellKey
 Verdict = Literal["PASS", "FAIL", "INCONCLUSIVE", "INVALID"]
 
 EXIT_STATUS: dict[Verdict, int] = {"PASS": 0, "FAIL": 1, "INCONCLUSIVE": 3, "INVALID": 4}
-"""Exit status of ``judge``; a FAIL comes before an INVALID before an INCONCLUSIVE."""
+"""Exit statuses of ``judge``. A FAIL has precedence over an INVALID, and this over an INCONCLUSIVE."""
 
 
 FOREIGN_LOAD = 0.1
-"""A launch beside a foreign load above this share of the processors is named."""
+"""A launch with a foreign load above this share of the processors is marked."""
 
 
 @dataclass(frozen=True, slots=True)
-class Beside:
-    """What a judgement takes from a campaign beside its table: what was planned and ``unmeasured``, the share of the
-    processors that others kept busy by launch (``foreign_load``), and ``judged_by``, the file whose requirements took
-    the place of the campaign's own, empty where none did."""
+class CampaignContext:
+    """The facts of a campaign that a judgement needs in addition to the table.
+
+    ``unmeasured``: planned rows without a value. ``foreign_load``: by launch, the share of the processors that other
+    programs kept busy, 0 to 1. ``requirements_file``: the file that replaces the campaign's own requirements, or empty.
+    """
 
     unmeasured: tuple[Unmeasured, ...] = ()
     foreign_load: Mapping[str, float] = field(default_factory=dict)
-    judged_by: str = ""
+    requirements_file: str = ""
 
 
-def beside(campaign: Campaign, judged_by: str = "") -> Beside:
-    """What a judgement of this campaign takes beside the table."""
+def campaign_context(campaign: Campaign, requirements_file: str = "") -> CampaignContext:
+    """Returns the facts of this campaign that a judgement needs in addition to the table."""
     shares = {r.directory: r.foreign_cpu_share for r in campaign.records}
     known = {name: share for name, share in shares.items() if share is not None}
-    return Beside(campaign.unmeasured, known, judged_by)
+    return CampaignContext(campaign.unmeasured, known, requirements_file)
 
 
 @dataclass(frozen=True, slots=True)
 class Cell:
     """One verdict.
 
-    ``name`` is stable and unique ("shm-latency/mpich@shm/8"); ``estimate``, ``low``, ``high`` are in ``unit``
-    (ratios: unit "ratio"), None where nothing could be estimated; ``n`` is the number of launches, or of
-    blocks that pair two lanes; ``confidence`` is the interval's own coverage; ``p_value`` one-sided against
-    the bound, over all planned looks; ``q_value`` after Benjamini-Hochberg over all cells that have one;
-    ``mde`` the smallest relative effect that n launches would have shown with power 0.8; ``launches`` names
-    the launches used. ``measured`` and ``reference`` are the table's cells behind it (numerator and
-    denominator). ``unmeasured``: one of them has no launch at all, and further blocks would not change that.
-    ``skipped`` is how many cells of the requirement were not measured and are left out; ``loaded`` how many of
-    ``launches`` ran beside foreign load; ``repeated`` names launches that were lost and repeated within their block.
+    ``name``: stable and unique ("shm-latency/mpich@shm/8"). ``estimate``, ``low``, ``high``: in ``unit``, None without
+    an estimate. ``n``: number of launches, or of blocks that pair two lanes. ``confidence``: coverage of the interval.
+    ``p_value``: one-sided against the bound, over all planned looks. ``q_value``: after Benjamini-Hochberg over all
+    tested cells. ``mde``: the smallest relative effect that n launches detect with power 0.8. ``launches``: the
+    launches used. ``measured``, ``reference``: the table's cells for numerator and denominator. ``unmeasured``: one of
+    them has no launch, and further blocks would not change that. ``skipped``: number of cells of the requirement that
+    were not measured and are excluded. ``loaded``: number of ``launches`` with foreign load. ``repeated``: launches
+    that were lost and repeated within their block.
     """
 
     name: str
@@ -82,18 +83,18 @@ class Cell:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What a reader of the verdict should know beside it, in half sentences."""
+        """Notes for the reader of the verdict, each a short text."""
         cells = "cells" if self.skipped > 1 else "cell"
         skipped = f"{self.skipped} {cells} not measured and skipped" if self.skipped else ""
-        loaded = f"{self.loaded} of {len(self.launches)} launches beside foreign load above {100 * FOREIGN_LOAD:.0f} %"
+        loaded = f"{self.loaded} of {len(self.launches)} launches with foreign load above {100 * FOREIGN_LOAD:.0f} %"
         several = "es" if len(self.repeated) > 1 else ""
         repeated = f"{len(self.repeated)} lost launch{several} repeated" if self.repeated else ""
         return tuple(note for note in (skipped, loaded if self.loaded else "", repeated) if note)
 
 
 @dataclass(frozen=True, slots=True)
-class Skipped:
-    """A cell that was not measured and that its requirement leaves out, with the reason."""
+class SkippedCell:
+    """A cell that was not measured and that its requirement excludes, with the reason."""
 
     name: str
     requirement: str
@@ -102,13 +103,15 @@ class Skipped:
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """All cells of a campaign, in the order of the requirements, and those that were left out; ``exit_status`` as in
-    EXIT_STATUS, ``judged_by`` as in ``Beside``."""
+    """All cells of a campaign in the order of the requirements, and the skipped cells.
+
+    ``exit_status``: as in ``EXIT_STATUS``. ``requirements_file``: as in ``CampaignContext``.
+    """
 
     cells: tuple[Cell, ...]
     looks: tuple[int, ...]
     blocks: int
     alpha: float
     exit_status: int
-    skipped: tuple[Skipped, ...] = ()
-    judged_by: str = ""
+    skipped: tuple[SkippedCell, ...] = ()
+    requirements_file: str = ""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The long table by cell: one value per block, and the launches that gave none."""
+"""Arranges the long table by cell: one value per block, and the launches without a value."""
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping
@@ -17,7 +17,7 @@ from fabricbench.site.lane import lane_name
 
 
 class CellKey(NamedTuple):
-    """What is estimated: the columns ``launch.table.CELL``, in that order."""
+    """The identity of a cell: the columns ``launch.table.CELL``, in that order."""
 
     system: str
     stack: str
@@ -37,13 +37,16 @@ class CellKey(NamedTuple):
         return lane_name(self.stack, self.fabric, self.variant)
 
     @property
-    def of_one_pair(self) -> bool:
-        """Whether it is of a pair of nodes or a round of pairs, which ``verdict.nodes`` looks at all together."""
+    def of_node_pair(self) -> bool:
+        """Whether the cell belongs to a single node pair or to a round of them.
+
+        ``verdict.nodes`` analyses these cells together.
+        """
         return self.tool == "micro" and bool({"from", "round"} & case_parts(self.case).keys())
 
 
 def order(key: CellKey) -> tuple[tuple[bool, int, str], ...]:
-    """Sort key: lane by lane, no size before the smallest."""
+    """Returns a sort key: lane by lane, values without a size first."""
     columns = (
         key.system, key.stack, key.fabric, key.variant, key.tool, key.benchmark, key.metric, key.case,
         key.ranks, key.nodes, key.msg_size_bytes,
@@ -53,13 +56,13 @@ def order(key: CellKey) -> tuple[tuple[bool, int, str], ...]:
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """One cell over the blocks, in the metric's unit.
+    """The values of one cell over the blocks, in the metric's unit.
 
-    ``samples``: the values of a block with their launches, in order of launch; several where a launch was
-    repeated. ``doubtful``: launches refuted or unknown, with that state. ``failed``: launches without a value that
-    count against the cell, with their state: those that failed by themselves, and those that were lost in a block
-    without any value; a block that has later ones and no launch of the cell is ``absent``. ``repeated``: block and
-    launch of those that were lost and whose block has the value of another launch.
+    ``samples``: values of a block with their launches, in order of launch; several if a launch was repeated.
+    ``doubtful``: launches that are refuted or unknown, with that state. ``failed``: launches without a value that count
+    against the cell, with their state: those that failed by themselves, and those that were lost in a block without any
+    value. A finished block without a launch of the cell is ``absent``. ``repeated``: block and name of lost launches
+    whose block has the value of another launch.
     """
 
     key: CellKey
@@ -69,15 +72,15 @@ class Series:
     repeated: tuple[tuple[int, str], ...] = ()
 
     def values(self) -> dict[int, tuple[float, ...]]:
-        """The values by block."""
-        return {block: tuple(value for _, value in found) for block, found in self.samples.items()}
+        """Returns the values by block."""
+        return {block: tuple(value for _, value in sample) for block, sample in self.samples.items()}
 
     def medians(self) -> dict[int, float]:
-        """One value per block: the median of those it has."""
-        return {block: float(np.median(found)) for block, found in self.values().items()}
+        """Returns one value per block: the median of its values."""
+        return {block: float(np.median(values)) for block, values in self.values().items()}
 
     def launches(self, blocks: Iterable[int]) -> tuple[str, ...]:
-        """The launches that gave the values of these blocks."""
+        """Returns the launches with the values of these blocks."""
         return tuple(launch for block in blocks for launch, _ in self.samples.get(block, ()))
 
 
@@ -90,11 +93,11 @@ class _Gathered:
 
 
 def all_series(table: pl.DataFrame) -> dict[CellKey, Series]:
-    """Every cell of the timed rows; the order of the rows does not matter.
+    """Returns every cell of the timed rows, independent of the order of rows.
 
     Only values of state ``ok`` count. A launch without one is ``failed``, unless it was lost (``LOST_STATES``) and a
     repeat gave its block a value. A block is finished before the next begins, so a cell without any row in a block that
-    is not the last lost its launch.
+    is not the last has lost its launch.
     """
     timed = table.filter(pl.col("mode") == "timed").select(*CELL, "block", "launch", "value", "state")
     finished = sorted(timed["block"].unique())[:-1]
@@ -115,24 +118,24 @@ def all_series(table: pl.DataFrame) -> dict[CellKey, Series]:
     return {key: _series(key, gathered[key]) for key in sorted(gathered, key=order)}
 
 
-def _series(key: CellKey, found: _Gathered) -> Series:
-    samples = {block: tuple(sorted(found.samples[block])) for block in sorted(found.samples)}
-    missing = [(block, *item) for block in sorted(found.missing) for item in sorted(found.missing[block])]
+def _series(key: CellKey, cell: _Gathered) -> Series:
+    samples = {block: tuple(sorted(cell.samples[block])) for block in sorted(cell.samples)}
+    missing = [(block, *item) for block in sorted(cell.missing) for item in sorted(cell.missing[block])]
     repeated = [block in samples and state in LOST_STATES for block, _, state in missing]
     return Series(
         key,
         samples,
-        tuple(sorted(found.doubtful)),
+        tuple(sorted(cell.doubtful)),
         tuple((launch, state) for (_, launch, state), again in zip(missing, repeated, strict=True) if not again),
         tuple((block, launch) for (block, launch, _), again in zip(missing, repeated, strict=True) if again),
     )
 
 
 def counterpart(key: CellKey, changes: Mapping[str, str | int], known: Collection[CellKey]) -> CellKey | None:
-    """The cell with some columns changed, None where it was not measured.
+    """Returns the cell with some columns changed; None if it was not measured.
 
-    Tools name their cases differently: where tool or benchmark changes and no case is given, the equal case
-    is taken, else the only one there is; BadInput where there are several.
+    Tools name their cases differently. If tool or benchmark changes and no case is given, the same case is used,
+    otherwise the only one that exists; BadInput if there are several.
     """
     wanted = CellKey(**{**key._asdict(), **changes})
     if wanted in known or "case" in changes or not {"tool", "benchmark"} & changes.keys():
@@ -140,5 +143,5 @@ def counterpart(key: CellKey, changes: Mapping[str, str | int], known: Collectio
     others = sorted(cell.case for cell in known if cell._replace(case="") == wanted._replace(case=""))
     if len(others) > 1:
         what = f"{wanted.tool} {wanted.benchmark} on {wanted.lane} has several cases"
-        raise BadInput(what, expected="'case' named, one of " + ", ".join(repr(case) for case in others))
+        raise BadInput(what, expected="a 'case', one of " + ", ".join(repr(case) for case in others))
     return wanted._replace(case=others[0]) if others else None

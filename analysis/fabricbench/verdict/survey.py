@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which nodes, and which pairs of nodes, of a campaign are named, and what else their values show."""
+"""Selects the slow nodes and node pairs of a campaign, over all its matrices, and adds notes on their limits."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -12,22 +12,23 @@ from fabricbench.verdict.nodes import LEAST_BLOCKS, Matrix, MatrixKey, matrices
 from fabricbench.verdict.suspects import ALPHA, MatrixTests, Suspect
 
 OF_NODES, OF_PAIRS, OF_STALLS = 0.7, 0.15, 0.15
-"""How ``ALPHA`` is divided. Nodes get most of it: a node has few peers, so its p-values cannot be very small; the peers
-of a pair are all pairs."""
+"""Shares of ``ALPHA`` for tests of nodes, pairs and stalls. Tests of nodes have most of it, because a node has few
+peers and its p-values cannot be very small; the peers of a pair are all other pairs.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """A suspect that cannot be chance. ``p``: adjusted for all that was tested in the campaign, at most ``ALPHA``."""
+    """A slow node or node pair, beyond chance. ``p``: adjusted for all tests of the campaign, at most ``ALPHA``."""
 
-    what: Suspect
+    suspect: Suspect
     p: float
-    where: MatrixKey
+    matrix: MatrixKey
 
 
 @dataclass(frozen=True)
 class Survey:
-    """All matrices of a campaign, tested together."""
+    """All matrices of a campaign, which are tested together."""
 
     matrices: tuple[Matrix, ...]
 
@@ -38,12 +39,12 @@ class Survey:
 
     @cached_property
     def findings(self) -> tuple[Finding, ...]:
-        """What is named: in each matrix nodes, then pairs, then nodes that stall, the slowest first.
+        """The findings: in each matrix nodes, then pairs, then nodes that stall, the slowest first.
 
         Definition: a p-value is multiplied by the number of tests of its kind in all matrices of the campaign, and
-        divided by the kind's share of alpha (Bonferroni's method). A suspect with at most ``ALPHA`` is named.
-        Error: the probability that a campaign names any healthy node or pair is at most ``ALPHA``, whatever the
-        dependence of the tests.
+        divided by the kind's share of alpha (Bonferroni's method). A suspect with at most ``ALPHA`` is a finding.
+        Error: the probability that a campaign yields any finding on healthy nodes and pairs is at most ``ALPHA``,
+        whatever the dependence between tests.
         """
         numbered = list(enumerate(self.tests))
         nodes = [(at, one) for at, tests in numbered for one in tests.nodes]
@@ -54,20 +55,20 @@ class Survey:
             *self._named(pairs, sum(tests.of_pairs for tests in self.tests), OF_PAIRS),
             *self._named(stalls, sum(tests.of_stalls for tests in self.tests), OF_STALLS),
         ]
-        return tuple(finding for _, finding in sorted(named, key=lambda found: found[0]))
+        return tuple(finding for _, finding in sorted(named, key=lambda item: item[0]))
 
     def of(self, matrix: Matrix) -> tuple[Finding, ...]:
-        """What is named in one matrix."""
-        return tuple(finding for finding in self.findings if finding.where == matrix.key)
+        """Returns the findings in one matrix."""
+        return tuple(finding for finding in self.findings if finding.matrix == matrix.key)
 
     @property
     def decidable(self) -> bool:
-        """Whether a node that is the slowest in every block of some matrix would be named."""
+        """Whether a node that is the slowest in every block of some matrix would be a finding."""
         return any(tests.of_nodes and self._least_blocks(tests) <= tests.matrix.blocks for tests in self.tests)
 
     @property
     def notes(self) -> list[str]:
-        """What the names do not say: too few blocks, two nodes, a slow network, stalls; each once."""
+        """Limits of the findings, each once: too few blocks, two nodes, a slow network, stalls."""
         return list(dict.fromkeys(line for tests in self.tests for line in self._notes(tests)))
 
     @property
@@ -75,35 +76,35 @@ class Survey:
         return sum(tests.of_nodes for tests in self.tests)
 
     def _named(self, suspects: list[tuple[int, Suspect]], tests: int, share: float) -> list[tuple[int, Finding]]:
-        """Those of one kind that cannot be chance, the slowest first, each with its matrix's number."""
+        """Returns the findings of one kind, the slowest first, each with the number of its matrix."""
         adjusted = [(at, one, one.p * tests / share) for at, one in suspects]
-        found = [(at, Finding(one, p, self.matrices[at].key)) for at, one, p in adjusted if p <= ALPHA]
-        return sorted(found, key=lambda numbered: -(numbered[1].what.slowdown or 0.0))
+        findings = [(at, Finding(one, p, self.matrices[at].key)) for at, one, p in adjusted if p <= ALPHA]
+        return sorted(findings, key=lambda numbered: -(numbered[1].suspect.slowdown or 0.0))
 
     def _least_blocks(self, tests: MatrixTests) -> int:
-        """Blocks from which on the slowest node, or way between two nodes, can be named."""
+        """Returns the least number of blocks after which the slowest node, or direction, can be a finding."""
         nodes = len(tests.matrix.names)
         return max(LEAST_BLOCKS, ceil(log(max(1, self._of_nodes) / (ALPHA * OF_NODES), nodes) - 1e-9))
 
     def _notes(self, tests: MatrixTests) -> Iterator[str]:
         matrix = tests.matrix
         lane, nodes, blocks = matrix.key.lane, len(matrix.names), matrix.blocks
-        tried = self._of_nodes
+        tests_of_nodes = self._of_nodes
         if blocks < LEAST_BLOCKS:
             yield f"{lane}: no node or pair is named before {LEAST_BLOCKS} blocks; this campaign has {blocks}"
         elif tests.of_nodes and (least := self._least_blocks(tests)) > blocks:
             yield (
-                f"{lane}: {blocks} blocks are too few to name a node: with {nodes} nodes and {tried} tests of "
+                f"{lane}: {blocks} blocks are too few to name a node: with {nodes} nodes and {tests_of_nodes} tests of "
                 f"nodes in the campaign, being the slowest in every block may be chance; {least} blocks are enough"
             )
         if nodes == 2:
             yield f"{lane}: two nodes show which direction is slow, not which node"
         if slow := tests.network:
             yield (
-                f"{lane}: {slow} of {len(matrix.split.first)} pairs are slower than their nodes explain "
+                f"{lane}: {slow} of {len(matrix.effects.first)} pairs are slower than their nodes explain "
                 f"({matrix.key.words}): look at the network's layout, not at single links"
             )
-        if matrix.modes.two:
+        if matrix.modes.bimodal:
             fast, stalled = (
                 f"{matrix.value(mode):.4g} {matrix.unit}" for mode in (matrix.modes.fast, matrix.modes.slow)
             )
@@ -135,17 +136,18 @@ SCHEMA = pl.Schema(
 
 
 def survey(table: pl.DataFrame) -> Survey:
-    """All pairs of nodes in a campaign's long table."""
+    """Returns the survey of all node pairs in a campaign's long table."""
     return Survey(tuple(matrices(table)))
 
 
-def as_frame(found: Survey) -> pl.DataFrame:
-    """A row per finding; ``other`` is empty of a node, ``slowdown`` of stalls."""
+def as_frame(campaign_survey: Survey) -> pl.DataFrame:
+    """Returns one row for each finding; ``other`` is empty for nodes, ``slowdown`` for stalls."""
     rows = [
         (one.kind, one.node, one.other, one.role, None if one.slowdown is None else round(one.slowdown, 4),
-         float(f"{finding.p:.3g}"), one.seen, one.blocks, round(one.stalled, 4), round(one.stalled_others, 4),
-         finding.where.lane, finding.where.benchmark, finding.where.case, finding.where.metric,
-         finding.where.msg_size_bytes)
-        for finding in found.findings for one in (finding.what,)
+         float(f"{finding.p:.3g}"), one.affected_blocks, one.blocks,
+         round(one.stall_share, 4), round(one.others_stall_share, 4),
+         finding.matrix.lane, finding.matrix.benchmark, finding.matrix.case, finding.matrix.metric,
+         finding.matrix.msg_size_bytes)
+        for finding in campaign_survey.findings for one in (finding.suspect,)
     ]  # fmt: skip
     return pl.DataFrame(rows, schema=SCHEMA, orient="row").sort("kind", "node", maintain_order=True)

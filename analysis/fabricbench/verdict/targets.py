@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which cells of a campaign a requirement is about, and what is missing for it."""
+"""Selects the cells of a campaign to which a requirement applies, and the cells that are missing."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -8,14 +8,17 @@ from fabricbench.errors import BadInput
 from fabricbench.launch.record import Unmeasured
 from fabricbench.site.lane import lane_name, lane_parts
 from fabricbench.site.requirements import LANE_KEYS, MANY, Requirement
-from fabricbench.verdict import skipped
 from fabricbench.verdict.series import CellKey, Series, counterpart, order
+from fabricbench.verdict.unmeasured import may_concern, not_measured, skipped_cells
 
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """One cell to judge: ``measured`` and, for a ratio, ``reference``; ``missing`` says why one of them is not there,
-    ``applies`` whether the fabric has what the cell is about, ``damaged`` whether it was lost and not a skip."""
+    """One cell to judge: ``measured`` and, for a ratio, ``reference``.
+
+    ``missing``: the reason why one of them does not exist. ``applies``: whether the fabric can have such a cell.
+    ``damaged``: whether the launch was lost or cannot be read, so that the cell is not skipped.
+    """
 
     name: str
     requirement: Requirement
@@ -32,10 +35,10 @@ class Target:
 def targets(
     requirement: Requirement, series: Mapping[CellKey, Series], unmeasured: Sequence[Unmeasured] = ()
 ) -> tuple[Target, ...]:
-    """The requirement's cells, lane by lane and size by size; never none.
+    """Returns the cells of a requirement, lane by lane and size by size; at least one.
 
-    A cell that the campaign planned and did not measure, a listed size that a lane lacks, a named stack or fabric
-    without any value, and a requirement that selects nothing at all each give a target without ``measured``.
+    A target without ``measured`` stands for each cell that the campaign planned and did not measure, each listed size
+    that a lane lacks, each listed name without any value, and for a requirement that selects nothing.
     """
     matched = [key for key in series if _selected(requirement, key)]
     planned = {key: skip for skip in unmeasured for key in _cells(requirement, skip) if key not in series}
@@ -43,23 +46,25 @@ def targets(
     varying, among_skips = _varying(matched), _varying([*matched, *planned])
     alike = {key._replace(msg_size_bytes=None) for key in matched}
     chosen = sorted((key for key in matched if requirement.sizes.contains(key.msg_size_bytes)), key=order)
-    found = [_target(requirement, key, varying, series, unmeasured) for key in chosen]
-    found += [_skip(requirement, key, among_skips, planned[key]) for key in missing]
+    results = [_target(requirement, key, varying, series, unmeasured) for key in chosen]
+    results += [_skip(requirement, key, among_skips, planned[key]) for key in missing]
     expected = [*matched, *(key for key, skip in planned.items() if skip.applies)]
     for key in _without_size(requirement, expected):
-        found.append(
+        results.append(
             _absent_size(requirement, key, varying if key._replace(msg_size_bytes=None) in alike else among_skips)
         )
-    found += _vague(requirement, unmeasured, {target.lane for target in found})
-    found += [_absent_name(requirement, column, name) for column, name in _unseen(requirement, expected, found)]
-    if not found:
-        found = [_absent_all(requirement)]
-    return tuple(found)
+    results += _vague(requirement, unmeasured, {target.lane for target in results})
+    results += [
+        _absent_name(requirement, column, name) for column, name in _absent_names(requirement, expected, results)
+    ]
+    if not results:
+        results = [_absent_all(requirement)]
+    return tuple(results)
 
 
 def _cells(item: Requirement, skip: Unmeasured) -> Iterator[CellKey]:
-    """The cells of a skip that the requirement selects, their sizes aside."""
-    for key in skipped.cells(skip, item.benchmark, item.metric.name) if skip.tool == item.tool else ():
+    """Yields the cells of a skip that the requirement selects, apart from their sizes."""
+    for key in skipped_cells(skip, item.benchmark, item.metric.name) if skip.tool == item.tool else ():
         if _selected(item, key):
             yield key
 
@@ -69,20 +74,20 @@ def _skip(item: Requirement, key: CellKey, varying: tuple[str, ...], skip: Unmea
     against = against_words(item, key) if item.relative else None
     applies = skip.applies or "case" in item.many
     return Target(
-        name, item, key.lane, against, key.msg_size_bytes, None, None, skipped.why(skip), applies, skip.damaged
+        name, item, key.lane, against, key.msg_size_bytes, None, None, not_measured(skip), applies, skip.damaged
     )
 
 
 def _vague(item: Requirement, unmeasured: Sequence[Unmeasured], lanes: set[str]) -> Iterator[Target]:
-    """One target for each other lane with a skip of which it is not known which rows it keeps from being measured."""
-    found: dict[str, Unmeasured] = {}
+    """Yields one target for each remaining lane with a skip whose rows are unknown."""
+    results: dict[str, Unmeasured] = {}
     for skip in sorted(unmeasured, key=lambda skip: skip.benchmark != item.benchmark):
         lane = {column: getattr(skip, column) for column in LANE_KEYS}
-        named = all(lane[column] in item.many.get(column, (lane[column],)) for column in LANE_KEYS)
-        if named and skipped.may_be(skip, item.tool, item.benchmark) and not _is_denominator(item, lane):
-            found.setdefault(skipped.lane_of(skip), skip)
-    for lane_words in sorted(found.keys() - lanes):
-        skip = found[lane_words]
+        selected = all(lane[column] in item.many.get(column, (lane[column],)) for column in LANE_KEYS)
+        if selected and may_concern(skip, item.tool, item.benchmark) and not _is_denominator(item, lane):
+            results.setdefault(skip.lane, skip)
+    for lane_words in sorted(results.keys() - lanes):
+        skip = results[lane_words]
         changed = {column: str(value) for column, value in item.relative_to.items() if column in LANE_KEYS}
         parts = dict(zip(LANE_KEYS, lane_parts(lane_words), strict=True))
         against = _lane_words(item, {**parts, **changed}) if item.relative else None
@@ -94,44 +99,44 @@ def _vague(item: Requirement, unmeasured: Sequence[Unmeasured], lanes: set[str])
             None,
             None,
             None,
-            skipped.why(skip),
+            not_measured(skip),
             damaged=skip.damaged,
         )
 
 
 def _is_denominator(item: Requirement, lane: Mapping[str, str]) -> bool:
-    """Whether the requirement compares with this very lane."""
+    """Returns whether this lane is the denominator of the requirement."""
     changed = {column: value for column, value in item.relative_to.items() if column in LANE_KEYS}
     return len(changed) == len(item.relative_to) > 0 and all(lane[c] == value for c, value in changed.items())
 
 
 def _why_no_denominator(item: Requirement, key: CellKey, unmeasured: Sequence[Unmeasured]) -> str:
-    """The skip's reason where the denominator is one; empty where nothing is known of it."""
+    """Returns the reason of the skip that contains the denominator; empty if there is none."""
     wanted = CellKey(**{**key._asdict(), **item.relative_to})
     any_case = bool({"tool", "benchmark"} & item.relative_to.keys()) and "case" not in item.relative_to
     for skip in unmeasured:
-        if skipped.lane_of(skip) != wanted.lane:
+        if skip.lane != wanted.lane:
             continue
-        if skipped.may_be(skip, wanted.tool, wanted.benchmark):
-            return skipped.why(skip)
-        for one in skipped.cells(skip, wanted.benchmark, wanted.metric):
+        if may_concern(skip, wanted.tool, wanted.benchmark):
+            return not_measured(skip)
+        for one in skipped_cells(skip, wanted.benchmark, wanted.metric):
             if (one._replace(case=wanted.case) if any_case else one) == wanted:
-                return skipped.why(skip)
+                return not_measured(skip)
     return ""
 
 
 def _selected(item: Requirement, key: CellKey) -> bool:
-    """Whether the cell is selected, its size aside; a cell is never compared with itself."""
+    """Returns whether the requirement selects the cell, apart from its size; a cell is never its own denominator."""
     columns = key._asdict()
     same = (key.tool, key.benchmark, key.metric) == (item.tool, item.benchmark, item.metric.name)
-    named = all(columns[column] in names for column, names in item.many.items())
+    selected = all(columns[column] in names for column, names in item.many.items())
     counted = all(columns[column] == count for column, count in item.counts.items())
     itself = item.relative and all(columns[column] == value for column, value in item.relative_to.items())
-    return same and named and counted and not itself
+    return same and selected and counted and not itself
 
 
 def _varying(matched: list[CellKey]) -> tuple[str, ...]:
-    """The columns beside lane and size that tell the requirement's cells apart, for their names."""
+    """Returns the columns, apart from lane and size, that distinguish the requirement's cells in their names."""
     columns = ("system", "case", "ranks", "nodes")
     return tuple(c for c in columns if len({getattr(key, c) for key in matched}) > 1)
 
@@ -164,7 +169,7 @@ def _target(
 
 
 def against_words(item: Requirement, key: CellKey) -> str:
-    """The denominator in words: its lane, and whatever else differs."""
+    """Returns the denominator as text: its lane, and everything else that differs."""
     wanted = CellKey(**{**key._asdict(), **item.relative_to})
     changed = [f"{c}={value}" for c, value in item.relative_to.items() if c in ("case", "ranks", "nodes")]
     if {"tool", "benchmark", "metric"} & item.relative_to.keys():
@@ -173,7 +178,7 @@ def against_words(item: Requirement, key: CellKey) -> str:
 
 
 def _without_size(item: Requirement, matched: list[CellKey]) -> Iterator[CellKey]:
-    """Cells that should be there, for sizes that are asked for and were not measured."""
+    """Yields the cells of requested sizes that were not measured."""
     lanes: dict[CellKey, set[int | None]] = {}
     for key in matched:
         lanes.setdefault(key._replace(msg_size_bytes=None), set()).add(key.msg_size_bytes)
@@ -193,14 +198,14 @@ def _absent_size(item: Requirement, key: CellKey, varying: tuple[str, ...]) -> T
     return Target(_name(item, key.lane, key, varying, size), item, key.lane, against, size, None, None, missing)
 
 
-def _unseen(item: Requirement, matched: list[CellKey], found: Sequence[Target]) -> Iterator[tuple[str, str]]:
-    """Names that the requirement lists and no cell has, where other names of the list have one."""
-    lanes = [lane_parts(target.lane) for target in found]
+def _absent_names(item: Requirement, matched: list[CellKey], results: Sequence[Target]) -> Iterator[tuple[str, str]]:
+    """Yields the names that the requirement lists and no cell has, if other names of the list have cells."""
+    lanes = [lane_parts(target.lane) for target in results]
     for column in MANY:
-        seen = {getattr(key, column) for key in matched}
+        present = {getattr(key, column) for key in matched}
         if column in LANE_KEYS:
-            seen |= {parts[LANE_KEYS.index(column)] for parts in lanes}
-        yield from ((column, name) for name in item.many.get(column, ()) if seen and name not in seen)
+            present |= {parts[LANE_KEYS.index(column)] for parts in lanes}
+        yield from ((column, name) for name in item.many.get(column, ()) if present and name not in present)
 
 
 def _absent_name(item: Requirement, column: str, name: str) -> Target:
@@ -218,6 +223,6 @@ def _absent_all(item: Requirement) -> Target:
 
 
 def _lane_words(item: Requirement, fixed: Mapping[str, str]) -> str:
-    """The lane as far as the requirement names it, ``*`` for any."""
+    """Returns the lane as far as the requirement names it; ``*`` stands for any name."""
     stack, fabric, variant = (fixed.get(c) or "+".join(item.many.get(c, ("*",))) for c in LANE_KEYS)
     return lane_name(stack, fabric, "" if variant == "*" else variant)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The reasons of verdicts in plain words."""
+"""Formats the reasons of verdicts."""
 
 import math
 from collections.abc import Sequence
@@ -14,70 +14,72 @@ _SHOWN = 5
 
 
 def invalid(series: Sequence[Series]) -> str:
-    """Why nothing can be said from these series, empty where all is well."""
+    """Returns why these series cannot be judged; empty if they can."""
     reasons = []
     for state, what in (
         ("refuted", "the lane's transport did not carry the bytes of"),
-        ("unknown", "no evidence which transport carried the bytes of"),
+        ("unknown", "there is no evidence which transport carried the bytes of"),
     ):
-        names = [launch for one in series for launch, found in one.doubtful if found == state]
+        names = [launch for one in series for launch, launch_state in one.doubtful if launch_state == state]
         if names:
             reasons.append(f"{state}: {what} {listed(names)}")
     failed = [f"{launch} ({state})" for one in series for launch, state in one.failed]
     if failed:
-        reasons.append(f"launches that failed, or were lost without a repeat in their block: {listed(failed)}")
+        reasons.append(f"launches failed, or were lost without a repeat in their block: {listed(failed)}")
     return "; ".join(reasons)
 
 
 def too_many_lost(lost: int, launches: int, share: float) -> str:
-    """Why so many lost launches make a cell invalid, empty where they do not; a share of ``launches``, which include
-    the lost ones, is rounded up to whole launches."""
+    """Returns why a cell with ``lost`` of ``launches`` lost is invalid; empty if it is not.
+
+    ``launches`` includes the lost ones; ``share`` of it is rounded up to whole launches.
+    """
     allowed = math.ceil(share * launches - 1e-9)
     if lost <= allowed:
         return ""
-    tried = _count(launches, "launch", "launches")
-    return f"{lost} of {tried} were lost; {allowed} are allowed (a share of {share:.3g}, rounded up)"
+    total = _count(launches, "launch", "launches")
+    return f"{lost} of {total} were lost; {allowed} are allowed (a share of {share:.3g}, rounded up)"
 
 
 def undefined(blocks: Sequence[int]) -> str:
-    """The reason for a ratio that is no number."""
-    return f"the ratio is no number, its denominator is 0, in {_count(len(blocks), 'block')}"
+    """Returns the reason for a ratio that is not a number."""
+    return f"the ratio is not a number, because its denominator is 0, in {_count(len(blocks), 'block')}"
 
 
 def too_early(available: int, plan: Schedule) -> str:
-    """The reason before the first look."""
+    """Returns the reason before the first look."""
     look = plan.following(available)
     if look is None:
-        return f"{_count(available, 'block')}: the campaign planned no look at its data"
-    return f"{available} of {look.n} blocks: nothing is judged before"
+        return f"{_count(available, 'block')}: the campaign has no planned look"
+    return f"{available} of {look.n} blocks: no verdict is drawn before"
 
 
-def decided(shown: Estimate, item: Requirement, kept: int) -> str:
-    """The reason of a PASS (``kept`` above 0) or FAIL."""
-    return f"{interval_words(shown.interval, item)}: {'keeps' if kept > 0 else 'breaks'} '{item.bound}'"
+def decided(shown: Estimate, item: Requirement, direction: int) -> str:
+    """Returns the reason of a PASS (``direction`` above 0) or FAIL."""
+    return f"{interval_words(shown.interval, item)}: {'satisfies' if direction > 0 else 'violates'} '{item.bound}'"
 
 
-def undecided(shown: Estimate, item: Requirement, kept: int, q: float, judged: int, plan: Schedule) -> str:
-    """The reason where values are there and still nothing is claimed."""
+def undecided(shown: Estimate, item: Requirement, direction: int, q: float, judged: int, plan: Schedule) -> str:
+    """Returns the reason of a cell with values and without a decision."""
     n = len(shown.sample.values)
     if shown.look is not None and shown.look.critical < 0:
         least = math.ceil(math.log2(2.0 / plan.alpha))
-        reason = f"{_count(n, 'block')} cannot decide: {1 - plan.alpha:.0%} confidence takes at least {least}"
-    elif kept:
-        side = f"{interval_words(shown.interval, item)}, speaks {'in favour' if kept > 0 else 'against'}"
-        together = f"among {_count(judged, 'cell')} judged together q = {q:.2g} is above {plan.alpha:g}"
+        reason = f"{_count(n, 'block')} cannot decide: {1 - plan.alpha:.0%} confidence needs at least {least}"
+    elif direction:
+        side = f"{interval_words(shown.interval, item)}, {'satisfies' if direction > 0 else 'violates'} the bound"
+        together = f"among {_count(judged, 'cell')} tested together q = {q:.2g} is above {plan.alpha:g}"
         reason = f"{side}, but {together}"
     else:
-        reason = f"{interval_words(shown.interval, item)}, holds the bound ({item.bound})"
-    if shown.mde is not None and not kept:
+        reason = f"{interval_words(shown.interval, item)}, contains the bound ({item.bound})"
+    if shown.mde is not None and not direction:
         launches = _count(n, "launch", "launches")
-        reason += f"; smallest change that {launches} would have shown: {percent(shown.mde)}"
+        reason += f"; smallest change that {launches} would detect: {percent(shown.mde)}"
     look = plan.following(n)
     return reason + (f"; the next look is at {look.n} blocks" if look else "")
 
 
 def interval_words(interval: Interval, item: Requirement) -> str:
-    """Median and interval with their unit."""
+    """Returns median and interval with their unit."""
     unit = "" if item.relative else f" {item.unit}"
     what = "median ratio" if item.relative else "median"
     if interval.estimate is None:
@@ -90,19 +92,19 @@ def interval_words(interval: Interval, item: Requirement) -> str:
 
 
 def number(value: float) -> str:
-    """Four significant digits, without an exponent from 0.0001 to ten million."""
+    """Returns a number with four significant digits, without an exponent from 0.0001 to ten million."""
     if value != 0 and not 1e-4 <= abs(value) < 1e7:
         return f"{value:.3e}"
     return f"{value:.4g}" if abs(value) < 1e4 else f"{value:.0f}"
 
 
 def percent(value: float) -> str:
-    """A relative effect as a percentage with two significant digits."""
+    """Returns a relative effect as a percentage with two significant digits."""
     return f"{100 * value:.2g} %" if abs(value) < 1 else f"{100 * value:.0f} %"
 
 
 def listed(names: Sequence[str]) -> str:
-    """Names joined, the first few in full and the number of the rest."""
+    """Returns names separated by commas: the first few, and the number of the others."""
     unique = list(dict.fromkeys(names))
     more = f" and {len(unique) - _SHOWN} more" if len(unique) > _SHOWN else ""
     return ", ".join(unique[:_SHOWN]) + more

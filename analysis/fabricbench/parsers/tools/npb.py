@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from fabricbench.launch.facts import Launch, canonical_case
-from fabricbench.launch.record import Payload, Row, SkippedRow
+from fabricbench.launch.record import Payload, Row, SkippedSize
 from fabricbench.parsers.output import Parsed, Unreadable, number, read_text, whole
 
 CLASSES = ("S", "W", "A", "B", "C", "D")
@@ -112,7 +112,7 @@ def parse(directory: Path, launch: Launch) -> Parsed:
         for metric, value in numbers.items()
         if metric not in below
     ]
-    skips = [SkippedRow(benchmark=name, case=case, msg_size_bytes=None, reason=_too_small(problem_class, below))]
+    skips = [SkippedSize(benchmark=name, case=case, msg_size_bytes=None, reason=_too_small(problem_class, below))]
     return Parsed(tuple(rows), payload(report.kernel, problem_class, launch.ranks), tuple(skips if below else ()))
 
 

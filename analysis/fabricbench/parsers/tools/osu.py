@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Literal
 
 from fabricbench.launch.facts import Launch, canonical_case
-from fabricbench.launch.record import Payload, PayloadPart, Row, SkippedRow
+from fabricbench.launch.record import Payload, PayloadPart, Row, SkippedSize
 from fabricbench.parsers.osu_table import ONE_TITLE_SINCE, TITLES, Version, columns, headings, title_in, version_of
 from fabricbench.parsers.output import Parsed, Unreadable, number, payload_of, read_text, whole
 
@@ -204,7 +204,7 @@ def parse(directory: Path, launch: Launch) -> Parsed:
     return Parsed(
         tuple(item for item in rows_and_skips if isinstance(item, Row)),
         payload_of(parts),
-        tuple(item for item in rows_and_skips if isinstance(item, SkippedRow)),
+        tuple(item for item in rows_and_skips if isinstance(item, SkippedSize)),
         parts,
     )
 
@@ -314,12 +314,12 @@ def _require_sizes(table: list[tuple[int, dict[str, float]]], options: _Options,
         raise Unreadable("stdout", last, f"{len(options.sizes)} rows, not {len(table)}")
 
 
-def _rows_and_skips(values: dict[str, float], options: _Options, case: str) -> Iterator[Row | SkippedRow]:
+def _rows_and_skips(values: dict[str, float], options: _Options, case: str) -> Iterator[Row | SkippedSize]:
     program = options.program
     size = int(values["size"]) if "size" in values else None
     if not values["value"]:
         reason = f"{program.metric} printed as 0.00, below OSU's last digit"
-        yield SkippedRow(benchmark=program.benchmark, case=case, msg_size_bytes=size, reason=reason)
+        yield SkippedSize(benchmark=program.benchmark, case=case, msg_size_bytes=size, reason=reason)
         return
     for name in ("value", "message_rate", "time_min", "time_max"):
         if name in values:

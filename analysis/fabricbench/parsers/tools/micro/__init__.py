@@ -5,7 +5,7 @@ from collections import defaultdict
 from pathlib import Path
 
 from fabricbench.launch.facts import Launch, joined_case
-from fabricbench.launch.record import Payload, PayloadPart, SkippedRow
+from fabricbench.launch.record import Payload, PayloadPart, SkippedSize
 from fabricbench.parsers.output import Parsed, Unreadable, number, read_lines, whole
 from fabricbench.parsers.tools.micro import pairs
 from fabricbench.parsers.tools.micro.description import MEASURED
@@ -144,7 +144,7 @@ def _parts(header: Header, launch: Launch) -> list[PayloadPart]:
     return parts
 
 
-def _skips(header: Header, launch: Launch) -> list[SkippedRow]:
+def _skips(header: Header, launch: Launch) -> list[SkippedSize]:
     """The points that the stack could not do: ``#@skipped.queued:4096,tags:equal.8=No memory``.
 
     Up to version 0.1.0 the program wrote ``#@gap.`` instead of ``#@skipped.``.
@@ -155,7 +155,7 @@ def _skips(header: Header, launch: Launch) -> list[SkippedRow]:
         if kind in ("skipped", "gap") and point:
             case, _, size = point.rpartition(".")
             skips.append(
-                SkippedRow(
+                SkippedSize(
                     benchmark=launch.benchmark,
                     case=joined_case(launch.case, case.translate(_IN_CASES)),
                     msg_size_bytes=whole(size, "stdout", 1),

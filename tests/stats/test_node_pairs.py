@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Effects of nodes and of pairs: known ones are recovered, and told apart, whatever the number of nodes."""
+"""Effects of nodes and of pairs: known effects are recovered for any number of nodes."""
 
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from fabricbench.stats.pairs import Pairs, group_medians, split
+from fabricbench.stats.node_pairs import NodePairs, estimate_effects, group_medians
 
 HALF_RATE = float(np.log(2.0))
 
@@ -20,7 +20,7 @@ def made(
     blocks: int = 6,
     noise: float = 0.0,
     rng: np.random.Generator | None = None,
-) -> Pairs:
+) -> NodePairs:
     """All pairs in every block, at the slower node's rate, with a level of each block's own."""
     entries = []
     for block in range(blocks):
@@ -31,13 +31,13 @@ def made(
                     value += (links or {}).get((one, other), 0.0)
                     entries.append((one, other, block, value + (noise * rng.standard_normal() if rng else 0.0)))
     first, second, block_of, slowness = (np.array(column) for column in zip(*entries, strict=True))
-    return Pairs(nodes, first, second, block_of, slowness, directed)
+    return NodePairs(nodes, first, second, block_of, slowness, directed)
 
 
 @pytest.mark.parametrize("directed", [True, False])
 @pytest.mark.parametrize("nodes", [3, 4, 5, 8, 33])
-def test_a_slow_node_is_the_nodes(nodes: int, directed: bool) -> None:
-    found = split(made(nodes, slow={1: HALF_RATE}, directed=directed))
+def test_a_slow_node_is_an_effect_of_the_node(nodes: int, directed: bool) -> None:
+    found = estimate_effects(made(nodes, slow={1: HALF_RATE}, directed=directed))
     expected = np.zeros(nodes * (1 + directed))
     expected[1::nodes] = HALF_RATE
     assert found.nodes == pytest.approx(expected, abs=1e-9)
@@ -47,22 +47,22 @@ def test_a_slow_node_is_the_nodes(nodes: int, directed: bool) -> None:
 
 @pytest.mark.parametrize("directed", [True, False])
 @pytest.mark.parametrize("nodes", [3, 4, 5, 8, 33])
-def test_a_slow_link_is_the_pairs(nodes: int, directed: bool) -> None:
-    found = split(made(nodes, links={(0, 1): HALF_RATE}, directed=directed))
+def test_a_slow_link_is_an_effect_of_the_pair(nodes: int, directed: bool) -> None:
+    found = estimate_effects(made(nodes, links={(0, 1): HALF_RATE}, directed=directed))
     assert found.nodes == pytest.approx(0, abs=1e-9)
     slow = (found.first == 0) & (found.second == 1)
     assert found.pairs == pytest.approx(np.where(slow, HALF_RATE, 0.0), abs=1e-9)
 
 
 def test_a_node_that_is_slow_at_sending_alone() -> None:
-    found = split(made(5, links={(2, other): HALF_RATE for other in range(5)}))
+    found = estimate_effects(made(5, links={(2, other): HALF_RATE for other in range(5)}))
     assert found.nodes == pytest.approx(np.eye(10)[2] * HALF_RATE, abs=1e-9)
 
 
 def test_two_slow_nodes_and_a_slow_link_among_noise() -> None:
     rng = np.random.default_rng(7)
     slow, links = {3: HALF_RATE, 9: np.log(1.5)}, {(0, 1): HALF_RATE, (1, 0): HALF_RATE}
-    found = split(made(16, slow=slow, links=links, noise=0.05, rng=rng))
+    found = estimate_effects(made(16, slow=slow, links=links, noise=0.05, rng=rng))
     worst = np.argsort(-found.nodes)[:4]
     assert {int(node) % 16 for node in worst} == {3, 9}
     assert found.nodes[worst[:2]] == pytest.approx(HALF_RATE, abs=0.1)
@@ -70,12 +70,12 @@ def test_two_slow_nodes_and_a_slow_link_among_noise() -> None:
     assert {(int(found.first[at]), int(found.second[at])) for at in most} == {(0, 1), (1, 0)}
 
 
-def test_pairs_met_once_count_for_their_nodes() -> None:
+def test_pairs_measured_once_count_for_their_nodes() -> None:
     """Some rounds of many in every block: no pair comes again, each node does."""
     rng = np.random.default_rng(8)
     full = made(32, slow={4: HALF_RATE}, blocks=1, noise=0.03, rng=rng)
     block = (full.first + full.second) % 31 // 4  # the circle's rounds, four a block
-    found = split(Pairs(32, full.first, full.second, block, full.slowness, True))
+    found = estimate_effects(NodePairs(32, full.first, full.second, block, full.slowness, True))
     assert np.flatnonzero(found.nodes > np.log(1.1)).tolist() == [4, 36]
 
 
@@ -85,7 +85,7 @@ def test_stalled_entries_do_not_count() -> None:
     never = (measured.first == 2) & (measured.second == 3)
     stalled = (measured.block + measured.first + measured.second) % 3 == 0
     slowness = measured.slowness + 7.0 * (stalled | never)
-    found = split(replace(measured, slowness=slowness), stalled | never)
+    found = estimate_effects(replace(measured, slowness=slowness), stalled | never)
     assert found.nodes == pytest.approx(np.eye(10)[1] * HALF_RATE + np.eye(10)[6] * HALF_RATE, abs=1e-9)
     assert found.pairs == pytest.approx(7.0 * ((found.first == 2) & (found.second == 3)), abs=1e-9)
 
