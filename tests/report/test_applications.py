@@ -4,7 +4,7 @@
 from fabricbench.report.activities import shares
 from fabricbench.report.applications import applications
 from fabricbench.report.series import lanes, panels, unsized
-from fabricbench.report.style import looks
+from fabricbench.report.style import lane_styles
 from verdict.made_table import Rows, lane_rows, table_of
 
 
@@ -28,7 +28,7 @@ TABLE = table_of(
 
 
 def test_rates_efficiency_and_share_of_communication() -> None:
-    (section,) = applications(panels(TABLE, 0.95), looks(lanes(TABLE)))
+    (section,) = applications(panels(TABLE, 0.95), lane_styles(lanes(TABLE)))
     views = section.runs
     assert (section.key, views[0].unit, views[0].split) == ("npb", "Mop/s", None)
     assert [view.title for view in views] == ["CG.A", "CG.A code=nasa"]
@@ -52,7 +52,7 @@ def test_applications_stand_in_their_own_section_only() -> None:
 
 def test_names_are_escaped() -> None:
     table = table_of(rows("<b>&@tcp", 2, 1.0, 1.0, 0.5))
-    (section,) = applications(panels(table, 0.95), looks(lanes(table)))
+    (section,) = applications(panels(table, 0.95), lane_styles(lanes(table)))
     assert "<b>" not in section.runs[0].svg
 
 
@@ -74,7 +74,7 @@ def test_where_the_time_went_adds_up() -> None:
         gromacs("openmpi@shm", 1, total=10.0, force=6.0, pme_mesh=3.0, update=0.5),
         gromacs("openmpi@tcp", 2, total=10.0, force=3.0, pme_mesh=4.0, pme_3d_fft_comm=1.5, comm_coord=1.0),
     )
-    (section,) = applications(panels(table, 0.95), looks(lanes(table)))
+    (section,) = applications(panels(table, 0.95), lane_styles(lanes(table)))
     (run,) = section.runs
     assert (section.title, run.title, run.unit, run.balanced) == ("GROMACS", "lzm", "ns/day", True)
     assert run.split is not None

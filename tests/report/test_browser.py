@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from fabricbench.launch.table import table
-from fabricbench.report import report
+from fabricbench.report.page import report
 from report.judged import judgement
 from report.synthetic import Shape, campaign
 

@@ -7,8 +7,8 @@ import numpy as np
 import polars as pl
 import pytest
 
-from fabricbench.report import report
 from fabricbench.report.nodes import nodes
+from fabricbench.report.page import report
 from report.html_page import Page
 from report.synthetic import Shape, campaign
 from verdict.made_pairs import ALONE, AT_ONCE, rows, sums
@@ -35,11 +35,11 @@ def test_what_is_named_comes_first() -> None:
     view = nodes(table(6), 0.95)
     assert [one.name for one in view.nodes] == ["n3"]
     assert {(e.role, e.what) for e in view.nodes[0].evidence} == {
-        (role, "bandwidth of a pair alone, 1\u202fMiB".replace("of a pair alone", how))
+        (role, f"bandwidth, {how}, 1\u202fMiB")
         for role in ("sending", "receiving")
-        for how in ("of a pair alone", "with all pairs at once")
+        for how in ("one pair at a time", "all pairs at once")
     }
-    assert [(one.name, one.evidence[0].seen) for one in view.pairs] == [("n4 → n1", "6 of 6 blocks")]
+    assert [(one.name, one.evidence[0].blocks) for one in view.pairs] == [("n4 → n1", "6 of 6 blocks")]
 
 
 def test_stalls_are_said_and_a_node_that_stalls_more_often_is_shown() -> None:
@@ -63,8 +63,8 @@ def test_nothing_is_not_said_where_nothing_can_be_told() -> None:
 
 def test_a_map_for_each_metric() -> None:
     (lane,) = nodes(table(6), 0.95).lanes
-    assert [map_.caption.split(",")[0] for map_ in lane.maps] == [
-        "Bandwidth of a pair alone", "Bandwidth with all pairs at once", "Latency",
+    assert [", ".join(map_.caption.split(":")[0].split(", ")[:2]) for map_ in lane.maps] == [
+        "Bandwidth, one pair at a time", "Bandwidth, all pairs at once", "Latency, 8\u202fB",
     ]  # fmt: skip
     first = lane.maps[0]
     assert first.columns == ("sending", "receiving")

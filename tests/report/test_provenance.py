@@ -9,8 +9,8 @@ from fabricbench.launch.host import Host, Nic, Numa, switches_between
 from fabricbench.launch.provenance import KINDS, Facts, Provenance, node_facts
 from fabricbench.launch.record import Campaign
 from fabricbench.launch.table import table
-from fabricbench.report import report
-from fabricbench.report.differences import differences, not_compared, odd_nodes, told
+from fabricbench.report.differences import differences, facts_of_nodes, not_compared, odd_nodes
+from fabricbench.report.page import report
 from fabricbench.report.words import ranges
 from report.html_page import Page
 from report.synthetic import Shape, campaign
@@ -124,7 +124,7 @@ def test_a_lane_that_one_campaign_has_alone_comes_first() -> None:
 
 
 def test_what_most_nodes_share_comes_last() -> None:
-    frame = told(facts(host("n1"), host("n2", smt="on")))
+    frame = facts_of_nodes(facts(host("n1"), host("n2", smt="on")))
     assert frame["fact"][:2].to_list() == ["SMT", "SMT"]
     assert set(frame["nodes"][2:]) == {"n1, n2"}
     assert set(frame["kind"]) <= set(KINDS)
@@ -137,14 +137,14 @@ def test_the_page_names_them() -> None:
     reference = [host(f"n{i}", changed(ADAPTER, firmware="20.1"), ETHERNET) for i in range(1, 17)]
     here = seen(*nodes, made=made, mpich_tcp={f"v{i}": "1" for i in range(40)})
     there = seen(*reference, mpich_tcp={f"v{i}": "2" for i in range(40)})
-    html = report(made, table(made.records), None, seen=here, reference=there)
+    html = report(made, table(made.records), None, provenance=here, reference=there)
     page = Page(html)
-    assert page.text.index("Against autumn acceptance") < page.text.index("firmware of mlx5_0:1")
+    assert page.text.index("Differences from autumn acceptance") < page.text.index("firmware of mlx5_0:1")
     assert page.text.index("firmware of mlx5_0:1") < page.text.index("control variable: 40 differences")
-    assert page.text.index("What sets nodes apart") < page.text.index("n1–n6, n8–n16")
+    assert page.text.index("Differences between nodes") < page.text.index("n1–n6, n8–n16")
     assert "switches between nodes1, 3" in page.text.replace("\n", "")
-    assert "and of the reference’s" in page.text
-    assert "Against" not in Page(report(made, table(made.records), None, seen=here)).text
+    assert "and on that of the reference campaign" in page.text
+    assert "Differences from" not in Page(report(made, table(made.records), None, provenance=here)).text
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,8 @@ from fabricbench.launch.host import Host, Nic
 from fabricbench.launch.provenance import Provenance
 from fabricbench.launch.record import Campaign, Record
 from fabricbench.launch.table import table
-from fabricbench.report import lane_curves_svg, report
+from fabricbench.report.lane_curves import lane_curves_svg
+from fabricbench.report.page import report
 from fabricbench.verdict.result import Judgement
 from report.html_page import Page
 from report.judged import cell, judgement
@@ -86,7 +87,7 @@ def test_page_loads_nothing(name: str) -> None:
 def test_empty_campaign() -> None:
     made = campaign(Shape(blocks=0), skips=())
     page = Page(report(made, table(made.records), None))
-    for said in ("No requirement was judged", "no lane is attested", "nothing to draw", "No skip was named"):
+    for said in ("No requirement was judged", "no lane is attested", "nothing to draw", "Nothing was skipped"):
         assert said in page.text
 
 
@@ -119,10 +120,10 @@ def test_verdicts_come_first_in_one_sentence() -> None:
     assert len(cells) == len(judged.cells)
 
 
-def test_attestation_says_what_speaks_against_a_lane() -> None:
+def test_reasons_against_the_attestation_of_a_lane() -> None:
     made, html = built("all refuted")
     text = Page(html).text
-    assert "Shared memory is known by exclusion:" in text
+    assert "Shared memory is attested by exclusion:" in text
     assert "0 of 3 lanes are attested" in text
     reasons = {r.attestation.reason for r in made.records if r.attestation is not None}
     assert reasons
@@ -169,9 +170,9 @@ def hostile() -> tuple[Campaign, Judgement]:
 def test_hostile_strings_appear_as_text() -> None:
     made, judged = hostile()
     host = Host(host=HOSTILE, kernel=HOSTILE, nics=(Nic(name=HOSTILE, kind="roce"),), topology_address=HOSTILE + ".n")
-    seen = Provenance(made, {HOSTILE: (host,)}, {f"mpich@{HOSTILE}": {HOSTILE: HOSTILE}})
+    origin = Provenance(made, {HOSTILE: (host,)}, {f"mpich@{HOSTILE}": {HOSTILE: HOSTILE}})
     other = Provenance(made, {HOSTILE: (Host(host=HOSTILE, kernel="other"),)}, {f"mpich@{HOSTILE}": {"a": HOSTILE}})
-    html = report(made, table(made.records), judged, seen=seen, reference=other, base="../x")
+    html = report(made, table(made.records), judged, provenance=origin, reference=other, base="../x")
     page = Page(html)
     assert len(page.all("script")) == 1
     assert len(page.all("b")) == 2, "no element but the page's own"

@@ -9,7 +9,7 @@ import pytest
 from fabricbench.report.comparisons import ratios as all_ratios
 from fabricbench.report.groups import Group
 from fabricbench.report.series import lanes, panels, unsized
-from fabricbench.report.style import looks
+from fabricbench.report.style import lane_styles
 from fabricbench.report.user_level import user_level
 from verdict.made_table import Rows, lane_rows, table_of
 
@@ -47,12 +47,12 @@ MEDIANS = [
 
 
 def ratios(table: pl.DataFrame) -> list[Group]:
-    return all_ratios(table, panels(table, 0.95), looks(lanes(table)), 0.05)
+    return all_ratios(table, panels(table, 0.95), lane_styles(lanes(table)), 0.05)
 
 
 @pytest.fixture(scope="module")
 def groups() -> list[Group]:
-    return user_level(TABLE, looks(lanes(TABLE)), 0.05)
+    return user_level(TABLE, lane_styles(lanes(TABLE)), 0.05)
 
 
 def test_a_group_for_each_library_on_each_fabric(groups: list[Group]) -> None:
@@ -67,7 +67,7 @@ def test_a_group_for_each_library_on_each_fabric(groups: list[Group]) -> None:
 
 def test_ratio_and_difference_stand_side_by_side_with_their_numbers(groups: list[Group]) -> None:
     ratio, difference = groups[2].figures
-    assert (ratio.caption, difference.caption) == ("MPI over user level", "MPI less user level, in µs")
+    assert (ratio.caption, difference.caption) == ("MPI over user level", "MPI minus user level, in µs")
     assert ratio.numbers.columns == difference.numbers.columns == ("mpich", "openmpi")
     rows, differences = dict(ratio.numbers.rows), dict(difference.numbers.rows)
     assert [cell.estimate for cell in rows["0\u202fB"]] == ["1.200", "0.9000"]
@@ -89,7 +89,7 @@ def test_the_drawings_say_what_they_show(groups: list[Group]) -> None:
 
 def test_nothing_below_mpi_is_no_group() -> None:
     table = table_of(curve("mpich@tcp", 12.0))
-    assert user_level(table, looks(lanes(table)), 0.05) == []
+    assert user_level(table, lane_styles(lanes(table)), 0.05) == []
 
 
 def test_a_library_takes_no_part_in_the_ratios_between_stacks() -> None:

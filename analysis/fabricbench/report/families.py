@@ -9,7 +9,7 @@ from fabricbench.launch.facts import canonical_case, case_parts
 from fabricbench.metrics import METRICS
 from fabricbench.report.groups import Group, Naming, group, metric_caption
 from fabricbench.report.series import OWN, Line, Panel, describe
-from fabricbench.report.style import Lane, Look
+from fabricbench.report.style import Lane, LaneStyle
 from fabricbench.report.words import size_label
 
 
@@ -123,14 +123,14 @@ FAMILIES = (
 )  # fmt: skip
 
 
-def families(found: Sequence[Panel], appearance: Mapping[Lane, Look]) -> list[FamilyView]:
+def families(found: Sequence[Panel], styles: Mapping[Lane, LaneStyle]) -> list[FamilyView]:
     """Every family that was measured, in the order of ``FAMILIES``."""
     views = []
     for family in FAMILIES:
         panels = [panel for picture in family.pictures for panel in _panels(picture, found)]
         if panels:
             naming = Naming(f"family-{family.key}", family.title, _caption, lambda lane: lane.name, family.note)
-            views.append(FamilyView(family.key, family.title, group(panels, appearance, naming, small=True)))
+            views.append(FamilyView(family.key, family.title, group(panels, styles, naming, small=True)))
     return views
 
 

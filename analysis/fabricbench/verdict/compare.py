@@ -115,6 +115,7 @@ def compare(
     *,
     across_levels: bool = True,
     unmeasured: Sequence[Unmeasured] = (),
+    known: Mapping[CellKey, Series] | None = None,
 ) -> pl.DataFrame:
     """Lane a against lane b, one row per tool, benchmark, metric, case and size; columns as in ``SCHEMA``.
 
@@ -125,13 +126,16 @@ def compare(
     estimator against like. Of pairs of nodes only what they come to is compared. A cell that one lane measured and the
     other did not is a row too, with the reason where ``unmeasured`` has it.
     Assumptions: as ``stats.paired`` and ``stats.multiple``; one look, after the last block.
+    ``known``: the result of ``all_series(table)``, to save the time of computing it again.
     """
-    series = {key: found for key, found in all_series(table).items() if not key.of_one_pair}
+    cells = all_series(table) if known is None else known
+    series = {key: found for key, found in cells.items() if not key.of_one_pair}
     lanes = {key.lane: (key.stack, key.fabric, key.variant) for key in series}
     for lane in (lane_a, lane_b):
         if lane not in lanes:
-            known = sorted({skipped.why(skip) for skip in unmeasured if skipped.lane_of(skip) == lane})
-            what = f"nothing was measured on '{lane}': {known[0]}" if known else f"unknown lane '{lane}'"
+            reasons_of_lane = sorted({skipped.why(skip) for skip in unmeasured if skipped.lane_of(skip) == lane})
+            nothing = f"nothing was measured on '{lane}': {reasons_of_lane[0]}" if reasons_of_lane else ""
+            what = nothing or f"unknown lane '{lane}'"
             raise BadInput(what, expected=nearest(lane, lanes))
     if lane_a == lane_b:
         raise BadInput(f"lane '{lane_a}' against itself", expected="two lanes")
@@ -166,12 +170,19 @@ def measured_on_neither(unmeasured: Sequence[Unmeasured], lane_a: str, lane_b: s
     return [f"on neither lane: {', '.join(names)}: {reason}" for reason, names in by_reason.items()]
 
 
-def compare_tools(table: pl.DataFrame, lane: str | None = None, alpha: float = 0.05) -> pl.DataFrame:
+def compare_tools(
+    table: pl.DataFrame,
+    lane: str | None = None,
+    alpha: float = 0.05,
+    *,
+    known: Mapping[CellKey, Series] | None = None,
+) -> pl.DataFrame:
     """The own tools against public ones on the same lane, like against like; columns as in ``SCHEMA``.
 
-    Definition: as ``compare``, with the pairs of ``LIKE_AGAINST_LIKE``; all lanes, or the one given.
+    Definition: as ``compare``, with the pairs of ``LIKE_AGAINST_LIKE``; all lanes, or the one given. ``known`` as in
+    ``compare``.
     """
-    series = all_series(table)
+    series = all_series(table) if known is None else known
     lanes = {key.lane for key in series}
     if lane is not None and lane not in lanes:
         raise BadInput(f"unknown lane '{lane}'", expected=nearest(lane, lanes))

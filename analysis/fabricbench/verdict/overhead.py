@@ -2,7 +2,7 @@
 """What MPI costs over the user-level library on the same fabric: ratio and difference of their latencies per size."""
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import polars as pl
@@ -44,7 +44,9 @@ proof of its transport."""
 _CURVE = ("fabric", "stack", "variant", "library", "tool", "ranks", "nodes")
 
 
-def overhead(table: pl.DataFrame, alpha: float = 0.05) -> pl.DataFrame:
+def overhead(
+    table: pl.DataFrame, alpha: float = 0.05, *, known: Mapping[CellKey, Series] | None = None
+) -> pl.DataFrame:
     """Each MPI stack over each user-level library of its fabric, per message size; columns as in ``SCHEMA``.
 
     Definition: half round trips of a ping-pong, the mean over a launch's iterations on both sides; per size the
@@ -52,8 +54,9 @@ def overhead(table: pl.DataFrame, alpha: float = 0.05) -> pl.DataFrame:
     1 - ``alpha``; ``p`` of the sign test against a ratio of 1, which is also that against a difference of 0; ``q``
     by Benjamini-Hochberg over the sizes of one curve.
     Assumptions: as ``stats.paired`` and ``stats.multiple``; one look, after the last block.
+    ``known``: the result of ``all_series(table)``, to save the time of computing it again.
     """
-    series = all_series(table)
+    series = all_series(table) if known is None else known
     users = defaultdict(list)
     for key in series:
         if (key.tool, key.benchmark, key.metric) in USER_MEANS:

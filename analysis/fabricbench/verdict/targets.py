@@ -122,12 +122,13 @@ def _why_no_denominator(item: Requirement, key: CellKey, unmeasured: Sequence[Un
 
 def _selected(item: Requirement, key: CellKey) -> bool:
     """Whether the cell is selected, its size aside; a cell is never compared with itself."""
+    if (key.tool, key.benchmark, key.metric) != (item.tool, item.benchmark, item.metric.name):
+        return False
     columns = key._asdict()
-    same = (key.tool, key.benchmark, key.metric) == (item.tool, item.benchmark, item.metric.name)
     named = all(columns[column] in names for column, names in item.many.items())
     counted = all(columns[column] == count for column, count in item.counts.items())
     itself = item.relative and all(columns[column] == value for column, value in item.relative_to.items())
-    return same and named and counted and not itself
+    return named and counted and not itself
 
 
 def _varying(matched: list[CellKey]) -> tuple[str, ...]:
