@@ -135,7 +135,7 @@ def verdicts(judgement: Judgement | None, launches: Launches, attested: str) -> 
     )
     counts = _counts(judgement.cells)
     worst = tuple(VerdictRow(anchors[c.name], _in_words(c)) for c in _worst_not_passed(judgement.cells))
-    ending = "; the worst:" if worst else "."
+    ending = "; the worst cells:" if worst else "."
     return VerdictsView(f"{_summary(judgement, counts)}; {attested}{ending}", worst, counts, requirements)
 
 
