@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The sections of applications: rates, scaling, communication and activities of made-up launches."""
+"""The sections of applications: rates, scaling, communication and activities of synthetic launches."""
 
 from fabricbench.report.activities import shares
 from fabricbench.report.applications import applications
@@ -46,7 +46,7 @@ def test_rates_efficiency_and_share_of_communication() -> None:
     assert views[0].anchor != views[1].anchor
 
 
-def test_applications_stand_in_their_own_section_only() -> None:
+def test_applications_are_only_in_their_own_section() -> None:
     assert [panel.facet.benchmark for panel in unsized(panels(TABLE, 0.95))] == ["barrier"]
 
 
@@ -69,7 +69,7 @@ def gromacs(lane: str, ranks: int, **seconds: float) -> Rows:
     return [*rates, *lane_rows(lane, [0.04] * 6, metric="load_imbalance", **common), *activities]
 
 
-def test_where_the_time_went_adds_up() -> None:
+def test_shares_of_activities_sum_to_one() -> None:
     table = table_of(
         gromacs("openmpi@shm", 1, total=10.0, force=6.0, pme_mesh=3.0, update=0.5),
         gromacs("openmpi@tcp", 2, total=10.0, force=3.0, pme_mesh=4.0, pme_3d_fft_comm=1.5, comm_coord=1.0),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What each attestation rests on, from real launches."""
+"""The evidence by benchmark, from real launches."""
 
 from pathlib import Path
 

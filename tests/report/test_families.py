@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The own micro-benchmarks by family, and LogGP, of made-up launches whose parameters are known."""
+"""The own benchmarks by family, and LogGP, from synthetic launches with known parameters."""
 
 from fabricbench.parsers.tools.micro import BENCHMARKS
 from fabricbench.report.families import FAMILIES, compared, families
@@ -71,7 +71,7 @@ def test_connections_over_libfabric_are_drawn_beside_those_over_mpi() -> None:
     assert [len(cells) for _, cells in figure.numbers.rows] == [2, 2, 2]
 
 
-def test_a_share_below_nothing_is_drawn() -> None:
+def test_a_negative_share_is_drawn() -> None:
     table = table_of(*[rows("a@tcp", "overlap", "overlap", v, s, "side=sender") for s, v in ((8, -0.5), (64, 0.9))])
     (view,) = families(panels(table, 0.95), lane_styles(lanes(table)))
     assert view.group.figures[0].svg.startswith("<svg")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Nodes that stand out, and what differs from a reference campaign, likeliest to matter first."""
+"""Differences between nodes and from a reference campaign, likeliest to matter first."""
 
 from typing import Any
 
@@ -50,11 +50,11 @@ def rows(found: Any) -> list[tuple[str, str, str, str]]:
     return [(d.name, ranges(d.where), d.here, d.there) for d in found]
 
 
-def test_equal_nodes_do_not_stand_out() -> None:
+def test_equal_nodes_have_no_differences() -> None:
     assert odd_nodes(facts(*(host(f"n{i}") for i in range(1, 17)))) == []
 
 
-def test_nodes_that_stand_out_are_named_by_rank() -> None:
+def test_differences_of_nodes_are_in_order_of_rank() -> None:
     nodes = [host(f"n{i}") for i in range(1, 14)]
     nodes += [host(f"n{i}", changed(ADAPTER, speed_mbit=100000), ETHERNET) for i in (14, 15, 16)]
     nodes += [host("n17", kernel="6.1", mitigations={"l1tf": "Vulnerable", "mds": "Vulnerable"})]
@@ -68,7 +68,7 @@ def test_nodes_that_stand_out_are_named_by_rank() -> None:
     ]
 
 
-def test_what_a_node_does_not_tell_is_no_difference() -> None:
+def test_a_fact_that_a_node_does_not_report_is_no_difference() -> None:
     silent = Host(host="n3", cores=128)
     assert odd_nodes(facts(host("n1"), host("n2"), silent)) == []
     assert [d.kind for d in differences(seen(host("n1")), seen(silent))] == []
@@ -123,14 +123,14 @@ def test_a_lane_that_one_campaign_has_alone_comes_first() -> None:
     assert rows(differences(seen(), seen(made=one))) == [("launches", "mpich@tcp", "some", "none")]
 
 
-def test_what_most_nodes_share_comes_last() -> None:
+def test_facts_that_all_nodes_share_come_last() -> None:
     frame = facts_of_nodes(facts(host("n1"), host("n2", smt="on")))
     assert frame["fact"][:2].to_list() == ["SMT", "SMT"]
     assert set(frame["nodes"][2:]) == {"n1, n2"}
     assert set(frame["kind"]) <= set(KINDS)
 
 
-def test_the_page_names_them() -> None:
+def test_differences_on_the_page() -> None:
     made = campaign(SHAPE)
     nodes = [host(f"n{i}", topology_address=f"top.leaf{i % 2}.n{i}") for i in range(1, 17)]
     nodes[6] = host("n7", kernel="6.1", topology_address="top.leaf1.n7")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The page: well-formed, escaped, self-contained, complete, the same every time."""
+"""The page is well-formed, escaped, self-contained, complete and reproducible."""
 
 import re
 from dataclasses import replace
@@ -17,7 +17,7 @@ from fabricbench.report.page import report
 from fabricbench.verdict.result import Judgement
 from report.html_page import Page
 from report.judged import cell, judgement
-from report.synthetic import GAPS, STACKS, TAIL, Shape, campaign, skip
+from report.synthetic import SKIPS, STACKS, TAIL, Shape, campaign, skip
 
 HOSTILE = "</script><script>alert('x')</script><b>&amp; \"$\\alpha$\" é漢\x1b[31m\x00"
 SMALL = Shape(lanes=(("impi", "shm", ""), ("mpich", "shm", ""), ("mpich", "tcp", "")), collectives=("bcast",))
@@ -62,7 +62,7 @@ def test_page_is_well_formed_and_accessible(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", SHAPES)
-def test_every_launch_is_anchored(name: str) -> None:
+def test_every_launch_has_an_anchor(name: str) -> None:
     made, html = built(name)
     page = Page(html)
     rows = [a for a in page.all("tr") if a.get("id", "").startswith("launch-")]
@@ -72,7 +72,7 @@ def test_every_launch_is_anchored(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", SHAPES)
-def test_page_loads_nothing(name: str) -> None:
+def test_page_loads_no_other_file(name: str) -> None:
     _, html = built(name)
     page = Page(html)
     assert not re.search(r"https?://", html)
@@ -130,10 +130,16 @@ def test_reasons_against_the_attestation_of_a_lane() -> None:
     assert all(reason in text for reason in reasons)
 
 
-def test_skips_and_failures_are_named() -> None:
+def test_only_the_skip_link_is_hidden() -> None:
+    page = Page(built("usual")[1])
+    assert [tag for tag, attributes in page.elements if "skip" in attributes.get("class", "").split()] == ["a"]
+    assert [a["class"] for tag, a in page.elements if tag == "article"]
+
+
+def test_skips_and_failures_are_listed() -> None:
     made = campaign(Shape())
     text = Page(report(made, table(made.records), None)).text
-    for one in GAPS:
+    for one in SKIPS:
         assert one.reason in text
         assert one.hint in text
         assert one.lane in text
@@ -145,7 +151,7 @@ def test_skips_and_failures_are_named() -> None:
 
 
 def hostile() -> tuple[Campaign, Judgement]:
-    """A campaign in which everything that comes from outside is hostile."""
+    """A campaign in which every text from outside contains markup."""
     STACKS[HOSTILE] = 1.0
     lane = (HOSTILE, HOSTILE, "_" + HOSTILE)
     made = campaign(
@@ -196,7 +202,7 @@ def test_settings_of_the_user_change_nothing() -> None:
         assert matplotlib.rcParams["font.size"] == 30
 
 
-def test_notes_stand_beside_their_verdicts() -> None:
+def test_notes_of_verdicts() -> None:
     made = campaign(SMALL)
     first = judgement(made)
     cells = (replace(first.cells[0], loaded=3, repeated=("b000/x", "b001/x"), skipped=4), *first.cells[1:])
@@ -209,7 +215,7 @@ def test_notes_stand_beside_their_verdicts() -> None:
         assert note in html
 
 
-def test_a_lost_launch_is_listed_with_what_became_of_its_repeat() -> None:
+def test_a_lost_launch_is_listed_with_the_state_of_its_repeat() -> None:
     made = campaign(replace(SMALL, faults=False, blocks=1))
     first = made.records[0]
     assert first.launch is not None
