@@ -91,7 +91,7 @@ def _drawable(line: Line, scale: str) -> Line:
 def _line(axes: Axes, line: Line, sizes: Sizes, lane_style: LaneStyle) -> None:
     """Draws a lane's line. No line leads to size 0; the line is pale next to a point that is not significant."""
     style = line_style(lane_style, 4.6)
-    for part in ([p for p in line if p.size == 0], [p for p in line if p.size]):
+    for part in filter(None, ([p for p in line if p.size == 0], [p for p in line if p.size])):
         x, y = [sizes.at(p.size or 0) for p in part], [p.estimate for p in part]
         _band(axes, x, part, lane_style)
         bare = style | {"marker": ""}
