@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The one error for everything that a user can put right."""
+"""The exception for every error that the user can correct."""
 
 import difflib
 from collections.abc import Iterable
 
 
 class BadInput(Exception):
-    """Wrong use or bad input: printed as one line, exit status 2.
+    """Wrong use or bad input. The command line prints it as one line and exits with status 2.
 
-    ``what`` is wrong, ``where`` it stands (a file and line, an option), what was ``expected``, and the
-    ``hint``; the last three may be empty.
+    ``what``: the error; ``where``: its place, such as a file and line or an option; ``expected``: the accepted values;
+    ``hint``: what to do. The last three may be empty.
     """
 
     def __init__(self, what: str, *, where: str = "", expected: str = "", hint: str = "") -> None:
@@ -26,7 +26,7 @@ class BadInput(Exception):
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
-    """What to expect in place of an unknown ``name``: the nearest known names, or all of them."""
+    """The known names that are most similar to an unknown ``name``, else all of them, as text."""
     names = sorted(set(known))
     if not names:
         return "nothing: none is known here"

@@ -12,6 +12,7 @@ import pytest
 
 from support import toy_input
 from support.fake_site import REPOSITORY
+from support.hostile import make_campaign
 from support.micro import stack
 from support.processes import clean_environment
 
@@ -94,6 +95,15 @@ def test_measuring_speed() -> None:
     assert all(re.fullmatch(rf"{NUMBER}|-", row[1]) for row in rows)
 
 
+def test_command_speed(tmp_path: Path) -> None:
+    campaign = make_campaign(tmp_path / "campaign")
+    checkouts = (str(REPOSITORY), str(REPOSITORY))
+    rows = rows_of("command_speed", *checkouts, str(campaign), "--pairs", "2", "--command=--help", "--command=judge")
+    names = [f"{command}, {what}" for command in ("--help", "judge") for what in ("user CPU time", "elapsed time")]
+    assert [row[0] for row in rows] == names
+    assert all(re.fullmatch(NUMBER, row[1]) for row in rows)
+
+
 def test_dry_run() -> None:
     done = run("dry_run", "--nodes", "8", "--cores", "4", "--tier", "quick")
     assert re.match(r"8 nodes of 4 cores: [1-9]\d* launches a block, \d+ skips, listed in \d+\.\d s\n", done.stdout), (
@@ -135,6 +145,8 @@ def test_energy_scatter(tmp_path: Path) -> None:
         ("launch_overhead", ("--lane", "ucx@tcp"), r"ucx@tcp: ucx is a library below MPI.*\n"),
         ("npb_speed", (".", "--lane", "verbs@shm"), r"verbs@shm: verbs is a library below MPI.*\n"),
         ("energy_scatter", ("vilin",), r".*'vilin'.*villin.*\n"),
+        ("command_speed", (".", "tests"), r".*/tests: no checkout of Fabricbench; expected .*\n"),
+        ("command_speed", (".", ".", "--command=jugde"), r"unknown command 'jugde'; expected one of --help, doctor\n"),
     ],
 )
 def test_what_cannot_run_is_said_in_one_line(name: str, arguments: tuple[str, ...], said: str) -> None:

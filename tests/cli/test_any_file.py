@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whatever stands in place of a campaign's files, commands end in time, with a record's state or one line of error."""
+"""Commands on campaigns with arbitrary files end in time, with a record's state or one line of error."""
 
 import random
 import shutil
@@ -24,9 +24,9 @@ from support.hostile import ELSEWHERE, NOT_REGULAR, WRONG, files_of, make_campai
 
 ROUNDS = 40
 NOT_OK = ("Failed_0", "Gromacs_0")
-"""Launches that have another reason not to be ok."""
+"""Launches that are not ok for another reason."""
 LIMIT_SECONDS = 60
-"""Of one command, on a machine that does other things as well; it takes less than a second of its own."""
+"""Limit of one command on a busy machine; on an idle one it takes less than a second."""
 ENOUGH_SECONDS = 90.0
 
 COMMANDS = (
@@ -45,7 +45,7 @@ COMMANDS = (
 
 @contextmanager
 def limited(what: str) -> Iterator[None]:
-    """Fail where what is within takes too long, even where it waits for the system."""
+    """Fails if its body takes too long, also if it blocks in a system call."""
 
     def late(number: int, frame: object) -> None:
         raise AssertionError(f"{what} did not end within {LIMIT_SECONDS} s")
@@ -60,7 +60,7 @@ def limited(what: str) -> Iterator[None]:
 
 
 def demand_sound(command: tuple[str, ...], campaign: Path, other: Path, what: str) -> str:
-    """Run a command; its one line of error, or empty."""
+    """Runs a command and returns its line of error, or an empty text."""
     places = {"CAMPAIGN": str(campaign), "OTHER": str(other), "PAGE": str(campaign.parent / "page.html")}
     with limited(f"{command[0]}: {what}"):
         try:
@@ -89,7 +89,7 @@ def campaign(original: Path, tmp_path: Path, folder: Path) -> Path:
     return Path(shutil.copytree(original, tmp_path / "campaign"))
 
 
-def test_the_campaign_is_sound(campaign: Path) -> None:
+def test_every_command_reads_the_campaign(campaign: Path) -> None:
     states = {record.directory.rpartition("/")[2]: record.state for record in read_campaign(campaign).records}
     assert states["WireUp_0"] == states["Micro_0"] == states["Imb_0"] == "ok"
     assert states["Failed_0"] == "failed"
@@ -128,7 +128,7 @@ def test_every_file_in_turn(campaign: Path, original: Path, kind: str) -> None:
 
 
 def names_it(campaign: Path, name: str, what: str) -> bool:
-    """Whether a record says what is wrong with a file. Nothing is said of a file that the record does not need."""
+    """Whether a record reports the error of a file. Files that a record does not need have no errors."""
     if name in ("stderr", "md.log", "reference.json", "stdout"):
         return True
     reasons = [record.reason for record in read_campaign(campaign).records if record.state == "unreadable"]
@@ -136,7 +136,7 @@ def names_it(campaign: Path, name: str, what: str) -> bool:
 
 
 @pytest.mark.parametrize("kind", sorted(NOT_REGULAR))
-def test_run_refuses_what_is_no_file(campaign: Path, original: Path, kind: str) -> None:
+def test_run_rejects_a_path_that_is_not_a_regular_file(campaign: Path, original: Path, kind: str) -> None:
     for file in files_of(original):
         NOT_REGULAR[kind](campaign / file)
     with limited(kind):

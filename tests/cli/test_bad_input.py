@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Bad input is one line that names the place, exit status 2, and nothing is written."""
+"""Bad input gives one line of error with the place, and exit status 2. No file is written."""
 
 import pytest
 
@@ -31,7 +31,7 @@ def test_bad_input_is_one_line_and_exit_2(site: FakeSite, arguments: tuple[str, 
     assert not campaign.exists()
 
 
-def test_as_typed(site: FakeSite) -> None:
+def test_error_message_of_a_process(site: FakeSite) -> None:
     done = site.fabricbench("run", "campaign", "--system", "fkae")
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == "fabricbench: unknown system 'fkae'; expected fake\n"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the commands make of a campaign that is finished, broken, foreign, or asked for in other words."""
+"""Commands on campaigns that are finished, broken, or were started with other options."""
 
 import json
 import os
@@ -15,7 +15,7 @@ from support.running import CHOICE
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> FakeSite:
-    """A site with a campaign of one block, by ReFrame alone."""
+    """A site with a campaign of one block that ReFrame ran without ``fabricbench run``."""
     site = fake_site.make(tmp_path_factory.mktemp("made"))
     campaign = site.root / "campaign"
     done = site.reframe(
@@ -27,7 +27,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> FakeSite:
 
 @pytest.fixture
 def finished(made: FakeSite, tmp_path: Path) -> tuple[FakeSite, Path]:
-    """The site, which a test leaves as it is, and a copy of the campaign, which it may change."""
+    """The site, which tests do not change, and a copy of the campaign, which a test may change."""
     shutil.copytree(made.root / "campaign", tmp_path / "campaign")
     return made, tmp_path / "campaign"
 
@@ -94,7 +94,7 @@ def test_a_misspelt_benchmark_in_the_sites_requirements(site: FakeSite) -> None:
         assert "unknown benchmark 'pingpnog'; expected pingpong" in refused(site, *arguments)
 
 
-def test_a_fifo_in_place_of_an_output_hangs_nothing(finished: tuple[FakeSite, Path]) -> None:
+def test_a_fifo_in_place_of_an_output_does_not_block(finished: tuple[FakeSite, Path]) -> None:
     site, campaign = finished
     output = next(campaign.glob("launches/*/fake/shm/one/MicroPingpong*/stdout"))
     output.unlink()
@@ -118,7 +118,7 @@ def test_a_report_elsewhere_links_to_the_launches(finished: tuple[FakeSite, Path
     assert "None" not in refused(site, "table", str(campaign), "-f", "parquet", "-o", str(away / "none/t.parquet"))
 
 
-def test_a_campaign_is_not_another_one(finished: tuple[FakeSite, Path]) -> None:
+def test_other_options_than_those_of_the_campaign_are_rejected(finished: tuple[FakeSite, Path]) -> None:
     site, campaign = finished
     again = ("run", str(campaign), *CHOICE)
     assert "tier 'single', not 'standard'" in refused(site, *again, "--tier", "standard")
@@ -130,15 +130,15 @@ def test_a_path_with_blanks_is_refused_before_anything_is_made(site: FakeSite) -
     assert not (site.root / "a b").exists()
 
 
-def test_skips_alone_are_no_campaign(site: FakeSite) -> None:
+def test_a_campaign_with_skips_only_is_an_error(site: FakeSite) -> None:
     choice = ("--system", "fake", "--check", "ImbBarrier", "--budget", "0")
     done = site.inside("run", str(site.root / "campaign"), *choice)
     assert done.returncode == 2, done.stdout + done.stderr
-    assert "nothing was measured, there are only skips: one@shm imb: no IMB-MPI1 runs on this one" in done.stderr
+    assert "nothing was measured, everything was skipped: one@shm imb: no IMB-MPI1 runs on this one" in done.stderr
 
 
-def add_gap(campaign: Path) -> None:
-    """The check of the stack "one" as a skip of a stack that is not there."""
+def add_skip(campaign: Path) -> None:
+    """Adds a skip for a stack "two" that is not set up, with the check of the stack "one"."""
     (launch,) = campaign.glob("launches/b000.s00/fake/shm/one/MicroPingpong*/launch.json")
     facts = json.loads(launch.read_text())
     skip = {key: facts[key] for key in ("id", "block", "system", "fabric", "tool", "benchmark", "ranks", "nodes")}
@@ -154,7 +154,7 @@ def test_a_skip_is_a_cell_of_the_table_the_explanation_and_the_report(finished: 
     for launch in campaign.glob("launches/b000.s00/fake/shm/one/MicroPingpong*/launch.json"):
         if json.loads(launch.read_text())["messages"] == "large":
             shutil.rmtree(launch.parent)
-    add_gap(campaign)
+    add_skip(campaign)
     reason = "not measured: no two here; set it up"
     judged = site.inside("judge", str(campaign))
     (line,) = (line for line in judged.stdout.splitlines() if "one-latency/two@shm/8" in line)
@@ -166,12 +166,12 @@ def test_a_skip_is_a_cell_of_the_table_the_explanation_and_the_report(finished: 
     assert reason in (campaign / "report.html").read_text()
 
 
-def test_what_is_skipped_is_counted_in_the_table_and_the_report(finished: tuple[FakeSite, Path]) -> None:
+def test_skipped_cells_are_counted_by_judge_and_in_the_report(finished: tuple[FakeSite, Path]) -> None:
     site, campaign = finished
     for launch in campaign.glob("launches/b000.s00/fake/shm/one/MicroPingpong*/launch.json"):
         if json.loads(launch.read_text())["messages"] == "large":
             shutil.rmtree(launch.parent)
-    add_gap(campaign)
+    add_skip(campaign)
     measured = REQUIREMENTS.replace("    at_most", "    where: measured\n    at_most")
     (campaign / "requirements.yaml").write_text(measured)
     judged = site.inside("judge", str(campaign)).stdout
@@ -184,7 +184,7 @@ def test_what_is_skipped_is_counted_in_the_table_and_the_report(finished: tuple[
     assert "no two here; set it up: 1 cell (one-latency/two@shm/8)" in page
 
 
-def test_requirements_that_replace_the_campaigns_own_are_named(finished: tuple[FakeSite, Path]) -> None:
+def test_other_requirements_are_named_in_the_output(finished: tuple[FakeSite, Path]) -> None:
     site, campaign = finished
     file = campaign.with_name("mine.yaml")
     file.write_text(REQUIREMENTS)

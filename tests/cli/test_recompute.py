@@ -26,7 +26,7 @@ requirements:
 
 @pytest.fixture
 def campaign(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A campaign whose records in the cache are forged: each value is a thousand times the true one."""
+    """A campaign with forged records in the cache: each value is a thousand times the true one."""
     monkeypatch.setenv(cache.CACHE, str(tmp_path / "cache"))
     path = tmp_path / "campaign"
     create(path, site=tmp_path / "local", tier="single", seed=0)
@@ -89,7 +89,7 @@ def test_a_record_has_the_evidence_of_a_launch(campaign: Path) -> None:
     assert record.attestation.traffic is not None
 
 
-def test_a_launch_that_is_not_there(campaign: Path) -> None:
+def test_record_of_an_unknown_launch(campaign: Path) -> None:
     done = inside("record", str(campaign), PLACE + "x")
     assert done.returncode == 2
     assert f"no launch '{PLACE}x'; expected {PLACE}" in done.stderr

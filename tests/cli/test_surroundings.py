@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Commands under a user, a shell, a place or a ReFrame that is not as it should be."""
+"""Commands with an unusual user, shell, path or ReFrame."""
 
 import errno
 import os
@@ -33,13 +33,13 @@ NOBODY = (
     *("setpriv", "--reuid=12345", "--clear-groups", "--inh-caps=+dac_read_search,+dac_override"),
     *("--ambient-caps=+dac_read_search,+dac_override", "env", "-u", "HOME", "-u", "USER", "-u", "LOGNAME"),
 )
-"""A user without home directory and passwd entry; it may read and write everything, also what tests made as root."""
+"""Runs a command as a user without home directory and passwd entry, who may read and write all files."""
 
 
 def fabricbench(
     *arguments: str, before: tuple[str, ...] = (), extra: Mapping[str, str] | None = None
 ) -> subprocess.CompletedProcess[str]:
-    """The command in a process of its own."""
+    """Runs the command in a new process."""
     return subprocess.run(
         [*before, sys.executable, "-m", "fabricbench.cli", *arguments],
         env={**clean_environment(), **(extra or {})},
@@ -89,7 +89,7 @@ def test_a_read_only_campaign_is_read(read_only: Path, tmp_path: Path, monkeypat
 
 
 @pytest.mark.parametrize("name", BAD_PATHS)
-def test_make_refuses_a_clone_in_a_path_that_scripts_cannot_take(tmp_path: Path, name: str) -> None:
+def test_make_rejects_a_clone_in_a_path_with_special_characters(tmp_path: Path, name: str) -> None:
     clone = tmp_path / name
     (clone / "site/local").mkdir(parents=True)
     for file in ("Makefile", "pyproject.toml", "site/local/venv.sh"):
@@ -107,7 +107,7 @@ def test_make_refuses_a_clone_in_a_path_that_scripts_cannot_take(tmp_path: Path,
 
 
 @pytest.mark.parametrize("name", BAD_PATHS)
-def test_setup_refuses_such_a_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+def test_setup_rejects_such_a_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     monkeypatch.setenv("FABRICBENCH_BUILD", str(tmp_path / name))
     done = inside("setup", "impi")
     assert done.returncode == 2
@@ -117,13 +117,13 @@ def test_setup_refuses_such_a_path(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 
 
 @pytest.mark.parametrize("name", ["plain", "with-dash_and.dot", "x~y", "é", "a+b=c,d@e%f"])
-def test_other_paths_are_taken(tmp_path: Path, name: str) -> None:
+def test_other_paths_are_accepted(tmp_path: Path, name: str) -> None:
     no_blanks(tmp_path / name)
 
 
 @pytest.fixture
 def everyones() -> Iterator[Path]:
-    """A directory that every user can write to, as pytest's own cannot be."""
+    """A directory that every user can write to; pytest's directories are private."""
     with tempfile.TemporaryDirectory() as name:
         Path(name).chmod(0o777)
         yield Path(name)
@@ -131,7 +131,7 @@ def everyones() -> Iterator[Path]:
 
 @pytest.fixture
 def nobody() -> tuple[str, ...]:
-    """What comes before a command of a user without home directory and passwd entry."""
+    """The prefix that runs a command as a user without home directory and passwd entry."""
     if os.geteuid() != 0 or not shutil.which("setpriv"):
         pytest.skip("needs root and setpriv")
     return NOBODY
@@ -173,7 +173,7 @@ def test_a_campaign_from_an_ascii_terminal(site: FakeSite) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-def test_warnings_of_libraries_end_no_command(campaign: Path, tmp_path: Path) -> None:
+def test_warnings_of_libraries_do_not_end_a_command(campaign: Path, tmp_path: Path) -> None:
     (tmp_path / "polars.py").write_text(
         "import importlib, sys, warnings\n"
         "warnings.warn('a library that warns when it is imported', DeprecationWarning)\n"
@@ -224,7 +224,7 @@ def test_a_fifo_in_place_of_a_sessions_file(tmp_path: Path, monkeypatch: pytest.
 
 
 def plain(*options: str) -> list[str]:
-    """A ReFrame that shares nothing with this project's environment."""
+    """A ReFrame without this project's environment."""
     packages = str(Path(installed_reframe.__file__).parents[1])
     code = (
         f"import sys; sys.path.insert(0, {packages!r}); sys.argv = ['reframe', '-c', 'reframe_checks', *{options!r}]\n"
@@ -234,7 +234,7 @@ def plain(*options: str) -> list[str]:
 
 
 def own(*options: str) -> list[str]:
-    """The environment's own ReFrame, called by its path without env.sh."""
+    """The environment's ReFrame, called by its path without env.sh."""
     return [str(Path(sys.executable).with_name("reframe")), "-c", "reframe_checks", *options]
 
 

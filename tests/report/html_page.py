@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A page taken apart by the standard library's parser: elements, ids, headings, text."""
+"""Parses a page with the standard library: elements, ids, headings, text."""
 
 from html.parser import HTMLParser
 
@@ -7,7 +7,7 @@ VOID = {"meta", "br", "hr", "img", "input", "link"}
 
 
 class Page(HTMLParser):
-    """What a page holds; an element left open or closed in the wrong order is an AssertionError."""
+    """The content of a page. Raises AssertionError for an element without end, or with its end in the wrong place."""
 
     def __init__(self, html: str) -> None:
         super().__init__(convert_charrefs=True)
@@ -18,11 +18,11 @@ class Page(HTMLParser):
         self._open: list[str] = []
         self.feed(html)
         self.close()
-        assert not self._open, f"left open: {self._open}"
+        assert not self._open, f"not closed: {self._open}"
 
     @property
     def text(self) -> str:
-        """What a reader sees, and what a screen reader says, in one piece."""
+        """The visible text and the text for screen readers."""
         return "".join(self.pieces)
 
     def all(self, tag: str) -> list[dict[str, str]]:

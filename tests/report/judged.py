@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A judgement for the synthetic campaign: every verdict occurs, with many sizes and with one."""
+"""A judgement of the synthetic campaign with every verdict, for many sizes and for one size."""
 
 from collections.abc import Iterator
 
@@ -10,7 +10,7 @@ SIZES = tuple(2**k for k in range(3, 23))
 
 
 def judgement(campaign: Campaign) -> Judgement:
-    """Latency bounds over all sizes on every lane, one bandwidth bound, one comparison."""
+    """Cells with latency bounds for all sizes on every lane, one bandwidth bound, and one comparison."""
     lanes = sorted({r.launch.lane for r in campaign.records if r.launch is not None})
     cells = tuple(cell for lane in lanes for cell in _cells(campaign, lane))
     ordered = sorted(cells, key=lambda cell: cell.requirement)
@@ -44,7 +44,7 @@ def cell(
     lane: str, requirement: str, size: int | None, verdict: Verdict, estimate: float, bound: str,
     launches: tuple[str, ...], against: str | None = None, reason: str | None = None,
 ) -> Cell:  # fmt: skip
-    """One cell with an interval of 2 % about its estimate; an INVALID one has none."""
+    """One cell with an interval of 2 % around its estimate; an INVALID cell has no interval."""
     known = verdict != "INVALID"
     name = f"{requirement}/{lane}" + (f"/{against}" if against else "") + f"/{size}"
     reasons = {

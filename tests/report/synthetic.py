@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A campaign from a fixed seed: lanes that differ by known factors, with faults where asked."""
+"""Makes a campaign from a fixed seed: lanes that differ by known factors, with faults on request."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -25,7 +25,7 @@ TAIL = "[node17:4711] *** An error in MPI_Allreduce\n[node17:4711] *** MPI_ERR_T
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """What the campaign is to look like."""
+    """Size, lanes, tools and faults of a synthetic campaign."""
 
     blocks: int = 6
     lanes: tuple[tuple[str, str, str], ...] = tuple((s, f, "") for f in FABRICS for s in STACKS)
@@ -40,7 +40,7 @@ class Shape:
 
 
 def campaign(shape: Shape | None = None, skips: Sequence[SkippedLaunch] | None = None) -> Campaign:
-    """The campaign of this shape: the same shape gives the same one."""
+    """A campaign of this shape; equal shapes give equal campaigns."""
     shape = shape or Shape()
     random = np.random.default_rng(shape.seed)
     records = [record for block in range(shape.blocks) for record in _block(shape, block, random)]
@@ -48,11 +48,13 @@ def campaign(shape: Shape | None = None, skips: Sequence[SkippedLaunch] | None =
         system="local", tier="standard", looks=(8, 15, 30), seed=shape.seed, created=1758103200.0,
         version="0.1.0",
     )  # fmt: skip
-    return Campaign(name=shape.name, facts=facts, records=tuple(records), skips=tuple(GAPS if skips is None else skips))
+    return Campaign(
+        name=shape.name, facts=facts, records=tuple(records), skips=tuple(SKIPS if skips is None else skips)
+    )
 
 
 def skip(lane: tuple[str, str, str], benchmark: str, reason: str, hint: str = "") -> SkippedLaunch:
-    """One skip."""
+    """A skip of a benchmark on a lane."""
     stack, fabric, variant = lane
     return SkippedLaunch(
         id=f"{stack}-{benchmark}", block=0, system="local", fabric=fabric, stack=stack, variant=variant,
@@ -60,7 +62,7 @@ def skip(lane: tuple[str, str, str], benchmark: str, reason: str, hint: str = ""
     )  # fmt: skip
 
 
-GAPS = (
+SKIPS = (
     skip(("mvapich2", "shm", ""), "latency", "mvapich2 is not installed", "spack install mvapich2@2.3.7-1"),
     skip(("mvapich2", "tcp", ""), "latency", "mvapich2 is not installed", "spack install mvapich2@2.3.7-1"),
     skip(("impi", "tcp", ""), "mbw_mr", "needs 4 ranks on each of 2 nodes, this system has 1 node"),
@@ -168,7 +170,7 @@ def _rows(
 
 
 def _microseconds(lane: tuple[str, str, str], benchmark: str, size: int) -> float:
-    """Start-up, a step at 64 KiB, and bytes over a rate: the truth behind the noise."""
+    """The time of a message without noise: start-up, a step at 64 KiB, and bytes over a rate."""
     stack, fabric, variant = lane
     start, rate = (0.42, 9000.0) if fabric == "shm" else (11.5, 2600.0)
     factor = STACKS.get(stack, 1.1) * (0.8 if variant else 1.0)

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The sections of applications: rates, scaling, communication and activities of made-up launches."""
+"""The sections of applications: rates, scaling, communication and activities of synthetic launches."""
 
 from fabricbench.report.activities import shares
 from fabricbench.report.applications import applications
 from fabricbench.report.series import lanes, panels, unsized
-from fabricbench.report.style import looks
+from fabricbench.report.style import lane_styles
 from verdict.made_table import Rows, lane_rows, table_of
 
 
@@ -28,7 +28,7 @@ TABLE = table_of(
 
 
 def test_rates_efficiency_and_share_of_communication() -> None:
-    (section,) = applications(panels(TABLE, 0.95), looks(lanes(TABLE)))
+    (section,) = applications(panels(TABLE, 0.95), lane_styles(lanes(TABLE)))
     views = section.runs
     assert (section.key, views[0].unit, views[0].split) == ("npb", "Mop/s", None)
     assert [view.title for view in views] == ["CG.A", "CG.A code=nasa"]
@@ -46,13 +46,13 @@ def test_rates_efficiency_and_share_of_communication() -> None:
     assert views[0].anchor != views[1].anchor
 
 
-def test_applications_stand_in_their_own_section_only() -> None:
+def test_applications_are_only_in_their_own_section() -> None:
     assert [panel.facet.benchmark for panel in unsized(panels(TABLE, 0.95))] == ["barrier"]
 
 
 def test_names_are_escaped() -> None:
     table = table_of(rows("<b>&@tcp", 2, 1.0, 1.0, 0.5))
-    (section,) = applications(panels(table, 0.95), looks(lanes(table)))
+    (section,) = applications(panels(table, 0.95), lane_styles(lanes(table)))
     assert "<b>" not in section.runs[0].svg
 
 
@@ -69,12 +69,12 @@ def gromacs(lane: str, ranks: int, **seconds: float) -> Rows:
     return [*rates, *lane_rows(lane, [0.04] * 6, metric="load_imbalance", **common), *activities]
 
 
-def test_where_the_time_went_adds_up() -> None:
+def test_shares_of_activities_sum_to_one() -> None:
     table = table_of(
         gromacs("openmpi@shm", 1, total=10.0, force=6.0, pme_mesh=3.0, update=0.5),
         gromacs("openmpi@tcp", 2, total=10.0, force=3.0, pme_mesh=4.0, pme_3d_fft_comm=1.5, comm_coord=1.0),
     )
-    (section,) = applications(panels(table, 0.95), looks(lanes(table)))
+    (section,) = applications(panels(table, 0.95), lane_styles(lanes(table)))
     (run,) = section.runs
     assert (section.title, run.title, run.unit, run.balanced) == ("GROMACS", "lzm", "ns/day", True)
     assert run.split is not None

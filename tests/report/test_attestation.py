@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What each attestation rests on, from real launches."""
+"""The evidence by benchmark, from real launches."""
 
 from pathlib import Path
 
@@ -18,7 +18,7 @@ def benchmarks(*names: str) -> tuple[AttestedBenchmark, ...]:
     return attestation(records, Launches(campaign)).benchmarks
 
 
-def test_each_benchmark_says_how_its_sizes_are_told_apart() -> None:
+def test_evidence_by_benchmark() -> None:
     found = benchmarks(
         "impi-tcp-imb-pt2pt-small-lines",
         "impi-tcp-micro-pingpong-small-marked",
@@ -27,23 +27,23 @@ def test_each_benchmark_says_how_its_sizes_are_told_apart() -> None:
         "lying-impi-tcp-imb-barrier",
     )
     assert [(one.lane, one.benchmark, one.by, one.sizes, one.launches) for one in found] == [
-        ("impi@tcp", "imb pt2pt small", "size by size, by the tool's lines", "16", 1),
-        ("impi@tcp", "micro pingpong small", "the launch as a whole", "", 1),
-        ("impi@tcp", "micro pingpong small", "size by size, by the program's marks", "16", 1),
-        ("openmpi@shm", "micro pingpong small", "size by size, by the program's marks", "16", 1),
+        ("impi@tcp", "imb pt2pt small", "each size, by the tool's output lines", "16", 1),
+        ("impi@tcp", "micro pingpong small", "the whole launch", "", 1),
+        ("impi@tcp", "micro pingpong small", "each size, by the program's marks", "16", 1),
+        ("openmpi@shm", "micro pingpong small", "each size, by the program's marks", "16", 1),
     ]
 
 
-def test_the_least_share_and_what_could_hide_are_named() -> None:
+def test_smallest_share_and_sizes_that_could_be_hidden() -> None:
     lines, marks = benchmarks("impi-tcp-imb-pt2pt-small-lines", "impi-tcp-micro-pingpong-small-marked")
     assert marks.least.startswith("100")
     assert marks.least.endswith(" B)")
-    assert marks.could_hide == ""
+    assert marks.could_bypass == ""
     # 20 repetitions are too few for a line to decide the smallest sizes.
-    assert lines.could_hide.startswith("pingpong 0, 1, 2, 4, 8,")
-    assert lines.could_hide.endswith("exchange 0, 1, 2, 4, 8, 16, 32, 64, 128, 256 B")
+    assert lines.could_bypass.startswith("pingpong 0, 1, 2, 4, 8,")
+    assert lines.could_bypass.endswith("exchange 0, 1, 2, 4, 8, 16, 32, 64, 128, 256 B")
 
 
-def test_on_shared_memory_no_share_and_no_hidden_size_is_given() -> None:
+def test_shared_memory_has_no_share_and_no_hidden_sizes() -> None:
     (found,) = benchmarks("openmpi-shm-micro-pingpong-small-marked")
-    assert (found.least, found.could_hide) == ("", "")
+    assert (found.least, found.could_bypass) == ("", "")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The page in a real browser: no complaint, figures with a size, a table that sorts and filters."""
+"""The page in a real browser: no errors, figures with a size, a table that sorts and filters."""
 
 import json
 import re
@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from fabricbench.launch.table import table
-from fabricbench.report import report
+from fabricbench.report.page import report
 from report.judged import judgement
 from report.synthetic import Shape, campaign
 
@@ -58,7 +58,7 @@ def page() -> str:
 
 
 def browse(directory: Path, html: str, width: int) -> tuple[str, str]:
-    """The document as the browser has it after its scripts, and what the browser logged."""
+    """The document after its scripts have run, and the browser's log."""
     assert CHROMIUM is not None
     path = directory / "page.html"
     path.write_text(html, encoding="utf-8")
@@ -73,7 +73,7 @@ def browse(directory: Path, html: str, width: int) -> tuple[str, str]:
 
 
 def probed(directory: Path, html: str, width: int) -> dict[str, Any]:
-    """What a script of ours sees in a copy of the page, whose policy would not let it run."""
+    """The result of a test script in a copy of the page without its security policy."""
     opened, removed = POLICY.subn("", html)
     assert removed == 1
     dom, log = browse(directory, opened.replace("</body>", PROBE + "</body>"), width)
@@ -85,7 +85,7 @@ def probed(directory: Path, html: str, width: int) -> dict[str, Any]:
     return result
 
 
-def test_page_as_it_is_draws_no_complaint(page: str, tmp_path: Path) -> None:
+def test_browser_reports_no_error(page: str, tmp_path: Path) -> None:
     dom, log = browse(tmp_path, page, 1200)
     assert not re.search(r"CONSOLE|Uncaught|Refused to", log), log
     assert dom.count("<figure") == page.count("<figure")
@@ -99,7 +99,7 @@ def test_policy_stops_a_foreign_script(page: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("width", [1200, 500])
-def test_figures_have_a_size_and_nothing_runs_over(page: str, tmp_path: Path, width: int) -> None:
+def test_figures_have_a_size_and_do_not_overflow(page: str, tmp_path: Path, width: int) -> None:
     seen = probed(tmp_path, page, width)
     assert len(seen["svg"]) == page.count("<figure")
     assert all(w > 200 and h > 120 for w, h in seen["svg"])

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The own micro-benchmarks by family, and LogGP, of made-up launches whose parameters are known."""
+"""The own benchmarks by family, and LogGP, from synthetic launches with known parameters."""
 
 from fabricbench.metrics import METRICS
 from fabricbench.parsers.tools.micro.description import MEASURED
 from fabricbench.report.families import SECTIONS, compared, families, pictures, sections
 from fabricbench.report.loggp import loggp_views
 from fabricbench.report.series import Panel, lanes, others, panels
-from fabricbench.report.style import looks
+from fabricbench.report.style import lane_styles
 from verdict.made_table import Rows, lane_rows, table_of
 
 SPREAD = (0.98, 0.99, 1.0, 1.0, 1.01, 1.02)
@@ -22,7 +22,7 @@ def drawn(*parts: Rows) -> tuple[list[Panel], dict[str, list[str]]]:
     """The panels of a table, and the captions of each family's figures."""
     table = table_of(*parts)
     found = panels(table, 0.95)
-    views = families(found, looks(lanes(table)))
+    views = families(found, lane_styles(lanes(table)))
     return found, {view.key: [figure.caption for figure in view.group.figures] for view in views}
 
 
@@ -57,7 +57,7 @@ def test_a_queue_is_drawn_over_its_length() -> None:
         *[rows("a@tcp", "posted", "latency_ratio", 1.0 + k / 100, size, f"queued={k} tags=equal")
           for k in lengths for size in (8, 64)],
     )  # fmt: skip
-    (view,) = families(panels(table, 0.95), looks(lanes(table)))
+    (view,) = families(panels(table, 0.95), lane_styles(lanes(table)))
     over_size, over_length = view.group.figures
     assert over_size.caption == "Latency ratio in ×: posted queued=1024 tags=equal, 2 ranks on 1 node"
     assert [label for label, _ in over_size.numbers.rows] == ["8\u202fB", "64\u202fB"]
@@ -75,15 +75,15 @@ def test_connections_over_libfabric_are_drawn_beside_those_over_mpi() -> None:
         *[rows(lane, "multiconn", "normalised_latency", 10.0 + k, 512, f"connections={k}")
           for lane in ("mpich@tcp", "libfabric@tcp") for k in numbers],
     )  # fmt: skip
-    (view,) = families(panels(table, 0.95), looks(lanes(table)))
+    (view,) = families(panels(table, 0.95), lane_styles(lanes(table)))
     (figure,) = view.group.figures
     assert (figure.numbers.axis, [label for label, _ in figure.numbers.rows]) == ("connections", ["1", "4", "256"])
     assert [len(cells) for _, cells in figure.numbers.rows] == [2, 2, 2]
 
 
-def test_a_share_below_nothing_is_drawn() -> None:
+def test_a_negative_share_is_drawn() -> None:
     table = table_of(*[rows("a@tcp", "overlap", "overlap", v, s, "side=sender") for s, v in ((8, -0.5), (64, 0.9))])
-    (view,) = families(panels(table, 0.95), looks(lanes(table)))
+    (view,) = families(panels(table, 0.95), lane_styles(lanes(table)))
     assert view.group.figures[0].svg.startswith("<svg")
 
 

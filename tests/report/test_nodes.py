@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The section of nodes and pairs: what is named, maps of few and of many nodes, the bisection."""
+"""The section of nodes and pairs: slow nodes and pairs, maps of few and of many nodes, the bisection."""
 
 import re
 
@@ -7,8 +7,8 @@ import numpy as np
 import polars as pl
 import pytest
 
-from fabricbench.report import report
 from fabricbench.report.nodes import nodes
+from fabricbench.report.page import report
 from report.html_page import Page
 from report.synthetic import Shape, campaign
 from verdict.made_pairs import ALONE, AT_ONCE, rows, sums
@@ -18,7 +18,7 @@ SMALL = campaign(Shape(blocks=1, collectives=(), tools=("micro",)))
 
 
 def table(count: int, *, blocks: int = 6, name: str = "n") -> pl.DataFrame:
-    """A slow node and a slow link, with the sums of two rounds."""
+    """A table with a slow node, a slow link, and the sums of two rounds."""
     rng = np.random.default_rng(count)
     slow, links = {3: 2.0}, {(4, 1): 3.0}
     found = table_of(
@@ -31,18 +31,18 @@ def table(count: int, *, blocks: int = 6, name: str = "n") -> pl.DataFrame:
     return found.with_columns(case=pl.col("case").str.replace_all("=n", f"={name}"))
 
 
-def test_what_is_named_comes_first() -> None:
+def test_slow_nodes_and_pairs() -> None:
     view = nodes(table(6), 0.95)
     assert [one.name for one in view.nodes] == ["n3"]
     assert {(e.role, e.what) for e in view.nodes[0].evidence} == {
-        (role, "bandwidth of a pair alone, 1\u202fMiB".replace("of a pair alone", how))
+        (role, f"bandwidth, {how}, 1\u202fMiB")
         for role in ("sending", "receiving")
-        for how in ("of a pair alone", "with all pairs at once")
+        for how in ("one pair at a time", "all pairs at once")
     }
-    assert [(one.name, one.evidence[0].seen) for one in view.pairs] == [("n4 → n1", "6 of 6 blocks")]
+    assert [(one.name, one.evidence[0].blocks) for one in view.pairs] == [("n4 → n1", "6 of 6 blocks")]
 
 
-def test_stalls_are_said_and_a_node_that_stalls_more_often_is_shown() -> None:
+def test_stalls_and_nodes_that_stall_more_often() -> None:
     rng = np.random.default_rng(1)
     found = table_of(rows(6, rng, metric="latency", blocks=12))
     often, seldom = (pl.Series(rng.random(len(found)) < share) for share in (0.6, 0.05))
@@ -54,7 +54,7 @@ def test_stalls_are_said_and_a_node_that_stalls_more_often_is_shown() -> None:
     assert "of the values stall (latency at 8 bytes): two modes, with medians" in view.notes[0]
 
 
-def test_nothing_is_not_said_where_nothing_can_be_told() -> None:
+def test_too_few_blocks_are_not_reported_as_no_slow_node() -> None:
     few = table_of(rows(4, np.random.default_rng(2), blocks=3))
     assert "No node and no pair is named" not in Page(report(SMALL, few, None)).text
     enough = table_of(rows(4, np.random.default_rng(2), blocks=6))
@@ -63,8 +63,8 @@ def test_nothing_is_not_said_where_nothing_can_be_told() -> None:
 
 def test_a_map_for_each_metric() -> None:
     (lane,) = nodes(table(6), 0.95).lanes
-    assert [map_.caption.split(",")[0] for map_ in lane.maps] == [
-        "Bandwidth of a pair alone", "Bandwidth with all pairs at once", "Latency",
+    assert [", ".join(map_.caption.split(":")[0].split(", ")[:2]) for map_ in lane.maps] == [
+        "Bandwidth, one pair at a time", "Bandwidth, all pairs at once", "Latency, 8\u202fB",
     ]  # fmt: skip
     first = lane.maps[0]
     assert first.columns == ("sending", "receiving")
@@ -83,7 +83,7 @@ def test_the_bisection_is_a_share() -> None:
 
 
 @pytest.mark.parametrize("count", [2, 3, 13, 64])
-def test_the_page_holds_the_maps(count: int) -> None:
+def test_the_page_with_maps(count: int) -> None:
     blocks = 6 if count < 64 else 1
     html = report(SMALL, table(count, blocks=blocks), None)
     page = Page(html)
@@ -93,7 +93,7 @@ def test_the_page_holds_the_maps(count: int) -> None:
     assert ("two nodes show which direction is slow" in page.text) is (count == 2)
 
 
-def test_more_nodes_than_a_map_shows_are_a_table() -> None:
+def test_too_many_nodes_for_a_map_are_a_table() -> None:
     (lane,) = nodes(table(66, blocks=1), 0.95).lanes
     assert [bool(map_.svg) for map_ in lane.maps] == [False] * 3
     assert [(len(map_.nodes), map_.left_out) for map_ in lane.maps] == [(16, 50)] * 3

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Nodes that stand out, and what differs from a reference campaign, likeliest to matter first."""
+"""Differences between nodes and from a reference campaign, likeliest to matter first."""
 
 from typing import Any
 
@@ -9,8 +9,8 @@ from fabricbench.launch.host import Host, Nic, Numa, switches_between
 from fabricbench.launch.provenance import KINDS, FactValues, Provenance, node_facts
 from fabricbench.launch.record import Campaign
 from fabricbench.launch.table import table
-from fabricbench.report import report
-from fabricbench.report.differences import differences, not_compared, odd_nodes, told
+from fabricbench.report.differences import differences, facts_of_nodes, not_compared, odd_nodes
+from fabricbench.report.page import report
 from fabricbench.report.words import ranges
 from report.html_page import Page
 from report.synthetic import Shape, campaign
@@ -50,11 +50,11 @@ def rows(found: Any) -> list[tuple[str, str, str, str]]:
     return [(d.name, ranges(d.where), d.here, d.there) for d in found]
 
 
-def test_equal_nodes_do_not_stand_out() -> None:
+def test_equal_nodes_have_no_differences() -> None:
     assert odd_nodes(facts(*(host(f"n{i}") for i in range(1, 17)))) == []
 
 
-def test_nodes_that_stand_out_are_named_by_rank() -> None:
+def test_differences_of_nodes_are_in_order_of_rank() -> None:
     nodes = [host(f"n{i}") for i in range(1, 14)]
     nodes += [host(f"n{i}", changed(ADAPTER, speed_mbit=100000), ETHERNET) for i in (14, 15, 16)]
     nodes += [host("n17", kernel="6.1", mitigations={"l1tf": "Vulnerable", "mds": "Vulnerable"})]
@@ -68,7 +68,7 @@ def test_nodes_that_stand_out_are_named_by_rank() -> None:
     ]
 
 
-def test_what_a_node_does_not_tell_is_no_difference() -> None:
+def test_a_fact_that_a_node_does_not_report_is_no_difference() -> None:
     silent = Host(host="n3", cores=128)
     assert odd_nodes(facts(host("n1"), host("n2"), silent)) == []
     assert [d.kind for d in differences(seen(host("n1")), seen(silent))] == []
@@ -123,28 +123,28 @@ def test_a_lane_that_one_campaign_has_alone_comes_first() -> None:
     assert rows(differences(seen(), seen(made=one))) == [("launches", "mpich@tcp", "some", "none")]
 
 
-def test_what_most_nodes_share_comes_last() -> None:
-    frame = told(facts(host("n1"), host("n2", smt="on")))
+def test_facts_that_all_nodes_share_come_last() -> None:
+    frame = facts_of_nodes(facts(host("n1"), host("n2", smt="on")))
     assert frame["fact"][:2].to_list() == ["SMT", "SMT"]
     assert set(frame["nodes"][2:]) == {"n1, n2"}
     assert set(frame["kind"]) <= set(KINDS)
 
 
-def test_the_page_names_them() -> None:
+def test_differences_on_the_page() -> None:
     made = campaign(SHAPE)
     nodes = [host(f"n{i}", topology_address=f"top.leaf{i % 2}.n{i}") for i in range(1, 17)]
     nodes[6] = host("n7", kernel="6.1", topology_address="top.leaf1.n7")
     reference = [host(f"n{i}", changed(ADAPTER, firmware="20.1"), ETHERNET) for i in range(1, 17)]
     here = seen(*nodes, made=made, mpich_tcp={f"v{i}": "1" for i in range(40)})
     there = seen(*reference, mpich_tcp={f"v{i}": "2" for i in range(40)})
-    html = report(made, table(made.records), None, seen=here, reference=there)
+    html = report(made, table(made.records), None, provenance=here, reference=there)
     page = Page(html)
-    assert page.text.index("Against autumn acceptance") < page.text.index("firmware of mlx5_0:1")
+    assert page.text.index("Differences from autumn acceptance") < page.text.index("firmware of mlx5_0:1")
     assert page.text.index("firmware of mlx5_0:1") < page.text.index("control variable: 40 differences")
-    assert page.text.index("What sets nodes apart") < page.text.index("n1–n6, n8–n16")
+    assert page.text.index("Differences between nodes") < page.text.index("n1–n6, n8–n16")
     assert "switches between nodes1, 3" in page.text.replace("\n", "")
-    assert "and of the reference’s" in page.text
-    assert "Against" not in Page(report(made, table(made.records), None, seen=here)).text
+    assert "and on that of the reference campaign" in page.text
+    assert "Differences from" not in Page(report(made, table(made.records), None, provenance=here)).text
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The page: well-formed, escaped, self-contained, complete, the same every time."""
+"""The page is well-formed, escaped, self-contained, complete and reproducible."""
 
 import re
 from dataclasses import replace
@@ -12,11 +12,12 @@ from fabricbench.launch.host import Host, Nic
 from fabricbench.launch.provenance import Provenance
 from fabricbench.launch.record import Campaign, Record
 from fabricbench.launch.table import table
-from fabricbench.report import lane_curves_svg, report
+from fabricbench.report.lane_curves import lane_curves_svg
+from fabricbench.report.page import report
 from fabricbench.verdict.result import Judgement
 from report.html_page import Page
 from report.judged import cell, judgement
-from report.synthetic import GAPS, STACKS, TAIL, Shape, campaign, skip
+from report.synthetic import SKIPS, STACKS, TAIL, Shape, campaign, skip
 
 HOSTILE = "</script><script>alert('x')</script><b>&amp; \"$\\alpha$\" é漢\x1b[31m\x00"
 SMALL = Shape(lanes=(("impi", "shm", ""), ("mpich", "shm", ""), ("mpich", "tcp", "")), collectives=("bcast",))
@@ -61,7 +62,7 @@ def test_page_is_well_formed_and_accessible(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", SHAPES)
-def test_every_launch_is_anchored(name: str) -> None:
+def test_every_launch_has_an_anchor(name: str) -> None:
     made, html = built(name)
     page = Page(html)
     rows = [a for a in page.all("tr") if a.get("id", "").startswith("launch-")]
@@ -71,7 +72,7 @@ def test_every_launch_is_anchored(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", SHAPES)
-def test_page_loads_nothing(name: str) -> None:
+def test_page_loads_no_other_file(name: str) -> None:
     _, html = built(name)
     page = Page(html)
     assert not re.search(r"https?://", html)
@@ -86,7 +87,7 @@ def test_page_loads_nothing(name: str) -> None:
 def test_empty_campaign() -> None:
     made = campaign(Shape(blocks=0), skips=())
     page = Page(report(made, table(made.records), None))
-    for said in ("No requirement was judged", "no lane is attested", "nothing to draw", "No skip was named"):
+    for said in ("No requirement was judged", "no lane is attested", "nothing to draw", "Nothing was skipped"):
         assert said in page.text
 
 
@@ -119,20 +120,26 @@ def test_verdicts_come_first_in_one_sentence() -> None:
     assert len(cells) == len(judged.cells)
 
 
-def test_attestation_says_what_speaks_against_a_lane() -> None:
+def test_reasons_against_the_attestation_of_a_lane() -> None:
     made, html = built("all refuted")
     text = Page(html).text
-    assert "Shared memory is known by exclusion:" in text
+    assert "Shared memory is attested by exclusion:" in text
     assert "0 of 3 lanes are attested" in text
     reasons = {r.attestation.reason for r in made.records if r.attestation is not None}
     assert reasons
     assert all(reason in text for reason in reasons)
 
 
-def test_skips_and_failures_are_named() -> None:
+def test_only_the_skip_link_is_hidden() -> None:
+    page = Page(built("usual")[1])
+    assert [tag for tag, attributes in page.elements if "skip" in attributes.get("class", "").split()] == ["a"]
+    assert [a["class"] for tag, a in page.elements if tag == "article"]
+
+
+def test_skips_and_failures_are_listed() -> None:
     made = campaign(Shape())
     text = Page(report(made, table(made.records), None)).text
-    for one in GAPS:
+    for one in SKIPS:
         assert one.reason in text
         assert one.hint in text
         assert one.lane in text
@@ -144,7 +151,7 @@ def test_skips_and_failures_are_named() -> None:
 
 
 def hostile() -> tuple[Campaign, Judgement]:
-    """A campaign in which everything that comes from outside is hostile."""
+    """A campaign in which every text from outside contains markup."""
     STACKS[HOSTILE] = 1.0
     lane = (HOSTILE, HOSTILE, "_" + HOSTILE)
     made = campaign(
@@ -169,9 +176,9 @@ def hostile() -> tuple[Campaign, Judgement]:
 def test_hostile_strings_appear_as_text() -> None:
     made, judged = hostile()
     host = Host(host=HOSTILE, kernel=HOSTILE, nics=(Nic(name=HOSTILE, kind="roce"),), topology_address=HOSTILE + ".n")
-    seen = Provenance(made, {HOSTILE: (host,)}, {f"mpich@{HOSTILE}": {HOSTILE: HOSTILE}})
+    origin = Provenance(made, {HOSTILE: (host,)}, {f"mpich@{HOSTILE}": {HOSTILE: HOSTILE}})
     other = Provenance(made, {HOSTILE: (Host(host=HOSTILE, kernel="other"),)}, {f"mpich@{HOSTILE}": {"a": HOSTILE}})
-    html = report(made, table(made.records), judged, seen=seen, reference=other, base="../x")
+    html = report(made, table(made.records), judged, provenance=origin, reference=other, base="../x")
     page = Page(html)
     assert len(page.all("script")) == 1
     assert len(page.all("b")) == 2, "no element but the page's own"
@@ -195,7 +202,7 @@ def test_settings_of_the_user_change_nothing() -> None:
         assert matplotlib.rcParams["font.size"] == 30
 
 
-def test_notes_stand_beside_their_verdicts() -> None:
+def test_notes_of_verdicts() -> None:
     made = campaign(SMALL)
     first = judgement(made)
     cells = (replace(first.cells[0], loaded=3, repeated=("b000/x", "b001/x"), skipped=4), *first.cells[1:])
@@ -208,7 +215,7 @@ def test_notes_stand_beside_their_verdicts() -> None:
         assert note in html
 
 
-def test_a_lost_launch_is_listed_with_what_became_of_its_repeat() -> None:
+def test_a_lost_launch_is_listed_with_the_state_of_its_repeat() -> None:
     made = campaign(replace(SMALL, faults=False, blocks=1))
     first = made.records[0]
     assert first.launch is not None

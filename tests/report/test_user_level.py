@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The section of MPI over the user level: ratio and difference of made-up launches, drawn and written."""
+"""The section of MPI over the user level: ratio and difference of synthetic launches, as figures and tables."""
 
 import re
 
@@ -9,7 +9,7 @@ import pytest
 from fabricbench.report.comparisons import ratios as all_ratios
 from fabricbench.report.groups import Group
 from fabricbench.report.series import lanes, panels, unsized
-from fabricbench.report.style import looks
+from fabricbench.report.style import lane_styles
 from fabricbench.report.user_level import user_level
 from verdict.made_table import Rows, lane_rows, table_of
 
@@ -47,12 +47,12 @@ MEDIANS = [
 
 
 def ratios(table: pl.DataFrame) -> list[Group]:
-    return all_ratios(table, panels(table, 0.95), looks(lanes(table)), 0.05)
+    return all_ratios(table, panels(table, 0.95), lane_styles(lanes(table)), 0.05)
 
 
 @pytest.fixture(scope="module")
 def groups() -> list[Group]:
-    return user_level(TABLE, looks(lanes(TABLE)), 0.05)
+    return user_level(TABLE, lane_styles(lanes(TABLE)), 0.05)
 
 
 def test_a_group_for_each_library_on_each_fabric(groups: list[Group]) -> None:
@@ -65,9 +65,9 @@ def test_a_group_for_each_library_on_each_fabric(groups: list[Group]) -> None:
     assert [entry.text for entry in groups[2].legend] == ["mpich", "openmpi"]
 
 
-def test_ratio_and_difference_stand_side_by_side_with_their_numbers(groups: list[Group]) -> None:
+def test_ratio_and_difference_with_their_numbers(groups: list[Group]) -> None:
     ratio, difference = groups[2].figures
-    assert (ratio.caption, difference.caption) == ("MPI over user level", "MPI less user level, in µs")
+    assert (ratio.caption, difference.caption) == ("MPI over user level", "MPI minus user level, in µs")
     assert ratio.numbers.columns == difference.numbers.columns == ("mpich", "openmpi")
     rows, differences = dict(ratio.numbers.rows), dict(difference.numbers.rows)
     assert [cell.estimate for cell in rows["0\u202fB"]] == ["1.200", "0.9000"]
@@ -77,7 +77,7 @@ def test_ratio_and_difference_stand_side_by_side_with_their_numbers(groups: list
     assert not any(cell.weak for cells in rows.values() for cell in cells)
 
 
-def test_the_drawings_say_what_they_show(groups: list[Group]) -> None:
+def test_figures_have_a_description(groups: list[Group]) -> None:
     for group in groups:
         for figure in group.figures:
             assert figure.svg.startswith("<svg")
@@ -87,13 +87,13 @@ def test_the_drawings_say_what_they_show(groups: list[Group]) -> None:
     assert "openmpi@tcp: \u22121.000 µs at 0\u202fB" in described
 
 
-def test_nothing_below_mpi_is_no_group() -> None:
+def test_without_user_level_tools_there_is_no_group() -> None:
     table = table_of(curve("mpich@tcp", 12.0))
-    assert user_level(table, looks(lanes(table)), 0.05) == []
+    assert user_level(table, lane_styles(lanes(table)), 0.05) == []
 
 
-def test_a_library_takes_no_part_in_the_ratios_between_stacks() -> None:
-    """However much was measured of it: it is neither the reference nor a line."""
+def test_ratios_between_stacks_exclude_user_level_libraries() -> None:
+    """A user-level library is neither the reference nor a line, even with many measurements."""
     many = (
         lane_rows("ucx@tcp", SPREAD, tool="ucx_perftest", benchmark=name, metric="time", msg_size_bytes=size)
         for name in ("get", "put")
@@ -104,7 +104,7 @@ def test_a_library_takes_no_part_in_the_ratios_between_stacks() -> None:
     assert [entry.text for entry in found.legend] == ["openmpi"]
 
 
-def test_how_fairly_streams_share_is_shown_beside_their_sum() -> None:
+def test_fairness_and_sum_of_streams() -> None:
     common = {"tool": "iperf3", "benchmark": "stream", "case": "streams=4", "msg_size_bytes": None}
     table = table_of(
         lane_rows("sockets@tcp", [900.0] * 6, metric="stream_bandwidth", **common),

@@ -104,7 +104,7 @@ def test_explanation_follows_the_chain_from_the_launches(tmp_path: Path) -> None
         "block   0  8  launches/b00-micro-pingpong-mpich@shm",
         "block   6  8.6  launches/b06-micro-pingpong-mpich@shm  (after the last completed look)",
         "interval: values 1 and 6 in order, 0.6667 to 0.68, which contain the median with 96.9%",
-        "p = 0.01563",
+        "p = 0.01562",
         "Benjamini-Hochberg over 1 cell(s)",
     ):
         assert part in text

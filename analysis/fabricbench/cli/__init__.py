@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The command line."""
+"""The command line. Imports all other rooms; no other room imports it."""
 
 from fabricbench.processes.terminal import ignore_python_settings
 
-ignore_python_settings()  # before libraries are imported, which may warn
+ignore_python_settings()  # before the import of libraries, which may emit warnings
 
-from fabricbench.cli.commands import app, main  # noqa: E402
+from fabricbench.cli.app import app, main  # noqa: E402
 
 __all__ = ["app", "main"]

@@ -3,14 +3,17 @@
 
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from fabricbench.doctor.site import Problem, site_problems
 from fabricbench.errors import BadInput
 from fabricbench.setup.gromacs.builds import better_simd, processor_flags
 from fabricbench.setup.probe import probe
 from fabricbench.setup.system import Lane, check_requirements, lanes, settings_file
 from fabricbench.site.settings import build_root
 from fabricbench.site.stacks import GromacsBuild, Installed
+
+if TYPE_CHECKING:
+    from fabricbench.doctor.site import Problem
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,9 +65,11 @@ def _gromacs(build: GromacsBuild | None) -> str:
     return f"; GROMACS {build.version}, {build.precision} precision, SIMD {build.simd}{slow}, {build.mpi_library}"
 
 
-def examine_site(system: str, chosen: Collection[str] = ()) -> tuple[list[Problem], str]:
+def examine_site(system: str, chosen: Collection[str] = ()) -> "tuple[list[Problem], str]":
     """All that is wrong with a site, or with the fabrics of the ``chosen`` lanes; and what it has in one line, where it
     can be read at all."""
+    from fabricbench.doctor.site import site_problems
+
     problems = site_problems(system, chosen)
     try:
         found, number = lanes(system), check_requirements(system)

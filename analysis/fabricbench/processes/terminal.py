@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Makes a command independent of how its user's shell has set Python up."""
+"""Makes a command independent of the Python settings in its user's shell."""
 
 import logging
 import os
@@ -8,14 +8,14 @@ import warnings
 
 
 def ignore_python_settings() -> None:
-    """Print every character on every terminal, and let no warning end the command.
+    """Writes characters that the terminal's encoding lacks as escapes, and keeps warnings from ending the command.
 
-    A character that the terminal's encoding lacks is written as an escape. ``PYTHONWARNINGS=error`` would turn warnings
-    of libraries into errors, here and in every Python that this process starts.
+    ``PYTHONWARNINGS=error`` would turn warnings of libraries into errors, in this process and in every Python process
+    that it starts.
     """
     for stream in (sys.stdout, sys.stderr):
         if (reconfigure := getattr(stream, "reconfigure", None)) is not None:
             reconfigure(errors="backslashreplace")
     if os.environ.pop("PYTHONWARNINGS", ""):
         warnings.simplefilter("default")
-    logging.getLogger("matplotlib").setLevel(logging.ERROR)  # it warns where the user has no home directory
+    logging.getLogger("matplotlib").setLevel(logging.ERROR)  # it warns if the user has no home directory

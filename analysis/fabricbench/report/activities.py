@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where an application's time went, by its own account: activities in groups, as shares of the run."""
+"""The activities of an application in groups, as shares of its run time, by the application's own account."""
 
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
@@ -9,6 +9,7 @@ from markupsafe import Markup
 from matplotlib.figure import Figure
 
 from fabricbench.report import svg
+from fabricbench.report.bars import ROW_INCHES, label_rows
 from fabricbench.report.series import ACTIVITY, Facet, Panel
 from fabricbench.report.style import COLOURS, Lane
 from fabricbench.report.words import clean
@@ -28,22 +29,23 @@ GROUPS: dict[str, tuple[str, ...]] = {
     "neighbours and domains": ("neighbor-search", "domain-decomp", "dd-comm-load", "dd-comm-bounds"),
     "update and constraints": ("update", "constraints", "vsite-constr", "vsite-spread", "comm-energies"),
 }
-"""Rows of GROMACS's cycle table. PME's messages are contained in its mesh, and taken off there."""
+"""Groups of rows of GROMACS's cycle table. Its row of the PME mesh includes the PME messages; ``shares`` subtracts
+them."""
 
 
 @dataclass(frozen=True, slots=True)
 class Split:
-    """A drawing of shares and the same as a table: a row per lane and number of ranks, a column per group."""
+    """A figure of shares, and the same numbers as a table: a row per lane and number of ranks, a column per group."""
 
     svg: Markup
     columns: tuple[str, ...]
     rows: tuple[tuple[str, int, tuple[str, ...]], ...]
 
 
-def splits(found: Sequence[Panel], title: Callable[[Facet], str], anchors: Mapping[str, str]) -> dict[str, Split]:
-    """Of every run that says it, by its title: the medians of its activities over blocks, in groups."""
+def splits(panels: Sequence[Panel], title: Callable[[Facet], str], anchors: Mapping[str, str]) -> dict[str, Split]:
+    """The shares of every run that reports its activities, by its title: medians over blocks."""
     seconds: dict[str, dict[tuple[Lane, int], dict[str, float]]] = defaultdict(lambda: defaultdict(dict))
-    for panel in found:
+    for panel in panels:
         words = panel.facet.case.split()
         names = [word.removeprefix(_KEY) for word in words if word.startswith(_KEY)]
         if panel.metric != ACTIVITY or len(names) != 1:
@@ -55,7 +57,7 @@ def splits(found: Sequence[Panel], title: Callable[[Facet], str], anchors: Mappi
 
 
 def shares(seconds: Mapping[str, float]) -> dict[str, float]:
-    """Share of the total by group, ``other`` what no group has; empty without a total."""
+    """The share of each group in the total; ``other`` is the rest. Empty without a total."""
     total = seconds.get(_TOTAL, 0.0)
     if total <= 0:
         return {}
@@ -66,36 +68,34 @@ def shares(seconds: Mapping[str, float]) -> dict[str, float]:
 
 
 def _split(bars: Mapping[tuple[Lane, int], Mapping[str, float]], key: str) -> Split:
-    found = {place: shares(seconds) for place, seconds in sorted(bars.items())}
-    columns = tuple(group for group in (*GROUPS, _OTHER) if any(bar.get(group, 0.0) > 0 for bar in found.values()))
+    by_place = {place: shares(seconds) for place, seconds in sorted(bars.items())}
+    columns = tuple(group for group in (*GROUPS, _OTHER) if any(bar.get(group, 0.0) > 0 for bar in by_place.values()))
     rows = tuple(
         (lane.name, ranks, tuple(f"{bar.get(group, 0.0):.1%}" for group in columns))
-        for (lane, ranks), bar in found.items()
+        for (lane, ranks), bar in by_place.items()
     )
-    return Split(Markup(_drawing(found, columns, f"{key}-time")), columns, rows)
+    return Split(Markup(_figure(by_place, columns, f"{key}-time")), columns, rows)
 
 
-def _drawing(found: Mapping[tuple[Lane, int], Mapping[str, float]], columns: Sequence[str], key: str) -> str:
-    """A bar per lane and number of ranks, as inline SVG; its colours are those of the table's heads."""
+def _figure(bars: Mapping[tuple[Lane, int], Mapping[str, float]], columns: Sequence[str], key: str) -> str:
+    """A bar per lane and number of ranks as inline SVG; its legend has the names of the table's columns."""
     colours = {**dict(zip(GROUPS, COLOURS, strict=True)), _OTHER: _OTHER_COLOUR}
     with svg.drawing(key):
-        figure = Figure(figsize=(5.3, 1.35 + 0.24 * len(found)))
+        figure = Figure(figsize=(5.3, 1.35 + ROW_INCHES * len(bars)))
         height = 1 - 1.2 / figure.get_figheight()
         axes = figure.add_axes((0.33, 0.5 / figure.get_figheight(), 0.64, height))
-        for at, bar in enumerate(found.values()):
+        for at, bar in enumerate(bars.values()):
             left = 0.0
             for group in columns:
                 width = 100 * bar.get(group, 0.0)
                 axes.barh([at], [width], left=left, height=0.7, color=colours[group], label=group if at == 0 else None)
                 left += width
-        axes.set_yticks(range(len(found)))
-        axes.set_yticklabels(["\u200b" + clean(f"{lane.name}, {ranks}") for lane, ranks in found])
-        axes.set_ylim(len(found) - 0.4, -0.6)
+        label_rows(axes, list(bars))
         axes.set_xlim(0, 100)
-        axes.set_xlabel("% of the run; lane, ranks")
+        axes.set_xlabel("% of the run time; lane, ranks")
         figure.legend(loc="upper center", ncols=2, fontsize=7.5, borderaxespad=0.1, handlelength=1.0)
-        said = "; ".join(
+        description = "; ".join(
             f"{lane.name}, {ranks} rank(s): " + ", ".join(f"{group} {bar.get(group, 0.0):.1%}" for group in columns)
-            for (lane, ranks), bar in found.items()
+            for (lane, ranks), bar in bars.items()
         )
-        return svg.inline(figure, key, "where the time went", clean(said))
+        return svg.inline(figure, key, "Run time by activity", clean(description))

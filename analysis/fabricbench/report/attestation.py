@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The attestation of every lane, small and large messages apart: what was seen, and what spoke against it."""
+"""The section of attestations: for every lane the evidence, and the reasons against it."""
 
 from collections import Counter, defaultdict
 from collections.abc import Sequence
@@ -16,7 +16,7 @@ _MESSAGES = ("small", "large", "")
 
 @dataclass(frozen=True, slots=True)
 class AttestedGroup:
-    """One lane's launches of small or of large messages; ``bare`` came to nothing that could be attested."""
+    """The launches of one lane with small or with large messages. ``without``: launches without any evidence."""
 
     lane: str
     transport: str
@@ -25,7 +25,7 @@ class AttestedGroup:
     attested: int
     refuted: int
     unknown: int
-    bare: int
+    without: int
     share: str
     bar: float
     bytes: str
@@ -35,10 +35,10 @@ class AttestedGroup:
 
 @dataclass(frozen=True, slots=True)
 class AttestedBenchmark:
-    """What the attestation of one benchmark on one lane rests on, over its launches.
+    """The evidence for one benchmark on one lane, over its launches.
 
-    ``by`` is how its sizes are told apart, ``sizes`` how many of them have evidence of their own in each launch,
-    ``least`` the smallest share of their payload that the transport carried, and at which size. ``could_hide`` are the
+    ``by``: how the evidence is assigned to message sizes; ``sizes``: the number of sizes with separate evidence in each
+    launch; ``least``: the smallest share of the payload that the transport carried, and its size; ``could_bypass``: the
     sizes that could have bypassed the transport unnoticed in any of the launches.
     """
 
@@ -47,13 +47,13 @@ class AttestedBenchmark:
     by: str
     sizes: str
     least: str
-    could_hide: str
+    could_bypass: str
     launches: int
 
 
 @dataclass(frozen=True, slots=True)
 class Doubt:
-    """A reason why launches are refuted or unknown, and which."""
+    """A reason why launches are refuted or unknown, with links to these launches."""
 
     lane: str
     messages: str
@@ -64,7 +64,7 @@ class Doubt:
 
 @dataclass(frozen=True, slots=True)
 class AttestationView:
-    """The second section."""
+    """The section of attestations. ``exclusion``: there are shm lanes; ``simulated``: platforms of simulated lanes."""
 
     groups: tuple[AttestedGroup, ...]
     benchmarks: tuple[AttestedBenchmark, ...]
@@ -77,7 +77,7 @@ Attested = tuple[Launch, Record]
 
 
 def attestation(records: Sequence[Record], launches: Launches) -> AttestationView:
-    """The section of attestations, wire-up launches apart from the others."""
+    """The section of attestations, without wire-up launches."""
     measured = _measured(records)
     by_group: dict[tuple[str, str, str], list[Attested]] = defaultdict(list)
     for launch, record in measured:
@@ -93,19 +93,19 @@ def attestation(records: Sequence[Record], launches: Launches) -> AttestationVie
 
 
 _BASES = {
-    "marks": "size by size, by the program's marks",
-    "lines": "size by size, by the tool's lines",
-    "launch": "the launch as a whole",
+    "marks": "each size, by the program's marks",
+    "lines": "each size, by the tool's output lines",
+    "launch": "the whole launch",
 }
 
 
 def _benchmarks(measured: list[Attested]) -> tuple[AttestedBenchmark, ...]:
-    found: dict[tuple[str, str, str, str], list[Attestation]] = defaultdict(list)
+    by_benchmark: dict[tuple[str, str, str, str], list[Attestation]] = defaultdict(list)
     for launch, record in measured:
         if record.attestation is not None and record.attestation.state == "attested":
             name = " ".join(part for part in (launch.tool, launch.benchmark, launch.messages) if part)
-            found[launch.lane, launch.transport, name, record.attestation.basis].append(record.attestation)
-    return tuple(_benchmark(*key, attested) for key, attested in sorted(found.items()))
+            by_benchmark[launch.lane, launch.transport, name, record.attestation.basis].append(record.attestation)
+    return tuple(_benchmark(*key, attested) for key, attested in sorted(by_benchmark.items()))
 
 
 def _benchmark(lane: str, transport: str, name: str, by: str, attested: list[Attestation]) -> AttestedBenchmark:
@@ -119,13 +119,13 @@ def _benchmark(lane: str, transport: str, name: str, by: str, attested: list[Att
         by=_BASES[by],
         sizes="–".join(str(count) for count in {counts[0]: 0, counts[-1]: 0}) if by != "launch" else "",
         least=f"{percent(least[0])} ({least[1].name})" if least else "",
-        could_hide=_sizes(list(hidden.values())) if transport == "tcp" else "",
+        could_bypass=_sizes(list(hidden.values())) if transport == "tcp" else "",
         launches=len(attested),
     )
 
 
 def _sizes(parts: list[PayloadPart]) -> str:
-    """The parts in few words: benchmark and case once, its sizes as a list."""
+    """The parts as text: a benchmark and case, then the list of its sizes."""
     by_name: dict[str, list[int]] = defaultdict(list)
     for part in parts:
         name = " ".join(word for word in (part.benchmark, part.case) if word)
@@ -137,19 +137,16 @@ def _sizes(parts: list[PayloadPart]) -> str:
 
 
 def lanes_attested(records: Sequence[Record]) -> str:
-    """How many lanes are attested, in half a sentence."""
+    """The number of attested lanes, as part of a sentence."""
     states: dict[str, list[str]] = defaultdict(list)
     for launch, record in _measured(records):
-        if record.attestation is not None:
-            states[launch.lane].append(record.attestation.state)
-        else:
-            states[launch.lane] += []
+        states[launch.lane] += [] if record.attestation is None else [record.attestation.state]
     if not states:
         return "nothing was launched, so no lane is attested"
-    good = sum(bool(found) and set(found) == {"attested"} for found in states.values())
-    said = "1 lane is" if len(states) == 1 else f"{len(states)} lanes are"
-    text = f"{good} of {said} attested in every launch"
-    refuted = sorted(lane for lane, found in states.items() if "refuted" in found)
+    good = sum(set(of_lane) == {"attested"} for of_lane in states.values())
+    lanes = "1 lane is" if len(states) == 1 else f"{len(states)} lanes are"
+    text = f"{good} of {lanes} attested in every launch"
+    refuted = sorted(lane for lane, of_lane in states.items() if "refuted" in of_lane)
     return f"{text} ({', '.join(refuted)}: refuted in some)" if refuted else text
 
 
@@ -162,12 +159,12 @@ def _platform(launch: Launch) -> str:
     return f"{launch.lane}: {', '.join(hashes) or 'no hash was recorded'}"
 
 
-def _group(lane: str, transport: str, messages: str, found: list[Attested]) -> AttestedGroup:
-    seen = [record.attestation for _, record in found if record.attestation is not None]
-    counts = Counter(a.state for a in seen)
-    shares = [a.share for a in seen if a.share is not None]
+def _group(lane: str, transport: str, messages: str, launches: list[Attested]) -> AttestedGroup:
+    evidence = [record.attestation for _, record in launches if record.attestation is not None]
+    counts = Counter(a.state for a in evidence)
+    shares = [a.share for a in evidence if a.share is not None]
     share = median(shares) if shares else None
-    traffic = [a.traffic for a in seen if a.traffic is not None]
+    traffic = [a.traffic for a in evidence if a.traffic is not None]
     return AttestedGroup(
         lane=lane,
         transport=transport,
@@ -176,36 +173,36 @@ def _group(lane: str, transport: str, messages: str, found: list[Attested]) -> A
         attested=counts["attested"],
         refuted=counts["refuted"],
         unknown=counts["unknown"],
-        bare=len(found) - len(seen),
+        without=len(launches) - len(evidence),
         share=percent(share),
         bar=0.0 if share is None else min(1.0, max(0.0, share)),
         bytes=amount(sum(t.bytes for t in traffic)) if traffic else amount(None),
         segments=number(sum(t.segments for t in traffic)) if traffic else amount(None),
-        wireup=_wireup(seen),
+        wireup=_wireup(evidence),
     )
 
 
-def _wireup(seen: list[Attestation]) -> str:
-    """The largest wire-up that launches were measured against."""
-    pairs = [
+def _wireup(evidence: list[Attestation]) -> str:
+    """The largest wire-up that was subtracted from the traffic of a launch."""
+    amounts = [
         (a.wireup_bytes, a.wireup_segments)
-        for a in seen
+        for a in evidence
         if a.wireup_bytes is not None and a.wireup_segments is not None
     ]
-    if not pairs:
+    if not amounts:
         return "not measured"
-    bytes_, segments = max(pairs)
+    bytes_, segments = max(amounts)
     return f"{amount(bytes_)} in {number(segments)}"
 
 
 def _doubts(measured: list[Attested], launches: Launches) -> tuple[Doubt, ...]:
-    found: dict[tuple[str, str, str, str], list[Record]] = defaultdict(list)
+    by_reason: dict[tuple[str, str, str, str], list[Record]] = defaultdict(list)
     for launch, record in measured:
         evidence = record.attestation
         if evidence is not None and evidence.state != "attested":
             key = (evidence.state, launch.lane, launch.messages or "any", evidence.reason)
-            found[key].append(record)
+            by_reason[key].append(record)
     return tuple(
         Doubt(lane, messages, state, reason, launches.links(records))
-        for (state, lane, messages, reason), records in sorted(found.items(), key=lambda item: item[0])
+        for (state, lane, messages, reason), records in sorted(by_reason.items(), key=lambda item: item[0])
     )

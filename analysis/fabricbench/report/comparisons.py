@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Drawings of ratios: stacks of one fabric against a reference, and one tool against another."""
+"""Figures of ratios: stacks of one fabric relative to a reference stack, and one tool relative to another."""
 
 from collections import defaultdict
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -10,8 +10,8 @@ import polars as pl
 from fabricbench.launch.table import LANE
 from fabricbench.report.families import compared
 from fabricbench.report.groups import Group, Naming, group
-from fabricbench.report.series import Facet, Line, Panel, Point, describe, others, pingpong
-from fabricbench.report.style import Lane, Look
+from fabricbench.report.series import Facet, Line, Measured, Panel, Point, describe, others, pingpong
+from fabricbench.report.style import Lane, LaneStyle
 from fabricbench.report.words import slugs
 from fabricbench.verdict.compare import compare, compare_tools
 
@@ -20,59 +20,82 @@ RATIO = "ratio"
 _SLACK = 1.0 + 1e-9
 
 
-def ratios(table: pl.DataFrame, found: list[Panel], appearance: Mapping[Lane, Look], alpha: float) -> list[Group]:
-    """A group per fabric with two stacks or more: what the page draws as curves, over the reference's."""
-    drawn = [*(p for p in pingpong(found)[0] if p.metric == "latency"), *compared(found), *others(found)]
-    metrics = {panel.facet: panel.metric for panel in reversed(drawn)}
+def ratios(
+    table: pl.DataFrame,
+    panels: list[Panel],
+    styles: Mapping[Lane, LaneStyle],
+    alpha: float,
+    known: Measured | None = None,
+) -> list[Group]:
+    """A group for every fabric with two or more stacks: the curves of the page, relative to the reference stack.
+
+    ``known``: the result of ``all_series(table)``.
+    """
+    shown = [*(p for p in pingpong(panels)[0] if p.metric == "latency"), *compared(panels), *others(panels)]
+    metrics = {panel.facet: panel.metric for panel in reversed(shown)}
     doubtful = _doubtful(table)
     result = []
-    for fabric, key in slugs(sorted({lane.fabric for lane in appearance}), "ratios").items():
-        lanes = sorted(lane for lane in appearance if lane.fabric == fabric)
-        reference = _reference(lanes, drawn, doubtful)
+    for fabric, key in slugs(sorted({lane.fabric for lane in styles}), "ratios").items():
+        lanes = sorted(lane for lane in styles if lane.fabric == fabric)
+        reference = _reference(lanes, shown, doubtful)
         lines: dict[tuple[Facet, str], dict[Lane, Line]] = defaultdict(dict)
         for lane in lanes:
             if lane != reference:
-                for what, line in _lines(
-                    compare(table, lane.name, reference.name, alpha, across_levels=False), alpha
-                ).items():
+                rows = compare(table, lane.name, reference.name, alpha, across_levels=False, known=known)
+                for what, line in _lines(rows, alpha).items():
                     lines[what][lane] = line
-        panels = [Panel(f, RATIO, RATIO, lines[f, m]) for f, m in metrics.items() if lines.get((f, m))]
-        if panels:
+        drawn = [Panel(f, RATIO, RATIO, lines[f, m]) for f, m in metrics.items() if lines.get((f, m))]
+        if drawn:
             title = f"{fabric}: relative to {reference.build}"
             naming = Naming(key, title, _metric_caption(metrics), lambda lane: lane.build)
-            result.append(group(panels, appearance, naming, small=True))
+            result.append(group(drawn, styles, naming, small=True))
     return result
+
+
+def estimators(
+    table: pl.DataFrame, styles: Mapping[Lane, LaneStyle], alpha: float, known: Measured | None = None
+) -> list[Group]:
+    """A group for every two tools that measure the same quantity with the same estimator: a line per lane, a panel per
+    facet and fabric. ``known``: the result of ``all_series(table)``."""
+    if table.is_empty():
+        return []
+    rows = compare_tools(table, alpha=alpha, known=known)
+    by_name = {lane.name: lane for lane in styles}
+    result = []
+    for (own, other), key in _tools(rows).items():
+        of_both = rows.filter((pl.col("a") == own) & (pl.col("b") == other))
+        panels: dict[Facet, dict[Lane, Line]] = defaultdict(dict)
+        for name in of_both["lane"].unique(maintain_order=True):
+            for (facet, _), line in _lines(of_both.filter(pl.col("lane") == name), alpha).items():
+                panels[facet][by_name[name]] = line
+        drawn = [Panel(f, RATIO, RATIO, part) for f in sorted(panels) for part in _by_fabric(panels[f])]
+        naming = Naming(key, f"{own} over {other}", _fabric_caption, lambda lane: lane.name)
+        result.append(group(drawn, styles, naming, small=False))
+    return result
+
+
+def ratio_point(row: dict[str, Any], columns: tuple[str, str, str], alpha: float) -> Point:
+    """The point of a row of ``verdict.compare`` or ``verdict.overhead``.
+
+    ``columns``: those of the estimate and of the limits of its interval. A point is weak unless its q-value is at most
+    ``alpha``; it has an interval if that has a confidence of at least 1 - ``alpha``.
+    """
+    estimate, low, high = (row[column] for column in columns)
+    sure = row["confidence"] is not None and row["confidence"] >= (1 - alpha) / _SLACK
+    weak = row["q"] is None or row["q"] > alpha * _SLACK
+    return Point(row["msg_size_bytes"], estimate, low if sure else None, high if sure else None, row["n"], weak)
 
 
 def _metric_caption(metrics: Mapping[Facet, str]) -> Callable[[Panel], str]:
     return lambda panel: f"{metrics[panel.facet].replace('_', ' ').capitalize()}: {describe(panel.facet)}"
 
 
-def estimators(table: pl.DataFrame, appearance: Mapping[Lane, Look], alpha: float) -> list[Group]:
-    """A group per pair of tools that measure the same thing alike: a line per lane, a panel per facet."""
-    if table.is_empty():
-        return []
-    rows = compare_tools(table, alpha=alpha)
-    by_name = {lane.name: lane for lane in appearance}
-    result = []
-    for (own, other), key in _pairs(rows).items():
-        pair = rows.filter((pl.col("a") == own) & (pl.col("b") == other))
-        panels: dict[Facet, dict[Lane, Line]] = defaultdict(dict)
-        for name in pair["lane"].unique(maintain_order=True):
-            for (facet, _), line in _lines(pair.filter(pl.col("lane") == name), alpha).items():
-                panels[facet][by_name[name]] = line
-        drawn = [Panel(f, RATIO, RATIO, part) for f in sorted(panels) for part in _by_fabric(panels[f])]
-        naming = Naming(key, f"{own} over {other}", _fabric_caption, lambda lane: lane.name)
-        result.append(group(drawn, appearance, naming, small=False))
-    return result
-
-
-def _pairs(rows: pl.DataFrame) -> dict[tuple[str, str], str]:
-    """The pairs of estimators that have a ratio, each with its anchor."""
+def _tools(rows: pl.DataFrame) -> dict[tuple[str, str], str]:
+    """Every two estimators with a ratio, and the anchor of their group."""
     known = rows.filter(pl.col("ratio").is_not_null())
-    pairs = sorted(set(zip(known["a"], known["b"], strict=True)))
-    anchors = slugs((f"{own} over {other}" for own, other in pairs), "estimators")
-    return {pair: anchors[f"{pair[0]} over {pair[1]}"] for pair in pairs}
+    both = sorted(set(zip(known["a"], known["b"], strict=True)))
+    anchors = slugs((f"{own} over {other}" for own, other in both), "estimators")
+    return {names: anchors[f"{names[0]} over {names[1]}"] for names in both}
 
 
 def _by_fabric(lines: Mapping[Lane, Line]) -> list[dict[Lane, Line]]:
@@ -86,29 +109,22 @@ def _fabric_caption(panel: Panel) -> str:
 
 
 def _doubtful(table: pl.DataFrame) -> set[Lane]:
-    """Lanes with launches that do not prove their transport."""
+    """The lanes with launches that are refuted or unknown."""
     rows = table.filter(pl.col("state").is_in(["refuted", "unknown"])).select(LANE).unique()
     return {Lane(*row) for row in rows.iter_rows()}
 
 
-def _reference(lanes: Sequence[Lane], drawn: Sequence[Panel], doubtful: Collection[Lane]) -> Lane:
-    """A lane that is attested throughout, of several the one with most points beside others', then the first."""
-    shared = [panel for panel in drawn if len(panel.lines.keys() & set(lanes)) > 1]
+def _reference(lanes: Sequence[Lane], shown: Sequence[Panel], doubtful: Collection[Lane]) -> Lane:
+    """The lane whose launches are all attested; of several the one with most points in panels of two or more lanes."""
+    shared = [panel for panel in shown if len(panel.lines.keys() & set(lanes)) > 1]
     points = {lane: sum(len(panel.lines.get(lane, ())) for panel in shared) for lane in lanes}
     return min(lanes, key=lambda lane: (lane in doubtful, -points[lane], lane))
 
 
 def _lines(rows: pl.DataFrame, alpha: float) -> dict[tuple[Facet, str], Line]:
-    """The ratios of a comparison by facet and metric, sizes ascending; what is not significant is weak."""
+    """The ratios of a comparison by facet and metric, by ascending size."""
     points: dict[tuple[Facet, str], list[Point]] = defaultdict(list)
     for row in rows.filter(pl.col("ratio").is_not_null()).iter_rows(named=True):
         facet = Facet(row["tool"], row["benchmark"], row["case"], row["ranks"], row["nodes"])
-        points[facet, row["metric"]].append(_point(row, alpha))
+        points[facet, row["metric"]].append(ratio_point(row, ("ratio", "low", "high"), alpha))
     return {what: tuple(sorted(line, key=lambda p: -1 if p.size is None else p.size)) for what, line in points.items()}
-
-
-def _point(row: dict[str, Any], alpha: float) -> Point:
-    weak = row["q"] is None or row["q"] > alpha * _SLACK
-    sure = row["confidence"] is not None and row["confidence"] >= (1 - alpha) / _SLACK
-    low, high = (row["low"], row["high"]) if sure else (None, None)
-    return Point(row["msg_size_bytes"], row["ratio"], low, high, row["n"], weak)

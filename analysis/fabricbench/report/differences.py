@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How nodes differ from each other, and a campaign from a reference; what is likeliest to matter first."""
+"""Differences between the nodes of a campaign, and between a campaign and a reference campaign."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -14,13 +14,13 @@ from fabricbench.verdict.nodes import natural
 
 NOT_SET = "not set"
 _PATHS = ("LD_LIBRARY_PATH", "LD_PRELOAD")
-Found = tuple[Fact, str, str, str]
-"""A fact, the node or lane, its value, and the other value."""
+Values = tuple[Fact, str, str, str]
+"""A fact, the node or lane, its value there, and the other value."""
 
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """A fact that is not the same: on which nodes or lanes, what it is ``here``, and what it is ``there``."""
+    """A fact with two values: ``here`` on the nodes or lanes ``where``, and ``there`` elsewhere or in the reference."""
 
     kind: str
     name: str
@@ -30,47 +30,47 @@ class Difference:
 
 
 def odd_nodes(nodes: Mapping[str, FactValues]) -> list[Difference]:
-    """What sets nodes of one campaign apart: ``there`` is what most nodes say, of ties the first node's.
+    """The differences of nodes from the most frequent value of each fact; of ties, from that of the first node.
 
-    What a node does not tell is no difference. Switches above differ by nature.
+    A fact that a node does not report is no difference. The switch of a node is none either.
     """
-    told: dict[Fact, dict[str, str]] = defaultdict(dict)
+    by_fact: dict[Fact, dict[str, str]] = defaultdict(dict)
     complete = _with_ports(nodes, _ports(nodes))
     for name in sorted(complete, key=natural):
         for fact, value in complete[name].items():
-            told[fact][name] = value
-    found: list[Found] = []
-    for fact, values in told.items():
+            by_fact[fact][name] = value
+    odd: list[Values] = []
+    for fact, values in by_fact.items():
         usual = Counter(values.values()).most_common(1)[0][0]
         if fact.kind != "switch":
-            found += [(fact, name, value, usual) for name, value in values.items() if value != usual]
-    return _grouped(found)
+            odd += [(fact, name, value, usual) for name, value in values.items() if value != usual]
+    return _grouped(odd)
 
 
 def differences(here: Provenance, there: Provenance) -> list[Difference]:
-    """What is another in ``here`` than in the reference ``there``.
+    """The differences of the campaign ``here`` from the reference ``there``, those likeliest to matter first.
 
-    A node is compared with itself where the reference has it, else with all nodes of the reference: what one of them
-    says is no difference. What either campaign does not tell is none either (``not_compared``).
+    A node is compared with itself if it is in the reference, else with all nodes of the reference: a value that one of
+    them has is no difference. FactValues that only one campaign reports are not compared (``not_compared``).
     """
     return _grouped([*_of_nodes(here.nodes, there.nodes), *_of_lanes(here, there)])
 
 
 def not_compared(here: Provenance, there: Provenance) -> list[str]:
-    """Names of facts that the nodes of one campaign tell, and no node of the other."""
-    names = [{fact.name for facts in seen.nodes.values() for fact in facts} for seen in (here, there)]
+    """The names of facts that nodes of only one of the two campaigns report."""
+    names = [{fact.name for facts in campaign.nodes.values() for fact in facts} for campaign in (here, there)]
     return sorted(names[0] ^ names[1]) if all(names) else []
 
 
-def as_frame(found: Sequence[Difference]) -> pl.DataFrame:
-    """A row per difference; ``rank`` counts the kinds."""
-    rows = [(KINDS.index(d.kind) + 1, d.kind, d.name, ranges(d.where), d.here, d.there) for d in found]
+def as_frame(differences: Sequence[Difference]) -> pl.DataFrame:
+    """A row per difference; ``rank``: the place of its kind in ``launch.provenance.KINDS``, from 1."""
+    rows = [(KINDS.index(d.kind) + 1, d.kind, d.name, ranges(d.where), d.here, d.there) for d in differences]
     schema = {"rank": pl.Int64, **dict.fromkeys(("kind", "fact", "where", "here", "there"), pl.String)}
     return pl.DataFrame(rows, schema=schema, orient="row")
 
 
-def told(nodes: Mapping[str, FactValues]) -> pl.DataFrame:
-    """Every fact of the nodes: a row per value, those that not all nodes share first."""
+def facts_of_nodes(nodes: Mapping[str, FactValues]) -> pl.DataFrame:
+    """Every fact of the nodes, a row per value; facts whose values differ between nodes come first."""
     values: dict[Fact, dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
     for name, facts in nodes.items():
         for fact, value in facts.items():
@@ -80,7 +80,7 @@ def told(nodes: Mapping[str, FactValues]) -> pl.DataFrame:
     return pl.DataFrame(rows, schema=dict.fromkeys(("kind", "fact", "nodes", "value"), pl.String), orient="row")
 
 
-def _of_nodes(here: Mapping[str, FactValues], there: Mapping[str, FactValues]) -> Iterator[Found]:
+def _of_nodes(here: Mapping[str, FactValues], there: Mapping[str, FactValues]) -> Iterator[Values]:
     ports = _ports(here) | _ports(there)
     here, there = _with_ports(here, ports), _with_ports(there, ports)
     everywhere: dict[Fact, list[str]] = defaultdict(list)
@@ -101,37 +101,37 @@ def _ports(nodes: Mapping[str, FactValues]) -> set[Fact]:
 
 
 def _with_ports(nodes: Mapping[str, FactValues], ports: set[Fact]) -> dict[str, FactValues]:
-    """The facts, with the ports that a node has not; a node that tells of no port at all, as in older campaigns, is
-    left as it is."""
+    """The facts, with "not there" for the ports that a node does not have. A node without any port, as in older
+    campaigns, is unchanged."""
     absent = dict.fromkeys(ports, "not there")
     return {name: absent | facts if _ports({name: facts}) else facts for name, facts in nodes.items()}
 
 
-def _of_lanes(here: Provenance, there: Provenance) -> Iterator[Found]:
+def _of_lanes(here: Provenance, there: Provenance) -> Iterator[Values]:
     mine, theirs = _launches(here), _launches(there)
     for lane in sorted(mine.keys() ^ theirs.keys()):
         yield Fact("lane", "launches"), lane, *(("some", "none") if lane in mine else ("none", "some"))
     for lane in sorted(mine.keys() & theirs.keys()):
         shared = mine[lane].keys() & theirs[lane].keys()
         sides = [_lane_facts([item[key] for key in sorted(shared or item)]) for item in (mine[lane], theirs[lane])]
-        yield from _unlike(lane, sides[0], sides[1])
-        variables = [seen.control_variables.get(lane, {}) for seen in (here, there)]
+        yield from _different(lane, sides[0], sides[1])
+        variables = [campaign.control_variables.get(lane, {}) for campaign in (here, there)]
         if all(variables):
-            told = [{Fact("control variable", name): value for name, value in one.items()} for one in variables]
-            yield from _unlike(lane, told[0], told[1])
+            facts = [{Fact("control variable", name): value for name, value in one.items()} for one in variables]
+            yield from _different(lane, facts[0], facts[1])
 
 
-def _launches(seen: Provenance) -> dict[str, dict[str, Launch]]:
-    """By lane and by what the launch is, whatever its block: its last."""
-    found: dict[str, dict[str, Launch]] = defaultdict(dict)
-    for record in seen.campaign.records:
+def _launches(campaign: Provenance) -> dict[str, dict[str, Launch]]:
+    """The launches by lane and by their id without the block; of several the last."""
+    launches: dict[str, dict[str, Launch]] = defaultdict(dict)
+    for record in campaign.campaign.records:
         if (launch := record.launch) is not None:
-            found[launch.lane][launch.id.removeprefix(f"b{launch.block:03d} ")] = launch
-    return found
+            launches[launch.lane][launch.id.removeprefix(f"b{launch.block:03d} ")] = launch
+    return launches
 
 
 def _lane_facts(launches: Iterable[Launch]) -> FactValues:
-    """What the launches of a lane were started with."""
+    """The binding, versions and environment of a lane's launches."""
     values: dict[Fact, set[str]] = defaultdict(set)
     for launch in launches:
         values[Fact("binding", "ranks bound to")].add(launch.binding)
@@ -142,20 +142,20 @@ def _lane_facts(launches: Iterable[Launch]) -> FactValues:
         for name, value in launch.environment.items():
             known = name.startswith(MPI_VARIABLES) and name not in _PATHS
             values[Fact("MPI variable" if known else "other variable", name)].add(value)
-    return {fact: " or ".join(sorted(found)) for fact, found in values.items()}
+    return {fact: " or ".join(sorted(of_fact)) for fact, of_fact in values.items()}
 
 
-def _unlike(lane: str, here: FactValues, there: FactValues) -> Iterator[Found]:
+def _different(lane: str, here: FactValues, there: FactValues) -> Iterator[Values]:
     for fact in here.keys() | there.keys():
         mine, theirs = here.get(fact, NOT_SET), there.get(fact, NOT_SET)
         if mine != theirs:
             yield fact, lane, mine, theirs
 
 
-def _grouped(found: Iterable[Found]) -> list[Difference]:
-    """One difference for all nodes or lanes, and for all ports or vulnerabilities, that differ alike."""
+def _grouped(values: Iterable[Values]) -> list[Difference]:
+    """Merges the differences of nodes or lanes, and of ports or vulnerabilities, that have the same two values."""
     where: dict[tuple[Fact, str, str], list[str]] = defaultdict(list)
-    for fact, name, here, there in found:
+    for fact, name, here, there in values:
         where[fact, here, there].append(name)
     of: dict[tuple[str, str, str, str, tuple[str, ...]], list[str]] = defaultdict(list)
     for (fact, here, there), names in where.items():
@@ -168,5 +168,5 @@ def _grouped(found: Iterable[Found]) -> list[Difference]:
 
 
 def in_name(name: str, parts: Sequence[str]) -> str:
-    """``firmware of mlx5_0:1``, or the name alone."""
+    """``firmware of mlx5_0:1``; the name alone if the parts have no names."""
     return f"{name} of {', '.join(sorted(parts, key=natural))}" if any(parts) else name

@@ -13,7 +13,7 @@ from fabricbench.metrics import METRICS
 from fabricbench.parsers.tools.micro.description import MEASURED, Picture
 from fabricbench.report.groups import Group, Naming, group, metric_caption
 from fabricbench.report.series import OWN, Line, Panel, describe
-from fabricbench.report.style import Lane, Look
+from fabricbench.report.style import Lane, LaneStyle
 from fabricbench.report.words import size_label
 
 
@@ -99,14 +99,14 @@ def pictures(section: str = "") -> list[tuple[str, Picture]]:
     return [(name, picture) for _, name, picture in sorted(drawn, key=lambda one: one[0])]
 
 
-def families(measured: Sequence[Panel], appearance: Mapping[Lane, Look]) -> list[FamilyView]:
+def families(measured: Sequence[Panel], styles: Mapping[Lane, LaneStyle]) -> list[FamilyView]:
     """The sections whose benchmarks were measured."""
     views = []
     for section in sections():
         panels = [panel for name, picture in pictures(section.key) for panel in _panels(name, picture, measured)]
         if panels:
             naming = Naming(f"family-{section.key}", section.title, _caption, lambda lane: lane.name, section.note)
-            views.append(FamilyView(section.key, section.title, group(panels, appearance, naming, small=True)))
+            views.append(FamilyView(section.key, section.title, group(panels, styles, naming, small=True)))
     return views
 
 

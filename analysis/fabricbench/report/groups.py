@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Figures in groups: panels that share a legend, each with its numbers as a table."""
+"""Groups of figures: panels that share a legend, each with its numbers as a table."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -7,17 +7,17 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from fabricbench.report import figures, series
+from fabricbench.report.scales import axis_label
 from fabricbench.report.series import Panel, Point
-from fabricbench.report.style import Lane, Look
-from fabricbench.report.verdicts import unit
-from fabricbench.report.words import interval, number, slugs
+from fabricbench.report.style import Lane, LaneStyle
+from fabricbench.report.words import interval, number, slugs, unit
 
-Draw = Callable[[Panel, Mapping[Lane, Look], str, str], str]
+Draw = Callable[[Panel, Mapping[Lane, LaneStyle], str, str], str]
 
 
 @dataclass(frozen=True, slots=True)
 class LegendEntry:
-    """A piece of a line and what it stands for."""
+    """A piece of a line, or a colour, and its meaning."""
 
     swatch: Markup
     text: str
@@ -25,7 +25,7 @@ class LegendEntry:
 
 @dataclass(frozen=True, slots=True)
 class Numbers:
-    """A panel's points as a table: a row per place on the axis, a column per lane."""
+    """The points of a panel as a table: a row per value of the horizontal axis, a column per lane."""
 
     axis: str
     columns: tuple[str, ...]
@@ -34,7 +34,7 @@ class Numbers:
 
 @dataclass(frozen=True, slots=True)
 class Number:
-    """One point in words; ``weak`` is not significant."""
+    """One point as text; ``weak``: it does not differ significantly from 1."""
 
     estimate: str
     interval: str
@@ -44,7 +44,7 @@ class Number:
 
 @dataclass(frozen=True, slots=True)
 class FigureView:
-    """One drawing with its caption and its numbers."""
+    """One figure with its caption and its numbers."""
 
     key: str
     svg: Markup
@@ -54,7 +54,7 @@ class FigureView:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Drawings that share a heading and a legend; ``small`` ones stand three in a row."""
+    """Figures that share a heading and a legend; the page has three ``small`` ones in a row."""
 
     anchor: str
     title: str
@@ -66,7 +66,7 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class Naming:
-    """How a group is called and how its panels and lines are; ``key`` begins every id within it."""
+    """The names of a group, of its panels and of its lines; all ids in the group begin with ``key``."""
 
     key: str
     title: str
@@ -75,67 +75,67 @@ class Naming:
     note: str = ""
 
 
-def group(panels: Sequence[Panel], appearance: Mapping[Lane, Look], naming: Naming, small: bool) -> Group:
-    """``panels`` drawn, each with its own ids, under one legend of the lanes that appear."""
+def group(panels: Sequence[Panel], styles: Mapping[Lane, LaneStyle], naming: Naming, small: bool) -> Group:
+    """Draws ``panels`` and the legend of their lanes."""
     draw: Draw = figures.small_svg if small else figures.panel_svg
-    drawn = sorted({lane for panel in panels for lane in panel.lines})
+    lanes = sorted({lane for panel in panels for lane in panel.lines})
     legend = tuple(
         LegendEntry(
-            Markup(figures.swatch_svg(appearance[lane], f"{naming.key}-legend-{i}")),
+            Markup(figures.swatch_svg(styles[lane], f"{naming.key}-legend-{i}")),
             naming.line(lane),
         )
-        for i, lane in enumerate(drawn)
+        for i, lane in enumerate(lanes)
     )
     views = []
     for i, panel in enumerate(panels):
         key, caption = f"{naming.key}-{i}", naming.caption(panel)
-        picture = Markup(draw(panel, appearance, key, f"{naming.title}: {caption}"))
+        picture = Markup(draw(panel, styles, key, f"{naming.title}: {caption}"))
         views.append(FigureView(key, picture, caption, numbers(panel, naming.line)))
     return Group(naming.key, naming.title, naming.note, legend, tuple(views), small)
 
 
 def numbers(panel: Panel, line: Callable[[Lane], str]) -> Numbers:
-    """The panel's points as a table."""
+    """The points of a panel as a table; ``line`` gives the name of a column."""
     lanes = sorted(panel.lines)
     points = {(lane, point.size): point for lane in lanes for point in panel.lines[lane]}
     sizes = sorted({size for _, size in points}, key=lambda size: -1 if size is None else size)
-    label = figures.axis_label(panel.axis)
+    label = axis_label(panel.axis)
     rows = [(label(s), tuple(number_of(points.get((lane, s))) for lane in lanes)) for s in sizes]
     return Numbers(panel.axis, tuple(line(lane) for lane in lanes), tuple(rows))
 
 
 def number_of(point: Point | None) -> Number:
-    """A point in words; a dash where there is none."""
+    """A point as text; a dash for None."""
     if point is None:
         return Number(number(None), "", 0, False)
     spread = "" if point.low is None else interval(point.low, point.high)
     return Number(number(point.estimate), spread, point.n, point.weak)
 
 
-def curves(found: list[Panel], appearance: Mapping[Lane, Look]) -> tuple[list[Group], str]:
+def curves(panels: list[Panel], styles: Mapping[Lane, LaneStyle]) -> tuple[list[Group], str]:
     """Latency and bandwidth of the ping-pong, a group per fabric, and the tool that measured them."""
-    pingpong, tool = series.pingpong(found)
+    pingpong, tool = series.pingpong(panels)
     result = []
     keys = slugs(sorted({lane.fabric for panel in pingpong for lane in panel.lines}), "curves")
     for fabric, key in keys.items():
-        panels = [p for p in (series.on_fabric(panel, fabric) for panel in pingpong) if p.lines]
-        panels.sort(key=lambda p: (p.facet, p.metric != "latency"))
+        here = [p for p in (series.on_fabric(panel, fabric) for panel in pingpong) if p.lines]
+        here.sort(key=lambda p: (p.facet, p.metric != "latency"))
         naming = Naming(
             key, fabric, lambda p: metric_caption(p, series.describe(p.facet)),
             lambda lane: lane.build,
         )  # fmt: skip
-        result.append(group(panels, appearance, naming, small=False))
+        result.append(group(here, styles, naming, small=False))
     return result, tool
 
 
-def collectives(found: list[Panel], appearance: Mapping[Lane, Look]) -> list[Group]:
-    """Every other benchmark with message sizes: small panels, one group per tool, all lanes together."""
-    panels = series.others(found)
-    keys = slugs(sorted({p.facet.tool for p in panels}), "benchmarks")
+def other_tools(panels: list[Panel], styles: Mapping[Lane, LaneStyle]) -> list[Group]:
+    """The other benchmarks of other tools with message sizes: a group of small panels per tool, all lanes together."""
+    shown = series.others(panels)
+    keys = slugs(sorted({p.facet.tool for p in shown}), "benchmarks")
     return [
         group(
-            [p for p in panels if p.facet.tool == tool],
-            appearance,
+            [p for p in shown if p.facet.tool == tool],
+            styles,
             Naming(
                 key, f"Other benchmarks of {tool}",
                 lambda p: metric_caption(p, series.describe(p.facet, tool=False)), lambda lane: lane.name,
@@ -147,5 +147,5 @@ def collectives(found: list[Panel], appearance: Mapping[Lane, Look]) -> list[Gro
 
 
 def metric_caption(panel: Panel, what: str) -> str:
-    """What a panel shows, and of ``what``."""
+    """The caption of a panel: its metric, its unit, and ``what`` was measured."""
     return f"{panel.metric.replace('_', ' ').capitalize()} in {unit(panel.unit)}: {what}"

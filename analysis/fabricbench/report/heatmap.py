@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A heat map by pair of nodes: how much slower each is than a pair of ordinary nodes, in few classes."""
+"""The heat map of node pairs: the slowdown of each pair against a pair of ordinary nodes, in seven classes."""
 
 from bisect import bisect_right
 from collections.abc import Sequence
@@ -20,7 +20,7 @@ from fabricbench.verdict.nodes import Matrix
 from fabricbench.verdict.suspects import Suspect
 
 MOST_NODES = 64
-"""A map of more could not be read."""
+"""A map of more nodes is too dense to read."""
 
 _EDGES = (1 / 1.25, 1 / 1.1, 1.1, 1.25, 1.6, 2.5)
 _COLOURS = ("#4393c3", "#a6cee3", "#f1f3f5", "#fddbc7", "#f4a582", "#d6604d", "#8c1d2c")
@@ -30,8 +30,8 @@ _INK, _NAMED = "#1f2937", "#8c1d2c"
 
 
 @dataclass(frozen=True, slots=True)
-class Cell:
-    """A place of the map: ``row`` sends, ``column`` receives; ``ratio`` is its time over that of ordinary nodes."""
+class Square:
+    """A node pair: ``row`` sends, ``column`` receives; ``ratio``: its time over that of a pair of ordinary nodes."""
 
     row: int
     column: int
@@ -39,56 +39,56 @@ class Cell:
 
     @property
     def grade(self) -> int:
-        """Its class."""
+        """The number of its class, 0 for the fastest."""
         return bisect_right(_EDGES, self.ratio)
 
 
 def legend() -> tuple[LegendEntry, ...]:
-    """The classes."""
+    """The colours of the classes."""
     box = '<svg aria-hidden="true" width="16" height="16" viewBox="0 0 16 16"><path d="M0 0h16v16H0z" fill="{}"/></svg>'
     return tuple(LegendEntry(Markup(box.format(c)), words) for c, words in zip(_COLOURS, _WORDS, strict=True))
 
 
-def heat_map_svg(matrix: Matrix, named: Sequence[Suspect], key: str, title: str) -> str:
-    """The map as inline SVG; a named pair is framed, the name of a named node is bold."""
+def heat_map_svg(matrix: Matrix, slow: Sequence[Suspect], key: str, title: str) -> str:
+    """The map as inline SVG, with frames around the slow pairs and the names of slow nodes in bold."""
     count = len(matrix.names)
-    cells = _cells(matrix)
+    squares = _squares(matrix)
     with svg.drawing(key):
         figure = Figure(figsize=(5.3, 4.9))
         axes = figure.add_axes((0.17, 0.14, 0.81, 0.84))
-        _fill(axes, cells)
+        _fill(axes, squares)
         if count <= _MOST_NUMBERS:
-            for cell in cells:
-                colour = "white" if cell.grade >= len(_COLOURS) - 2 else _INK
-                axes.text(
-                    cell.column, cell.row, f"{cell.ratio:.2f}", color=colour, fontsize=8, ha="center", va="center"
-                )
-        _frames(axes, matrix, named)
-        _axes(axes, matrix, named)
-        return svg.inline(figure, key, clean(title), clean(_describe(matrix, cells)))
+            for one in squares:
+                colour = "white" if one.grade >= len(_COLOURS) - 2 else _INK
+                axes.text(one.column, one.row, f"{one.ratio:.2f}", color=colour, fontsize=8, ha="center", va="center")
+        _frames(axes, matrix, slow)
+        _axes(axes, matrix, slow)
+        return svg.inline(figure, key, clean(title), clean(_describe(matrix, squares)))
 
 
-def _cells(matrix: Matrix) -> list[Cell]:
-    found = matrix.effects
-    ratios = np.exp(found.typical - found.ordinary)
-    ways = [(found.first, found.second), *([] if matrix.pairs.directed else [(found.second, found.first)])]
+def _squares(matrix: Matrix) -> list[Square]:
+    effects = matrix.effects
+    ratios = np.exp(effects.typical - effects.ordinary)
+    directions = [(effects.first, effects.second)]
+    if not matrix.pairs.directed:
+        directions.append((effects.second, effects.first))
     return sorted(
         (
-            Cell(int(one), int(other), float(ratio))
-            for rows, columns in ways
+            Square(int(one), int(other), float(ratio))
+            for rows, columns in directions
             for one, other, ratio in zip(rows, columns, ratios, strict=True)
         ),
-        key=lambda cell: (cell.row, cell.column),
+        key=lambda square: (square.row, square.column),
     )
 
 
-def _fill(axes: Axes, cells: Sequence[Cell]) -> None:
-    """A shape per class: neighbours in a row are one rectangle, which keeps a map of 64 nodes small."""
+def _fill(axes: Axes, squares: Sequence[Square]) -> None:
+    """Draws one shape per class. Neighbours in a row are one rectangle, which keeps a map of 64 nodes small."""
     boxes: dict[int, list[Path]] = {}
     for (row, grade, _), run in groupby(
-        enumerate(cells), key=lambda item: (item[1].row, item[1].grade, item[1].column - item[0])
+        enumerate(squares), key=lambda item: (item[1].row, item[1].grade, item[1].column - item[0])
     ):
-        columns = [cell.column for _, cell in run]
+        columns = [square.column for _, square in run]
         boxes.setdefault(grade, []).append(_box(row, columns[0], columns[-1]))
     for grade, paths in sorted(boxes.items()):
         axes.add_patch(PathPatch(Path.make_compound_path(*paths), facecolor=_COLOURS[grade], linewidth=0))
@@ -99,20 +99,20 @@ def _box(row: int, first: int, last: int) -> Path:
     return Path([(left, top), (right, top), (right, bottom), (left, bottom), (left, top)], closed=True)
 
 
-def _frames(axes: Axes, matrix: Matrix, named: Sequence[Suspect]) -> None:
-    for finding in named:
-        if finding.other:
-            one, other = matrix.names.index(finding.node), matrix.names.index(finding.other)
+def _frames(axes: Axes, matrix: Matrix, slow: Sequence[Suspect]) -> None:
+    for suspect in slow:
+        if suspect.other:
+            one, other = matrix.names.index(suspect.node), matrix.names.index(suspect.other)
             for row, column in {(one, other), (one, other) if matrix.pairs.directed else (other, one)}:
                 axes.add_patch(PathPatch(_box(row, column, column), fill=False, edgecolor=_INK, linewidth=1.4))
 
 
-def _axes(axes: Axes, matrix: Matrix, named: Sequence[Suspect]) -> None:
+def _axes(axes: Axes, matrix: Matrix, slow: Sequence[Suspect]) -> None:
     count = len(matrix.names)
     step = -(-count // _MOST_NAMES)
-    slow = {(finding.role, finding.node) for finding in named if finding.kind == "node"}
+    nodes = {(suspect.role, suspect.node) for suspect in slow if suspect.kind == "node"}
     for axis, roles in ((axes.yaxis, ("sending", "either way")), (axes.xaxis, ("receiving", "either way"))):
-        bold = [any((role, name) in slow for role in roles) for name in matrix.names]
+        bold = [any((role, name) in nodes for role in roles) for name in matrix.names]
         shown = [at for at in range(count) if at % step == 0 or bold[at]]
         axis.set_ticks(shown, ["\u200b" + clean(matrix.names[at]) for at in shown])
         axis.set_tick_params(length=0, labelsize=8)
@@ -127,10 +127,8 @@ def _axes(axes: Axes, matrix: Matrix, named: Sequence[Suspect]) -> None:
         spine.set_visible(False)
 
 
-def _describe(matrix: Matrix, cells: Sequence[Cell]) -> str:
-    """The slowest pairs in words."""
-    worst = sorted(cells, key=lambda cell: -cell.ratio)[:3]
-    said = (f"{matrix.names[c.row]} to {matrix.names[c.column]} {number(c.ratio, 3)}" for c in worst)
-    return (
-        f"{len(cells)} pairs of {len(matrix.names)} nodes; slowest: {', '.join(said)} times the time of ordinary nodes"
-    )
+def _describe(matrix: Matrix, squares: Sequence[Square]) -> str:
+    """The three slowest pairs in words."""
+    worst = sorted(squares, key=lambda square: -square.ratio)[:3]
+    slowest = ", ".join(f"{matrix.names[s.row]} to {matrix.names[s.column]} {number(s.ratio, 3)}" for s in worst)
+    return f"{len(squares)} pairs of {len(matrix.names)} nodes; slowest: {slowest} times the time of ordinary nodes"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every launch's place in the page and on disk, by whatever name it is called."""
+"""Links from the page to its rows of launches and to the directories of launches."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -12,16 +12,16 @@ from fabricbench.report.words import slugs
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """``label`` is short (block.position); ``anchor`` is empty for a launch that the campaign lacks."""
+    """A link to the row of a launch. ``label``: ``block.position``; ``anchor``: empty for an unknown launch."""
 
     label: str
     anchor: str
 
 
 class Launches:
-    """The launches of a campaign: anchors by directory or id, and links to their directories.
+    """The launches of a campaign, found by their directory or id.
 
-    ``base`` is the way from the report's place to the campaign's directory, empty where they are the same.
+    ``base``: path from the page's directory to the campaign's directory, empty if they are the same.
     """
 
     def __init__(self, campaign: Campaign, base: str = "") -> None:
@@ -31,31 +31,31 @@ class Launches:
         self._by_name |= {record.directory: record for record in campaign.records}
 
     def anchor(self, record: Record) -> str:
-        """The launch's anchor, unique within the page."""
+        """The anchor of a launch's row, unique within the page."""
         return self._anchors[record.directory]
 
     @staticmethod
     def path(record: Record) -> str:
-        """The launch's directory within the campaign; a record names it within the campaign's launches."""
+        """The path of a launch's directory within the campaign."""
         return f"{LAUNCHES}/{record.directory}"
 
     def href(self, record: Record) -> str:
-        """The launch's directory as a relative address: never one with a scheme, whatever its name."""
+        """The relative URL of a launch's directory. A name with a colon does not become a scheme."""
         path = f"{self._base}/{self.path(record)}" if self._base else self.path(record)
         address = quote(path.encode("utf-8", "replace"), safe="/")
         return address if address.startswith((".", "/")) else f"./{address}"
 
     def link(self, name: str) -> Link:
-        """A link to the launch of this directory or id."""
+        """A link to the launch with this directory or id."""
         record = self._by_name.get(name)
         return Link(name, "") if record is None else self.to(record)
 
     def to(self, record: Record) -> Link:
-        """A link to a record."""
+        """A link to the launch of a record."""
         launch = record.launch
         label = record.directory if launch is None else f"{launch.block}.{launch.position}"
         return Link(label, self.anchor(record))
 
     def links(self, records: Iterable[Record]) -> tuple[Link, ...]:
-        """Links to records, in their order."""
+        """Links to the launches of several records, in the same order."""
         return tuple(self.to(record) for record in records)

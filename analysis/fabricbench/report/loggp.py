@@ -1,18 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
-"""LogGP's parameters of every lane, with intervals over blocks."""
+"""The LogGP parameters of every lane, with intervals over blocks."""
 
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import numpy as np
 import polars as pl
 
 from fabricbench.report.groups import Number, number_of
-from fabricbench.report.series import OWN, estimate
+from fabricbench.report.series import OWN, Measured, estimate
 from fabricbench.report.style import Lane
-from fabricbench.report.words import interval, number, plural, size_label
+from fabricbench.report.words import plural, size_label
 from fabricbench.stats.loggp import LogGP, line, loggp
+from fabricbench.stats.median import median
 from fabricbench.verdict.series import CellKey, Series, all_series
 
 CURVES = ("round_trip", "send_overhead", "receive_overhead", "gap")
@@ -20,7 +20,7 @@ CURVES = ("round_trip", "send_overhead", "receive_overhead", "gap")
 
 @dataclass(frozen=True, slots=True)
 class SegmentView:
-    """G of one protocol, and where it holds."""
+    """G of one protocol and the range of message sizes that use it."""
 
     sizes: str
     per_byte: str
@@ -29,7 +29,7 @@ class SegmentView:
 
 @dataclass(frozen=True, slots=True)
 class LogGPView:
-    """One lane's parameters: L, o of sender and receiver, g, L of P-LogP; then G by protocol."""
+    """The parameters of one lane. ``numbers``: L, o of sender and receiver, g, L of P-LogP; ``segments``: G."""
 
     lane: str
     numbers: tuple[Number, ...]
@@ -39,17 +39,18 @@ class LogGPView:
 Curves = dict[str, dict[int, float]]
 
 
-def loggp_views(table: pl.DataFrame, confidence: float) -> list[LogGPView]:
-    """A row per lane and number of ranks that was measured.
+def loggp_views(table: pl.DataFrame, confidence: float, known: Measured | None = None) -> list[LogGPView]:
+    """A row per measured lane and number of ranks.
 
-    The parameters are fitted block by block, and their medians and intervals are over blocks. Where the protocols
-    change is found once, in the medians over blocks of every size; G is then fitted in each block between these ends.
+    The parameters are fitted in each block; their medians and intervals are over blocks. The sizes at which the
+    protocol changes come from one fit to the medians over blocks; G is then fitted in each block between these sizes.
+    ``known``: the result of ``all_series(table)``.
     """
     by_lane: dict[tuple[Lane, int], dict[int, Curves]] = defaultdict(lambda: defaultdict(lambda: defaultdict(dict)))
-    for key, found in all_series(table).items():
+    for key, cell in (all_series(table) if known is None else known).items():
         if _belongs(key):
             lane = Lane(key.stack, key.fabric, key.variant)
-            _add(by_lane[lane, key.ranks], key, found)
+            _add(by_lane[lane, key.ranks], key, cell)
     views = []
     several = len({ranks for _, ranks in by_lane}) > 1
     for (lane, ranks), blocks in sorted(by_lane.items()):
@@ -65,8 +66,8 @@ def _belongs(key: CellKey) -> bool:
     return (key.tool, key.benchmark) == (OWN, "plogp") and key.metric in CURVES and key.msg_size_bytes is not None
 
 
-def _add(blocks: dict[int, Curves], key: CellKey, found: Series) -> None:
-    for block, value in found.medians().items():
+def _add(blocks: dict[int, Curves], key: CellKey, cell: Series) -> None:
+    for block, value in cell.medians().items():
         assert key.msg_size_bytes is not None
         blocks[block][key.metric][key.msg_size_bytes] = value
 
@@ -76,12 +77,12 @@ def _fit(curves: Curves) -> LogGP | None:
 
 
 def _medians(blocks: Sequence[Curves]) -> Curves:
-    """The medians over blocks, at the sizes that most blocks have: some are added where a launch saw a bend."""
+    """The medians over blocks at the sizes of most blocks. Launches add sizes of their own at a bend of the curve."""
     medians: Curves = {}
     for name in CURVES:
         sizes = {size for curves in blocks for size in curves.get(name, {})}
         values = {size: [c[name][size] for c in blocks if size in c.get(name, {})] for size in sizes}
-        medians[name] = {size: float(np.median(v)) for size, v in values.items() if 2 * len(v) > len(blocks)}
+        medians[name] = {size: median(v) for size, v in values.items() if 2 * len(v) > len(blocks)}
     return medians
 
 
@@ -103,8 +104,7 @@ def _segments(whole: LogGP | None, blocks: dict[int, Curves], confidence: float)
             line({size: gap for size, gap in curves.get("gap", {}).items() if segment.first <= size <= segment.last})
             for curves in blocks.values()
         ]
-        point = estimate([each.ns_per_byte for each in lines if each is not None], None, confidence)
+        per_byte = number_of(estimate([each.ns_per_byte for each in lines if each is not None], None, confidence))
         sizes = f"{size_label(segment.first)} to {size_label(segment.last)}"
-        spread = "" if point.low is None else interval(point.low, point.high)
-        views.append(SegmentView(sizes, number(point.estimate), spread))
+        views.append(SegmentView(sizes, per_byte.estimate, per_byte.interval))
     return tuple(views)

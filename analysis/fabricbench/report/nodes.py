@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every pair of nodes: what is to be looked at, a map of each metric, and the bisection."""
+"""The section of nodes and node pairs: slow nodes and pairs, a heat map per metric, and the bisection."""
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -15,6 +15,7 @@ from fabricbench.report.groups import LegendEntry, Number, number_of
 from fabricbench.report.heatmap import MOST_NODES, heat_map_svg, legend
 from fabricbench.report.series import estimate
 from fabricbench.report.words import number, plural, size_label, slugs
+from fabricbench.stats.median import median
 from fabricbench.stats.paired import finite_ratio
 from fabricbench.verdict.nodes import BENCHMARKS, LEAST_BLOCKS, Matrix, MatrixKey
 from fabricbench.verdict.series import all_series
@@ -22,16 +23,17 @@ from fabricbench.verdict.survey import Finding, Survey, survey
 from fabricbench.verdict.suspects import ALPHA, MARGIN, TOLERANCE
 
 MOST_ROWS = 16
-"""Rows of a table beyond which only the worst stand in it."""
+"""The most rows of a table; a longer one has only the worst."""
 
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """One finding in words; ``slowdown`` is a factor, ``stalled`` and ``others`` are shares of stalled values."""
+    """One finding as text. ``slowdown``: a factor; ``blocks``: in how many it was slow; ``stalled``, ``others``: the
+    share of stalled values on the node and on the other nodes."""
 
     role: str
     slowdown: str
-    seen: str
+    blocks: str
     p: str
     stalled: str
     others: str
@@ -40,8 +42,8 @@ class Evidence:
 
 
 @dataclass(frozen=True, slots=True)
-class ToLookAt:
-    """A node, or a way between two, with all that speaks against it."""
+class Slow:
+    """A slow node or node pair, with the findings on it."""
 
     name: str
     evidence: tuple[Evidence, ...]
@@ -49,8 +51,8 @@ class ToLookAt:
 
 @dataclass(frozen=True, slots=True)
 class MapView:
-    """One metric of all pairs: ``svg`` is empty where the nodes are too many; ``nodes`` have their slow-downs, as
-    senders and as receivers, or either way."""
+    """One metric of all node pairs. ``svg``: empty if there are too many nodes for a map; ``nodes``: their slowdowns,
+    as senders and as receivers, or in both directions together."""
 
     key: str
     caption: str
@@ -62,7 +64,7 @@ class MapView:
 
 @dataclass(frozen=True, slots=True)
 class Bisection:
-    """The sum over the pairs of a round; ``share`` is what of it alone is left with all at once."""
+    """The sum of the bandwidths of a round's pairs. ``share``: that of all pairs at once over that of pairs alone."""
 
     round: str
     alone: Number
@@ -72,7 +74,7 @@ class Bisection:
 
 @dataclass(frozen=True, slots=True)
 class LaneView:
-    """What was measured on one lane."""
+    """The maps and the bisection of one lane."""
 
     anchor: str
     lane: str
@@ -83,11 +85,11 @@ class LaneView:
 
 @dataclass(frozen=True, slots=True)
 class NodesView:
-    """The section; nothing in it where no pairs were measured."""
+    """The section; without lanes if no node pairs were measured."""
 
-    nodes: tuple[ToLookAt, ...]
-    pairs: tuple[ToLookAt, ...]
-    stalls: tuple[ToLookAt, ...]
+    nodes: tuple[Slow, ...]
+    pairs: tuple[Slow, ...]
+    stalls: tuple[Slow, ...]
     decidable: bool
     notes: tuple[str, ...]
     margin: str
@@ -99,82 +101,82 @@ class NodesView:
 
 
 def of_pairs() -> pl.Expr:
-    """The rows that are this section's, of the long table."""
+    """Selects the rows of node pairs in the long table."""
     return pl.col("benchmark").is_in(BENCHMARKS)
 
 
 def nodes(table: pl.DataFrame, confidence: float) -> NodesView:
-    """The section of nodes and pairs."""
+    """The section of nodes and node pairs."""
     rows = table.filter(of_pairs())
-    found = survey(rows)
+    result = survey(rows)
     by_lane: dict[str, list[Matrix]] = defaultdict(list)
-    for matrix in found.matrices:
+    for matrix in result.matrices:
         by_lane[matrix.key.lane].append(matrix)
     sums = _sums(rows)
     anchors = slugs(by_lane, "nodes")
     return NodesView(
-        nodes=_to_look_at([f for f in found.findings if f.suspect.kind == "node"]),
-        pairs=_to_look_at([f for f in found.findings if f.suspect.other]),
-        stalls=_to_look_at([f for f in found.findings if f.suspect.kind == "stalls"]),
-        decidable=found.decidable,
-        notes=tuple(found.notes),
+        nodes=_slow([f for f in result.findings if f.suspect.kind == "node"]),
+        pairs=_slow([f for f in result.findings if f.suspect.other]),
+        stalls=_slow([f for f in result.findings if f.suspect.kind == "stalls"]),
+        decidable=result.decidable,
+        notes=tuple(result.notes),
         margin=number(MARGIN, 2),
         tolerance=number(TOLERANCE, 3),
         alpha=f"{ALPHA:.0%}",
         least_blocks=LEAST_BLOCKS,
         legend=legend(),
         lanes=tuple(
-            _lane(anchors[lane], lane, of_lane, found, sums.get(lane, {}), confidence)
+            _lane(anchors[lane], lane, of_lane, result, sums.get(lane, {}), confidence)
             for lane, of_lane in by_lane.items()
         ),
     )
 
 
-def _to_look_at(findings: Sequence[Finding]) -> tuple[ToLookAt, ...]:
-    """The slowest first."""
-    named: dict[str, list[Finding]] = defaultdict(list)
+def _slow(findings: Sequence[Finding]) -> tuple[Slow, ...]:
+    """The findings by node or node pair, the slowest first."""
+    by_name: dict[str, list[Finding]] = defaultdict(list)
     for finding in sorted(findings, key=lambda finding: -(finding.suspect.slowdown or 0.0)):
-        one = finding.suspect
-        named[f"{one.node} → {one.other}" if one.other else one.node].append(finding)
-    return tuple(ToLookAt(name, tuple(_evidence(one) for one in found)) for name, found in named.items())
+        suspect = finding.suspect
+        by_name[f"{suspect.node} → {suspect.other}" if suspect.other else suspect.node].append(finding)
+    return tuple(Slow(name, tuple(map(_evidence, of_name))) for name, of_name in by_name.items())
 
 
-def _evidence(found: Finding) -> Evidence:
-    one = found.suspect
+def _evidence(finding: Finding) -> Evidence:
+    suspect = finding.suspect
     return Evidence(
-        role=one.role,
-        slowdown="" if one.slowdown is None else number(one.slowdown, 3),
-        seen=f"{one.affected_blocks} of {plural(one.blocks, 'block')}",
-        p=f"{found.p:.2g}",
-        stalled=f"{one.stall_share:.0%}",
-        others=f"{one.others_stall_share:.0%}",
-        lane=found.matrix.lane,
-        what=_what(found.matrix),
+        role=suspect.role,
+        slowdown="" if suspect.slowdown is None else number(suspect.slowdown, 3),
+        blocks=f"{suspect.affected_blocks} of {plural(suspect.blocks, 'block')}",
+        p=f"{finding.p:.2g}",
+        stalled=f"{suspect.stall_share:.0%}",
+        others=f"{suspect.others_stall_share:.0%}",
+        lane=finding.matrix.lane,
+        what=_what(finding.matrix),
     )
 
 
 def _what(key: MatrixKey) -> str:
     case = case_parts(key.case)
-    how = {"alone": " of a pair alone", "at-once": " with all pairs at once"}.get(case.get("concurrency", ""), "")
+    how = {"alone": ", one pair at a time", "at-once": ", all pairs at once"}.get(case.get("concurrency", ""), "")
     return f"{key.metric}{how}, {size_label(key.msg_size_bytes)}"
 
 
 def _lane(
-    anchor: str, lane: str, of_lane: Sequence[Matrix], found: Survey, sums: "Sums", confidence: float
+    anchor: str, lane: str, of_lane: Sequence[Matrix], result: Survey, sums: "Sums", confidence: float
 ) -> LaneView:
-    """Its bisection over all rounds, then the rounds that suffer most."""
-    rounds = sorted(sums, key=lambda where: (where.round != "", float(np.median(_shares(sums[where]) or [1.0]))))
+    """The maps of one lane, and its bisection: over all rounds, then the rounds with the smallest share."""
+    rounds = sorted(sums, key=lambda where: (where.round != "", median(_shares(sums[where]) or [1.0])))
     most = sum(not where.round for where in rounds) + MOST_ROWS
     return LaneView(
         anchor,
         lane,
-        tuple(_map(matrix, found, f"{anchor}-map-{at}") for at, matrix in enumerate(of_lane)),
+        tuple(_map(matrix, result, f"{anchor}-map-{at}") for at, matrix in enumerate(of_lane)),
         tuple(_bisection(where, sums[where], confidence) for where in rounds[:most]),
         max(0, len(rounds) - most),
     )
 
 
-def _map(matrix: Matrix, found: Survey, key: str) -> MapView:
+def _map(matrix: Matrix, result: Survey, key: str) -> MapView:
     effects = matrix.effects.nodes.reshape(-1, len(matrix.names))
     order = np.argsort(-effects.max(axis=0), kind="stable")
     shown = order if len(order) <= MOST_ROWS else order[:MOST_ROWS]
@@ -182,11 +184,11 @@ def _map(matrix: Matrix, found: Survey, key: str) -> MapView:
     what = _what(matrix.key)
     caption = f"{what[0].upper()}{what[1:]}: {plural(len(matrix.names), 'node')}, {plural(matrix.blocks, 'block')}"
     tabled = len(matrix.names) > 2
-    named = [finding.suspect for finding in found.of(matrix)]
+    slow = [finding.suspect for finding in result.of(matrix)]
     return MapView(
         key=key,
         caption=caption,
-        svg=Markup(heat_map_svg(matrix, named, key, f"{matrix.key.lane}: {caption}")) if few else Markup(),
+        svg=Markup(heat_map_svg(matrix, slow, key, f"{matrix.key.lane}: {caption}")) if few else Markup(),
         columns=matrix.roles,
         nodes=tuple(
             (matrix.names[at], tuple(number(float(np.exp(effect)), 3) for effect in effects[:, at]))
@@ -197,37 +199,37 @@ def _map(matrix: Matrix, found: Survey, key: str) -> MapView:
 
 
 class Round(NamedTuple):
-    """Disjoint pairs at once, of one case and size; ``round`` is empty for the mean of all."""
+    """A round of disjoint pairs, with its case and size; ``round``: empty for the mean of all rounds."""
 
     round: str
     case: str
 
 
-Ways = Mapping[str, Mapping[int, float]]
-"""By concurrency, then by block."""
+ByConcurrency = Mapping[str, Mapping[int, float]]
+"""Bandwidth by concurrency (``alone``, ``at-once``), then by block."""
 
-Sums = Mapping[Round, Ways]
+Sums = Mapping[Round, ByConcurrency]
 
 
 def _sums(rows: pl.DataFrame) -> dict[str, dict[Round, dict[str, dict[int, float]]]]:
     """The bisections by lane."""
-    found: dict[str, dict[Round, dict[str, dict[int, float]]]] = defaultdict(lambda: defaultdict(dict))
+    sums: dict[str, dict[Round, dict[str, dict[int, float]]]] = defaultdict(lambda: defaultdict(dict))
     for key, series in all_series(rows.filter(pl.col("metric") == "bisection_bandwidth")).items():
         case = case_parts(key.case)
-        how, played = case.pop("concurrency", ""), case.pop("round", "")
-        where = Round(played, " ".join((*canonical_case(case).split(), size_label(key.msg_size_bytes))))
-        found[key.lane][where][how] = series.medians()
-    return found
+        how, name = case.pop("concurrency", ""), case.pop("round", "")
+        where = Round(name, " ".join((*canonical_case(case).split(), size_label(key.msg_size_bytes))))
+        sums[key.lane][where][how] = series.medians()
+    return sums
 
 
-def _shares(ways: Ways) -> list[float]:
-    """At once over alone, by block."""
-    alone, at_once = ways.get("alone", {}), ways.get("at-once", {})
+def _shares(values: ByConcurrency) -> list[float]:
+    """The ratio of all pairs at once to pairs alone, by block."""
+    alone, at_once = values.get("alone", {}), values.get("at-once", {})
     ratios = (finite_ratio(at_once[block], alone[block]) for block in sorted(alone.keys() & at_once.keys()))
     return [ratio for ratio in ratios if ratio is not None]
 
 
-def _bisection(where: Round, ways: Ways, confidence: float) -> Bisection:
-    values = ([*ways.get("alone", {}).values()], [*ways.get("at-once", {}).values()], _shares(ways))
-    said = [number_of(estimate(some, None, confidence) if some else None) for some in values]
-    return Bisection(f"{f'round {where.round}' if where.round else 'all rounds, mean'}; {where.case}", *said)
+def _bisection(where: Round, values: ByConcurrency, confidence: float) -> Bisection:
+    columns = ([*values.get("alone", {}).values()], [*values.get("at-once", {}).values()], _shares(values))
+    numbers = [number_of(estimate(column, None, confidence) if column else None) for column in columns]
+    return Bisection(f"{f'round {where.round}' if where.round else 'all rounds, mean'}; {where.case}", *numbers)

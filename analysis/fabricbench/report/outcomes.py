@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What could not be measured, what came to nothing, and every launch there is."""
+"""The sections of skipped benchmarks, of launches that failed, and of all launches."""
 
 from collections import Counter, defaultdict
 from collections.abc import Sequence
@@ -20,7 +20,7 @@ _TROUBLE = ("failed", "unreadable", *LOST_STATES)
 
 @dataclass(frozen=True, slots=True)
 class SkippedView:
-    """Everything that one reason kept from being measured."""
+    """Lanes and benchmarks that were skipped for one reason."""
 
     reason: str
     hint: str
@@ -31,7 +31,7 @@ class SkippedView:
 
 @dataclass(frozen=True, slots=True)
 class Trouble:
-    """Launches that came to nothing, or not to what was asked, with one reason."""
+    """Launches of one kind that failed, or were not bound as requested, for one reason."""
 
     state: str
     symbol: str
@@ -42,7 +42,7 @@ class Trouble:
 
 @dataclass(frozen=True, slots=True)
 class LaunchView:
-    """One row of the table of launches; ``…_key`` are what the column is sorted by."""
+    """One row of the table of launches; ``…_key``: the sort key of a column."""
 
     anchor: str
     href: str
@@ -62,10 +62,10 @@ class LaunchView:
     loaded: bool
 
 
-def skips(found: Sequence[SkippedLaunch]) -> tuple[SkippedView, ...]:
-    """Skipped by reason and hint, the widest first."""
+def skipped(skips: Sequence[SkippedLaunch]) -> tuple[SkippedView, ...]:
+    """The skips by reason and hint, the most frequent first."""
     groups: dict[tuple[str, str], list[SkippedLaunch]] = defaultdict(list)
-    for skip in found:
+    for skip in skips:
         groups[skip.reason, skip.hint].append(skip)
     views = [
         SkippedView(
@@ -81,7 +81,7 @@ def skips(found: Sequence[SkippedLaunch]) -> tuple[SkippedView, ...]:
 
 
 def troubles(records: Sequence[Record], launches: Launches) -> tuple[Trouble, ...]:
-    """Launches that failed, could not be read, never ended or were lost, by what they were and why."""
+    """Launches that failed, are unreadable, never ended or were lost, by kind and reason."""
     lost = Counter(r.launch.id for r in records if r.launch and r.state in LOST_STATES)
     others = Counter(r.launch.id for r in records if r.launch and r.state not in LOST_STATES)
 
@@ -96,15 +96,15 @@ def troubles(records: Sequence[Record], launches: Launches) -> tuple[Trouble, ..
 
 
 def bound_otherwise(records: Sequence[Record], launches: Launches) -> tuple[Trouble, ...]:
-    """Launches whose ranks, or whose bytes, were not where they were asked to be: their values stand, but not beside
-    those of launches that were."""
+    """Launches whose ranks ran on other CPUs, or whose bytes left on other ports, than requested. Their values count,
+    but are not comparable with those of launches that were bound as requested."""
     return _grouped([(record, record.binding.problem) for record in records if record.binding.problem], launches)
 
 
 def _grouped(reasons: Sequence[tuple[Record, str]], launches: Launches) -> tuple[Trouble, ...]:
-    found: dict[tuple[str, str, str], list[Record]] = defaultdict(list)
+    by_reason: dict[tuple[str, str, str], list[Record]] = defaultdict(list)
     for record, reason in reasons:
-        found[record.state, _what(record), reason].append(record)
+        by_reason[record.state, _what(record), reason].append(record)
     return tuple(
         Trouble(
             state,
@@ -113,7 +113,7 @@ def _grouped(reasons: Sequence[tuple[Record, str]], launches: Launches) -> tuple
             reason.strip("\n") or "no reason was recorded",
             launches.links(group),
         )
-        for (state, what, reason), group in sorted(found.items(), key=lambda item: item[0])
+        for (state, what, reason), group in sorted(by_reason.items(), key=lambda item: item[0])
     )
 
 
@@ -123,10 +123,10 @@ def rows(records: Sequence[Record], launches: Launches) -> list[LaunchView]:
 
 
 def states(records: Sequence[Record]) -> str:
-    """How many launches there are in each state, in words."""
+    """The number of launches in each state, as text."""
     counts = Counter(record.state for record in records)
-    said = ", ".join(f"{counts[s]} {s}" for s in STATE_SYMBOLS if counts[s])  # type: ignore[index]
-    return f"{plural(len(records), 'launch', 'launches')}: {said}" if records else "no launch was made"
+    parts = ", ".join(f"{counts[s]} {s}" for s in STATE_SYMBOLS if counts[s])  # type: ignore[index]
+    return f"{plural(len(records), 'launch', 'launches')}: {parts}" if records else "no launch was made"
 
 
 def _benchmark(tool: str, benchmark: str, messages: str | None) -> str:
@@ -136,7 +136,7 @@ def _benchmark(tool: str, benchmark: str, messages: str | None) -> str:
 def _what(record: Record) -> str:
     launch = record.launch
     if launch is None:
-        return "a launch that cannot be read"
+        return "an unreadable launch"
     return f"{launch.lane}, {_benchmark(launch.tool, launch.benchmark, launch.messages)}"
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The report: one self-contained HTML page, a pure function of the campaign, its table and its judgement."""
+"""The report: one self-contained HTML page. The same campaign, table and judgement give the same page."""
 
 import base64
 import hashlib
@@ -21,12 +21,13 @@ from fabricbench.report.families import families
 from fabricbench.report.links import Launches
 from fabricbench.report.loggp import loggp_views
 from fabricbench.report.nodes import nodes, of_pairs
-from fabricbench.report.provenance import provenance
-from fabricbench.report.style import looks
+from fabricbench.report.provenance import provenance_view
+from fabricbench.report.style import lane_styles
 from fabricbench.report.user_level import user_level
-from fabricbench.report.verdicts import unit, verdicts
-from fabricbench.report.words import clean, instant
+from fabricbench.report.verdicts import verdicts
+from fabricbench.report.words import clean, instant, unit
 from fabricbench.verdict.result import FOREIGN_LOAD, Judgement
+from fabricbench.verdict.series import all_series
 
 _TEMPLATES = resources.files("fabricbench.report") / "templates"
 
@@ -36,15 +37,15 @@ def report(
     table: pl.DataFrame,
     judgement: Judgement | None,
     *,
-    seen: Provenance | None = None,
+    provenance: Provenance | None = None,
     reference: Provenance | None = None,
     base: str = "",
 ) -> str:
-    """The page as one HTML document that loads nothing; the same input gives the same bytes.
+    """The page as one HTML document that loads no other file; the same arguments give the same bytes.
 
-    ``seen`` is the campaign with what its nodes and MPI libraries said, where that is known; ``reference`` another
-    campaign, from which provenance names the differences. ``base`` is the way from the page's directory to the
-    campaign's, empty when the page lies inside: launches link to their directories through it.
+    ``provenance``: the campaign with the facts of its nodes and MPI libraries, if they are known; ``reference``:
+    another campaign, for the differences from it; ``base``: path from the page's directory to the campaign's
+    directory, empty if they are the same.
     """
     launches = Launches(campaign, base)
     alpha = judgement.alpha if judgement else campaign.facts.alpha
@@ -58,30 +59,31 @@ def report(
         judged=judgement,
         attestation=attestation(campaign.records, launches),
         alpha=alpha,
-        skips=outcomes.skips(campaign.skips),
+        skipped=outcomes.skipped(campaign.skips),
         troubles=outcomes.troubles(campaign.records, launches),
         bound_otherwise=outcomes.bound_otherwise(campaign.records, launches),
         states=outcomes.states(campaign.records),
         launches=outcomes.rows(campaign.records, launches),
         foreign=FOREIGN_LOAD,
-        provenance=provenance(seen or Provenance(campaign), launches, reference),
+        provenance=provenance_view(provenance or Provenance(campaign), launches, reference),
         **_figures(table, alpha),
     ) + "\n"  # fmt: skip
 
 
 def _figures(table: pl.DataFrame, alpha: float) -> dict[str, Any]:
-    """The sections of drawings, by the names that the templates use; pairs of nodes have one of their own."""
+    """The sections with figures, by the names that the templates use. Rows of node pairs are only in ``nodes``."""
     pairs = nodes(table, 1 - alpha)
     table = table.filter(~of_pairs())
-    appearance = looks(series.lanes(table))
-    found = series.panels(table, 1 - alpha)
-    curves, tool = groups.curves(found, appearance)
+    cells = all_series(table)
+    styles = lane_styles(series.lanes(table))
+    panels = series.panels(table, 1 - alpha, cells)
+    curves, tool = groups.curves(panels, styles)
     return {
         "curves": curves,
         "curves_tool": tool,
         "confidence": f"{100 * (1 - alpha):g}",
         "least_blocks": series.least_blocks(1 - alpha),
-        "collectives": groups.collectives(found, appearance),
+        "other_tools": groups.other_tools(panels, styles),
         "single": [
             (
                 series.describe(p.facet),
@@ -89,26 +91,26 @@ def _figures(table: pl.DataFrame, alpha: float) -> dict[str, Any]:
                 unit(p.unit),
                 groups.numbers(p, lambda lane: lane.name),
             )
-            for p in series.unsized(found)
+            for p in series.unsized(panels)
         ],
-        "families": families(found, appearance),
-        "loggp": loggp_views(table, 1 - alpha),
-        "applications": applications(found, appearance),
-        "ratios": ratios(table, found, appearance, alpha),
-        "estimators": estimators(table, appearance, alpha),
-        "user_level": user_level(table, appearance, alpha),
+        "families": families(panels, styles),
+        "loggp": loggp_views(table, 1 - alpha, cells),
+        "applications": applications(panels, styles),
+        "ratios": ratios(table, panels, styles, alpha, cells),
+        "estimators": estimators(table, styles, alpha, cells),
+        "user_level": user_level(table, styles, alpha, cells),
         "nodes": pairs,
     }
 
 
 @cache
 def _inline(name: str) -> Markup:
-    """A file of ours that stands inside the page as it is."""
+    """A style sheet or script of the templates, to insert as it is."""
     return Markup((_TEMPLATES / name).read_text(encoding="utf-8"))
 
 
 def _hash(script: str) -> str:
-    """What the page's own policy allows to run: this script and no other."""
+    """The hash of the script, with which the page's security policy allows it to run, and no other script."""
     return "sha256-" + base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
 
 

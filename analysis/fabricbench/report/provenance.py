@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where the numbers come from: the campaign, what differs from a reference, nodes, stacks, environments."""
+"""The section of provenance: the campaign, differences from a reference, nodes, stacks, environments, commands."""
 
 import shlex
 from collections import Counter, defaultdict
@@ -16,17 +16,17 @@ from fabricbench.report.words import enumerate_words, instant, number, plural, r
 from fabricbench.verdict.nodes import natural
 
 _SHOWN = 3
-"""Values of one setting that are shown in full; of more, how many there are."""
+"""The most values of one setting that are shown; of further ones the page shows the number."""
 
 _UNFOLDED = 12
-"""Differences of one kind that a table shows at once."""
+"""The most differences of one kind that the page shows unfolded."""
 
 Pairs = tuple[tuple[str, str], ...]
 
 
 @dataclass(frozen=True, slots=True)
 class StackView:
-    """A stack and the versions that its launches named."""
+    """A stack and the versions that its launches reported."""
 
     name: str
     versions: Pairs
@@ -34,7 +34,7 @@ class StackView:
 
 @dataclass(frozen=True, slots=True)
 class LaneView:
-    """A lane and those settings that not all lanes share."""
+    """A lane and its settings, without those that all lanes share."""
 
     name: str
     settings: Pairs
@@ -42,7 +42,8 @@ class LaneView:
 
 @dataclass(frozen=True, slots=True)
 class NodesView:
-    """Nodes that say the same, their launches, and what they say; ``others`` say the rest as the first group does."""
+    """Nodes with equal facts. ``launches``: their number; ``others``: ``facts`` has only what differs from the first
+    group's facts."""
 
     names: str
     launches: int
@@ -51,8 +52,8 @@ class NodesView:
 
 
 @dataclass(frozen=True, slots=True)
-class Unlike:
-    """Differences of one kind; ``folded`` where they are too many to be read at once."""
+class DifferencesView:
+    """Differences of one kind; ``folded``: there are too many to show them all."""
 
     kind: str
     rows: tuple[tuple[str, str, str, str], ...]
@@ -61,17 +62,17 @@ class Unlike:
 
 @dataclass(frozen=True, slots=True)
 class ReferenceView:
-    """What is another than in the reference campaign."""
+    """The differences from the reference campaign."""
 
     name: str
     facts: Pairs
-    unlike: tuple[Unlike, ...]
+    differences: tuple[DifferencesView, ...]
     not_compared: str
 
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """A command line, and the lanes whose first launch was typed so."""
+    """A command line, and the lanes whose first launch used it."""
 
     lanes: tuple[str, ...]
     argv: str
@@ -80,7 +81,7 @@ class Command:
 
 @dataclass(frozen=True, slots=True)
 class BenchmarkView:
-    """A benchmark and how it was started."""
+    """A benchmark and its command lines."""
 
     name: str
     commands: tuple[Command, ...]
@@ -88,7 +89,7 @@ class BenchmarkView:
 
 @dataclass(frozen=True, slots=True)
 class ProvenanceView:
-    """The last section."""
+    """The section of provenance."""
 
     facts: Pairs
     stacks: tuple[StackView, ...]
@@ -96,15 +97,15 @@ class ProvenanceView:
     lanes: tuple[LaneView, ...]
     control_variables: tuple[tuple[str, int, Link], ...]
     reference: ReferenceView | None
-    odd: tuple[Unlike, ...]
+    odd: tuple[DifferencesView, ...]
     nodes: tuple[NodesView, ...]
     switches: Pairs
     benchmarks: tuple[BenchmarkView, ...]
 
 
-def provenance(seen: Provenance, launches: Launches, reference: Provenance | None = None) -> ProvenanceView:
-    """The section of provenance; with a ``reference`` it begins with what is another there."""
-    campaign, nodes = seen.campaign, seen.nodes
+def provenance_view(here: Provenance, launches: Launches, reference: Provenance | None = None) -> ProvenanceView:
+    """The section of provenance, with the differences from the ``reference`` campaign if there is one."""
+    campaign, nodes = here.campaign, here.nodes
     started = [(r.launch, r) for r in campaign.records if r.launch is not None]
     common, lanes = _environments([launch for launch, _ in started])
     wireups = {launch.lane: record for launch, record in started if launch.mode == "wireup" and record.state == "ok"}
@@ -114,34 +115,34 @@ def provenance(seen: Provenance, launches: Launches, reference: Provenance | Non
         common=common,
         lanes=lanes,
         control_variables=tuple(
-            (lane, len(found), launches.to(wireups[lane]))
-            for lane, found in sorted(seen.control_variables.items())
+            (lane, len(variables), launches.to(wireups[lane]))
+            for lane, variables in sorted(here.control_variables.items())
             if lane in wireups
         ),
-        reference=None if reference is None else _reference(seen, reference),
-        odd=_unlike(odd_nodes(nodes)),
+        reference=None if reference is None else _reference(here, reference),
+        odd=_by_kind(odd_nodes(nodes)),
         nodes=_nodes(campaign.records, nodes),
-        switches=_switches(seen),
+        switches=_switches(here),
         benchmarks=_benchmarks(started, launches),
     )
 
 
-def _reference(seen: Provenance, reference: Provenance) -> ReferenceView:
-    missing = not_compared(seen, reference)
+def _reference(here: Provenance, reference: Provenance) -> ReferenceView:
+    missing = not_compared(here, reference)
     return ReferenceView(
         name=reference.campaign.name,
         facts=_facts(reference.campaign),
-        unlike=_unlike(differences(seen, reference)),
+        differences=_by_kind(differences(here, reference)),
         not_compared=enumerate_words(missing),
     )
 
 
-def _unlike(found: Sequence[Difference]) -> tuple[Unlike, ...]:
+def _by_kind(every: Sequence[Difference]) -> tuple[DifferencesView, ...]:
     by_kind: dict[str, list[Difference]] = defaultdict(list)
-    for one in found:
+    for one in every:
         by_kind[one.kind].append(one)
     return tuple(
-        Unlike(kind, tuple((d.name, ranges(d.where), d.here, d.there) for d in rows), len(rows) > _UNFOLDED)
+        DifferencesView(kind, tuple((d.name, ranges(d.where), d.here, d.there) for d in rows), len(rows) > _UNFOLDED)
         for kind, rows in by_kind.items()
     )
 
@@ -153,28 +154,28 @@ def _facts(campaign: Campaign) -> Pairs:
         ("campaign", campaign.name),
         ("system", facts.system),
         ("tier", facts.tier),
-        ("looks at", ", ".join(plural(n, "block") for n in facts.looks) or "never"),
-        ("alpha, spent over the looks", number(facts.alpha)),
-        ("seed of the order", str(facts.seed)),
-        ("blocks begun", str(len(blocks))),
+        ("looks after", ", ".join(plural(n, "block") for n in facts.looks) or "never"),
+        ("alpha, spent over all looks", number(facts.alpha)),
+        ("seed of the launch order", str(facts.seed)),
+        ("blocks started", str(len(blocks))),
         ("launches", str(len(campaign.records))),
-        ("made", instant(facts.created)),
+        ("created", instant(facts.created)),
         ("fabricbench", facts.version or "no version was recorded"),
-        ("lanes chosen", ", ".join(facts.lanes) or "all"),
-        ("checks chosen", ", ".join(facts.checks) or "all"),
-        *([("variables set", ", ".join(facts.variables))] if facts.variables else []),
+        ("selected lanes", ", ".join(facts.lanes) or "all"),
+        ("selected checks", ", ".join(facts.checks) or "all"),
+        *([("variables of checks", ", ".join(facts.variables))] if facts.variables else []),
     )
 
 
 def _stacks(started: list[Launch]) -> tuple[StackView, ...]:
-    found: dict[str, list[dict[str, str]]] = defaultdict(list)
+    versions: dict[str, list[dict[str, str]]] = defaultdict(list)
     for launch in started:
-        found[launch.stack].append(launch.versions)
-    return tuple(StackView(stack, _merged(found[stack])) for stack in sorted(found))
+        versions[launch.stack].append(launch.versions)
+    return tuple(StackView(stack, _merged(versions[stack])) for stack in sorted(versions))
 
 
 def _merged(dictionaries: Sequence[Mapping[str, str]]) -> Pairs:
-    """Each key with all of its values: those of one launch often, of another seldom."""
+    """Each key with its different values over all launches."""
     values: dict[str, set[str]] = defaultdict(set)
     for dictionary in dictionaries:
         for key, value in dictionary.items():
@@ -189,12 +190,12 @@ def _some(values: set[str]) -> str:
 
 
 def _environments(started: list[Launch]) -> tuple[Pairs, tuple[LaneView, ...]]:
-    """Settings that every lane has alike, and each lane's own."""
-    found: dict[str, list[dict[str, str]]] = defaultdict(list)
+    """The settings that all lanes share, and each lane's other settings."""
+    of_lane: dict[str, list[dict[str, str]]] = defaultdict(list)
     for launch in started:
-        binding = {} if launch.binding == "none" else {"each rank is bound to a": launch.binding}
-        found[launch.lane].append(launch.environment | binding)
-    merged = {lane: _merged(environments) for lane, environments in sorted(found.items())}
+        binding = {} if launch.binding == "none" else {"each rank is bound to one": launch.binding}
+        of_lane[launch.lane].append(launch.environment | binding)
+    merged = {lane: _merged(environments) for lane, environments in sorted(of_lane.items())}
     counts = Counter(pair for pairs in merged.values() for pair in pairs)
     common = {pair for pair, count in counts.items() if count == len(merged)}
     own = tuple(LaneView(lane, tuple(p for p in pairs if p not in common)) for lane, pairs in merged.items())
@@ -202,7 +203,7 @@ def _environments(started: list[Launch]) -> tuple[Pairs, tuple[LaneView, ...]]:
 
 
 def _nodes(records: Sequence[Record], nodes: Mapping[str, FactValues]) -> tuple[NodesView, ...]:
-    """Nodes in groups of equal ones, the largest first; of the others what the first group does not say."""
+    """The nodes in groups with equal facts, the largest first; for the others only what differs from the first."""
     counts = Counter(host for record in records for host in record.hosts)
     groups: dict[frozenset[tuple[Fact, str]], list[str]] = defaultdict(list)
     for name in sorted({*counts, *nodes}, key=natural):
@@ -221,16 +222,16 @@ def _nodes(records: Sequence[Record], nodes: Mapping[str, FactValues]) -> tuple[
 
 
 def _in_words(facts: Iterable[tuple[Fact, str]]) -> Pairs:
-    """Facts by rank; those of one name and value together: ``mitigation of l1tf, mds: Not affected``."""
+    """FactValues by rank. FactValues with one name and value are merged: ``mitigation of l1tf, mds: Not affected``."""
     of: dict[tuple[int, str, str], list[str]] = defaultdict(list)
     for fact, value in facts:
         of[KINDS.index(fact.kind), fact.name, value].append(fact.of)
     return tuple((in_name(name, of[at, name, value]), value) for at, name, value in sorted(of))
 
 
-def _switches(seen: Provenance) -> Pairs:
-    """The nodes at each switch, and how many switches lie between two nodes, where Slurm's topology tells."""
-    addresses = {name: told[-1].topology_address or "" for name, told in seen.hosts.items()}
+def _switches(here: Provenance) -> Pairs:
+    """The nodes at each switch, and the numbers of switches between two nodes, if Slurm's topology is known."""
+    addresses = {name: reports[-1].topology_address or "" for name, reports in here.hosts.items()}
     at: dict[str, list[str]] = defaultdict(list)
     for name, address in addresses.items():
         if "." in address:

@@ -1,37 +1,42 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From the long table to lines over message size: every point an estimate over launches."""
+"""Turns the long table into lines over message size. Every point is an estimate over launches."""
 
 import math
 from collections import defaultdict
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-import numpy as np
 import polars as pl
 
 from fabricbench.launch.table import LANE
 from fabricbench.metrics import METRICS
 from fabricbench.report.style import Lane
+from fabricbench.report.words import plural
 from fabricbench.stats.interval import median_interval
-from fabricbench.verdict.series import all_series
+from fabricbench.stats.median import median
+from fabricbench.verdict.series import CellKey, Series, all_series
+
+Measured = Mapping[CellKey, Series]
+"""What ``verdict.series.all_series`` makes of a long table."""
 
 OWN = "micro"
-"""The tool whose benchmarks are the project's own."""
+"""The tool that is part of this project."""
 
 PINGPONG = "pingpong"
 
 MESSAGE_SIZE = "message size"
-"""What a horizontal axis shows unless something else is said."""
+"""The default label of a horizontal axis."""
 
 RATES = ("mops", "ns_per_day")
-"""The metrics of an application; ``report.applications`` shows those."""
+"""The metrics of applications, which ``report.applications`` shows."""
 
 ACTIVITY = "activity_time"
-"""The metric that says where an application's time went; ``report.activities`` shows that."""
+"""The metric of an application's activities, which ``report.activities`` shows."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class Facet:
-    """What one panel shows, apart from lanes and fabrics: a benchmark, measured one way."""
+    """What one panel shows, except the lanes: a benchmark with one case on so many ranks and nodes."""
 
     tool: str
     benchmark: str
@@ -42,9 +47,9 @@ class Facet:
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """An estimate at one message size; ``low`` and ``high`` are None where n blocks give no interval.
+    """An estimate at one message size, from ``n`` blocks. ``low``, ``high``: its interval, None if ``n`` is too small.
 
-    ``weak`` marks a ratio that is not significantly other than 1.
+    ``weak``: a ratio that does not differ significantly from 1.
     """
 
     size: int | None
@@ -60,7 +65,7 @@ Line = tuple[Point, ...]
 
 @dataclass(frozen=True, slots=True)
 class Panel:
-    """One metric of one facet: a line for every lane, over message size or what ``axis`` names."""
+    """One metric of one facet: a line per lane over message size, or over the quantity that ``axis`` names."""
 
     facet: Facet
     metric: str
@@ -69,14 +74,15 @@ class Panel:
     axis: str = MESSAGE_SIZE
 
 
-def panels(table: pl.DataFrame, confidence: float) -> list[Panel]:
-    """Every facet and metric of the usable values, in order, sizes ascending.
+def panels(table: pl.DataFrame, confidence: float, known: Measured | None = None) -> list[Panel]:
+    """A panel for every facet and metric, in order; its points by ascending size.
 
-    A point is the median over blocks of what ``verdict.series`` gives per block: the same numbers as judged.
+    A point is the median over blocks of the values of ``verdict.series``, the same numbers that verdicts use.
+    ``known``: the result of ``all_series(table)``, to save the time of computing it again.
     """
     points: dict[tuple[Facet, str], dict[Lane, list[Point]]] = defaultdict(lambda: defaultdict(list))
-    for key, found in all_series(table).items():
-        values = list(found.medians().values())
+    for key, cell in (all_series(table) if known is None else known).items():
+        values = list(cell.medians().values())
         if values:
             facet = Facet(key.tool, key.benchmark, key.case, key.ranks, key.nodes)
             lane = Lane(key.stack, key.fabric, key.variant)
@@ -88,15 +94,15 @@ def panels(table: pl.DataFrame, confidence: float) -> list[Panel]:
 
 
 def estimate(values: list[float], size: int | None, confidence: float) -> Point:
-    """The median of values at one size, with its interval where they are enough for ``confidence``."""
-    found = median_interval(values, confidence)
-    enough = found.confidence is not None and found.confidence >= confidence * (1 - 1e-9)
-    low, high = (found.low, found.high) if enough else (None, None)
-    return Point(size, float(np.median(values)), low, high, len(values))
+    """The median of the values at one size, with its interval if there are enough values for ``confidence``."""
+    interval = median_interval(values, confidence)
+    enough = interval.confidence is not None and interval.confidence >= confidence * (1 - 1e-9)
+    low, high = (interval.low, interval.high) if enough else (None, None)
+    return Point(size, median(values), low, high, len(values))
 
 
 def least_blocks(confidence: float) -> int:
-    """How many values the interval of a median needs: the least n whose 1 - 2^(1 - n) is ``confidence``."""
+    """The smallest number of values whose median has an interval of ``confidence``: 1 - 2^(1 - n) >= ``confidence``."""
     return max(2, math.ceil(1 - math.log2(1 - confidence) - 1e-9))
 
 
@@ -105,50 +111,49 @@ def lanes(table: pl.DataFrame) -> list[Lane]:
     return sorted(Lane(*row) for row in table.select(LANE).unique().iter_rows())
 
 
-def pingpong(found: list[Panel]) -> tuple[list[Panel], str]:
-    """Latency and bandwidth panels of the ping-pong, of the own tool before others, and its name."""
-    candidates = [p for p in found if p.facet.benchmark == PINGPONG and p.metric in ("latency", "bandwidth")]
+def pingpong(every: list[Panel]) -> tuple[list[Panel], str]:
+    """The latency and bandwidth panels of the ping-pong and the tool that measured it; the own tool if it did."""
+    candidates = [p for p in every if p.facet.benchmark == PINGPONG and p.metric in ("latency", "bandwidth")]
     tools = sorted({p.facet.tool for p in candidates}, key=lambda tool: (tool != OWN, tool))
     if not tools:
         return [], ""
     return [p for p in candidates if p.facet.tool == tools[0]], tools[0]
 
 
-def others(found: list[Panel]) -> list[Panel]:
-    """One panel for each facet with sizes of other tools that ``pingpong`` leaves: its main metric, or else its first.
+def others(every: list[Panel]) -> list[Panel]:
+    """One panel per facet of other tools with message sizes, the ping-pong aside: its main metric, or else its first.
 
-    What the own tool measures beside the ping-pong is drawn by ``report.families``.
+    ``report.families`` shows the own tool's other benchmarks.
     """
     by_facet: dict[Facet, dict[str, Panel]] = defaultdict(dict)
-    drawn = {panel.facet for panel in pingpong(found)[0]}
-    for panel in found:
-        if panel.facet not in drawn and panel.facet.tool != OWN and _sized(panel):
+    shown = {panel.facet for panel in pingpong(every)[0]}
+    for panel in every:
+        if panel.facet not in shown and panel.facet.tool != OWN and _sized(panel):
             by_facet[panel.facet][panel.metric] = panel
     return [_main(metrics) for _, metrics in sorted(by_facet.items())]
 
 
-def unsized(found: list[Panel]) -> list[Panel]:
-    """Panels of benchmarks without message size or rate: a number per lane, of each facet its main metrics."""
-    rated = {panel.facet for panel in found if panel.metric in RATES}
+def unsized(every: list[Panel]) -> list[Panel]:
+    """The panels of benchmarks without message size and without rate: the main metrics of each facet."""
+    rated = {panel.facet for panel in every if panel.metric in RATES}
     by_facet: dict[Facet, dict[str, Panel]] = defaultdict(dict)
-    for panel in found:
+    for panel in every:
         if not _sized(panel) and panel.facet not in rated and panel.metric != ACTIVITY:
             by_facet[panel.facet][panel.metric] = panel
     return [panel for _, metrics in sorted(by_facet.items()) for panel in _mains(metrics)]
 
 
 def on_fabric(panel: Panel, fabric: str) -> Panel:
-    """The panel's lines on one fabric."""
+    """The panel with the lines of one fabric only."""
     kept = {lane: line for lane, line in panel.lines.items() if lane.fabric == fabric}
     return replace(panel, lines=kept)
 
 
 def describe(facet: Facet, *, tool: bool = True) -> str:
     """A facet in words: ``imb allreduce, 4 ranks on 2 nodes``."""
-    ranks = f"{facet.ranks} {'rank' if facet.ranks == 1 else 'ranks'}"
-    nodes = f"{facet.nodes} {'node' if facet.nodes == 1 else 'nodes'}"
     name = f"{facet.tool} {facet.benchmark}" if tool else facet.benchmark
-    return f"{name}{' ' + facet.case if facet.case else ''}, {ranks} on {nodes}"
+    case = f" {facet.case}" if facet.case else ""
+    return f"{name}{case}, {plural(facet.ranks, 'rank')} on {plural(facet.nodes, 'node')}"
 
 
 def _sized(panel: Panel) -> bool:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How lines look: a colour and a marker per stack, a dash per fabric, told apart without colour."""
+"""Styles of lines: a colour and a marker per stack, a dash per fabric, so that lanes differ without colour too."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from fabricbench.site.lane import lane_name
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
-"""Okabe and Ito's palette without its yellow, which white paper swallows."""
+"""The palette of Okabe and Ito without its yellow, which has too little contrast on white paper."""
 
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">")
 DASHES: tuple[str | tuple[int, tuple[float, ...]], ...] = (
@@ -17,7 +17,7 @@ DASHES: tuple[str | tuple[int, tuple[float, ...]], ...] = (
 
 @dataclass(frozen=True, slots=True, order=True)
 class Lane:
-    """A lane's name in parts, as in the table."""
+    """A lane's name in parts, as in the long table."""
 
     stack: str
     fabric: str
@@ -30,26 +30,26 @@ class Lane:
 
     @property
     def build(self) -> str:
-        """The stack, with its variant where it has one: what a line within one fabric is called."""
+        """``stack:variant``, or the stack alone: the name of a line among lanes of one fabric."""
         return f"{self.stack}:{self.variant}" if self.variant else self.stack
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
-    """How a lane's line is drawn."""
+class LaneStyle:
+    """Colour, marker and dash of a lane's line, as matplotlib names them."""
 
     colour: str
     marker: str
     dash: str | tuple[int, tuple[float, ...]]
 
 
-def looks(lanes: Iterable[Lane]) -> dict[Lane, Look]:
-    """A look for every lane of a campaign, the same in each of its figures."""
+def lane_styles(lanes: Iterable[Lane]) -> dict[Lane, LaneStyle]:
+    """A style for every lane of a campaign, the same in all of its figures."""
     lanes = sorted(set(lanes))
     builds = sorted({(lane.stack, lane.variant) for lane in lanes})
     fabrics = sorted({lane.fabric for lane in lanes})
     result = {}
     for lane in lanes:
         i, j = builds.index((lane.stack, lane.variant)), fabrics.index(lane.fabric)
-        result[lane] = Look(COLOURS[i % len(COLOURS)], MARKERS[i % len(MARKERS)], DASHES[j % len(DASHES)])
+        result[lane] = LaneStyle(COLOURS[i % len(COLOURS)], MARKERS[i % len(MARKERS)], DASHES[j % len(DASHES)])
     return result

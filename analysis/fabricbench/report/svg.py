@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From a matplotlib figure to SVG that can stand inside a page, beside others, the same bytes every time."""
+"""Converts matplotlib figures to SVG. Several of them can be part of one page; the bytes are always the same."""
 
 import io
 import re
@@ -42,9 +42,9 @@ _REFERENCE = re.compile(r"url\(#([^)]*)\)")
 
 @contextmanager
 def drawing(salt: str, outlines: bool = False) -> Iterator[None]:
-    """Matplotlib's settings for one figure, whatever the user's own are.
+    """Sets matplotlib's parameters for one figure, whatever the user's own parameters are.
 
-    ``salt`` seeds the ids; ``outlines`` draws letters as shapes, for a file that stands alone.
+    ``salt``: seed of the ids in the figure; ``outlines``: draw letters as shapes, for a file without the page's fonts.
     """
     with matplotlib.rc_context(), warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Glyph .* missing")
@@ -56,7 +56,7 @@ def drawing(salt: str, outlines: bool = False) -> Iterator[None]:
 
 
 def standalone(figure: Figure, white: bool = False) -> str:
-    """The figure as an SVG file, without date or creator, on ``white`` or on whatever is behind it."""
+    """The figure as an SVG file without date and creator, on a ``white`` or a transparent background."""
     target = io.BytesIO()
     nothing = dict.fromkeys(("Date", "Creator", "Format", "Type"))
     figure.savefig(target, format="svg", metadata=nothing, transparent=not white)
@@ -64,10 +64,10 @@ def standalone(figure: Figure, white: bool = False) -> str:
 
 
 def inline(figure: Figure, key: str, title: str, description: str) -> str:
-    """The figure as an ``svg`` element named ``title`` and described for who cannot see it.
+    """The figure as an ``svg`` element with a title and a description for screen readers.
 
-    Ids that nothing refers to are dropped and the others begin with ``key``, so that figures on one page
-    never share one. Coordinates keep two decimals of 1/72 inch.
+    All ids begin with ``key``, so that figures of one page never share an id; ids without a reference are removed.
+    Coordinates have two decimals of 1/72 inch.
     """
     root = _tree(figure, key)
     root.attrib |= {"role": "img", "aria-labelledby": f"{key}-title {key}-desc"}
@@ -76,7 +76,7 @@ def inline(figure: Figure, key: str, title: str, description: str) -> str:
 
 
 def hidden(figure: Figure, key: str) -> str:
-    """The figure as an ``svg`` element that adds nothing to the text beside it, at its natural size."""
+    """The figure as an ``svg`` element that screen readers skip, at its natural size."""
     root = _tree(figure, key)
     width, height = root.attrib["viewBox"].split()[2:]
     root.attrib |= {"aria-hidden": "true", "width": width, "height": height}
@@ -98,6 +98,7 @@ def _tree(figure: Figure, key: str) -> ElementTree.Element:
 
 
 def _references(root: ElementTree.Element) -> set[str]:
+    """The ids to which an element of the figure refers."""
     used = set()
     for element in root.iter():
         for name, value in element.attrib.items():

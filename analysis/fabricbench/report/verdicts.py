@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The verdicts as the page shows them: a sentence, then each requirement, its lanes, its cells."""
+"""The section of verdicts: a summary, then each requirement with its lanes and cells."""
 
 from collections import Counter
 from dataclasses import dataclass
@@ -14,17 +14,18 @@ from fabricbench.report.words import (
     plural,
     size_label,
     slugs,
+    unit,
 )
 from fabricbench.verdict.result import Cell, Judgement, SkippedCell, Verdict
 
 SYMBOLS: dict[Verdict, str] = {"PASS": "✓", "FAIL": "✗", "INCONCLUSIVE": "?", "INVALID": "⊘"}
 _WORST_FIRST: tuple[Verdict, ...] = ("FAIL", "INVALID", "INCONCLUSIVE", "PASS")
-_FINDINGS = 3
+_MOST_WORST = 3
 
 
 @dataclass(frozen=True, slots=True)
 class CellView:
-    """One cell in the page's words; ``evidence`` is the anchor of the launches that it rests on."""
+    """One cell as text; ``evidence``: the anchor of its launches."""
 
     anchor: str
     verdict: Verdict
@@ -46,7 +47,7 @@ class CellView:
 
 @dataclass(frozen=True, slots=True)
 class Count:
-    """How many cells have a verdict."""
+    """The number of cells with a verdict."""
 
     verdict: Verdict
     symbol: str
@@ -55,7 +56,7 @@ class Count:
 
 @dataclass(frozen=True, slots=True)
 class LaneGroup:
-    """The cells of one requirement on one lane (against another): the worst stands for them."""
+    """The cells of one requirement on a lane, or on a lane against another; ``worst``: the one that the page shows."""
 
     counts: tuple[Count, ...]
     sizes: str
@@ -65,7 +66,7 @@ class LaneGroup:
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """A set of launches that cells rest on."""
+    """The launches of some cells."""
 
     anchor: str
     label: str
@@ -74,7 +75,7 @@ class Evidence:
 
 @dataclass(frozen=True, slots=True)
 class SkippedView:
-    """Cells of a requirement that were not measured and are left out for one reason."""
+    """Cells of a requirement that were skipped for one reason."""
 
     reason: str
     cells: tuple[str, ...]
@@ -82,7 +83,7 @@ class SkippedView:
 
 @dataclass(frozen=True, slots=True)
 class RequirementView:
-    """One requirement with everything judged under it, and what it leaves out."""
+    """One requirement with its cells and its skipped cells."""
 
     anchor: str
     name: str
@@ -97,8 +98,8 @@ class RequirementView:
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
-    """One of the worst cells, in half a sentence."""
+class VerdictRow:
+    """One of the worst cells in a few words; ``anchor``: its row."""
 
     anchor: str
     text: str
@@ -106,18 +107,18 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class VerdictsView:
-    """The first section."""
+    """The section of verdicts. ``worst``: up to three of the worst cells that are not PASS."""
 
     sentence: str
-    findings: tuple[Finding, ...]
+    worst: tuple[VerdictRow, ...]
     counts: tuple[Count, ...]
     requirements: tuple[RequirementView, ...]
 
 
 def verdicts(judgement: Judgement | None, launches: Launches, attested: str) -> VerdictsView:
-    """The section of verdicts; ``attested`` says how many lanes are."""
+    """The section of verdicts. ``attested``: the number of attested lanes, as part of a sentence."""
     if judgement is None or not judgement.cells:
-        what = "No requirement was judged" if judgement is None else "The requirements gave no cell to judge"
+        what = "No requirement was judged" if judgement is None else "The requirements have no cell to judge"
         return VerdictsView(f"{what}; {attested}.", (), (), ())
     anchors = slugs((cell.name for cell in judgement.cells), "cell")
     names = list(dict.fromkeys(cell.requirement for cell in judgement.cells))
@@ -133,24 +134,29 @@ def verdicts(judgement: Judgement | None, launches: Launches, attested: str) -> 
         for name in names
     )
     counts = _counts(judgement.cells)
-    findings = tuple(Finding(anchors[c.name], _finding(c)) for c in _worst_findings(judgement.cells))
-    said = enumerate_words(f"{c.count} {c.verdict}" for c in counts)
+    worst = tuple(VerdictRow(anchors[c.name], _in_words(c)) for c in _worst_not_passed(judgement.cells))
+    ending = "; the worst cells:" if worst else "."
+    return VerdictsView(f"{_summary(judgement, counts)}; {attested}{ending}", worst, counts, requirements)
+
+
+def _summary(judgement: Judgement, counts: tuple[Count, ...]) -> str:
+    """The number of cells per verdict, and the number of skipped cells, as part of a sentence."""
+    by_verdict = enumerate_words(f"{count.count} {count.verdict}" for count in counts)
     blocks = plural(judgement.blocks, "block")
     by = (
         f" by {judgement.requirements_file}, not by the campaign's own requirements"
         if judgement.requirements_file
         else ""
     )
-    left = f"; {plural(len(judgement.skipped), 'cell')} not measured and skipped" if judgement.skipped else ""
-    sentence = f"Of {plural(len(judgement.cells), 'cell')} judged over {blocks}{by}, {said}{left}; {attested}"
-    return VerdictsView(sentence + ("; the worst:" if findings else "."), findings, counts, requirements)
+    skipped = f"; {plural(len(judgement.skipped), 'cell')} not measured and skipped" if judgement.skipped else ""
+    return f"Of {plural(len(judgement.cells), 'cell')} judged over {blocks}{by}, {by_verdict}{skipped}"
 
 
 def _requirement(
     cells: list[Cell], skipped: list[SkippedCell], anchor: str, anchors: dict[str, str], launches: Launches
 ) -> RequirementView:
-    sets = list(dict.fromkeys(cell.launches for cell in cells if cell.launches))
-    places = {names: f"{anchor}-evidence-{i}" for i, names in enumerate(sets, start=1)}
+    evidence = list(dict.fromkeys(cell.launches for cell in cells if cell.launches))
+    places = {names: f"{anchor}-evidence-{i}" for i, names in enumerate(evidence, start=1)}
     views = {c.name: _view(c, anchors[c.name], places.get(c.launches, "")) for c in cells}
     groups = []
     for lane, against in dict.fromkeys((c.lane, c.against) for c in cells):
@@ -178,7 +184,7 @@ def _requirement(
 
 
 def _evidence_label(names: tuple[str, ...], cells: list[Cell]) -> str:
-    """Which cells rest on these launches."""
+    """The cells whose evidence these launches are, as text."""
     using = [c for c in cells if c.launches == names]
     lanes = dict.fromkeys(c.lane + (f" against {c.against}" if c.against else "") for c in using)
     return f"{', '.join(lanes)}, {_size_span(using)}"
@@ -219,45 +225,36 @@ def _view(cell: Cell, anchor: str, evidence: str) -> CellView:
     )
 
 
-def unit(name: str) -> str:
-    """A unit as the page writes it."""
-    return {"us": "µs", "ratio": "×"}.get(name, name)
-
-
 def _counts(cells: list[Cell] | tuple[Cell, ...]) -> tuple[Count, ...]:
-    found = Counter(cell.verdict for cell in cells)
-    return tuple(Count(v, SYMBOLS[v], found[v]) for v in ("PASS", "FAIL", "INCONCLUSIVE", "INVALID") if found[v])
+    counts = Counter(cell.verdict for cell in cells)
+    return tuple(Count(v, SYMBOLS[v], counts[v]) for v in ("PASS", "FAIL", "INCONCLUSIVE", "INVALID") if counts[v])
 
 
 def _worst(cells: list[Cell] | tuple[Cell, ...]) -> list[Cell]:
-    """Cells from worst to best: by verdict, then a FAIL by the surest, any other by the least sure."""
+    """The cells from worst to best: by verdict, FAIL by ascending and the others by descending q-value."""
 
     def rank(cell: Cell) -> tuple[int, float]:
-        sure = cell.q_value if cell.q_value is not None else 1.0
-        return _WORST_FIRST.index(cell.verdict), sure if cell.verdict == "FAIL" else -sure
+        q = cell.q_value if cell.q_value is not None else 1.0
+        return _WORST_FIRST.index(cell.verdict), q if cell.verdict == "FAIL" else -q
 
     return sorted(cells, key=rank)
 
 
-def _worst_findings(cells: tuple[Cell, ...]) -> list[Cell]:
-    """Up to three cells that did not pass, no two of one requirement and lane."""
-    found: dict[tuple[str, str, str | None], Cell] = {}
+def _worst_not_passed(cells: tuple[Cell, ...]) -> list[Cell]:
+    """The worst cells that are not PASS, at most one per requirement and lane, and at most three."""
+    worst: dict[tuple[str, str, str | None], Cell] = {}
     for cell in _worst(cells):
         if cell.verdict != "PASS":
-            found.setdefault((cell.requirement, cell.lane, cell.against), cell)
-    return list(found.values())[:_FINDINGS]
+            worst.setdefault((cell.requirement, cell.lane, cell.against), cell)
+    return list(worst.values())[:_MOST_WORST]
 
 
-def _finding(cell: Cell) -> str:
+def _in_words(cell: Cell) -> str:
     against = f" against {cell.against}" if cell.against else ""
     at = f" at {size_label(cell.msg_size_bytes)}" if cell.msg_size_bytes is not None else ""
     text = f"{cell.verdict}: {cell.lane}{against} on {cell.requirement}{at}"
     if cell.estimate is None:
         return f"{text}, {cell.reason}" if cell.reason else text
-    return f"{text}, {number(cell.estimate)} {unit(cell.unit)} {spread(cell)}where the bound is {cell.bound}"
-
-
-def spread(cell: Cell) -> str:
-    """The interval in half a sentence, with a blank behind it; empty where there is none."""
-    text = interval(cell.low, cell.high)
-    return "" if text == MISSING else f"{text} "
+    spread = interval(cell.low, cell.high)
+    spread = "" if spread == MISSING else f" {spread}"
+    return f"{text}, {number(cell.estimate)} {unit(cell.unit)}{spread}; the bound is {cell.bound}"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How the report writes numbers, sizes, names and anchors."""
+"""Writes numbers, sizes, names and anchors of the report."""
 
 import math
 import re
@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from fabricbench.verdict.nodes import natural
 
 NARROW = "\u202f"
-"""Narrow no-break space: between thousands, and between a number and its unit."""
+"""Narrow no-break space: the separator of thousands, and of a number and its unit."""
 
 MISSING = "–"
 
@@ -20,7 +20,7 @@ _ANSI = re.compile(r"\x1b\[[0-9;]*[A-Za-z]")
 
 
 def clean(text: str) -> str:
-    """``text`` without terminal colours; what no document may hold (controls, surrogates) is made visible."""
+    """Removes terminal colours from ``text`` and replaces control characters and surrogates by visible characters."""
     return _CONTROL.sub(_visible, _ANSI.sub("", text.replace("\r\n", "\n")))
 
 
@@ -30,7 +30,7 @@ def _visible(match: re.Match[str]) -> str:
 
 
 def size_label(size: int | None) -> str:
-    """A message size: ``8 B``, ``64 KiB``, ``4 MiB``; sizes that are no whole multiple stay in bytes."""
+    """A message size: ``8 B``, ``64 KiB``, ``4 MiB``; a size that is no whole number of KiB is in bytes."""
     if size is None:
         return MISSING
     value, unit = size, 0
@@ -40,7 +40,7 @@ def size_label(size: int | None) -> str:
 
 
 def amount(count: int | None) -> str:
-    """A number of bytes that need not be whole: ``1.25 MiB``."""
+    """A number of bytes to three significant digits: ``1.25 MiB``."""
     if count is None:
         return MISSING
     value, unit = float(count), 0
@@ -50,7 +50,7 @@ def amount(count: int | None) -> str:
 
 
 def number(value: float | None, digits: int = 4) -> str:
-    """``value`` to so many significant digits, without an exponent where that can be read."""
+    """``value`` to ``digits`` significant digits, with an exponent only for very small and very large values."""
     if value is None or not math.isfinite(value):
         return MISSING
     if isinstance(value, int) or value == 0:
@@ -64,20 +64,20 @@ def number(value: float | None, digits: int = 4) -> str:
 
 
 def tick(value: float) -> str:
-    """A number on an axis: no more digits than it needs."""
+    """A number on an axis, without trailing zeros."""
     text = number(value, 6)
     return text.rstrip("0").rstrip(".") if "." in text and "e" not in text else text
 
 
 def interval(low: float | None, high: float | None, digits: int = 4) -> str:
-    """``[low, high]``, or a dash where there is none."""
+    """``[low, high]``, or a dash if a limit is missing."""
     if low is None or high is None or not (math.isfinite(low) and math.isfinite(high)):
         return MISSING
     return f"[{number(low, digits)}, {number(high, digits)}]"
 
 
 def percent(share: float | None, digits: int = 3) -> str:
-    """A share as a percentage; one just short of everything never reads as everything."""
+    """A share as a percentage; a share just below 1 is ``> 99.9 %``, never ``100 %``."""
     if share is None or not math.isfinite(share):
         return MISSING
     if 0.999 <= share < 1:
@@ -88,7 +88,7 @@ def percent(share: float | None, digits: int = 3) -> str:
 
 
 def instant(seconds: float | None) -> str:
-    """A point in time, in UTC to the second."""
+    """A point in time in UTC, to the second; ``seconds`` since 1970."""
     if seconds is None or not math.isfinite(seconds):
         return MISSING
     try:
@@ -97,8 +97,13 @@ def instant(seconds: float | None) -> str:
         return MISSING
 
 
+def unit(name: str) -> str:
+    """A unit as the page writes it: µs for microseconds, × for a ratio."""
+    return {"us": "µs", "ratio": "×"}.get(name, name)
+
+
 def plural(count: int, one: str, many: str = "") -> str:
-    """``1 launch``, ``2 launches``: with ``many`` where an s does not do."""
+    """``1 node``, ``2 nodes``; ``many`` is the plural of a word that does not take an s."""
     return f"{count} {one if count == 1 else many or one + 's'}"
 
 
@@ -109,7 +114,7 @@ def enumerate_words(words: Iterable[str]) -> str:
 
 
 def ranges(names: Iterable[str]) -> str:
-    """``n1–n16, n18, login``: names that differ by one in their last number, as a range where there are three."""
+    """``n1–n16, n18, login``: three or more names with consecutive last numbers become a range."""
     runs: list[list[str]] = []
     for name in sorted(set(names), key=natural):
         if runs and _follows(runs[-1][-1], name):
@@ -128,12 +133,12 @@ def _follows(one: str, other: str) -> bool:
 
 
 def slug(text: str) -> str:
-    """``text`` as part of an anchor: lower case letters, digits, dots, hyphens."""
+    """``text`` as part of an anchor: lower-case letters, digits, dots, underscores and hyphens."""
     return re.sub(r"[^a-z0-9._]+", "-", text.lower()).strip("-") or "x"
 
 
 def slugs(texts: Iterable[str], prefix: str) -> dict[str, str]:
-    """An anchor ``prefix-slug`` for each text, unique within the page and the same every time."""
+    """An anchor ``prefix-slug`` for each text, unique within the page and the same in every report."""
     result: dict[str, str] = {}
     taken: set[str] = set()
     for text in texts:

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 import numpy as np
-from scipy.stats import binom
 
+from fabricbench.stats.binomial import at_most
 from fabricbench.stats.node_pairs import Floats, Ints
 
 GRID = 240
@@ -74,7 +74,7 @@ def majority_p(positive: int, blocks: int) -> float:
     Assumptions: independent blocks, and a median of at most the bound.
     Source: Dixon & Mood (1946), The statistical sign test, JASA 41.
     """
-    return float(binom.sf(positive - 1, blocks, 0.5))
+    return at_most(blocks - positive, blocks)
 
 
 @lru_cache(maxsize=4096)

@@ -3,8 +3,7 @@
 
 from dataclasses import dataclass
 
-import numpy as np
-
+from fabricbench.stats.median import median
 from fabricbench.stats.sign import Values, tail_p
 
 
@@ -42,15 +41,15 @@ def median_interval(values: Values, confidence: float) -> Interval:
 
     ``values``: n finite numbers of one unit; ``confidence``: 0 to 1.
     """
-    ordered = np.sort(np.asarray(values, dtype=float))
-    n = int(ordered.size)
+    ordered = sorted(map(float, values))
+    n = len(ordered)
     if n == 0:
         return Interval(None, None, None, None, 0)
-    estimate = float(np.median(ordered))
+    estimate = median(ordered)
     if n == 1:
         return Interval(estimate, None, None, None, 1)
     rank = interval_rank(n, confidence)
-    low, high = float(ordered[rank - 1]), float(ordered[n - rank])
+    low, high = ordered[rank - 1], ordered[n - rank]
     return Interval(estimate, low, high, 1.0 - tail_p(n, rank - 1), n, rank)
 
 

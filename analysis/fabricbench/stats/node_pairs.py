@@ -5,8 +5,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import linprog
-from scipy.sparse import csr_matrix, eye_array, hstack
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -113,6 +111,9 @@ def _kept(stalled: Bools, place: Ints, pairs: int) -> Bools:
 
 def _cheapest(typical: Floats, members: Ints, size: int) -> tuple[float, Floats, Floats]:
     """Returns the ordinary level, the effects of nodes, shape (size), and of pairs, shape (pairs); most are zero."""
+    from scipy.optimize import linprog  # only campaigns with node pairs need SciPy
+    from scipy.sparse import csr_matrix, eye_array, hstack
+
     count = len(typical)
     rows = np.tile(np.arange(count), 2)
     design = csr_matrix((np.ones(2 * count), (rows, members.reshape(-1))), shape=(count, size))

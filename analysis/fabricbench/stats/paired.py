@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Compares two lanes by values of the same block, as a ratio or as a difference."""
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-import numpy as np
-
 from fabricbench.stats.interval import Interval, median_interval
+from fabricbench.stats.median import median
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,7 @@ def paired_difference(
 
     ``minuend``, ``subtrahend``: values of one unit by block; differences are in that unit.
     """
-    differences = _by_block(minuend, subtrahend, lambda a, b: a - b if np.isfinite(a - b) else None)
+    differences = _by_block(minuend, subtrahend, lambda a, b: a - b if math.isfinite(a - b) else None)
     values = tuple(differences.values())
     return PairedDifference(tuple(differences), values, median_interval(values, confidence))
 
@@ -71,7 +71,7 @@ def _by_block(
     combined: dict[int, float] = {}
     for block in sorted(first.keys() & second.keys()):
         if len(first[block]) and len(second[block]):
-            value = combine(float(np.median(first[block])), float(np.median(second[block])))
+            value = combine(median(first[block]), median(second[block]))
             if value is not None:
                 combined[block] = value
     return combined
@@ -79,7 +79,7 @@ def _by_block(
 
 def finite_ratio(numerator: float, denominator: float) -> float | None:
     """Returns numerator / denominator, or None if it is not a finite number."""
-    if denominator == 0 or not np.isfinite(numerator) or not np.isfinite(denominator):
+    if denominator == 0 or not math.isfinite(numerator) or not math.isfinite(denominator):
         return None
     ratio = numerator / denominator
-    return ratio if np.isfinite(ratio) else None
+    return ratio if math.isfinite(ratio) else None

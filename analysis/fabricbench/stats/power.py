@@ -2,10 +2,11 @@
 """Computes the dispersion between launches, and the smallest effect that a number of launches can detect."""
 
 import math
+from statistics import NormalDist
 
 import numpy as np
-from scipy.stats import beta, norm
 
+from fabricbench.stats.binomial import chance_for
 from fabricbench.stats.sign import Values
 
 POWER = 0.8
@@ -54,5 +55,5 @@ def minimum_detectable_effect(n: int, critical: int, sigma: float, power: float 
     """
     if critical < 0 or n < 1 or not math.isfinite(sigma):
         return None
-    right_side = float(beta.ppf(power, n - critical, critical + 1))
-    return math.expm1(float(norm.ppf(right_side)) * sigma)
+    right_side = chance_for(n - critical, n, power)
+    return math.expm1(NormalDist().inv_cdf(right_side) * sigma)

@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import binom
+
+from fabricbench.stats.binomial import at_most
 
 Values = Sequence[float] | NDArray[Any]
 """Numbers of one unit, in any order, shape (n)."""
@@ -34,4 +35,4 @@ def minority(values: Values, bound: float) -> int:
 
 def tail_p(n: int, k: int) -> float:
     """Returns ``min(1, 2 P(Binomial(n, 1/2) <= k))``; 0.0 for k < 0 and 1.0 for n = 0."""
-    return min(1.0, 2.0 * float(binom.cdf(k, n, 0.5)))
+    return min(1.0, 2.0 * at_most(k, n))

@@ -14,8 +14,8 @@ from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import binom
 
+from fabricbench.stats.binomial import chances
 from fabricbench.stats.sign import tail_p
 
 _SLACK = 1.0 + 1e-9
@@ -115,7 +115,7 @@ def _crossing(ns: tuple[int, ...], critical: tuple[int, ...]) -> NDArray[np.floa
     """Returns for each look the probability that a fair walk decides first at that look, shape (looks)."""
     walk, before, crossed = np.ones(1), 0, []
     for n, k in zip(ns, critical, strict=True):
-        walk = np.convolve(walk, binom.pmf(np.arange(n - before + 1), n - before, 0.5))
+        walk = np.convolve(walk, chances(n - before))
         above = np.arange(n + 1)
         out = np.minimum(above, n - above) <= k
         crossed.append(float(walk[out].sum()))

@@ -117,6 +117,7 @@ def compare(
     *,
     across_levels: bool = True,
     unmeasured: Sequence[Unmeasured] = (),
+    known: Mapping[CellKey, Series] | None = None,
 ) -> pl.DataFrame:
     """Returns a comparison of lane a with lane b, one row per tool, benchmark, metric, case and size, as in ``SCHEMA``.
 
@@ -127,13 +128,16 @@ def compare(
     the same estimator. Values of single node pairs are excluded. A cell that only one lane measured has a row too, with
     the reason from ``unmeasured``.
     Assumptions: as in ``stats.paired`` and ``stats.multiple``; one look, after the last block.
+    ``known``: the result of ``all_series(table)``, to save the time of computing it again.
     """
-    series = {key: values for key, values in all_series(table).items() if not key.of_node_pair}
+    cells = all_series(table) if known is None else known
+    series = {key: values for key, values in cells.items() if not key.of_node_pair}
     lanes = {key.lane: (key.stack, key.fabric, key.variant) for key in series}
     for lane in (lane_a, lane_b):
         if lane not in lanes:
-            known = sorted({not_measured(skip) for skip in unmeasured if skip.lane == lane})
-            what = f"nothing was measured on '{lane}': {known[0]}" if known else f"unknown lane '{lane}'"
+            reasons_of_lane = sorted({not_measured(skip) for skip in unmeasured if skip.lane == lane})
+            nothing = f"nothing was measured on '{lane}': {reasons_of_lane[0]}" if reasons_of_lane else ""
+            what = nothing or f"unknown lane '{lane}'"
             raise BadInput(what, expected=nearest(lane, lanes))
     if lane_a == lane_b:
         raise BadInput(f"lane '{lane_a}' against itself", expected="two lanes")
@@ -168,12 +172,19 @@ def measured_on_neither(unmeasured: Sequence[Unmeasured], lane_a: str, lane_b: s
     return [f"on neither lane: {', '.join(names)}: {reason}" for reason, names in by_reason.items()]
 
 
-def compare_tools(table: pl.DataFrame, lane: str | None = None, alpha: float = 0.05) -> pl.DataFrame:
+def compare_tools(
+    table: pl.DataFrame,
+    lane: str | None = None,
+    alpha: float = 0.05,
+    *,
+    known: Mapping[CellKey, Series] | None = None,
+) -> pl.DataFrame:
     """Returns a comparison of the project's own tools with public ones on the same lane, as in ``SCHEMA``.
 
-    Definition: as in ``compare``, with the metrics of ``LIKE_AGAINST_LIKE``; for all lanes, or the given one.
+    Definition: as in ``compare``, with the metrics of ``LIKE_AGAINST_LIKE``; for all lanes, or the given one. ``known``
+    as in ``compare``.
     """
-    series = all_series(table)
+    series = all_series(table) if known is None else known
     lanes = {key.lane for key in series}
     if lane is not None and lane not in lanes:
         raise BadInput(f"unknown lane '{lane}'", expected=nearest(lane, lanes))

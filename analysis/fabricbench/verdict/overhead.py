@@ -4,7 +4,7 @@ size.
 """
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import polars as pl
@@ -47,7 +47,9 @@ is not attested.
 _CURVE = ("fabric", "stack", "variant", "library", "tool", "ranks", "nodes")
 
 
-def overhead(table: pl.DataFrame, alpha: float = 0.05) -> pl.DataFrame:
+def overhead(
+    table: pl.DataFrame, alpha: float = 0.05, *, known: Mapping[CellKey, Series] | None = None
+) -> pl.DataFrame:
     """Returns the cost of each MPI stack over each user-level library of its fabric, per message size.
 
     Columns are those of ``SCHEMA``.
@@ -57,8 +59,9 @@ def overhead(table: pl.DataFrame, alpha: float = 0.05) -> pl.DataFrame:
     ``alpha``; ``p`` of the sign test against a ratio of 1, which equals that against a difference of 0; ``q`` by
     Benjamini-Hochberg over the sizes of one curve.
     Assumptions: as in ``stats.paired`` and ``stats.multiple``; one look, after the last block.
+    ``known``: the result of ``all_series(table)``, to save the time of computing it again.
     """
-    series = all_series(table)
+    series = all_series(table) if known is None else known
     users = defaultdict(list)
     for key in series:
         if (key.tool, key.benchmark, key.metric) in USER_MEANS:

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Arranges the long table by cell: one value per block, and the launches without a value."""
 
+import math
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-import numpy as np
 import polars as pl
 
 from fabricbench.errors import BadInput
@@ -14,6 +14,7 @@ from fabricbench.launch.facts import case_parts
 from fabricbench.launch.record import LOST_STATES
 from fabricbench.launch.table import CELL
 from fabricbench.site.lane import lane_name
+from fabricbench.stats.median import median
 
 
 class CellKey(NamedTuple):
@@ -77,7 +78,7 @@ class Series:
 
     def medians(self) -> dict[int, float]:
         """Returns one value per block: the median of its values."""
-        return {block: float(np.median(values)) for block, values in self.values().items()}
+        return {block: median(values) for block, values in self.values().items()}
 
     def launches(self, blocks: Iterable[int]) -> tuple[str, ...]:
         """Returns the launches with the values of these blocks."""
@@ -101,16 +102,18 @@ def all_series(table: pl.DataFrame) -> dict[CellKey, Series]:
     """
     timed = table.filter(pl.col("mode") == "timed").select(*CELL, "block", "launch", "value", "state")
     finished = sorted(timed["block"].unique())[:-1]
-    gathered: dict[CellKey, _Gathered] = defaultdict(_Gathered)
-    for *columns, block, launch, value, state in timed.iter_rows():
-        cell = gathered[CellKey(*columns)]
+    by_columns: dict[tuple[Any, ...], _Gathered] = defaultdict(_Gathered)
+    for row in timed.iter_rows():
+        block, launch, value, state = row[-4:]
+        cell = by_columns[row[:-4]]
         cell.blocks.add(block)
         if state in ("refuted", "unknown"):
             cell.doubtful.add((launch, state))
-        elif state == "ok" and value is not None and np.isfinite(value):
+        elif state == "ok" and value is not None and math.isfinite(value):
             cell.samples[block].append((launch, float(value)))
         else:
             cell.missing[block].add((launch, state if state != "ok" else "unreadable"))
+    gathered = {CellKey(*columns): cell for columns, cell in by_columns.items()}
     for cell in gathered.values():
         for block in finished:
             if block not in cell.blocks:

@@ -127,12 +127,13 @@ def _why_no_denominator(item: Requirement, key: CellKey, unmeasured: Sequence[Un
 
 def _selected(item: Requirement, key: CellKey) -> bool:
     """Returns whether the requirement selects the cell, apart from its size; a cell is never its own denominator."""
+    if (key.tool, key.benchmark, key.metric) != (item.tool, item.benchmark, item.metric.name):
+        return False
     columns = key._asdict()
-    same = (key.tool, key.benchmark, key.metric) == (item.tool, item.benchmark, item.metric.name)
     selected = all(columns[column] in names for column, names in item.many.items())
     counted = all(columns[column] == count for column, count in item.counts.items())
     itself = item.relative and all(columns[column] == value for column, value in item.relative_to.items())
-    return same and selected and counted and not itself
+    return selected and counted and not itself
 
 
 def _varying(matched: list[CellKey]) -> tuple[str, ...]:

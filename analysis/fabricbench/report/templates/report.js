@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sorts and filters the table of launches, and opens what is folded before it is printed or linked to.
-// The page is complete without it.
+// Sorts and filters the table of launches. Opens folded parts before printing, and when a link leads into them.
+// The page is complete without this script.
 (() => {
   "use strict";
 

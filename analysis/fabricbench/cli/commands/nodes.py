@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``fabricbench nodes``."""
+
+import typer
+
+from fabricbench.cli.options import CampaignPath, Format, Output, Recompute
+from fabricbench.cli.output import say
+from fabricbench.errors import BadInput
+
+SOME_ARE_SLOW = 1
+"""Exit status when a node or a node pair is named."""
+
+
+def nodes(campaign: CampaignPath, format: Format = "text", output: Output = None, recompute: Recompute = False) -> None:
+    """Lists the nodes and node pairs that are slower than the others.
+
+    Exit status: 1 if any is listed, else 0.
+    """
+    from fabricbench.campaign.read import read_campaign
+    from fabricbench.cli.tables import write
+    from fabricbench.launch.table import table
+    from fabricbench.verdict.survey import as_frame, survey
+
+    result = survey(table(read_campaign(campaign, recompute=recompute).records))
+    if not result.matrices:
+        raise BadInput(
+            "no pairs of nodes were measured",
+            where=str(campaign),
+            expected="attested launches of pair_latency or pair_bandwidth",
+            hint="fabricbench run --check PairLatency --check PairBandwidth, on a fabric of several nodes",
+        )
+    frame = as_frame(result)
+    if format != "text" or output is not None or not frame.is_empty():
+        write(frame, format, output)
+    if format == "text":
+        nothing = ["no node and no pair is named"] if frame.is_empty() and result.decidable else []
+        for line in (*nothing, *result.notes):
+            say(line)
+    raise typer.Exit(SOME_ARE_SLOW if len(frame) else 0)

@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``fabricbench run``."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from fabricbench.cli.options import Lanes, System
+
+Campaign = Annotated[
+    Path | None,
+    typer.Argument(help="directory of the campaign; default: the interrupted one with these options, or a new one"),
+]
+Tier = Annotated[str | None, typer.Option(help="quick (the default): 6 blocks; standard, acceptance: up to 30 blocks")]
+Checks = Annotated[list[str] | None, typer.Option(help="use only this check, by its class name; repeatable")]
+Variables = Annotated[
+    list[str] | None,
+    typer.Option("--set", help="[CHECK.]VARIABLE=VALUE, for example MicroPingpong.port=eth1; repeatable"),
+]
+Seed = Annotated[int | None, typer.Option(min=0, help="random seed of the order of launches within a block")]
+Budget = Annotated[float | None, typer.Option(min=0, help="longest time to measure, in minutes")]
+Report = Annotated[bool, typer.Option("--report", help="write the report at the end")]
+DryRun = Annotated[
+    bool, typer.Option("--dry-run", help="start nothing; list launches, skips, wall time and node-hours")
+]
+Reference = Annotated[
+    Path | None,
+    typer.Option(help="with --dry-run: earlier campaign whose times are expected again", show_default=False),
+]
+ForecastFormat = Annotated[str, typer.Option("--format", "-f", help="with --dry-run: output format: text, csv or json")]
+
+
+def run(
+    campaign: Campaign = None,
+    system: System = "local",
+    tier: Tier = None,
+    lane: Lanes = None,
+    check: Checks = None,
+    variable: Variables = None,
+    seed: Seed = None,
+    budget: Budget = None,
+    report: Report = False,
+    dry_run: DryRun = False,
+    reference: Reference = None,
+    format: ForecastFormat = "text",
+) -> None:
+    """Measures a campaign until every requirement is decided or the budget is spent.
+
+    Continues a campaign that was interrupted.
+    """
+    from fabricbench.cli.campaign_run import Options, measure, print_plan
+
+    options = Options(
+        campaign, system, tier, tuple(lane or ()), tuple(check or ()), tuple(variable or ()), seed, budget
+    )
+    options.demand_valid(dry_run, reference, format)
+    if dry_run:
+        print_plan(options, reference, format)
+    else:
+        measure(options, report)

@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``fabricbench setup``."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from fabricbench.cli.output import say, warn
+from fabricbench.errors import BadInput, nearest
+
+if TYPE_CHECKING:
+    from fabricbench.site.stacks import Stack
+
+OnlyStacks = Annotated[list[str] | None, typer.Argument(help="set up only these stacks")]
+Again = Annotated[bool, typer.Option("--again", help="set up again what is set up already")]
+ForTests = Annotated[bool, typer.Option("--for-tests", help="also set up what only the tests need")]
+SpackViews = Annotated[
+    Path | None, typer.Option(help="use the stacks of Spack's views in this directory", show_default=False)
+]
+
+
+def setup(
+    stack: OnlyStacks = None, again: Again = False, for_tests: ForTests = False, spack: SpackViews = None
+) -> None:
+    """Finds or installs the MPI stacks and builds the benchmarks on each.
+
+    The command can be repeated: it skips what is set up already.
+    """
+    from fabricbench.setup.spack import set_up_views
+    from fabricbench.setup.stacks import set_up, set_up_input
+    from fabricbench.site.settings import REPOSITORY, build_root, no_blanks
+
+    no_blanks(REPOSITORY, "the path of this checkout")
+    no_blanks(build_root(), "the path of the build directory")
+    stacks = _chosen(stack, spack)
+    if spack is not None:
+        problems = set_up_views(stacks, spack.absolute(), say)
+    else:
+        problems = set_up(stacks, say, again=again, for_tests=for_tests)
+    for problem in problems:
+        warn(f"not set up: {problem}")
+    if len(problems) == len(stacks):
+        raise BadInput("no stack could be set up")
+    if not (spack or for_tests) and (problem := set_up_input(say)):
+        warn(f"not set up: {problem}")
+    say(f"set up; to call reframe and fabricbench by name: source {build_root()}/env.sh")
+
+
+def _chosen(names: list[str] | None, spack: Path | None) -> "list[Stack]":
+    """The stacks to set up: those named, else those in Spack's views, else all that need no Spack."""
+    from fabricbench.setup.spack import views_in
+    from fabricbench.setup.system import site_root
+    from fabricbench.site.stacks import site_stacks
+
+    known = site_stacks(site_root())
+    chosen = names or (views_in(spack) if spack else [name for name in known if not known[name].only_spack])
+    for name in chosen:
+        if name not in known:
+            raise BadInput(f"unknown stack '{name}'", expected=nearest(name, known))
+    return [known[name] for name in chosen]

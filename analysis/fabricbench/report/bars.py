@@ -1,0 +1,19 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What figures with a row per lane and number of ranks have in common."""
+
+from collections.abc import Sequence
+
+from matplotlib.axes import Axes
+
+from fabricbench.report.style import Lane
+from fabricbench.report.words import clean
+
+ROW_INCHES = 0.24
+"""Height of a row."""
+
+
+def label_rows(axes: Axes, places: Sequence[tuple[Lane, int]]) -> None:
+    """Labels the rows with the lanes and their numbers of ranks, from top to bottom."""
+    axes.set_yticks(range(len(places)))
+    axes.set_yticklabels(["\u200b" + clean(f"{lane.name}, {ranks}") for lane, ranks in places])
+    axes.set_ylim(len(places) - 0.4, -0.6)

@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Draws latency and bandwidth of all lanes as one SVG file."""
+
+import polars as pl
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+
+from fabricbench.report import series, svg
+from fabricbench.report.figures import draw_panel, line_style
+from fabricbench.report.style import lane_styles
+from fabricbench.report.words import clean
+
+
+def lane_curves_svg(table: pl.DataFrame, confidence: float = 0.95) -> str:
+    """Latency and bandwidth of the ping-pong over message size, every lane, as an SVG file.
+
+    Letters are outlines, so that the picture does not depend on the fonts of its viewer.
+    """
+    panels, _tool = series.pingpong(series.panels(table, confidence))
+    styles = lane_styles(series.lanes(table))
+    with svg.drawing("lane-curves", outlines=True):
+        figure = Figure(figsize=(10.6, 4.6))
+        shown = [next((p for p in panels if p.metric == name), None) for name in ("latency", "bandwidth")]
+        drawn = sorted({lane for panel in shown if panel for lane in panel.lines})
+        height = 0.76 - 0.06 * (max(0, len(drawn) - 1) // 6)
+        for place, panel in zip((0.072, 0.57), shown, strict=True):
+            axes = figure.add_axes((place, 0.125, 0.415, height))
+            if panel is None:
+                axes.set_axis_off()
+                axes.text(0.5, 0.5, "nothing measured", ha="center", transform=axes.transAxes)
+                continue
+            draw_panel(axes, panel, styles)
+            axes.set_title(f"{panel.metric}, {series.describe(panel.facet)}", loc="left", fontsize=10)
+        handles = [Line2D([], [], **line_style(styles[lane], 5)) for lane in drawn]
+        names = ["\u200b" + clean(lane.name) for lane in drawn]
+        if drawn:
+            figure.legend(handles, names, loc="upper left", ncols=min(6, len(drawn)), bbox_to_anchor=(0.04, 1.0))
+        return svg.standalone(figure, white=True)
