@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from fabricbench.setup.stacks import link_openmp_of_imb
+from fabricbench.setup.imb import link_openmp_of_imb
 from fabricbench.site.stacks import Stack
 
 

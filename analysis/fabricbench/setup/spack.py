@@ -13,8 +13,8 @@ from pathlib import Path
 
 from fabricbench.errors import BadInput, nearest
 from fabricbench.files.writing import write_json
+from fabricbench.setup.environment import write_environment
 from fabricbench.setup.gromacs.builds import gromacs_of
-from fabricbench.setup.stacks import write_environment
 from fabricbench.setup.system import lanes, settings_file, site_root
 from fabricbench.site.settings import REPOSITORY, build_root
 from fabricbench.site.spack import (
