@@ -253,12 +253,12 @@ def test_the_formats_of_srun(site: Site, tmp_path: Path, monkeypatch: pytest.Mon
             'system="mime",\n',
             "the system is called 'mime'; expected 'mine', the name of its folder",
         ),
-        (GOOD, GOOD * 2, "the fabric 'gige' stands twice; leave one of them"),
-        ('in ("one", "two")]', 'in ("one", "two", "two")]', "the stack 'two' stands twice; leave one of them"),
+        (GOOD, GOOD * 2, "duplicate fabric 'gige'; remove one of them"),
+        ('in ("one", "two")]', 'in ("one", "two", "two")]', "duplicate stack 'two'; remove one of them"),
         (
             '"environs": ["one"',
             '"environs": ["one", "one"',
-            "fabric gige names the stack 'one' twice; leave one of them",
+            "fabric gige names the stack 'one' twice; remove one of them",
         ),
         ('"environs": ["one"', '"environs": ["ome"', "fabric gige names the stack 'ome'; expected one"),
         ('fabric("gige"', 'fabric("gi ge"', "the fabric 'gi ge'; expected letters, digits, '_' and '-' only"),
@@ -269,7 +269,7 @@ def test_names(site: Site, old: str, new: str, message: str) -> None:
     assert old in file.read_text()
     file.write_text(file.read_text().replace(old, new))
     assert message in texts("broken")
-    assert texts("not checked") == ["what the fabrics ask of the cluster, until that is mended"]
+    assert texts("not checked") == ["what the fabrics need of the cluster, until the file is correct"]
 
 
 def test_unknown_keys_are_found_by_reframes_schema(site: Site) -> None:
@@ -363,7 +363,7 @@ def test_modules_are_looked_for_by_their_files(site: Site, tmp_path: Path, monke
         (
             '**(SLURM | {"transport": "verbs"})',
             "warning",
-            "two@x will be a skip: no settings for two on verbs; add them",
+            "two@x will be skipped: no settings for two on verbs; add them",
         ),
         ('**HERE, transport="tcp", nodes=2', "warning", "2 nodes without a scheduler: only within an allocation"),
         ('**SLURM, pmi={"one": ""}', "warning", "one names no PMI, so that it takes Slurm's MpiDefault"),

@@ -42,7 +42,7 @@ def test_a_wrapper_that_is_killed_during_the_wire_up_spoils_nothing(site: FakeSi
     run = start(site, campaign)
     wait_for_launch(campaign)
     assert kill("wrapper", run, campaign)
-    done = site.fabricbench("run", str(campaign), *CHOICE)
+    done = site.inside("run", str(campaign), *CHOICE)
     assert done.returncode == 0, done.stdout + done.stderr
     assert set(timed(campaign).values()) == {1}
 
@@ -51,7 +51,7 @@ def test_three_kills_on_a_real_stack(tmp_path: Path) -> None:
     if not (REPOSITORY / "build/stacks/mpich/stack.json").exists():
         pytest.skip("the stack mpich is not set up: run `make setup`")
     campaign = tmp_path / "campaign"
-    environment = {**clean_environment(), "FABRICBENCH_LOCK": str(tmp_path / "lock")}
+    environment = clean_environment()
     choice = ("--system", "local", "--lane", "mpich@shm", "--check", "MicroPingpong")
     small_and_large = 2
     killed = kill_and_resume(

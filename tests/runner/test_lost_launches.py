@@ -29,7 +29,7 @@ def tries(campaign: Path) -> dict[str, list[str]]:
 def test_a_launch_that_hung_at_its_end_is_repeated_once_and_both_are_recorded(site: FakeSite) -> None:
     campaign = site.root / "campaign"
     (site.stack("one") / "hang-at-end").write_text("1")
-    done = site.fabricbench("run", str(campaign), *QUICKLY)
+    done = site.inside("run", str(campaign), *QUICKLY)
     assert done.returncode == 0, done.stdout + done.stderr
     assert list(tries(campaign).values()) == [["lost", "ok"]]
     assert len(timed(campaign)) == LAUNCHES_PER_BLOCK + 1
@@ -40,7 +40,7 @@ def test_a_launch_that_hung_at_its_end_is_repeated_once_and_both_are_recorded(si
     judged = site.inside("judge", str(campaign), "--explain", "one-latency/one@shm/8")
     if "small" in next(iter(tries(campaign))):
         assert "launches that were lost, and their repeats:" in judged.stdout
-    again = site.fabricbench("run", str(campaign), *QUICKLY)
+    again = site.inside("run", str(campaign), *QUICKLY)
     assert again.returncode == 0
     assert len(timed(campaign)) == LAUNCHES_PER_BLOCK + 1
 
@@ -48,7 +48,7 @@ def test_a_launch_that_hung_at_its_end_is_repeated_once_and_both_are_recorded(si
 def test_a_launch_that_is_lost_twice_stays_lost(site: FakeSite) -> None:
     campaign = site.root / "campaign"
     (site.stack("one") / "hang-at-end").write_text("1000")
-    done = site.fabricbench("run", str(campaign), *QUICKLY, "--lane", "one@shm")
+    done = site.inside("run", str(campaign), *QUICKLY, "--lane", "one@shm")
     assert done.returncode == 1, done.stdout + done.stderr
     assert list(tries(campaign).values()) == [["lost", "lost"]] * 2
     judged = site.inside("judge", str(campaign))
@@ -59,7 +59,7 @@ def test_a_launch_that_failed_by_itself_is_not_repeated(site: FakeSite) -> None:
     campaign = site.root / "campaign"
     (site.stack("one") / "break-exit").touch()
     (site.stack("two") / "break-hang").touch()
-    done = site.fabricbench("run", str(campaign), *QUICKLY)
+    done = site.inside("run", str(campaign), *QUICKLY)
     assert done.returncode == 1, done.stdout + done.stderr
     assert tries(campaign) == {}
     assert Counter(record.state for record in timed(campaign)) == {"failed": LAUNCHES_PER_BLOCK}
@@ -68,7 +68,7 @@ def test_a_launch_that_failed_by_itself_is_not_repeated(site: FakeSite) -> None:
 def test_a_wire_up_that_hung_at_its_end_is_repeated_before_its_benchmarks(site: FakeSite) -> None:
     campaign = site.root / "campaign"
     (site.stack("one") / "hang-wireup").touch()
-    done = site.fabricbench("run", str(campaign), *CHOICE, "--budget", "0")
+    done = site.inside("run", str(campaign), *CHOICE, "--budget", "0")
     assert done.returncode == 0, done.stdout + done.stderr
     states = [r.state for r in read_campaign(campaign).records if r.launch and r.launch.stack == "one"]
     assert states == ["lost", "ok", "ok", "ok"]
@@ -76,7 +76,7 @@ def test_a_wire_up_that_hung_at_its_end_is_repeated_before_its_benchmarks(site: 
 
 def test_a_campaign_lists_what_a_block_has(site: FakeSite) -> None:
     campaign = site.root / "campaign"
-    assert site.fabricbench("run", str(campaign), *CHOICE, "--budget", "0").returncode == 0
+    assert site.inside("run", str(campaign), *CHOICE, "--budget", "0").returncode == 0
     cases = json.loads((campaign / "planned.json").read_text())["cases"]
     assert len(cases) == LAUNCHES_PER_BLOCK
     launches = {tuple(record.directory.split("/")[2:]) for record in timed(campaign)}

@@ -18,7 +18,7 @@ from fabricbench.files.layout import REQUIREMENTS
 from fabricbench.launch.record import LOST_STATES, Campaign, Record
 from fabricbench.launch.table import table as long_table
 from fabricbench.report import report as page
-from fabricbench.runner.plan import ASKED, is_complete
+from fabricbench.runner.plan import PLAN_FIELDS, is_complete
 from fabricbench.site.requirements import Requirements, load
 from fabricbench.site.settings import REPOSITORY
 from fabricbench.verdict.judge import judge as judge_table
@@ -28,7 +28,7 @@ NOT_ALL_ATTESTED = 1
 
 
 def unfinished(asked: Mapping[str, object]) -> Path | None:
-    """The newest campaign that was asked for in the same words (``runner.plan.ASKED``) and interrupted."""
+    """The newest campaign that was asked for in the same words (``runner.plan.PLAN_FIELDS``) and interrupted."""
     for path in sorted((REPOSITORY / "campaigns").glob(f"{asked['tier']}-*"), reverse=True):
         if os.path.lexists(path / "campaign.json") and not is_complete(path):
             try:
@@ -36,7 +36,7 @@ def unfinished(asked: Mapping[str, object]) -> Path | None:
             except BadInput as error:
                 print(f"fabricbench: left alone: {error}", file=sys.stderr)
                 continue
-            if all(getattr(facts, key) == asked[key] for key in ASKED):
+            if all(getattr(facts, key) == asked[key] for key in PLAN_FIELDS):
                 return path
     return None
 
