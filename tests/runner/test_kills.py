@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A campaign that is killed at any moment, in any of its parts, is completed and leaves no process behind."""
+"""A campaign whose processes are killed at random moments can be completed, and leaves no process behind."""
 
 import random
 import signal
@@ -24,7 +24,7 @@ from support.running import (
 )
 
 
-def test_ten_kills_repeat_nothing_and_leave_nothing(site: FakeSite) -> None:
+def test_after_ten_kills_no_launch_is_repeated_and_no_process_left(site: FakeSite) -> None:
     campaign = site.root / "campaign"
     for name in ("one", "two"):
         (site.stack(name) / "seconds").write_text("0.5")
@@ -35,7 +35,7 @@ def test_ten_kills_repeat_nothing_and_leave_nothing(site: FakeSite) -> None:
     assert not left_over(campaign)
 
 
-def test_a_wrapper_that_is_killed_during_the_wire_up_spoils_nothing(site: FakeSite) -> None:
+def test_a_wrapper_killed_during_the_wire_up_costs_no_launch(site: FakeSite) -> None:
     campaign = site.root / "campaign"
     for name in ("one", "two"):
         (site.stack(name) / "wireup-seconds").write_text("3")
@@ -63,7 +63,7 @@ def test_three_kills_on_a_real_stack(tmp_path: Path) -> None:
     assert not left_over(campaign)
 
 
-def test_a_kill_leaves_no_process_even_before_the_next_run(site: FakeSite) -> None:
+def test_a_killed_run_leaves_no_process(site: FakeSite) -> None:
     campaign = site.root / "campaign"
     (site.stack("one") / "seconds").write_text("60")
     process = start(site, campaign)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which GROMACS serves which stack: by the MPI library that it would load, never by its name."""
+"""The GROMACS of a stack is chosen by the MPI library that it loads, not by its name."""
 
 import os
 import shutil
@@ -32,7 +32,7 @@ def test_a_build_for_less_than_the_processor(simd: str, flags: set[str], better:
     assert better_simd(simd, flags) == better
 
 
-def test_doctor_says_what_a_lane_has() -> None:
+def test_doctor_names_the_gromacs_of_a_lane() -> None:
     assert _gromacs(None) == "; no GROMACS (named skip)"
     assert _gromacs(GromacsBuild(program="x", problem="why")) == "; GROMACS (named skip): why"
     said = _gromacs(
@@ -56,7 +56,7 @@ def gmx_mpi() -> Path:
     return Path(path)
 
 
-def test_debians_serves_open_mpi_and_is_not_there_for_mpich(gmx_mpi: Path) -> None:
+def test_debians_gromacs_serves_open_mpi_and_not_mpich(gmx_mpi: Path) -> None:
     build = gromacs_of(stack("openmpi"), {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"})
     assert build is not None
     assert (build.program, build.problem, build.precision) == (str(gmx_mpi), "", "mixed")
@@ -64,7 +64,7 @@ def test_debians_serves_open_mpi_and_is_not_there_for_mpich(gmx_mpi: Path) -> No
     assert gromacs_of(stack("mpich"), {}) is None
 
 
-def test_one_that_is_named_but_built_with_another_mpi_is_refused(
+def test_a_gromacs_built_with_another_mpi_is_refused(
     gmx_mpi: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "mpich/bin").mkdir(parents=True)
@@ -75,7 +75,7 @@ def test_one_that_is_named_but_built_with_another_mpi_is_refused(
     assert build.problem.startswith("built with another MPI: it loads ")
 
 
-def test_one_that_does_not_say_its_version_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_gromacs_without_a_version_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     program = tmp_path / "openmpi/bin/gmx_mpi"
     program.parent.mkdir(parents=True)
     program.write_text("#!/bin/sh\necho no >&2\nexit 1\n")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Code in the documents, found by its text, and a copy of the repository to try it in."""
+"""Finds code in the documentation by its text, and makes a copy of the repository to execute it in."""
 
 import re
 import shlex
@@ -25,20 +25,20 @@ class Document:
     text: str
 
     def code(self, part: str) -> str:
-        """The only block of code, fenced or indented, that holds ``part``."""
+        """The only block of code, fenced or indented, that contains ``part``."""
         found = [block for block in (*_FENCED.findall(self.text), *self._indented()) if part in block]
         assert len(found) == 1, f"{len(found)} blocks of code hold {part!r}"
         return textwrap.dedent(found[0])
 
     def line_with(self, *parts: str) -> list[str]:
-        """The words of the only line of code that holds all ``parts``, without its comment."""
+        """The words of the only line of code that contains all ``parts``, without its comment."""
         blocks = (*_FENCED.findall(self.text), *self._indented())
         found = [line for block in blocks for line in block.splitlines() if all(part in line for part in parts)]
         assert len(found) == 1, f"{len(found)} lines of code hold {parts}"
         return shlex.split(found[0], comments=True)
 
     def file(self, part: str) -> str:
-        """The first file that is named, between back-ticks, after ``part``."""
+        """The first file name in back-ticks after ``part``."""
         after = self.text.partition(part)[2]
         named = re.search(r"`([\w/.]+\.\w+)`", after)
         assert named, f"no file is named after {part!r}"
@@ -61,22 +61,22 @@ class Copy:
     campaign: Path
 
     def write(self, file: str, text: str) -> None:
-        """A new file."""
+        """Write a new file."""
         assert not (self.root / file).exists()
         (self.root / file).write_text(text)
 
     def append(self, file: str, text: str) -> None:
-        """More at the end of a file."""
+        """Append to a file."""
         (self.root / file).write_text(f"{(self.root / file).read_text()}\n\n{text}")
 
     def replace(self, file: str, pattern: str, new: str) -> None:
-        """Change a file at the only place that matches; ``new`` is taken as it stands."""
+        """Replace the only match of a pattern in a file; ``new`` is literal text."""
         text, times = re.subn(pattern, lambda _: new, (self.root / file).read_text(), flags=re.MULTILINE)
         assert times == 1, f"{times} places in {file} match {pattern}"
         (self.root / file).write_text(text)
 
     def insert(self, file: str, after: str, new: str) -> None:
-        """Put ``new`` behind the only occurrence of a text, as an entry of the list that begins there."""
+        """Insert ``new`` after the only occurrence of a text, as an entry of the list that begins there."""
         self.replace(file, re.escape(after), f"{after}{new.rstrip().rstrip(',')}, ")
 
     def reframe(self, *arguments: str, system: str = "local") -> subprocess.CompletedProcess[str]:
@@ -103,6 +103,6 @@ class Copy:
 
 
 def copy_repository(root: Path) -> Copy:
-    """Everything but tests, and what is made by set-up and runs."""
+    """The files that the copy leaves out: tests, and the products of set-up and runs."""
     shutil.copytree(REPOSITORY, root / "repository", ignore=shutil.ignore_patterns(*_LEFT_OUT))
     return Copy(root / "repository", root / "campaign")

@@ -58,7 +58,7 @@ def system(folder: Path, *, checks: tuple[Check, ...] = CHECKS, picoseconds: flo
 
 
 def build(root: Path, made: System, copies: int = 1) -> tuple[Found, list[str]]:
-    """The finished input, and what was said on the way."""
+    """The finished input, and the progress lines."""
     said: list[str] = []
     (found,) = inputs.build([made], copies, root, said.append)
     assert str(found.tpr) in said[-1]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The client of support.warm: asks for a run of ReFrame with these arguments, and ends as it ends."""
+"""The client of support.warm: requests a run of ReFrame with its arguments, and exits with the status of the run."""
 
 import json
 import os
