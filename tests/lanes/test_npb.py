@@ -2,8 +2,6 @@
 """The NAS kernels on real stacks verify, and are attested."""
 
 import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -11,10 +9,9 @@ import pytest
 from fabricbench.campaign.read import read_campaign
 from fabricbench.site.settings import build_root
 from fabricbench.site.stacks import read_installed
+from support.command import reframe_inside
 from support.fake_site import REPOSITORY
 from support.processes import clean_environment
-
-REFRAME = (sys.executable, "-m", "fabricbench.runner.reframe", "-c", "reframe_checks", "-n", "^NPB", "-r")
 
 
 @pytest.mark.parametrize(("stack", "numbers"), [("impi", (2,)), ("mpich", (1, 2, 4)), ("openmpi", (2,))])
@@ -32,14 +29,10 @@ def test_kernels_verify_and_are_attested(tmp_path: Path, stack: str, numbers: tu
     for fabric in ("shm", "tcp"):
         system = {"RFM_CONFIG_FILES": str(settings), "RFM_SYSTEM": f"local:{fabric}"}
         chosen = {"FABRICBENCH_CAMPAIGN": str(tmp_path / fabric), "FABRICBENCH_NPB_RANKS": ",".join(map(str, numbers))}
-        done = subprocess.run(
-            [*REFRAME, "-p", f"^{stack}$", "-S", "NPB.problem_class=S", "-S", "limit_seconds=300"],
-            env={**clean_environment(), **system, **chosen},
-            cwd=REPOSITORY,
-            capture_output=True,
-            text=True,
-            timeout=900,
-            check=False,
+        done = reframe_inside(
+            *("-c", "reframe_checks", "-n", "^NPB", "-r", "-p", f"^{stack}$"),
+            *("-S", "NPB.problem_class=S", "-S", "limit_seconds=300"),
+            environment={**clean_environment(), **system, **chosen},
         )
         assert done.returncode == 0, done.stdout[-3000:]
         records = [r for r in read_campaign(tmp_path / fabric).records if r.launch and r.launch.tool == "npb"]

@@ -6,11 +6,12 @@ import os
 import subprocess
 import sys
 from collections.abc import Mapping
-from contextlib import redirect_stderr, redirect_stdout
+from contextlib import chdir, redirect_stderr, redirect_stdout
 from unittest.mock import patch
 
 from fabricbench.cli import main
 from fabricbench.runner import reframe
+from fabricbench.site.settings import REPOSITORY
 
 
 def inside(*arguments: str, environment: Mapping[str, str] | None = None) -> subprocess.CompletedProcess[str]:
@@ -36,6 +37,7 @@ def reframe_inside(*arguments: str, environment: Mapping[str, str]) -> subproces
     with (
         patch.dict(os.environ, environment, clear=True),
         patch.object(sys, "argv", words),
+        chdir(REPOSITORY),
         redirect_stdout(output),
         redirect_stderr(errors),
     ):

@@ -120,8 +120,7 @@ class FakeSite:
 
     def reframe(self, *arguments: str, **extra: str) -> subprocess.CompletedProcess[str]:
         """``reframe`` as users of the sourced environment type it."""
-        with chdir(REPOSITORY):
-            return reframe_inside(*arguments, environment={**self.environment, **extra})
+        return reframe_inside(*arguments, environment={**self.environment, **extra})
 
     def fabricbench(self, *arguments: str, **extra: str) -> subprocess.CompletedProcess[str]:
         """``fabricbench`` as users type it."""
