@@ -128,7 +128,7 @@ def test_an_sbatch_without_output_is_no_refusal(site: Site, tmp_path: Path, monk
     fake_slurm.install(tmp_path, monkeypatch, sbatch="exec sleep 20")
     monkeypatch.setattr(slurm_state, "PATIENCE_SECONDS", 1)
     assert texts("broken") == []
-    assert texts("not checked") == ["whether Slurm takes the jobs of fabric gige: sbatch said nothing for 1 s"]
+    assert texts("not checked") == ["whether Slurm takes the jobs of fabric gige: sbatch did not answer within 1 s"]
 
 
 def test_slurm_that_does_not_answer(site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -156,11 +156,11 @@ def test_slurm_that_does_not_answer(site: Site, tmp_path: Path, monkeypatch: pyt
         ),
         (
             '**SLURM, access=["--partition", "ib"]',
-            "fabric x: 0 of 2 nodes up, 2 are asked for: n3 is down* (link flaps, see ticket 12), "
+            "fabric x: 0 of 2 nodes up, 2 requested: n3 is down* (link flaps, see ticket 12), "
             "n4 is drained (memtest); scontrol show node n3",
         ),
-        ('**(SLURM | {"nodes": 3})', "fabric x: 2 of 2 nodes up, 3 are asked for"),
-        ('**SLURM, access=["-x n1"]', "fabric x: 1 of 1 nodes up, 2 are asked for"),
+        ('**(SLURM | {"nodes": 3})', "fabric x: 2 of 2 nodes up, 3 requested"),
+        ('**SLURM, access=["-x n1"]', "fabric x: 1 of 1 nodes up, 2 requested"),
         ('**SLURM, access=["-w", "n1,n9"]', "fabric x: no node 'n9' in its partition; expected n2, n1"),
         ("""**SLURM, access=["-p 'gige"]""", "fabric x: access: No closing quotation"),
         ('**SLURM, access=["-p"]', "fabric x: access: argument -p/--partition: expected one argument"),
@@ -367,7 +367,7 @@ def test_modules_are_found_by_their_files(site: Site, tmp_path: Path, monkeypatc
         ),
         ('**HERE, transport="tcp", nodes=2', "warning", "2 nodes without a scheduler: only within an allocation"),
         ('**SLURM, pmi={"one": ""}', "warning", "one names no PMI, so that it takes Slurm's MpiDefault"),
-        ('**HERE, transport="tcp", scheduler="flux"', "not checked", "queues and nodes of flux; only Slurm is asked"),
+        ('**HERE, transport="tcp", scheduler="flux"', "not checked", "queues and nodes of flux; only Slurm is queried"),
     ],
 )
 def test_warnings(

@@ -102,8 +102,8 @@ def test_slurm_provides_what_the_site_needs(configured: Path, tmp_path: Path, mo
     ("nodes", "partition", "message"),
     [
         (1000, "al", "no partition 'al'; expected all, half"),
-        (1000, "half", "500 of 500 nodes up, 1000 are asked for"),
-        (1001, "all", "1000 of 1000 nodes up, 1001 are asked for"),
+        (1000, "half", "500 of 500 nodes up, 1000 requested"),
+        (1001, "all", "1000 of 1000 nodes up, 1001 requested"),
     ],
 )
 def test_slurm_lacks_what_the_site_needs(
@@ -124,7 +124,7 @@ def test_a_dry_run_reports_what_run_refuses(configured: Path, tmp_path: Path) ->
     done = site.fabricbench(*words, "--dry-run")
     assert done.returncode == 2, done.stdout + done.stderr
     assert "MicroPingpong" in done.stdout
-    assert "fabric gige: 500 of 500 nodes up, 1000 are asked for" in done.stderr
+    assert "fabric gige: 500 of 500 nodes up, 1000 requested" in done.stderr
     assert done.stderr.count("\n") == 1
 
 

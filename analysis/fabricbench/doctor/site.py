@@ -164,7 +164,7 @@ def _start(site: _Site, part: Mapping[str, Any]) -> Iterator[Problem]:
         what = f"fabric {name}: {facts['nodes']} nodes without a scheduler: only within an allocation of your own"
         yield site.warning(what, hint="name a scheduler")
     elif scheduler not in (*SLURM, "local"):
-        yield site.unchecked(f"fabric {name}: queues and nodes of {scheduler}; only Slurm is asked")
+        yield site.unchecked(f"fabric {name}: queues and nodes of {scheduler}; only Slurm is queried")
 
 
 def _modules(site: _Site, part: Mapping[str, Any]) -> Iterator[Problem]:

@@ -93,7 +93,7 @@ def problem(lines: Sequence[str], arguments: Sequence[str]) -> str:
     runs = {"-r", "--run", "--dry-run"} & set(arguments)
     for line in lines if runs else ():
         if (ran := _RAN.search(line)) and ran.group(2) == "0":
-            return "no test case was run: no check, system, fabric or stack matches what was asked for"
+            return "no test case was run: no check, system, fabric or stack matches the options"
     return ""
 
 

@@ -82,8 +82,8 @@ def find_spack() -> Spack:
         raise BadInput(f"SPACK_ROOT holds no Spack: {error}", where=str(root), hint=hint) from None
     found = re.match(r"(\d+)\.(\d+)\S*", done.stdout)
     if done.returncode or found is None:
-        said = " | ".join(done.stderr.split("\n"))[:200]
-        raise BadInput(f"bin/spack --version says no version: {said}", where=str(root), hint=hint)
+        output = " | ".join(done.stderr.split("\n"))[:200]
+        raise BadInput(f"bin/spack --version prints no version: {output}", where=str(root), hint=hint)
     if (int(found[1]), int(found[2])) < LEAST:
         raise BadInput(f"Spack {found[0]} is too old", where=str(root), expected=f"{least} or newer", hint=hint)
     return Spack(root, found[0])

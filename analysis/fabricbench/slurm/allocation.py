@@ -115,7 +115,7 @@ def demand_slurm(settings: Path) -> None:
         if shutil.which("salloc") is None:
             raise NoAnswer("no salloc on PATH")
     except NoAnswer as answer:
-        hint = "run it where jobs are submitted; fabricbench doctor --site checks what else is asked"
+        hint = "run it where jobs are submitted; fabricbench doctor --site checks the rest of the site"
         raise BadInput(f"its fabrics need Slurm: {answer}", where=str(settings), hint=hint) from None
 
 

@@ -121,7 +121,7 @@ def _nodes(fabric: str, wanted: int, within: Mapping[str, Node], listed: Sequenc
     if held:
         yield "broken", f"fabric {fabric}: its node list is down: {_some(held)}", _wake(held)
     elif len(within) - len(down) < wanted:
-        up = f"{len(within) - len(down)} of {len(within)} nodes up, {wanted} are asked for"
+        up = f"{len(within) - len(down)} of {len(within)} nodes up, {wanted} requested"
         yield "broken", f"fabric {fabric}: {up}" + (f": {_some(down)}" if down else ""), _wake(down)
     elif down:
         yield "warning", f"fabric {fabric}: {len(down)} of {len(within)} nodes are down: {_some(down)}", ""

@@ -142,7 +142,7 @@ def _ask(*argv: str) -> str:
     except OSError as error:
         raise NoAnswer(f"{argv[0]}: {error.strerror}") from None
     except subprocess.TimeoutExpired:
-        raise NoAnswer(f"{argv[0]} said nothing for {PATIENCE_SECONDS} s") from None
+        raise NoAnswer(f"{argv[0]} did not answer within {PATIENCE_SECONDS} s") from None
     if done.returncode:
         raise Refused(_own_words(done.stderr or done.stdout) or f"{argv[0]} ended with {done.returncode}")
     return done.stdout + done.stderr if argv[0] == "srun" else done.stdout
