@@ -17,7 +17,7 @@ from support import large_site, large_slurm
 from support.fake_site import REPOSITORY
 from support.processes import clean_environment, marked, program, wait_until
 
-LARGE_SECONDS = 120
+LARGE_SECONDS = 600
 
 
 @pytest.fixture(scope="module")
