@@ -1,20 +1,26 @@
 # SPDX-License-Identifier: Apache-2.0
-# make run    stacks, a campaign of six blocks, verdicts, a report
-# make test   every check that a change must pass; what came of each part is said at the end
+# make run          set up the stacks, measure six blocks, judge the requirements, write a report
+# make test         every check that a change must pass, 12 minutes; the end lists the result of each part
+# make test-quick   lint and the tests that need no stack, 2 minutes
+# make lint         the linters alone
 # make vcluster-up, vcluster-down   a Slurm cluster of virtual nodes on this machine, as root; NODES=2 RATE=1000 (Mbit/s)
-# make spack-check   with SPACK_ROOT set: every stack of spack.yaml concretizes, two real installs run
-# make benchmarks   what the witness and the harness cost, on an otherwise idle machine
-# All set up what they need, and set nothing up twice.
+# make spack-check  with SPACK_ROOT set: concretize every stack of spack.yaml, install two of them
+# make benchmarks   the cost of the witness and of the harness, on an otherwise idle machine
+# Each of them sets up what it needs, and only what is missing.
 
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-# Tests that start MPI programs by themselves, which would take each other's cores
-MEASURING := tests/apps tests/benchmarks tests/lanes tests/vcluster
+# Tests that start MPI programs, which would share the cores if they ran at the same time
+MEASURING := tests/apps tests/benchmarks tests/lanes tests/vcluster/test_acceptance.py
+# Tests on a Slurm of virtual nodes, which mostly wait for Slurm
+CLUSTER := tests/vcluster tests/runner/test_time_limit.py
+# Tests that need no stack
+QUICK := $(addprefix tests/,attestation campaign doctor files launch parsers report setup site slurm spack stats verdict)
 # The stacks of the quick tier; the libraries below MPI belong to the other tiers
 QUICK_STACKS := impi mpich openmpi
 .DEFAULT_GOAL := help
-.PHONY: help setup run test lint vcluster-up vcluster-down spack-check benchmarks clean
+.PHONY: help setup run test test-quick lint vcluster-up vcluster-down spack-check benchmarks clean
 
 help:
 	@sed -n 's/^# make/make/p' Makefile
@@ -34,7 +40,10 @@ lint: $(VENV)/test
 	@sh tests/lint.sh "$(BIN)"
 
 test: $(VENV)/test
-	@sh tests/all.sh "$(BIN)" $(MEASURING)
+	@sh tests/all.sh "$(BIN)" "$(MEASURING)" "$(CLUSTER)"
+
+test-quick: $(VENV)/test
+	@sh tests/quick.sh "$(BIN)" $(QUICK)
 
 vcluster-up: setup
 	@site/vcluster/cluster.sh up

@@ -1,10 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# The project's virtual environment: venv.sh PYTHON DIRECTORY WHAT, where WHAT is "." or ".[dev]"
+# Makes the project's virtual environment: venv.sh PYTHON DIRECTORY PACKAGE, where PACKAGE is "." or ".[dev]"
 set -eu
 python=$1
 venv=$2
-what=$3
+package=$3
 
 fail() {
     echo "fabricbench: $1" >&2
@@ -35,6 +35,7 @@ if ! "$venv/bin/python" -c 'import pip' 2>/dev/null; then
     fi
 fi
 echo "installing the Python packages into $venv"
-# The pip of Debian 12 needs minutes to resolve what a newer one resolves in seconds.
+# The pip of Debian 12 takes minutes for the dependencies, a newer one seconds. Python compiles a module at its first
+# import; without --no-compile pip would compile all modules, for 20 s of processor time.
 "$venv/bin/python" -m pip install -q --disable-pip-version-check 'pip>=24.2'
-"$venv/bin/python" -m pip install -q -e "$what"
+"$venv/bin/python" -m pip install -q --no-compile -e "$package"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`make test` runs all its parts and says what came of each, also where an early one failed."""
+"""`make test` runs all its parts, also after one that failed, and reports the result of each."""
 
 import re
 import subprocess
@@ -14,9 +14,13 @@ PARTS = {
     "lint": "the linter ruff",
     "set-up": "fabricbench setup --for-tests",
     "measuring tests": "python -m pytest -q tests/one tests/two",
-    "other tests": "python -m pytest -q -n 2 --dist loadfile --ignore=tests/one --ignore=tests/two",
+    "other tests": "python -m pytest -q -n 2 --dist loadfile"
+    " --ignore=tests/one --ignore=tests/two --ignore=tests/three --ignore=tests/four",
+    "cluster tests": "python -m pytest -q --ignore=tests/one --ignore=tests/two tests/three tests/four",
 }
-"""By part, what it starts of the pretended programs."""
+"""By part, the command that it starts."""
+CODES = {"lint": 1, "set-up": 3, "measuring tests": 5, "other tests": 1, "cluster tests": 4}
+"""By part, its exit status in a test where it fails."""
 
 
 def pretend(directory: Path, name: str, body: str) -> None:
@@ -26,42 +30,56 @@ def pretend(directory: Path, name: str, body: str) -> None:
 
 
 def run(directory: Path, failing: set[str]) -> tuple[int, list[str], dict[str, str]]:
-    """Exit status, what was started, and the results at the end, with programs that only say that they were started."""
-    said = directory / "started"
+    """Exit status, started commands, and the results at the end, with programs that only record their start."""
+    log = directory / "started"
+
+    def status(part: str) -> int:
+        return CODES[part] * (part in failing)
+
     for name in LINTERS:
-        status = int("lint" in failing and name == "ruff")
-        pretend(directory, name, f'echo "the linter {name}" >> {said}; exit {status}')
-    pretend(directory, "fabricbench", f'echo "fabricbench $*" >> {said}; exit {3 * ("set-up" in failing)}')
-    measuring, other = (int(part in failing) for part in ("measuring tests", "other tests"))
-    choose = f'case "$*" in *--ignore*) exit {other};; *) exit {5 * measuring};; esac'
-    pretend(directory, "python", f'echo "python $*" >> {said}; {choose}')
+        pretend(directory, name, f'echo "the linter {name}" >> {log}; exit {status("lint") * (name == "ruff")}')
+    pretend(directory, "fabricbench", f'echo "fabricbench $*" >> {log}; exit {status("set-up")}')
+    others, cluster, measuring = (status(part) for part in ("other tests", "cluster tests", "measuring tests"))
+    choose = f'case "$*" in *"-n 2"*) exit {others};; *--ignore*) exit {cluster};; *) exit {measuring};; esac'
+    pretend(directory, "python", f'echo "python $*" >> {log}; {choose}')
     done = subprocess.run(
-        ["sh", str(REPOSITORY / "tests/all.sh"), str(directory), "tests/one", "tests/two"],
+        ["sh", str(REPOSITORY / "tests/all.sh"), str(directory), "tests/one tests/two", "tests/three tests/four"],
         capture_output=True, text=True, timeout=120, check=False, cwd="/",
     )  # fmt: skip
-    results = re.findall(
-        r"^(\S.*?) {2,}(\S.*)$|^(measuring tests) (.*)$", done.stdout.partition("make test:\n")[2], re.M
-    )
-    return done.returncode, said.read_text().splitlines(), {a or c: b or d for a, b, c, d in results}
+    results = re.findall(rf"^({'|'.join(PARTS)}) +(\S.*)$", done.stdout.partition("make test:\n")[2], re.M)
+    return done.returncode, log.read_text().splitlines(), dict(results)
 
 
-@pytest.mark.parametrize(
-    "failing",
-    [set(), {"lint"}, {"set-up"}, {"measuring tests"}, {"other tests"}, {"lint", "other tests"}, set(PARTS)],
-    ids=lambda failing: ",".join(sorted(failing)) or "none",
-)
+@pytest.mark.parametrize("failing", [set(), *({part} for part in PARTS), set(PARTS)], ids=lambda f: ",".join(sorted(f)))
 def test_all_parts_run_and_are_reported(tmp_path: Path, failing: set[str]) -> None:
     status, started, results = run(tmp_path, failing)
     assert status == int(bool(failing))
     for line in PARTS.values():
-        assert line in started
+        assert line in [command.rstrip() for command in started]
     assert list(results) == list(PARTS)
-    codes = {"lint": 1, "set-up": 3, "measuring tests": 5, "other tests": 1}
-    assert results == {part: f"FAILED, exit status {codes[part]}" if part in failing else "passed" for part in PARTS}
+    assert results == {part: f"FAILED, exit status {CODES[part]}" if part in failing else "passed" for part in PARTS}
 
 
-def test_make_test_runs_this_script_on_folders_that_exist() -> None:
+@pytest.mark.parametrize("failing", ["", "lint", "tests"])
+def test_the_quick_tests_run_beside_lint(tmp_path: Path, failing: str) -> None:
+    log = tmp_path / "started"
+    for name in LINTERS:
+        pretend(tmp_path, name, f"exit {int(failing == 'lint')}")
+    pretend(tmp_path, "python", f'echo "python $*" >> {log}; exit {5 * (failing == "tests")}')
+    command = ["sh", str(REPOSITORY / "tests/quick.sh"), str(tmp_path), "tests/one", "tests/two"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False, cwd="/")
+    assert done.returncode == {"": 0, "lint": 1, "tests": 5}[failing]
+    assert log.read_text() == "python -m pytest -q -n 2 --dist loadfile tests/one tests/two\n"
+
+
+def test_make_names_folders_that_exist() -> None:
     makefile = (REPOSITORY / "Makefile").read_text()
-    assert re.search(r"^test: .*\n\t@sh tests/all\.sh \"\$\(BIN\)\" \$\(MEASURING\)$", makefile, re.M)
-    (folders,) = re.findall(r"^MEASURING := (.*)$", makefile, re.M)
-    assert all((REPOSITORY / folder).is_dir() for folder in folders.split())
+    assert re.search(
+        r"^test: .*\n\t@sh tests/all\.sh \"\$\(BIN\)\" \"\$\(MEASURING\)\" \"\$\(CLUSTER\)\"$", makefile, re.M
+    )
+    assert re.search(r"^test-quick: .*\n\t@sh tests/quick\.sh \"\$\(BIN\)\" \$\(QUICK\)$", makefile, re.M)
+    listed = re.findall(r"^(?:MEASURING|CLUSTER) := (.*)$", makefile, re.M)
+    (quick,) = re.findall(r"^QUICK := \$\(addprefix tests/,(.*)\)$", makefile, re.M)
+    paths = [*" ".join(listed).split(), *(f"tests/{name}" for name in quick.split())]
+    assert len(paths) > 10
+    assert [path for path in paths if not (REPOSITORY / path).exists()] == []

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is wrong with a site is found before a job is sent: all of it, a line each."""
+"""The doctor reports every problem of a site, one line each, before a job is submitted."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -60,7 +60,7 @@ Site = Callable[..., Path]
 
 @pytest.fixture
 def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Site:
-    """Writes the site ``mine`` with the given fabrics; its settings file."""
+    """Write the site ``mine`` with the given fabrics and return its settings file."""
     monkeypatch.setenv("FABRICBENCH_SITES", str(tmp_path / "site"))
     monkeypatch.setenv("FABRICBENCH_BUILD", str(tmp_path / "build"))
     monkeypatch.delenv("MODULEPATH", raising=False)
@@ -78,14 +78,14 @@ def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Site:
 
 
 def texts(state: str, chosen: tuple[str, ...] = ()) -> list[str]:
-    """What was found of this state, without the file's name; what is not set up left out."""
+    """The problems of this state without the file's name, except those of stacks that are not set up."""
     found = [problem for problem in site_problems("mine", chosen) if "not set up" not in problem.text]
     for problem in found:
         assert "\n" not in problem.text
     return [p.text.partition("settings.py: ")[2] or p.text for p in found if p.state == state]
 
 
-def test_a_site_that_is_well(site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_site_without_problems(site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     site()
     calls = fake_slurm.install(tmp_path, monkeypatch)
     assert (texts("broken"), texts("not checked"), texts("warning")) == ([], [], [])
@@ -98,7 +98,7 @@ def test_a_site_that_is_well(site: Site, tmp_path: Path, monkeypatch: pytest.Mon
     assert "settings.py: 1 requirements, 2 lanes: one@gige two@gige" in done.stdout
 
 
-def test_without_slurm_what_it_would_say_is_not_checked(site: Site) -> None:
+def test_without_slurm_its_checks_are_not_checked(site: Site) -> None:
     site()
     assert texts("broken") == []
     assert texts("not checked") == [
@@ -110,7 +110,7 @@ def test_without_slurm_what_it_would_say_is_not_checked(site: Site) -> None:
     assert "not checked: " in done.stdout
 
 
-def test_a_configuration_that_is_not_there_is_not_waited_for(
+def test_a_missing_slurm_configuration_is_reported_at_once(
     site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     site()
@@ -123,12 +123,12 @@ def test_a_configuration_that_is_not_there_is_not_waited_for(
     assert not calls.exists()
 
 
-def test_an_sbatch_that_is_silent_refuses_nothing(site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_sbatch_without_output_is_no_refusal(site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     site()
     fake_slurm.install(tmp_path, monkeypatch, sbatch="exec sleep 20")
     monkeypatch.setattr(slurm_state, "PATIENCE_SECONDS", 1)
     assert texts("broken") == []
-    assert texts("not checked") == ["whether Slurm takes the jobs of fabric gige: sbatch said nothing for 1 s"]
+    assert texts("not checked") == ["whether Slurm takes the jobs of fabric gige: sbatch did not answer within 1 s"]
 
 
 def test_slurm_that_does_not_answer(site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -156,11 +156,11 @@ def test_slurm_that_does_not_answer(site: Site, tmp_path: Path, monkeypatch: pyt
         ),
         (
             '**SLURM, access=["--partition", "ib"]',
-            "fabric x: 0 of 2 nodes up, 2 are asked for: n3 is down* (link flaps, see ticket 12), "
+            "fabric x: 0 of 2 nodes up, 2 requested: n3 is down* (link flaps, see ticket 12), "
             "n4 is drained (memtest); scontrol show node n3",
         ),
-        ('**(SLURM | {"nodes": 3})', "fabric x: 2 of 2 nodes up, 3 are asked for"),
-        ('**SLURM, access=["-x n1"]', "fabric x: 1 of 1 nodes up, 2 are asked for"),
+        ('**(SLURM | {"nodes": 3})', "fabric x: 2 of 2 nodes up, 3 requested"),
+        ('**SLURM, access=["-x n1"]', "fabric x: 1 of 1 nodes up, 2 requested"),
         ('**SLURM, access=["-w", "n1,n9"]', "fabric x: no node 'n9' in its partition; expected n2, n1"),
         ("""**SLURM, access=["-p 'gige"]""", "fabric x: access: No closing quotation"),
         ('**SLURM, access=["-p"]', "fabric x: access: argument -p/--partition: expected one argument"),
@@ -181,7 +181,7 @@ def test_slurm_that_does_not_answer(site: Site, tmp_path: Path, monkeypatch: pyt
         ),
     ],
 )
-def test_what_a_fabric_asks_and_cannot_have(
+def test_what_slurm_cannot_provide_for_a_fabric(
     site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fabric: str, message: str
 ) -> None:
     site(f'{GOOD}\nfabric("x", {fabric}),')
@@ -199,16 +199,16 @@ def test_a_partition_that_is_closed(site: Site, tmp_path: Path, monkeypatch: pyt
     assert texts("broken") == [what]
 
 
-def test_nodes_that_are_down_beside_enough_that_are_up(
-    site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_nodes_that_are_down_where_enough_are_up(site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     site()
     fake_slurm.install(tmp_path, monkeypatch, nodes=fake_slurm.NODES + "n5|gige|unknown*|none\n")
     assert texts("broken") == []
     assert texts("warning") == ["fabric gige: 1 of 3 nodes are down: n5 is unknown*"]
 
 
-def test_slurm_has_the_last_word(site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_refusal_of_the_trial_submission_is_reported(
+    site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     site('fabric("gige", **SLURM, access=["-p gige", "-C \'a&b\'"]),')
     refusal = "echo 'allocation failure: Invalid feature specification' >&2; exit 1"
     calls = fake_slurm.install(tmp_path, monkeypatch, sbatch=refusal)
@@ -253,23 +253,23 @@ def test_the_formats_of_srun(site: Site, tmp_path: Path, monkeypatch: pytest.Mon
             'system="mime",\n',
             "the system is called 'mime'; expected 'mine', the name of its folder",
         ),
-        (GOOD, GOOD * 2, "the fabric 'gige' stands twice; leave one of them"),
-        ('in ("one", "two")]', 'in ("one", "two", "two")]', "the stack 'two' stands twice; leave one of them"),
+        (GOOD, GOOD * 2, "duplicate fabric 'gige'; remove one of them"),
+        ('in ("one", "two")]', 'in ("one", "two", "two")]', "duplicate stack 'two'; remove one of them"),
         (
             '"environs": ["one"',
             '"environs": ["one", "one"',
-            "fabric gige names the stack 'one' twice; leave one of them",
+            "fabric gige names the stack 'one' twice; remove one of them",
         ),
         ('"environs": ["one"', '"environs": ["ome"', "fabric gige names the stack 'ome'; expected one"),
         ('fabric("gige"', 'fabric("gi ge"', "the fabric 'gi ge'; expected letters, digits, '_' and '-' only"),
     ],
 )
-def test_names(site: Site, old: str, new: str, message: str) -> None:
+def test_wrong_names(site: Site, old: str, new: str, message: str) -> None:
     file = site()
     assert old in file.read_text()
     file.write_text(file.read_text().replace(old, new))
     assert message in texts("broken")
-    assert texts("not checked") == ["what the fabrics ask of the cluster, until that is mended"]
+    assert texts("not checked") == ["what the fabrics need of the cluster, until the file is correct"]
 
 
 def test_unknown_keys_are_found_by_reframes_schema(site: Site) -> None:
@@ -297,7 +297,7 @@ def test_unknown_keys_are_found_by_reframes_schema(site: Site) -> None:
         ("1 / 0", "ZeroDivisionError"),
     ],
 )
-def test_settings_that_are_no_sites(site: Site, text: str, message: str) -> None:
+def test_settings_that_define_no_site(site: Site, text: str, message: str) -> None:
     file = site()
     with file.open("a") as stream:
         stream.write(f"{text}\n")
@@ -337,7 +337,7 @@ def test_all_requirements_are_checked(site: Site) -> None:
     assert "unknown metric 'latnecy'" in second
 
 
-def test_modules_are_looked_for_by_their_files(site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_modules_are_found_by_their_files(site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = site('fabric("gige", **SLURM, modules=["gcc/12", "ucx/1.15", "mpi"]),')
     file.write_text(file.read_text().replace("hostnames=[]", 'hostnames=[], modules_system="lmod"'))
     assert "fabric gige: the modules gcc/12 ucx/1.15 mpi; MODULEPATH is not set here" in texts("not checked")
@@ -363,14 +363,14 @@ def test_modules_are_looked_for_by_their_files(site: Site, tmp_path: Path, monke
         (
             '**(SLURM | {"transport": "verbs"})',
             "warning",
-            "two@x will be a skip: no settings for two on verbs; add them",
+            "two@x will be skipped: no settings for two on verbs; add them",
         ),
         ('**HERE, transport="tcp", nodes=2', "warning", "2 nodes without a scheduler: only within an allocation"),
         ('**SLURM, pmi={"one": ""}', "warning", "one names no PMI, so that it takes Slurm's MpiDefault"),
-        ('**HERE, transport="tcp", scheduler="flux"', "not checked", "queues and nodes of flux; only Slurm is asked"),
+        ('**HERE, transport="tcp", scheduler="flux"', "not checked", "queues and nodes of flux; only Slurm is queried"),
     ],
 )
-def test_what_is_worth_a_word(
+def test_warnings(
     site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fabric: str, state: str, message: str
 ) -> None:
     site(f'{GOOD}\nfabric("x", {fabric}),')

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The template is a site as soon as it is copied and renamed, and docs/add-a-site.md says what happens then."""
+"""A renamed copy of the template is a valid site, and docs/add-a-site.md shows the output of the doctor for it."""
 
 import re
 import shutil
@@ -22,7 +22,7 @@ PAGE = REPOSITORY / "docs/add-a-site.md"
 
 @pytest.fixture
 def settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The settings of ``ours``, copied as the page says; no command of Slurm on PATH."""
+    """The settings of ``ours``, copied as the page describes, without Slurm's commands on PATH."""
     root = tmp_path / "site"
     shutil.copytree(REPOSITORY / "site/_template", root / "ours")
     shutil.copytree(REPOSITORY / "site/_template", root / "_template")
@@ -39,11 +39,11 @@ def doctor() -> Result:
     return CliRunner().invoke(app, ["doctor", "--site", "--system", "ours"])
 
 
-def test_the_template_itself_is_no_system(settings: Path) -> None:
+def test_the_template_is_not_listed_as_a_system(settings: Path) -> None:
     assert systems() == ["ours"]
 
 
-def test_the_copy_is_well_as_far_as_it_can_be_seen(settings: Path) -> None:
+def test_the_copy_has_no_problem_that_can_be_checked_without_slurm(settings: Path) -> None:
     done = doctor()
     assert (done.exit_code, done.stderr) == (0, ""), done.stdout
     assert "not checked: " in done.stdout
@@ -51,14 +51,14 @@ def test_the_copy_is_well_as_far_as_it_can_be_seen(settings: Path) -> None:
         assert not line.startswith("warning: ") or "not set up" in line
 
 
-def test_forgetting_to_rename_it_is_said(settings: Path) -> None:
+def test_a_copy_that_is_not_renamed_is_reported(settings: Path) -> None:
     settings.write_text(settings.read_text().replace('"ours"', '"template"'))
     done = doctor()
     assert done.exit_code == 2
     assert "the system is called 'template'; expected 'ours', the name of its folder" in done.stderr
 
 
-def test_on_a_cluster_that_has_what_it_asks(settings: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_on_a_cluster_that_provides_everything(settings: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     up = "n1|compute|idle|none\nn2|compute|allocated|none\n"
     calls = fake_slurm.install(tmp_path, monkeypatch, partitions="compute|up\n", nodes=up)
     done = doctor()
@@ -79,13 +79,15 @@ def test_every_fabric_has_what_its_lanes_need(settings: Path) -> None:
         assert facts["nodes"] > 1
 
 
-def test_spack_builds_what_the_settings_name(settings: Path) -> None:
+def test_spack_builds_the_stacks_of_the_settings(settings: Path) -> None:
     environment = read_environment(REPOSITORY / "spack.yaml")
     chosen = site_choice("ours", environment, settings.parent / "spack/stacks.yaml")
     assert set(chosen) == {lane.stack for lane in lanes("ours")}
 
 
-def test_the_page_shows_what_the_doctor_says(settings: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_page_shows_the_output_of_the_doctor(
+    settings: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     text = settings.read_text()
     roce = text.index("ROCE = fabric(")
     held = '**(SLURM | {"access": ["--partition=batch", "-w n3"], "nodes": 1})'
@@ -115,7 +117,7 @@ def test_the_page_names_every_field_of_a_fabric() -> None:
     assert fields <= table, fields - table
 
 
-def test_the_pages_commands_are_five() -> None:
+def test_the_page_has_five_commands() -> None:
     page = PAGE.read_text()
     section = page[page.index("## 2. See it work") : page.index("### What the doctor says")]
     commands = re.findall(r"^    (\w+) ", section, re.MULTILINE)

@@ -4,7 +4,6 @@
 import json
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -14,6 +13,7 @@ from fabricbench.inputs.cache import file_digest
 from fabricbench.launch.record import Campaign
 from fabricbench.site.stacks import STACK_FILE, read_installed
 from support import toy_input
+from support.command import reframe_inside
 from support.fake_site import REPOSITORY
 from support.processes import clean_environment
 
@@ -38,8 +38,7 @@ def reframe(campaign: Path, given: Path, *arguments: str, **extra: str) -> subpr
         "FABRICBENCH_CAMPAIGN": str(campaign),
         **extra,
     }
-    command = [sys.executable, "-m", "fabricbench.runner.reframe", "-c", "reframe_checks/gromacs.py", *arguments, "-r"]
-    return subprocess.run(command, env=environment, cwd=REPOSITORY, capture_output=True, text=True, check=False)
+    return reframe_inside("-c", "reframe_checks/gromacs.py", *arguments, "-r", environment=environment)
 
 
 def changed_water(water: Path, directory: Path, atom_moved_nm: float = 0.0, **settings: str) -> Path:

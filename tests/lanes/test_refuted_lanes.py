@@ -10,6 +10,7 @@ import pytest
 
 from fabricbench.campaign.read import read_campaign
 from fabricbench.runner.reframe import cases
+from support.command import reframe_inside
 from support.fake_site import REPOSITORY
 from support.processes import clean_environment
 
@@ -60,9 +61,8 @@ def reframe(environment: dict[str, str], *arguments: str) -> subprocess.Complete
     of these stacks has it, its input need not be there.
     """
     checks = str(REPOSITORY / "reframe_checks")
-    command = [sys.executable, "-m", "fabricbench.runner.reframe", "-c", checks, "-p", "impi|mpich", "-t", "quick"]
-    command += ["-x", "^Gromacs", *SHORT, *arguments]
-    return subprocess.run(command, env=environment, cwd=REPOSITORY, capture_output=True, text=True, check=False)
+    chosen = ("-c", checks, "-p", "impi|mpich", "-t", "quick", "-x", "^Gromacs", *SHORT)
+    return reframe_inside(*chosen, *arguments, environment=environment)
 
 
 def test_exactly_the_launches_concerned_are_refuted(environment: dict[str, str], tmp_path: Path) -> None:

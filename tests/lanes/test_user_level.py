@@ -4,7 +4,6 @@
 import json
 import shutil
 import subprocess
-import sys
 from collections import Counter
 from pathlib import Path
 
@@ -14,6 +13,7 @@ from fabricbench.campaign.read import read_campaign
 from fabricbench.launch.record import Record
 from fabricbench.runner.reframe import cases
 from fabricbench.site.stacks import STACK_FILE, read_installed
+from support.command import reframe_inside
 from support.fake_site import REPOSITORY
 from support.processes import clean_environment
 
@@ -30,8 +30,7 @@ def reframe(site: Path, *arguments: str, **extra: str) -> subprocess.CompletedPr
         "FABRICBENCH_SITES": str(site),
         **extra,
     }
-    command = [sys.executable, "-m", "fabricbench.runner.reframe", "-c", str(REPOSITORY / "reframe_checks"), *arguments]
-    return subprocess.run(command, env=environment, cwd=REPOSITORY, capture_output=True, text=True, check=False)
+    return reframe_inside("-c", str(REPOSITORY / "reframe_checks"), *arguments, environment=environment)
 
 
 def listed(site: Path) -> dict[str, Counter[str]]:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The dry run of a campaign: what it counts, and that it leaves nothing."""
+"""The dry run of a campaign counts its launches, hours and skips, and writes nothing."""
 
 import csv
 import io
@@ -19,14 +19,14 @@ CHOICE = ("--system", "fake", "--check", "MicroPingpong")
 
 
 def dry_run(site: FakeSite, campaign: Path, *options: str) -> dict[str, Any]:
-    """What the dry run says as JSON."""
+    """The output of the dry run as JSON."""
     done = site.inside("run", str(campaign), *CHOICE, "--dry-run", "--format", "json", *options)
     assert done.returncode == 0, done.stderr
     found: dict[str, Any] = json.loads(done.stdout)
     return found
 
 
-def test_launches_of_the_looks_and_nothing_is_left(
+def test_launches_are_counted_and_nothing_is_written(
     site: FakeSite, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, no_campaign_in_the_checkout: None
 ) -> None:
     (tmp_path / "temporary").mkdir()
@@ -44,7 +44,7 @@ def test_launches_of_the_looks_and_nothing_is_left(
     assert found["allocations"] == []
 
 
-def test_a_stack_that_is_not_set_up_is_a_skip(site: FakeSite, tmp_path: Path) -> None:
+def test_a_stack_that_is_not_set_up_is_skipped(site: FakeSite, tmp_path: Path) -> None:
     (site.stack("two") / "stack.json").unlink()
     done = site.inside("run", str(tmp_path / "campaign"), *CHOICE, "--dry-run")
     assert done.returncode == 0, done.stderr
@@ -57,19 +57,19 @@ def test_a_stack_that_is_not_set_up_is_a_skip(site: FakeSite, tmp_path: Path) ->
     assert skips.count("fabricbench setup") == 2
 
 
-def test_what_run_would_refuse_is_said(site: FakeSite, tmp_path: Path) -> None:
+def test_problems_that_run_refuses_are_reported(site: FakeSite, tmp_path: Path) -> None:
     for stack in ("one", "two"):
         (site.stack(stack) / "stack.json").unlink()
     done = site.inside("run", str(tmp_path / "campaign"), *CHOICE, "--dry-run", "--format", "csv")
     assert done.returncode == 2
     assert "no lane can run here; fabricbench doctor says why" in done.stderr
-    assert "will be a skip" in done.stderr
+    assert "will be skipped" in done.stderr
     blanks = site.inside("run", str(tmp_path / "a b"), *CHOICE, "--dry-run")
     assert (blanks.returncode, blanks.stdout) == (2, "")
     assert "blanks in a campaign's path" in blanks.stderr
 
 
-def test_what_was_run_is_counted_off_and_says_how_long_the_rest_takes(site: FakeSite, tmp_path: Path) -> None:
+def test_finished_launches_are_subtracted_and_predict_the_rest(site: FakeSite, tmp_path: Path) -> None:
     campaign = tmp_path / "campaign"
     done = site.inside("run", str(campaign), *CHOICE, "--budget", "0")
     assert done.returncode == 0, done.stderr
@@ -105,12 +105,12 @@ def test_launches_as_csv(site: FakeSite, tmp_path: Path) -> None:
     assert {row["check"] for row in rows} == {"MicroPingpong", "WireUpLaunch"}
 
 
-def test_messages_that_do_not_fit_a_node_are_skips(tmp_path: Path) -> None:
+def test_messages_larger_than_a_node_are_skipped(tmp_path: Path) -> None:
     site = large_site.make(tmp_path, nodes=2, cores=2, memory_bytes=4 * 2**20)
     words = ("run", str(tmp_path / "campaign"), "--system", "large", "--tier", "standard", "--lane", "mpich@gige")
     done = site.inside(*words, "--check", "MicroCollective", "--dry-run", "--format", "json")
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
     assert sum(row["launches"] for row in found["launches"] if not row["once"]) == 16
-    (skip,) = found["skips"]  # alltoall holds four blocks, the others three and fewer
+    (skip,) = found["skips"]  # alltoall allocates four buffers, the others at most three
     assert skip["reason"] == "1048576 B for 2 ranks take 4 MB of a node, which has 4 MB"

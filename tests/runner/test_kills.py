@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A campaign that is killed at any moment, in any of its parts, is completed and leaves no process behind."""
+"""A campaign whose processes are killed at random moments can be completed, and leaves no process behind."""
 
 import random
 import signal
@@ -24,7 +24,7 @@ from support.running import (
 )
 
 
-def test_ten_kills_repeat_nothing_and_leave_nothing(site: FakeSite) -> None:
+def test_after_ten_kills_no_launch_is_repeated_and_no_process_left(site: FakeSite) -> None:
     campaign = site.root / "campaign"
     for name in ("one", "two"):
         (site.stack(name) / "seconds").write_text("0.5")
@@ -35,14 +35,14 @@ def test_ten_kills_repeat_nothing_and_leave_nothing(site: FakeSite) -> None:
     assert not left_over(campaign)
 
 
-def test_a_wrapper_that_is_killed_during_the_wire_up_spoils_nothing(site: FakeSite) -> None:
+def test_a_wrapper_killed_during_the_wire_up_costs_no_launch(site: FakeSite) -> None:
     campaign = site.root / "campaign"
     for name in ("one", "two"):
         (site.stack(name) / "wireup-seconds").write_text("3")
     run = start(site, campaign)
     wait_for_launch(campaign)
     assert kill("wrapper", run, campaign)
-    done = site.fabricbench("run", str(campaign), *CHOICE)
+    done = site.inside("run", str(campaign), *CHOICE)
     assert done.returncode == 0, done.stdout + done.stderr
     assert set(timed(campaign).values()) == {1}
 
@@ -51,7 +51,7 @@ def test_three_kills_on_a_real_stack(tmp_path: Path) -> None:
     if not (REPOSITORY / "build/stacks/mpich/stack.json").exists():
         pytest.skip("the stack mpich is not set up: run `make setup`")
     campaign = tmp_path / "campaign"
-    environment = {**clean_environment(), "FABRICBENCH_LOCK": str(tmp_path / "lock")}
+    environment = clean_environment()
     choice = ("--system", "local", "--lane", "mpich@shm", "--check", "MicroPingpong")
     small_and_large = 2
     killed = kill_and_resume(
@@ -63,7 +63,7 @@ def test_three_kills_on_a_real_stack(tmp_path: Path) -> None:
     assert not left_over(campaign)
 
 
-def test_a_kill_leaves_no_process_even_before_the_next_run(site: FakeSite) -> None:
+def test_a_killed_run_leaves_no_process(site: FakeSite) -> None:
     campaign = site.root / "campaign"
     (site.stack("one") / "seconds").write_text("60")
     process = start(site, campaign)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``fabricbench run`` repeats a launch that was lost once within its block; one that failed by itself it does not."""
+"""``fabricbench run`` repeats a lost launch once in its block, and does not repeat a failed one."""
 
 import json
 from collections import Counter
@@ -17,8 +17,8 @@ def timed(campaign: Path) -> list[Record]:
     return [r for r in read_campaign(campaign).records if r.launch and r.launch.mode == "timed"]
 
 
-def tries(campaign: Path) -> dict[str, list[str]]:
-    """The states of each timed launch, try by try, of those that were tried more than once."""
+def attempts(campaign: Path) -> dict[str, list[str]]:
+    """The states of all attempts of each timed launch that has several."""
     found: dict[str, list[str]] = {}
     for record in timed(campaign):
         assert record.launch is not None
@@ -26,21 +26,21 @@ def tries(campaign: Path) -> dict[str, list[str]]:
     return {name: states for name, states in found.items() if len(states) > 1}
 
 
-def test_a_launch_that_hung_at_its_end_is_repeated_once_and_both_are_recorded(site: FakeSite) -> None:
+def test_a_launch_that_hung_at_its_end_is_repeated_and_both_are_recorded(site: FakeSite) -> None:
     campaign = site.root / "campaign"
     (site.stack("one") / "hang-at-end").write_text("1")
-    done = site.fabricbench("run", str(campaign), *QUICKLY)
+    done = site.inside("run", str(campaign), *QUICKLY)
     assert done.returncode == 0, done.stdout + done.stderr
-    assert list(tries(campaign).values()) == [["lost", "ok"]]
+    assert list(attempts(campaign).values()) == [["lost", "ok"]]
     assert len(timed(campaign)) == LAUNCHES_PER_BLOCK + 1
     sessions = {record.directory.partition("/")[0] for record in timed(campaign)}
     assert sessions == {"b000.s00", "b000.s01"}
     assert "hung at its end after a complete output" in (campaign / "run.log").read_text()
     assert "1 launch was lost and repeated" in done.stdout
     judged = site.inside("judge", str(campaign), "--explain", "one-latency/one@shm/8")
-    if "small" in next(iter(tries(campaign))):
+    if "small" in next(iter(attempts(campaign))):
         assert "launches that were lost, and their repeats:" in judged.stdout
-    again = site.fabricbench("run", str(campaign), *QUICKLY)
+    again = site.inside("run", str(campaign), *QUICKLY)
     assert again.returncode == 0
     assert len(timed(campaign)) == LAUNCHES_PER_BLOCK + 1
 
@@ -48,35 +48,35 @@ def test_a_launch_that_hung_at_its_end_is_repeated_once_and_both_are_recorded(si
 def test_a_launch_that_is_lost_twice_stays_lost(site: FakeSite) -> None:
     campaign = site.root / "campaign"
     (site.stack("one") / "hang-at-end").write_text("1000")
-    done = site.fabricbench("run", str(campaign), *QUICKLY, "--lane", "one@shm")
+    done = site.inside("run", str(campaign), *QUICKLY, "--lane", "one@shm")
     assert done.returncode == 1, done.stdout + done.stderr
-    assert list(tries(campaign).values()) == [["lost", "lost"]] * 2
+    assert list(attempts(campaign).values()) == [["lost", "lost"]] * 2
     judged = site.inside("judge", str(campaign))
     assert judged.returncode == 4, judged.stdout
 
 
-def test_a_launch_that_failed_by_itself_is_not_repeated(site: FakeSite) -> None:
+def test_a_failed_launch_is_not_repeated(site: FakeSite) -> None:
     campaign = site.root / "campaign"
     (site.stack("one") / "break-exit").touch()
     (site.stack("two") / "break-hang").touch()
-    done = site.fabricbench("run", str(campaign), *QUICKLY)
+    done = site.inside("run", str(campaign), *QUICKLY)
     assert done.returncode == 1, done.stdout + done.stderr
-    assert tries(campaign) == {}
+    assert attempts(campaign) == {}
     assert Counter(record.state for record in timed(campaign)) == {"failed": LAUNCHES_PER_BLOCK}
 
 
-def test_a_wire_up_that_hung_at_its_end_is_repeated_before_its_benchmarks(site: FakeSite) -> None:
+def test_a_wire_up_that_hung_at_its_end_is_repeated_before_the_benchmarks(site: FakeSite) -> None:
     campaign = site.root / "campaign"
     (site.stack("one") / "hang-wireup").touch()
-    done = site.fabricbench("run", str(campaign), *CHOICE, "--budget", "0")
+    done = site.inside("run", str(campaign), *CHOICE, "--budget", "0")
     assert done.returncode == 0, done.stdout + done.stderr
     states = [r.state for r in read_campaign(campaign).records if r.launch and r.launch.stack == "one"]
     assert states == ["lost", "ok", "ok", "ok"]
 
 
-def test_a_campaign_lists_what_a_block_has(site: FakeSite) -> None:
+def test_a_campaign_lists_the_cases_of_a_block(site: FakeSite) -> None:
     campaign = site.root / "campaign"
-    assert site.fabricbench("run", str(campaign), *CHOICE, "--budget", "0").returncode == 0
+    assert site.inside("run", str(campaign), *CHOICE, "--budget", "0").returncode == 0
     cases = json.loads((campaign / "planned.json").read_text())["cases"]
     assert len(cases) == LAUNCHES_PER_BLOCK
     launches = {tuple(record.directory.split("/")[2:]) for record in timed(campaign)}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An allocation that ends before its block. Slurm enforces limits every half minute, so this test mostly waits."""
+"""A block whose allocation ends early gets another one. The test waits for Slurm, which checks limits every 30 s."""
 
 import shutil
 from collections.abc import Iterator
@@ -25,7 +25,7 @@ def cluster() -> Iterator[Cluster]:
     cluster.down()
 
 
-def test_what_an_allocation_had_no_time_for_is_done_in_the_next(tmp_path: Path, cluster: Cluster) -> None:
+def test_the_rest_of_a_block_runs_in_a_second_allocation(tmp_path: Path, cluster: Cluster) -> None:
     shutil.copytree(REPOSITORY / "site", tmp_path / "site")
     site, campaign = Site(tmp_path), tmp_path / "campaign"
     site.change("nodes=made", "minutes=1, nodes=made")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Programs of user-level libraries, found on PATH: shell scripts stand for them."""
+"""Programs of user-level libraries are found on PATH; shell scripts represent them."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -47,41 +47,41 @@ def test_programs_and_their_versions(folder: Path) -> None:
     assert find(folder) == ({"ping": ping, "pong": pong}, "ping_info 1.17.0, pong 3.12-rc1")
 
 
-def test_what_is_missing_is_left_out(folder: Path) -> None:
+def test_missing_programs_are_left_out(folder: Path) -> None:
     pong = program(folder, "pong", "echo no number")
     assert find(folder) == ({"pong": pong}, "pong unknown")
 
 
-def test_nothing_there_says_what_to_install(folder: Path) -> None:
+def test_an_empty_path_names_the_packages(folder: Path) -> None:
     with pytest.raises(
         BadInput, match="none of ping, pong is on PATH; install them, on Debian: apt-get install lib-tools"
     ):
         find(folder)
 
 
-def test_what_may_be_installed_is(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    asked = []
+def test_missing_packages_are_installed_as_root(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    calls = []
 
     def install(packages: tuple[str, ...], log: Path) -> None:
-        asked.append(packages)
+        calls.append(packages)
         for name in ("ping", "pong"):
             program(folder, name, "echo 1.0")
 
     monkeypatch.setattr(libraries, "is_root_on_debian", lambda: True)
     monkeypatch.setattr(libraries, "apt_install", install)
     assert set(find(folder)[0]) == {"ping", "pong"}
-    assert asked == [("lib-tools",)]
+    assert calls == [("lib-tools",)]
     find(folder)
-    assert len(asked) == 1
+    assert len(calls) == 1
 
 
-def test_a_package_without_a_program_is_known_by_its_files(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    asked = []
+def test_a_package_without_a_program_is_identified_by_its_files(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    calls = []
     header = folder / "lib.h"
     debian = Debian(packages=("lib-tools", "lib-dev"), commands={}, files=(str(header),))
 
     def install(packages: tuple[str, ...], log: Path) -> None:
-        asked.append(packages)
+        calls.append(packages)
         header.touch()
 
     monkeypatch.setattr(libraries, "is_root_on_debian", lambda: True)
@@ -90,7 +90,7 @@ def test_a_package_without_a_program_is_known_by_its_files(folder: Path, monkeyp
         program(folder, name, "echo 1.0")
     for _ in range(2):
         find_programs(replace(STACK, debian=debian), folder / "log", lambda line: None)
-    assert asked == [("lib-tools", "lib-dev")]
+    assert calls == [("lib-tools", "lib-dev")]
 
 
 def test_a_program_that_hangs_has_no_version(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Intel's OpenMP for IMB-MT: the one library, on the stacks that run IMB."""
+"""Set-up links Intel's OpenMP, and no other library, into the stacks that run IMB-MT."""
 
 from pathlib import Path
 
 import pytest
 
-from fabricbench.setup.stacks import link_openmp_of_imb
+from fabricbench.setup.imb import link_openmp_of_imb
 from fabricbench.site.stacks import Stack
 
 
@@ -15,13 +15,13 @@ def test_the_library_is_linked_where_imb_runs(tmp_path: Path, name: str, runs_im
     library.parent.mkdir(parents=True)
     library.touch()
     home = tmp_path / "stacks" / name
-    for _ in range(2):  # it may be repeated
+    for _ in range(2):
         link_openmp_of_imb(Stack(name=name, runs_imb=runs_imb), tmp_path, home)
     assert (home / "abi/libiomp5.so").is_symlink() == linked
     assert sorted(path.name for path in home.rglob("*.so")) == ["libiomp5.so"] * linked
 
 
-def test_the_stack_that_has_it_needs_no_link(tmp_path: Path) -> None:
+def test_intel_mpi_itself_needs_no_link(tmp_path: Path) -> None:
     library = tmp_path / "stacks/impi/prefix/lib/libiomp5.so"
     library.parent.mkdir(parents=True)
     library.touch()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Jobs that wait for nodes, against what Slurm says of them."""
+"""Pending jobs that can never start are recognised by the reason that Slurm reports."""
 
 from pathlib import Path
 
@@ -22,10 +22,10 @@ from support import fake_slurm
         ("--partition=gige", "PartitionTimeLimit", True),
     ],
 )
-def test_a_job_that_waits_for_what_never_comes(
+def test_a_pending_job_that_cannot_start(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, access: str, reason: str, hopeless: bool
 ) -> None:
-    """Nodes of other partitions are no help."""
+    """Nodes of other partitions do not count."""
     fake_slurm.install(tmp_path, monkeypatch)
     request = Request((access,), nodes=2, minutes=5, exclusive=True)
     assert request.hopeless(Job("1", "PENDING", reason)) is hopeless

@@ -146,7 +146,7 @@ def on_views(root: Path) -> FakeSite:
     [
         ("echo 1.0.2", "Spack 1.0.2 is too old; expected 1.1 or newer"),
         ("echo 0.23.1", "Spack 0.23.1 is too old"),
-        ("echo no >&2; exit 1", "bin/spack --version says no version: no"),
+        ("echo no >&2; exit 1", "bin/spack --version prints no version: no"),
         (None, "SPACK_ROOT holds no Spack"),
     ],
 )

@@ -1,19 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``fabricbench`` within this process, for tests of what it says: to start it takes longer than that."""
+"""``fabricbench`` and ``reframe`` called within this process, which saves the start of another Python."""
 
 import io
 import os
 import subprocess
 import sys
 from collections.abc import Mapping
-from contextlib import redirect_stderr, redirect_stdout
+from contextlib import chdir, redirect_stderr, redirect_stdout
 from unittest.mock import patch
 
 from fabricbench.cli import main
+from fabricbench.runner import reframe
+from fabricbench.site.settings import REPOSITORY
 
 
 def inside(*arguments: str, environment: Mapping[str, str] | None = None) -> subprocess.CompletedProcess[str]:
-    """What the command prints and its exit status; ``environment`` takes the place of this process's."""
+    """Call the command; ``environment`` replaces that of this process. Returns its output and exit status."""
     words, output, errors = ["fabricbench", *arguments], io.StringIO(), io.StringIO()
     with (
         patch.dict(os.environ, environment or {}, clear=environment is not None),
@@ -26,4 +28,18 @@ def inside(*arguments: str, environment: Mapping[str, str] | None = None) -> sub
             status = 0
         except SystemExit as ended:
             status = int(ended.code or 0)
+    return subprocess.CompletedProcess(words, status, output.getvalue(), errors.getvalue())
+
+
+def reframe_inside(*arguments: str, environment: Mapping[str, str]) -> subprocess.CompletedProcess[str]:
+    """``reframe`` as users of the sourced environment type it, within this process up to ReFrame itself."""
+    words, output, errors = ["reframe", *arguments], io.StringIO(), io.StringIO()
+    with (
+        patch.dict(os.environ, environment, clear=True),
+        patch.object(sys, "argv", words),
+        chdir(REPOSITORY),
+        redirect_stdout(output),
+        redirect_stderr(errors),
+    ):
+        status = reframe.main()
     return subprocess.CompletedProcess(words, status, output.getvalue(), errors.getvalue())

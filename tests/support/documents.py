@@ -34,7 +34,7 @@ class Document:
         return textwrap.dedent(blocks[0])
 
     def line_with(self, *parts: str) -> list[str]:
-        """The words of the only line of code that holds all ``parts``, without its comment."""
+        """The words of the only line of code that contains all ``parts``, without its comment."""
         blocks = (*_FENCED.findall(self.text), *self._indented())
         lines = [line for block in blocks for line in block.splitlines() if all(part in line for part in parts)]
         assert len(lines) == 1, f"{len(lines)} lines of code hold {parts}"

@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pytest
 
-from support.command import inside
+from support.command import inside, reframe_inside
 from support.processes import clean_environment
 
 REPOSITORY = Path(__file__).resolve().parents[2]
@@ -120,7 +120,7 @@ class FakeSite:
 
     def reframe(self, *arguments: str, **extra: str) -> subprocess.CompletedProcess[str]:
         """``reframe`` as users of the sourced environment type it."""
-        return self.call([sys.executable, "-m", "fabricbench.runner.reframe", *arguments], **extra)
+        return reframe_inside(*arguments, environment={**self.environment, **extra})
 
     def fabricbench(self, *arguments: str, **extra: str) -> subprocess.CompletedProcess[str]:
         """``fabricbench`` as users type it."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A small campaign of real captures, and everything that may stand in place of one of its files."""
+"""A small campaign of real captures, and the damages that one of its files may have."""
 
 import json
 import os
@@ -37,7 +37,7 @@ ELSEWHERE = ("complete.json", "lock", "run.log")
 
 
 def make_campaign(path: Path) -> Path:
-    """Launches of four tools, a wire-up whose ranks left one file for their node, a failed launch, a skip."""
+    """A campaign of launches of four tools, a wire-up with one witness file for its node, a failed launch, a skip."""
     create(path, site=path.parent / "local", tier="single", seed=0)
     (path / "requirements.yaml").write_text(REQUIREMENTS)
     captures = {
@@ -76,7 +76,7 @@ def _add_gromacs(directory: Path, facts: Path) -> None:
 
 
 def files_of(campaign: Path) -> list[Path]:
-    """Every file of a campaign, relative to it."""
+    """The files of a campaign, relative to it."""
     return sorted(path.relative_to(campaign) for path in campaign.rglob("*") if path.is_file())
 
 
@@ -96,7 +96,7 @@ def _link_to_itself(file: Path) -> None:
 
 def _socket(file: Path) -> None:
     there = os.getcwd()
-    os.chdir(file.parent)  # a socket's path is short
+    os.chdir(file.parent)  # the path of a socket has a length limit
     try:
         with socket.socket(socket.AF_UNIX) as listener:
             listener.bind(file.name)
@@ -136,7 +136,7 @@ NUMBERS = ("nan", "inf", "-1", "0", "1e999", "-0.0", "9" * 5000, "1_000", "", "\
 
 
 def mutate(file: Path, chance: random.Random) -> str:
-    """Change one file somehow; what was done, in words."""
+    """Damage a file at random and return a description of the change."""
     if file.is_symlink() or not file.is_file():
         return "nothing"
     ways: list[Callable[[Path, random.Random], str]] = [_wrong, _flip, _cut, _shuffle, _number]

@@ -37,7 +37,7 @@ SelectType=select/cons_tres
 SelectTypeParameters=CR_Core
 JobAcctGatherType=jobacct_gather/none
 AccountingStorageType=accounting_storage/none
-# sinfo is to show nodes that are powered down.
+# With it sinfo lists nodes that are powered down.
 PrivateData=cloud
 ResumeProgram=/bin/true
 SuspendProgram=/bin/true
@@ -51,11 +51,11 @@ munged --force --socket=munge.socket --key-file=munge.key --seed-file=munge.seed
     --log-file=munge.log
 exec slurmctld -D
 """
-"""Of what munged is forced to take: a folder that is root's alone."""
+"""munged --force accepts a directory that only root can read."""
 
 
 def impossible() -> str:
-    """Why there can be no controller here; empty where there can."""
+    """Why no controller can run on this machine; empty where one can."""
     return no_namespaces("slurmctld", "munged", "sinfo", "sbatch", "setpriv", "unshare")
 
 
@@ -92,6 +92,6 @@ def controller(folder: Path, nodes: int = NODES, cores: int = CORES) -> Iterator
         yield folder / "slurm.conf"
     finally:
         for pid in marked(f"SLURM_CONF={folder / 'slurm.conf'}"):
-            if parent(pid) == process.pid:  # its own parent, `unshare`, then ends as well and leaves no zombie
+            if parent(pid) == process.pid:  # its parent `unshare` then ends too, and leaves no zombie
                 os.kill(pid, signal.SIGKILL)
         process.wait(10)

@@ -32,7 +32,7 @@ class Link:
 
 
 def possible() -> str:
-    """Why there can be no link here; empty where there can."""
+    """Why no link can be made on this machine; empty where it can."""
     if os.geteuid() != 0:
         return "needs root, for network namespaces"
     if not os.path.exists("/dev/net/tun"):
@@ -43,7 +43,7 @@ def possible() -> str:
 
 @contextlib.contextmanager
 def link(bytes_per_second: float, delay_s: float) -> Iterator[Link]:
-    """Both namespaces and what is between them; gone afterwards, whatever happens."""
+    """Make both namespaces and the link between them, and remove them afterwards."""
     names = (f"fblink-{os.getpid()}-a", f"fblink-{os.getpid()}-b")
     with contextlib.ExitStack() as stack:
         ends: list[int] = []
@@ -71,7 +71,7 @@ def _ip(*words: str) -> str:
 
 
 def _end_processes(namespace: str) -> None:
-    """What a launch that was given up has left there."""
+    """Kill the processes that an aborted launch has left in the namespaces."""
     for pid in _ip("netns", "pids", namespace).split():
         with contextlib.suppress(ProcessLookupError):
             os.kill(int(pid), signal.SIGKILL)
@@ -84,7 +84,7 @@ def _tun(name: str) -> int:
 
 
 def _carry(ends: list[int], bytes_per_second: float, delay_s: float, stop: threading.Event) -> None:
-    """Every packet leaves when those before it are through, and arrives the delay later: a full-duplex wire."""
+    """Forward packets as a full-duplex wire: one after the other at the rate, each delivered after the delay."""
     free_at = dict.fromkeys(ends, 0.0)
     other = dict(zip(ends, reversed(ends), strict=True))
     waiting: list[tuple[float, int, int, bytes]] = []
@@ -108,6 +108,6 @@ def _carry(ends: list[int], bytes_per_second: float, delay_s: float, stop: threa
 
 
 def _punctual() -> None:
-    """Lets this thread be woken when it asks, not within the 50 us that Linux may add."""
+    """Set the timer slack of this thread to the minimum: Linux may otherwise wake it 50 us late."""
     pr_set_timerslack = 29
     ctypes.CDLL(None).prctl(pr_set_timerslack, 1, 0, 0, 0)

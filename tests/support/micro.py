@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the own benchmarks say, read as any campaign reads it; and the stacks to run them on."""
+"""Runs the own benchmarks on real stacks, and reads their output by the parser of campaigns."""
 
 import os
 import signal
@@ -16,7 +16,7 @@ from fabricbench.site.stacks import STACK_FILE, Installed, read_installed, site_
 from support.fake_site import REPOSITORY
 
 Values = dict[tuple[str, str, int | None], float]
-"""By metric, case and size."""
+"""Values by metric, case and message size."""
 
 LIMIT_SECONDS = 60
 
@@ -24,7 +24,7 @@ STACKS = site_stacks(REPOSITORY / "site")
 
 
 def values_of(stdout: str, directory: Path, benchmark: str, ranks: int = 2) -> Values:
-    """The rows of an output, which is kept in ``directory``."""
+    """The rows of an output, which is written to ``directory``."""
     (directory / "stdout").write_text(stdout)
     facts = {"id": "x", "block": 0, "position": 0, "system": "s", "fabric": "f", "transport": "tcp", "stack": "s"}
     facts |= {"tool": "micro", "benchmark": benchmark, "nodes": 1, "argv": [], "limit_seconds": 1, "ranks": ranks}
@@ -38,7 +38,7 @@ def curve(values: Values, metric: str) -> dict[int, float]:
 
 
 def stack(name: str) -> Installed:
-    """The stack as set-up left it; skips where it is not there."""
+    """The stack as set-up recorded it; skips the test where it is not set up."""
     found = read_installed(REPOSITORY / "build/stacks" / name / STACK_FILE)
     if found is None:
         pytest.skip(f"the stack {name} is not set up: run `make setup`")
@@ -48,7 +48,7 @@ def stack(name: str) -> Installed:
 def launch(
     name: str, transport: str, *arguments: str, program: str = "", extra: Mapping[str, str] | None = None
 ) -> subprocess.CompletedProcess[str]:
-    """``fabricbench-micro``, or another program, on two ranks of a lane, with the lane's settings."""
+    """Run ``fabricbench-micro``, or another program, on two ranks of a lane with its settings."""
     installed = stack(name)
     variables = {**installed.variables(STACKS[name], transport), **(extra or {})}
     chosen = program or f"{installed.apps}/bin/fabricbench-micro"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Processes as ``/proc`` shows them, found without the code under test, and waiting with a limit."""
+"""Finds processes in ``/proc`` without the code under test, and waits for conditions with a limit."""
 
 import os
 import shutil
@@ -10,15 +10,20 @@ from pathlib import Path
 
 from fabricbench.campaign.cache import CACHE
 
+LOCK = "FABRICBENCH_LOCK"
+
 
 def clean_environment() -> dict[str, str]:
-    """This process's environment without what chooses a system, a site or a campaign. The tests' own cache stays."""
-    chosen = {key for key in os.environ if key.startswith(("RFM_", "FABRICBENCH_"))} - {CACHE}
+    """This process's environment without the variables that choose a system, a site or a campaign.
+
+    The tests' own cache and lock remain.
+    """
+    chosen = {key for key in os.environ if key.startswith(("RFM_", "FABRICBENCH_"))} - {CACHE, LOCK}
     return {key: value for key, value in os.environ.items() if key not in chosen}
 
 
 def marked(mark: str) -> list[int]:
-    """Processes that carry ``mark``, ``NAME=value``, in their environment; zombies have none."""
+    """Ids of the processes that carry ``mark``, ``NAME=value``, in their environment. Zombies have none."""
     found = []
     for entry in Path("/proc").iterdir():
         try:
@@ -53,8 +58,8 @@ def program(pid: int) -> str:
         return ""
 
 
-def wait_until(condition: Callable[[], object], what: str, seconds: float = 60.0) -> None:
-    """Wait until ``condition()`` holds: a minute, for a machine under load."""
+def wait_until(condition: Callable[[], object], what: str, seconds: float = 240.0) -> None:
+    """Wait until ``condition()`` holds, and fail after ``seconds``, which allow for a machine under load."""
     end = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < end, f"waited in vain: {what}"

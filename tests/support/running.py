@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``fabricbench run`` in the background, and what a campaign holds while it runs and after it was killed."""
+"""Starts and kills ``fabricbench run`` in the background, and reads the state of its campaign."""
 
 import contextlib
 import json
@@ -24,12 +24,12 @@ Process = subprocess.Popen[str]
 
 
 def start(site: FakeSite, campaign: Path) -> Process:
-    """``fabricbench run`` on the fake site."""
+    """Start ``fabricbench run`` on the fake site."""
     return start_run(campaign, CHOICE, site.environment)
 
 
 def start_run(campaign: Path, choice: tuple[str, ...], environment: Mapping[str, str]) -> Process:
-    """``fabricbench run`` on any site."""
+    """Start ``fabricbench run`` in any environment."""
     return subprocess.Popen(
         [sys.executable, "-m", "fabricbench.cli", "run", str(campaign), *choice],
         env=environment,
@@ -41,7 +41,7 @@ def start_run(campaign: Path, choice: tuple[str, ...], environment: Mapping[str,
 
 
 def finished(campaign: Path) -> Counter[str]:
-    """How often each launch came back, by id; wire-ups too."""
+    """The number of times that each launch came back, by id, wire-ups included."""
     return Counter(json.loads((path / "launch.json").read_text())["id"] for path in finished_directories(campaign))
 
 
@@ -52,7 +52,7 @@ def finished_directories(campaign: Path) -> list[Path]:
 
 
 def timed(campaign: Path) -> Counter[str]:
-    """How often each timed launch came back, by id."""
+    """The number of times that each timed launch came back, by id."""
     return Counter({name: times for name, times in finished(campaign).items() if name.startswith("b")})
 
 
@@ -62,12 +62,12 @@ def left_over(campaign: Path) -> list[int]:
 
 
 def wait_for_launch(campaign: Path) -> None:
-    """Wait until a launch has begun that has not ended."""
+    """Wait until a launch has begun and not ended."""
     wait_until(lambda: any(not (begin.parent / "end").exists() for begin in campaign.rglob("begin")), "a launch")
 
 
 def mark_of(campaign: Path) -> str:
-    """What the processes of the newest run on ``campaign`` carry; empty before the first."""
+    """The mark in the environment of the latest run on ``campaign``, ``NAME=value``; empty before the first run."""
     try:
         mark = (campaign / "lock").read_text().strip()
     except OSError:
@@ -76,7 +76,7 @@ def mark_of(campaign: Path) -> str:
 
 
 def kill(what: str, run: Process, campaign: Path) -> bool:
-    """SIGKILL to a part of ``run`` and wait for its end; False where that came before the part was there.
+    """Kill a part of ``run`` by SIGKILL and wait for its end; False where the run ended before the part started.
 
     "run" is ``fabricbench run`` itself, "reframe" the ReFrame that it has started, "wrapper" the launch wrapper.
     """
@@ -97,13 +97,13 @@ def _part(what: str, run: Process, campaign: Path) -> list[int]:
     found = marked(mark) if mark else []
     if what == "reframe":
         return [pid for pid in found if parent(pid) == run.pid]
-    # Of the wrapper's children some are about to execute the command, and still look like it.
+    # A child of the wrapper has the wrapper's name until it executes its command.
     wrappers = [pid for pid in found if program(pid) == "fabricbench-launch"]
     return [pid for pid in wrappers if parent(pid) not in wrappers]
 
 
 def kill_and_resume(begin: Callable[[], Process], campaign: Path, kills: int, chance: random.Random) -> Counter[str]:
-    """Start runs on ``campaign`` and kill a random part of each at a random moment; then one that is to complete.
+    """Start runs on ``campaign``, kill a random part of each at a random moment, then let one complete.
 
     When a run has begun its work, nothing of the one before may be left. How often each part was killed.
     """

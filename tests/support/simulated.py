@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The own programs on a simulated network: in SimGrid's SMPI latency and bandwidth are what the platform says."""
+"""Runs the own programs on a simulated network, SimGrid's SMPI, whose latency and bandwidth are exactly known."""
 
 import shutil
 import subprocess
@@ -36,7 +36,7 @@ PLATFORM = """\
 
 @dataclass(frozen=True)
 class Network:
-    """What the simulated network is, exactly.
+    """The parameters of the simulated network.
 
     Every host has a link of ``bytes_per_second`` and ``hop_us`` latency, so that a route has two. ``full_duplex`` links
     carry that rate in both directions at once. Below ``eager_bytes`` the sender is busy for ``send_overhead_us`` and
@@ -55,7 +55,7 @@ class Network:
     clock_us: float = 0.01
 
     def xml(self, hosts: int) -> str:
-        """SimGrid's description of it."""
+        """The network in SimGrid's format."""
         sharing = "SPLITDUPLEX" if self.full_duplex else "SHARED"
         return PLATFORM.format(last=hosts - 1, sharing=sharing, **asdict(self))
 
@@ -69,7 +69,7 @@ class Simulator:
     def run(
         self, ranks: int, program: str, *arguments: str, network: Network = Network()
     ) -> subprocess.CompletedProcess[str]:
-        """``program`` (as in ``npb/is/fabricbench-is``) on ``ranks`` hosts of one network."""
+        """Run ``program`` (such as ``npb/is/fabricbench-is``) on ``ranks`` hosts of one network."""
         platform = self.build / "platform.xml"
         platform.write_text(network.xml(ranks))
         command = ["smpirun", "-np", str(ranks), "-platform", str(platform), "--log=root.thres:critical"]
@@ -79,7 +79,7 @@ class Simulator:
 
 
 def build(directory: Path) -> Simulator:
-    """Build the programs; skips where there is no SMPI."""
+    """Build the programs; skips the test without SMPI."""
     compilers = {language: shutil.which(name) for language, name in (("C", "smpicc"), ("CXX", "smpicxx"))}
     fortran = shutil.which("smpif90") and shutil.which("gfortran")
     if None in compilers.values() or not shutil.which("cmake"):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What Spack leaves behind, made by hand: packages with their ``spec.json``, a view of them, a ``spack.lock``."""
+"""Imitates the files of Spack: packages with their ``spec.json``, a view of them, a ``spack.lock``."""
 
 import json
 import shutil
@@ -10,7 +10,7 @@ HASHES = {"mpich": "m" * 32, "fabricbench": "f" * 32, "osu-micro-benchmarks": "o
 
 
 def node(name: str, mpi: str = "mpich", external: Path | None = None, **changes: Any) -> dict[str, Any]:
-    """A package as Spack's files have it; all but ``mpi`` itself are built on it."""
+    """A package in Spack's files; all but ``mpi`` itself depend on ``mpi``."""
     edge = {
         "name": mpi,
         "hash": HASHES["mpich"],
@@ -37,7 +37,7 @@ def lock(*names: str, nodes: list[dict[str, Any]] | None = None) -> dict[str, An
 
 
 def package(store: Path, name: str, external_mpi: Path | None = None) -> Path:
-    """A package's prefix in Spack's store, with nothing in it but what Spack says of it."""
+    """A package's prefix in Spack's store, which contains Spack's metadata only."""
     prefix = store / f"{name}-1.0-{HASHES[name]}"
     (prefix / ".spack").mkdir(parents=True)
     nodes = [node(name)] if name == "mpich" else [node(name), node("mpich", external=external_mpi)]
@@ -62,5 +62,5 @@ def view(root: Path, *prefixes: Path) -> Path:
 
 
 def programs(prefix: Path, source: Path) -> None:
-    """A copy of programs into a package."""
+    """Copy programs into a package."""
     shutil.copytree(source, prefix, dirs_exist_ok=True)

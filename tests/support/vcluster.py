@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``site/vcluster/cluster.sh`` and the commands of users on it."""
+"""Calls ``site/vcluster/cluster.sh``, and the commands of users on its cluster."""
 
 import os
 import subprocess
@@ -18,7 +18,7 @@ Done = subprocess.CompletedProcess[str]
 
 
 def impossible() -> str:
-    """Why there can be no cluster here; empty where there can."""
+    """Why no cluster can run on this machine; empty where one can."""
     if RUN.exists():
         return "a cluster is up, and there is one on a machine: make vcluster-down"
     return no_namespaces("slurmctld", "slurmd", "munged", "ip", "tc", "unshare")
@@ -28,27 +28,27 @@ class Cluster:
     """The one cluster that a machine may have."""
 
     def up(self, **how: str) -> None:
-        """With ``how`` as the script's variables; in place of what was up."""
+        """Start the cluster with ``how`` as the script's variables; a running one is replaced."""
         done = self.script("up", **how)
         assert done.returncode == 0, done.stdout + done.stderr
 
     def down(self) -> None:
-        """And all that was on it."""
+        """Stop the cluster and everything on it."""
         done = self.script("down")
         assert done.returncode == 0, done.stdout + done.stderr
 
     def script(self, *words: str, **variables: str) -> Done:
-        """The script, as ``make vcluster-up`` calls it."""
+        """Call the script as ``make vcluster-up`` does."""
         return _call([str(SCRIPT), *words], {**clean_environment(), **variables})
 
     def slurm(self, *words: str) -> str:
-        """What a command of Slurm prints; it must succeed."""
+        """The output of a command of Slurm, which must succeed."""
         done = _call(list(words), {**os.environ, "SLURM_CONF": str(RUN / "slurm.conf")})
         assert done.returncode == 0, done.stdout + done.stderr
         return done.stdout
 
     def left_over(self) -> list[str]:
-        """Processes, namespaces, interfaces and files of a cluster."""
+        """The processes, namespaces, interfaces and files of a cluster that exist."""
         processes = [f"process {pid}" for pid in marked("FABRICBENCH_VCLUSTER=1") if alive(pid)]
         spaces = _call(["ip", "netns", "list"], dict(os.environ)).stdout.splitlines()
         links = _call(["ip", "-o", "link"], dict(os.environ)).stdout.splitlines()
@@ -58,7 +58,7 @@ class Cluster:
 
 @dataclass(frozen=True)
 class Site:
-    """A folder of sites, and what users type with it."""
+    """A folder of sites, and the commands of users with it."""
 
     root: Path
 
@@ -67,7 +67,7 @@ class Site:
         return self.root / "site/vcluster/settings.py"
 
     def change(self, old: str, new: str) -> None:
-        """In the settings; the text must be there."""
+        """Replace text in the settings, which must contain it."""
         text = self.settings.read_text()
         assert old in text
         self.settings.write_text(text.replace(old, new))
@@ -83,16 +83,16 @@ class Site:
         }
 
     def reframe(self, campaign: Path, *arguments: str) -> Done:
-        """``reframe -c reframe_checks … -r``."""
+        """Run ``reframe -c reframe_checks … -r``."""
         command = [sys.executable, "-m", "fabricbench.runner.reframe", "-c", "reframe_checks", *arguments, "-r"]
         return _call(command, self.environment(campaign))
 
     def fabricbench(self, *arguments: str, **variables: str) -> Done:
-        """``fabricbench`` as users type it, with further ``variables``."""
+        """Run ``fabricbench`` as users type it, with further ``variables``."""
         return _call([sys.executable, "-m", "fabricbench.cli", *arguments], {**self.environment(), **variables})
 
     def start(self, *arguments: str) -> subprocess.Popen[str]:
-        """``fabricbench`` in the background."""
+        """Start ``fabricbench`` in the background."""
         return subprocess.Popen(
             [sys.executable, "-m", "fabricbench.cli", *arguments],
             env=self.environment(), cwd=REPOSITORY, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Programs with the witness preloaded, and what it wrote about them."""
+"""Runs programs with the witness preloaded, and reads its reports."""
 
 import json
 import os
@@ -12,7 +12,7 @@ Run = Callable[..., list[Json]]
 
 
 def environment(witness: Path, out: Path | None, **extra: str) -> dict[str, str]:
-    """That of this process without any rank, with the witness preloaded."""
+    """The environment of this process without any rank, with the witness preloaded."""
     ranks = ("PMI", "OMPI", "SLURM", "FABRICBENCH")
     kept = {name: value for name, value in os.environ.items() if not name.startswith(ranks)}
     where = {"FABRICBENCH_WITNESS_DIR": str(out)} if out else {}
@@ -20,13 +20,13 @@ def environment(witness: Path, out: Path | None, **extra: str) -> dict[str, str]
 
 
 def reports(out: Path) -> list[Json]:
-    """All files, the ones of fork children last; nothing else is left in the directory."""
+    """All reports, those of forked children last; the directory must contain nothing else."""
     assert not [path for path in out.iterdir() if not path.name.startswith("witness.")]
     found: list[Json] = [json.loads(path.read_text("utf-8")) for path in sorted(out.iterdir())]
     return sorted(found, key=lambda report: bool(report["forked"]))
 
 
 def by_tx(report: Json) -> list[Json]:
-    """The sockets, those that sent first."""
+    """The sockets of a report, senders first."""
     sockets: list[Json] = report["sockets"]
     return sorted(sockets, key=lambda entry: -int(entry["tx_bytes"]))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Commands under the launch wrapper, and what it wrote about them."""
+"""Runs commands by the launch wrapper, and reads its files."""
 
 import json
 import subprocess
@@ -11,7 +11,7 @@ Json = dict[str, Any]
 Process = subprocess.Popen[str]
 Start = Callable[..., Process]
 
-# Leaves its session and group (a group's leader cannot), ignores TERM, says that it is there, and stays.
+# Leaves its session and process group, ignores SIGTERM, writes its pid to a file, and sleeps.
 STUBBORN = """
 import os, signal, sys, time
 signal.signal(signal.SIGTERM, signal.SIG_IGN)
@@ -23,12 +23,12 @@ time.sleep(300)
 
 
 def read(path: Path) -> Json:
-    """A JSON file."""
+    """The contents of a JSON file."""
     found: Json = json.loads(path.read_text("utf-8"))
     return found
 
 
 def finish(process: Process) -> tuple[int, str]:
-    """Its exit code and its standard error."""
+    """The exit code and the standard error of a process after its end."""
     _, complaint = process.communicate(timeout=60)
     return process.returncode, complaint

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A real Slurm of virtual nodes (``site/vcluster``) for the tests of this folder, which run one after the other."""
+"""Fixtures: a real Slurm of virtual nodes (``site/vcluster``). The tests of this folder run one at a time."""
 
 import shutil
 from collections.abc import Iterator
@@ -13,7 +13,7 @@ from support.vcluster import Cluster, Site, impossible
 
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[Cluster]:
-    """No cluster yet; whatever a module brings up is gone after it, and leaves nothing."""
+    """The cluster, not started yet. It is removed after the module, which must leave nothing behind."""
     if why := impossible():
         pytest.skip(why)
     cluster = Cluster()
@@ -24,6 +24,6 @@ def cluster() -> Iterator[Cluster]:
 
 @pytest.fixture
 def site(tmp_path: Path, cluster: Cluster) -> Site:
-    """A copy of the sites that a test may change, and a place for campaigns."""
+    """A copy of the sites that a test may change."""
     shutil.copytree(REPOSITORY / "site", tmp_path / "site")
     return Site(tmp_path)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""docs/acceptance.md, every command of it as it stands there, in order."""
+"""The commands of docs/acceptance.md, executed in order."""
 
 import re
 import subprocess
@@ -14,11 +14,11 @@ from support.processes import clean_environment
 from support.vcluster import RUN, Cluster
 
 EXPECTED_STATUS = {"run": (0, 1), "judge": (0, 3, 4), "nodes": (1,)}
-"""Of the commands whose exit status is an answer: on a busy machine a launch may fail, a clause stay undecided."""
+"""Accepted exit statuses by command: on a busy machine a launch may fail, and a clause remain undecided."""
 _COMMAND = re.compile(r"^    ((?:NODES|site/vcluster/|fabricbench ).*)$", re.MULTILINE)
 
 
-def test_the_walk_from_clause_to_verdict(tmp_path: Path, cluster: Cluster) -> None:
+def test_the_commands_from_clause_to_verdict(tmp_path: Path, cluster: Cluster) -> None:
     if not (REPOSITORY / "build/env.sh").exists():
         pytest.skip("nothing is set up: run `make setup`")
     page = document("acceptance.md").text
@@ -50,7 +50,7 @@ def test_the_walk_from_clause_to_verdict(tmp_path: Path, cluster: Cluster) -> No
 
 
 def _nodes(text: str) -> list[tuple[str, float]]:
-    """Names and slow-downs of the nodes to look at."""
+    """Names and slow-downs of the listed nodes."""
     words = [line.split() for line in text.splitlines()]
     return [
         (line[1], next(float(word) for word in line[2:] if word[0].isdigit())) for line in words if line[:1] == ["node"]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is carried inside a node, what between nodes, and what only seems to be carried between them."""
+"""Traffic inside a node, between nodes, and through memory that two virtual nodes share."""
 
 from pathlib import Path
 
@@ -9,8 +9,10 @@ from support.vcluster import Cluster, Site
 SHORT = ("-n", "^MicroPingpong%messages=small", "-S", "MicroPingpong.iterations=20")
 
 
-def test_bytes_inside_a_node_and_between_nodes_are_told_apart(site: Site, tmp_path: Path, cluster: Cluster) -> None:
-    """Four ranks on two nodes: the first and third are the pair, and the connections of wire-up stay inside too."""
+def test_bytes_inside_a_node_and_between_nodes_are_counted_separately(
+    site: Site, tmp_path: Path, cluster: Cluster
+) -> None:
+    """Four ranks on two nodes: the first and third exchange messages; some of the wire-up stays inside a node."""
     cluster.up(CPUS="2")
     done = site.reframe(tmp_path / "campaign", *SHORT, "-p", "^openmpi$", "-S", "MicroPingpong.ranks=4")
     assert done.returncode == 0, done.stdout[-3000:]

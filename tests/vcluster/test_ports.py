@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Nodes with two ports: the one that was asked for carries the bytes, and where it does not, it is named."""
+"""Nodes with two ports: the requested port carries the bytes, or the report names the port that does."""
 
 from pathlib import Path
 
@@ -21,7 +21,7 @@ def timed(campaign: Path) -> list[Record]:
     return [record for record in read_campaign(campaign).records if record.launch and record.launch.mode == "timed"]
 
 
-def test_the_second_port_carries_what_asks_for_it(site: Site, tmp_path: Path) -> None:
+def test_the_requested_second_port_carries_the_bytes(site: Site, tmp_path: Path) -> None:
     done = site.reframe(tmp_path / "campaign", "-n", "^MicroPingpong", *SHORT, "-p", "^(impi|mpich|openmpi)$")
     assert done.returncode == 0, done.stdout[-3000:]
     records = timed(tmp_path / "campaign")
@@ -35,8 +35,8 @@ def test_the_second_port_carries_what_asks_for_it(site: Site, tmp_path: Path) ->
 
 
 @pytest.mark.parametrize("otherwise", ["eth0", "eth0,eth1"])
-def test_a_stack_that_is_told_otherwise_is_named(site: Site, tmp_path: Path, otherwise: str) -> None:
-    """The other port alone, or large messages over both: the fabric carried them, so that the launch is ok."""
+def test_a_stack_that_uses_another_port_is_reported(site: Site, tmp_path: Path, otherwise: str) -> None:
+    """The other port alone, or both. The launch is ok, because the bytes were on the fabric."""
     stacks = site.root / "site/stacks.py"
     told = '"OMPI_MCA_btl_tcp_if_include": "{port}"'
     assert told in stacks.read_text()
@@ -52,7 +52,7 @@ def test_a_stack_that_is_told_otherwise_is_named(site: Site, tmp_path: Path, oth
     assert record.binding.port_shares["eth0"] > 0.1
 
 
-def test_a_port_that_the_nodes_have_not_is_a_skip(site: Site, tmp_path: Path) -> None:
+def test_an_unknown_port_is_skipped(site: Site, tmp_path: Path) -> None:
     wrong = ("-S", "MicroPingpong.port=eth2")
     done = site.reframe(tmp_path / "campaign", "-n", "^MicroPingpong%messages=small", *wrong, "-p", "^mpich$")
     assert done.returncode == 0, done.stdout[-3000:]
@@ -60,7 +60,7 @@ def test_a_port_that_the_nodes_have_not_is_a_skip(site: Site, tmp_path: Path) ->
     assert (skip.reason, skip.hint) == ("the fabric gige has no port 'eth2'", "choose one of eth0, eth1")
 
 
-def test_both_links_have_the_rate_and_nothing_is_left(site: Site, cluster: Cluster) -> None:
+def test_both_links_have_the_rate_and_are_removed(site: Site, cluster: Cluster) -> None:
     cluster.up(PORTS="2", DELAY_US="200")
     assert cluster.script("rate", "n2", "300").returncode == 0
     shaped = cluster.slurm("ip", "netns", "exec", "fbvc-n2", "tc", "qdisc")

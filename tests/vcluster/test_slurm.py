@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Two nodes under a real Slurm: launches between them, and what goes wrong on a cluster."""
+"""Two nodes under a real Slurm: launches between them, and failures of nodes, jobs and settings."""
 
 import signal
 from collections.abc import Iterator
@@ -22,15 +22,15 @@ def two_nodes(cluster: Cluster) -> None:
 
 @pytest.fixture(autouse=True)
 def empty_queue(cluster: Cluster) -> Iterator[None]:
-    """No job is left in the queue, whatever a test did."""
+    """Wait until no job is in the queue after a test."""
     yield
     wait_until(lambda: not cluster.slurm("squeue", "-h", "-t", "all", "-o", "%T").replace("COMPLETED", "").strip()
                or not cluster.slurm("squeue", "-h").strip(), "an empty queue")  # fmt: skip
 
 
-def test_reframe_launches_between_nodes_and_every_byte_is_accounted_for(site: Site, tmp_path: Path) -> None:
-    """As its users type it: a job each, PMI-2 and PMIx; sockets and the nodes' interfaces say the same, and sizes are
-    told apart by marks and by IMB's lines."""
+def test_reframe_launches_between_nodes_are_attested(site: Site, tmp_path: Path) -> None:
+    """A job for each launch, PMI-2 and PMIx. Sockets and network interfaces agree, and message sizes are attested by
+    marks and by the lines of IMB."""
     checks = ("-n", "^MicroPingpong", "-n", "^NPB%kernel=IS%np=2", "-n", "^ImbPointToPoint%messages=small")
     short = ("-S", "repetitions=20", "-S", "MicroPingpong.iterations=20", "-p", "^(mpich|openmpi)$")
     done = site.reframe(tmp_path / "campaign", *checks, *short)
@@ -58,7 +58,7 @@ def test_reframe_launches_between_nodes_and_every_byte_is_accounted_for(site: Si
 def test_a_campaign_waits_for_its_nodes(site: Site, tmp_path: Path, cluster: Cluster) -> None:
     other = cluster.slurm("sbatch", "--parsable", "--exclusive", "--nodes=2", "--output=/dev/null", "--wrap=sleep 600")
     run, log = site.start("run", str(tmp_path / "campaign"), *CHOICE), tmp_path / "campaign/run.log"
-    wait_until(lambda: log.exists() and "waiting for nodes: job" in log.read_text(), "word of the queue")
+    wait_until(lambda: log.exists() and "waiting for nodes: job" in log.read_text(), "a message about the queue")
     cluster.slurm("scancel", other.strip())
     output, _ = run.communicate(timeout=300)
     assert "3 of 3 launches came back and were attested, on mpich@gige" in output
@@ -74,7 +74,7 @@ def test_a_campaign_waits_for_its_nodes(site: Site, tmp_path: Path, cluster: Clu
         ("nodes=made", "nodes=3 + 0 * made", "3"),
     ],
 )
-def test_what_the_cluster_cannot_give_is_said_before_a_job_is_sent(
+def test_a_request_that_the_cluster_cannot_fulfil_is_refused_before_submission(
     site: Site, tmp_path: Path, old: str, new: str, says: str
 ) -> None:
     site.change(old, new)
@@ -85,7 +85,7 @@ def test_what_the_cluster_cannot_give_is_said_before_a_job_is_sent(
     assert not list(tmp_path.glob("campaign/launches/*/*"))
 
 
-def test_a_node_that_dies_is_named_and_nothing_of_it_counts(site: Site, tmp_path: Path, cluster: Cluster) -> None:
+def test_a_node_that_dies_is_named_and_its_launch_repeated(site: Site, tmp_path: Path, cluster: Cluster) -> None:
     campaign = tmp_path / "campaign"
     run = site.start("run", str(campaign), *CHOICE)
     wait_for_launch(campaign)
@@ -98,14 +98,14 @@ def test_a_node_that_dies_is_named_and_nothing_of_it_counts(site: Site, tmp_path
     done = site.fabricbench("run", str(campaign), *CHOICE)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "3 of 3 launches came back and were attested" in done.stdout
-    # A wire-up may reach its limit of 30 s before Slurm reports the dead node; it is repeated, and no cell rests on it.
+    # A wire-up may reach its limit of 30 s before Slurm reports the dead node. It is repeated, and is part of no cell.
     timed = [r for r in read_campaign(campaign).records if r.launch and r.launch.mode == "timed"]
     assert {record.state for record in timed} <= {"ok", "unfinished", "lost"}
     assert sum(record.state == "ok" for record in timed) == 2
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
-def test_a_run_that_is_ended_gives_its_nodes_back(
+def test_a_run_that_ends_early_releases_its_nodes(
     site: Site, tmp_path: Path, cluster: Cluster, number: signal.Signals
 ) -> None:
     campaign = tmp_path / "campaign"

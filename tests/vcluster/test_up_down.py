@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The cluster comes up over whatever is left of another, and leaves nothing behind."""
+"""The cluster starts after a crash of another one, and leaves nothing behind."""
 
 import os
 import random
@@ -13,7 +13,7 @@ from support.processes import clean_environment
 from support.vcluster import SCRIPT, Cluster
 
 
-def test_a_crash_half_way_leaves_nothing_that_matters(cluster: Cluster) -> None:
+def test_the_cluster_starts_after_a_crash(cluster: Cluster) -> None:
     for delay in (0.1, 0.3, random.Random(7).uniform(0.4, 1.5)):
         starting = subprocess.Popen([str(SCRIPT), "up"], env=clean_environment(), start_new_session=True,
                                     stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)  # fmt: skip

@@ -22,7 +22,7 @@ from fabricbench.files.layout import FACTS
 from fabricbench.launch.record import LOST_STATES, Campaign, Record
 from fabricbench.processes.leftovers import Terminated, terminated_as_interrupted
 from fabricbench.runner.forecast import forecast
-from fabricbench.runner.plan import ASKED, Plan, is_complete
+from fabricbench.runner.plan import PLAN_FIELDS, Plan, is_complete
 from fabricbench.runner.run import run
 from fabricbench.setup.system import choose, lanes, settings_file
 from fabricbench.site.settings import REPOSITORY
@@ -119,7 +119,7 @@ def measure(options: Options, report: bool) -> None:
 
 def unfinished(asked: Mapping[str, object]) -> Path | None:
     """The newest interrupted campaign in ``campaigns/`` that was started with the same options, those of
-    ``runner.plan.ASKED``."""
+    ``runner.plan.PLAN_FIELDS``."""
     for path in sorted((REPOSITORY / "campaigns").glob(f"{asked['tier']}-*"), reverse=True):
         if os.path.lexists(path / FACTS) and not is_complete(path):
             try:
@@ -127,7 +127,7 @@ def unfinished(asked: Mapping[str, object]) -> Path | None:
             except BadInput as error:
                 warn(f"cannot be continued: {error}")
                 continue
-            if all(getattr(facts, key) == asked[key] for key in ASKED):
+            if all(getattr(facts, key) == asked[key] for key in PLAN_FIELDS):
                 return path
     return None
 

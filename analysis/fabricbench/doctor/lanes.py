@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which lanes can run here, and for each that cannot, why and the hint."""
+"""Diagnoses lanes: whether each can run on this machine, and otherwise the reason and a hint."""
 
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
-    """A lane, ready or not."""
+class LaneDiagnosis:
+    """Whether a lane is ready; ``detail`` is what is installed where it is, and the reason where it is not."""
 
     lane: str
     ready: bool
@@ -26,27 +26,30 @@ class Finding:
     hint: str
 
 
-def examine(wanted: Iterable[Lane]) -> Iterator[Finding]:
-    """Start two ranks on each lane; what works is ready, what does not has a reason and a hint."""
+def examine(wanted: Iterable[Lane]) -> Iterator[LaneDiagnosis]:
+    """Start two ranks on each lane, and yield the lane's diagnosis."""
     for lane in wanted:
         if lane.missing or lane.installed is None:
-            yield Finding(lane.name, False, lane.missing, lane.hint)
+            yield LaneDiagnosis(lane.name, False, lane.missing, lane.hint)
             continue
         if lane.request and lane.pmi is None:
-            yield Finding(lane.name, False, "its own launcher needs an allocation", "not checked: reframe -r tries it")
+            yield LaneDiagnosis(
+                lane.name, False, "its own launcher needs an allocation", "not checked: reframe -r tries it"
+            )
             continue
         launcher = lane.request.two_ranks(lane.pmi) if lane.request and lane.pmi is not None else ()
-        found = probe(lane.installed, lane.variables, lane.handshake, launcher)
-        if found.problem:
+        outcome = probe(lane.installed, lane.variables, lane.handshake, launcher)
+        if outcome.problem:
             log = build_root() / "stacks" / lane.stack / "setup.log"
             hint = f"see {log}; settings: site/stacks.py; set up anew: fabricbench setup --again {lane.stack}"
-            yield Finding(lane.name, False, found.problem, hint)
+            yield LaneDiagnosis(lane.name, False, outcome.problem, hint)
         else:
-            yield Finding(lane.name, True, f"{found.library} ({lane.installed.source}){_beside(lane.installed)}", "")
+            detail = f"{outcome.library} ({lane.installed.source}){_beside(lane.installed)}"
+            yield LaneDiagnosis(lane.name, True, detail, "")
 
 
 def _beside(installed: Installed) -> str:
-    """What of IMB will be a named skip, and the stack's GROMACS."""
+    """Which programs of IMB are missing, so that their benchmarks are skipped, and the stack's GROMACS."""
     if installed.programs:
         return ""
     imb = (
@@ -66,8 +69,10 @@ def _gromacs(build: GromacsBuild | None) -> str:
 
 
 def examine_site(system: str, chosen: Collection[str] = ()) -> "tuple[list[Problem], str]":
-    """All that is wrong with a site, or with the fabrics of the ``chosen`` lanes; and what it has in one line, where it
-    can be read at all."""
+    """The problems of a site, or of the fabrics of the ``chosen`` lanes only, and its contents in one line.
+
+    The line is empty where the site cannot be read.
+    """
     from fabricbench.doctor.site import site_problems
 
     problems = site_problems(system, chosen)

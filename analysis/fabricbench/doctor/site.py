@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Everything that is wrong with a site, before a job is sent: its files, and what they ask of this cluster."""
+"""Finds the problems of a site before a job is submitted: in its files, and in what they need of this cluster."""
 
 import importlib.resources
 import json
@@ -30,14 +30,14 @@ from fabricbench.site.lane import lane_pmi
 from fabricbench.site.requirements import Requirement, Requirements, check_names
 from fabricbench.site.requirements_file import load_requirements
 from fabricbench.site.settings import SCHEDULERS, SLURM
-from fabricbench.slurm.check import Asked, slurm_problems
+from fabricbench.slurm.check import Demand, slurm_problems
 
 State = Literal["broken", "warning", "not checked"]
 
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """One line: what, where, what to do. Only what is ``broken`` keeps a site from being run."""
+    """A problem in one line: what, where, and the hint. Only a ``broken`` site cannot be run."""
 
     state: State
     text: str
@@ -45,7 +45,7 @@ class Problem:
 
 @dataclass(frozen=True, slots=True)
 class _Site:
-    """A site as loaded, of whose fabrics some are meant: all, or those of the lanes that were chosen."""
+    """A loaded site. ``chosen`` lanes limit the check to their fabrics; without any, all are checked."""
 
     file: Path
     configuration: Mapping[str, Any]
@@ -82,31 +82,31 @@ class _Site:
 
 
 def site_problems(system: str, chosen: Collection[str] = ()) -> list[Problem]:
-    """All that is wrong with the site of ``system``, and what could not be checked from here.
+    """The problems of the site of ``system``, and what could not be checked on this machine.
 
-    ``chosen`` lanes: of the fabrics only theirs. BadInput where there is no such site. Nothing is submitted.
+    ``chosen`` lanes limit the check to their fabrics. BadInput for an unknown site. Nothing is submitted.
     """
     file = settings_file(system)
     try:
         site = _Site(file, load_settings(file), chosen)
     except BadInput as error:
-        unchecked = Problem("not checked", f"{file}: all else that it says, because it does not load")
+        unchecked = Problem("not checked", f"{file}: the rest of the file, because it does not load")
         return [Problem("broken", str(error)), unchecked, *_requirements(file, None)]
     found = [*_form(site), *_names(site)]
     if any(problem.state == "broken" for problem in found):
-        return [*found, site.unchecked("what the fabrics ask of the cluster, until that is mended")]
+        return [*found, site.unchecked("what the fabrics need of the cluster, until the file is correct")]
     for part in site.fabrics:
         found += [*_start(site, part), *_modules(site, part), *_ports(site, part)]
     found += [*_lanes(site), *_requirements(file, site)]
     found += [
         Problem(state, str(BadInput(what, where=str(file), hint=hint)))
-        for state, what, hint in slurm_problems([_asked(site, part) for part in site.fabrics])
+        for state, what, hint in slurm_problems([_demand(site, part) for part in site.fabrics])
     ]
     return found
 
 
 def demand_sound(system: str, chosen: Collection[str] = ()) -> None:
-    """BadInput with the first thing that keeps the site from being run, before anything is submitted."""
+    """BadInput with the first problem that prevents a run on the site. Nothing is submitted."""
     broken = [problem.text for problem in site_problems(system, chosen) if problem.state == "broken"]
     if broken:
         more = f" ({len(broken) - 1} more: fabricbench doctor --site --system {system})" if broken[1:] else ""
@@ -114,7 +114,7 @@ def demand_sound(system: str, chosen: Collection[str] = ()) -> None:
 
 
 def _form(site: _Site) -> Iterator[Problem]:
-    """Keys and types, by ReFrame's own schema; of its sections ReFrame itself brings those that a site leaves out."""
+    """Check keys and types by ReFrame's schema. ReFrame itself supplies the top-level sections that a site omits."""
     schema = json.loads(importlib.resources.files("reframe").joinpath("schemas/config.json").read_text())
     for error in Draft7Validator(schema).iter_errors(site.configuration):
         if error.validator == "required" and not error.absolute_path:
@@ -133,13 +133,13 @@ def _names(site: _Site) -> Iterator[Problem]:
         ("fabric", [part["name"] for part in site.system["partitions"]]),
         ("stack", [env["name"] for env in site.configuration["environments"]]),
     ):
-        for name in _twice(names):
-            yield site.broken(f"the {kind} '{name}' stands twice", hint="leave one of them")
+        for name in _duplicates(names):
+            yield site.broken(f"duplicate {kind} '{name}'", hint="remove one of them")
         for name in names:
             if not re.fullmatch(r"[A-Za-z_][\w-]*", name, re.ASCII):
                 yield site.broken(f"the {kind} '{name[:40]}'", expected="letters, digits, '_' and '-' only")
-    for fabric, name in _twice(environs):
-        yield site.broken(f"fabric {fabric} names the stack '{name}' twice", hint="leave one of them")
+    for fabric, name in _duplicates(environs):
+        yield site.broken(f"fabric {fabric} names the stack '{name}' twice", hint="remove one of them")
     for fabric, name in dict.fromkeys(environs):
         if name not in site.stacks:
             yield Problem("broken", str(unknown_stack(site.file, fabric, name, site.stacks)))
@@ -147,12 +147,12 @@ def _names(site: _Site) -> Iterator[Problem]:
         yield site.warning(f"no fabric names the stack '{name}'", hint="add it to a fabric's environs")
 
 
-def _twice(names: list[Any]) -> list[Any]:
+def _duplicates(names: list[Any]) -> list[Any]:
     return [name for name, count in Counter(names).items() if count > 1]
 
 
 def _start(site: _Site, part: Mapping[str, Any]) -> Iterator[Problem]:
-    """Scheduler and launcher fit each other, and the number of nodes."""
+    """Check that scheduler, launcher and number of nodes are compatible."""
     facts = part["extras"]
     scheduler, launcher, name = facts["scheduler"], facts["launcher"], part["name"]
     if scheduler not in SCHEDULERS:
@@ -165,11 +165,11 @@ def _start(site: _Site, part: Mapping[str, Any]) -> Iterator[Problem]:
         what = f"fabric {name}: {facts['nodes']} nodes without a scheduler: only within an allocation of your own"
         yield site.warning(what, hint="name a scheduler")
     elif scheduler not in (*SLURM, "local"):
-        yield site.unchecked(f"fabric {name}: queues and nodes of {scheduler}; only Slurm is asked")
+        yield site.unchecked(f"fabric {name}: queues and nodes of {scheduler}; only Slurm is queried")
 
 
 def _modules(site: _Site, part: Mapping[str, Any]) -> Iterator[Problem]:
-    """Modules are found by their files, without starting a module system."""
+    """Check that the modules exist, by their files in MODULEPATH, without starting a module system."""
     modules, folders = part["modules"], os.environ.get("MODULEPATH", "").split(":")
     if modules and site.system["modules_system"] == "nomod":
         what = f"fabric {part['name']}: modules, but no modules_system to load them"
@@ -209,7 +209,7 @@ def _ports(site: _Site, part: Mapping[str, Any]) -> Iterator[Problem]:
 
 
 def _is_port(port: str) -> bool:
-    """An interface as ``eth0``, an adapter's port as ``mlx5_0:1``."""
+    """Whether this node has the port: an interface such as ``eth0``, or an adapter's port such as ``mlx5_0:1``."""
     adapter, colon, number = port.partition(":")
     if colon:
         return Path("/sys/class/infiniband", adapter, "ports", number).is_dir()
@@ -217,16 +217,16 @@ def _is_port(port: str) -> bool:
 
 
 def _lanes(site: _Site) -> Iterator[Problem]:
-    """Lanes that will be skips; a stack that is not set up once for all of its lanes."""
-    told: set[str] = set()
+    """Name the lanes that will be skipped; a reason is reported for the first of its lanes only."""
+    reported: set[str] = set()
     for lane in site.lanes():
-        if lane.missing and (not site.chosen or lane.name in site.chosen) and lane.missing not in told:
-            told.add(lane.missing)
-            yield site.warning(f"{lane.name} will be a skip: {lane.missing}", hint=lane.hint)
+        if lane.missing and (not site.chosen or lane.name in site.chosen) and lane.missing not in reported:
+            reported.add(lane.missing)
+            yield site.warning(f"{lane.name} will be skipped: {lane.missing}", hint=lane.hint)
 
 
 def _requirements(file: Path, site: _Site | None) -> Iterator[Problem]:
-    """Each requirement by itself; of a site that does not load only their form."""
+    """Check each requirement by itself; where the site does not load, only the form of the file."""
     path = file.with_name(REQUIREMENTS)
     if not path.exists():
         yield Problem("warning", f"{path}: no requirements, so nothing is judged")
@@ -255,25 +255,25 @@ def _unknown_names(item: Requirement, known: Mapping[str, Collection[str]]) -> I
 
 
 def _unmeasured(item: Requirement, lanes: list[Lane], most: Mapping[str, int]) -> Iterator[BadInput]:
-    """No lane of the site is what the requirement selects."""
+    """Check that a lane of the site matches what the requirement selects."""
     stacks, fabrics = item.many.get("stack"), item.many.get("fabric")
-    meant = [x for x in lanes if (stacks is None or x.stack in stacks) and (fabrics is None or x.fabric in fabrics)]
-    if not meant:
-        asked = f"{' or '.join(stacks or ())}@{' or '.join(fabrics or ())}"
-        expected = nearest(asked, [lane.name for lane in lanes])
-        yield BadInput(f"{item.id}: there is no lane {asked}", where=item.where("select"), expected=expected)
+    chosen = [x for x in lanes if (stacks is None or x.stack in stacks) and (fabrics is None or x.fabric in fabrics)]
+    if not chosen:
+        selection = f"{' or '.join(stacks or ())}@{' or '.join(fabrics or ())}"
+        expected = nearest(selection, [lane.name for lane in lanes])
+        yield BadInput(f"{item.id}: there is no lane {selection}", where=item.where("select"), expected=expected)
         return
     nodes = item.counts.get("nodes", 1)
-    largest = max(most[lane.fabric] for lane in meant)
+    largest = max(most[lane.fabric] for lane in chosen)
     if nodes > largest:
         expected = f"at most {largest}, as the fabrics have"
         yield BadInput(f"{item.id}: {nodes} nodes", where=item.where("select.nodes"), expected=expected)
 
 
-def _asked(site: _Site, part: Mapping[str, Any]) -> Asked:
+def _demand(site: _Site, part: Mapping[str, Any]) -> Demand:
     facts = part["extras"]
     chosen = {lane.partition("@")[0] for lane in site.chosen}
-    return Asked(
+    return Demand(
         fabric=part["name"],
         request=request_of(facts),
         pmi={

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Starting other programs, never through a shell; what they print goes to a log."""
+"""Runs other programs, never through a shell, and keeps their output in a log."""
 
 import os
 import shutil
 import subprocess
+import threading
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -12,12 +13,15 @@ from fabricbench.files.reading import last_lines
 
 
 def run_logged(argv: Sequence[str], log: Path, *, what: str, environment: Mapping[str, str] | None = None) -> None:
-    """Run ``argv``, its output appended to ``log``; BadInput with its last lines where it fails."""
+    """Run ``argv`` and append its output to ``log``; BadInput with the log's last lines where it fails.
+
+    ``environment`` is added to that of this process; ``what`` names the step in the error.
+    """
     with log.open("ab") as stream:
         stream.write(f"$ {' '.join(argv)}\n".encode())
         stream.flush()
         try:
-            done = subprocess.run(
+            outcome = subprocess.run(
                 argv,
                 stdin=subprocess.DEVNULL,
                 stdout=stream,
@@ -27,24 +31,26 @@ def run_logged(argv: Sequence[str], log: Path, *, what: str, environment: Mappin
             )
         except OSError as error:
             raise BadInput(f"{what}: {argv[0]}: {error.strerror}") from None
-    if done.returncode:
+    if outcome.returncode:
         raise BadInput(f"{what} failed: {last_lines(log)}", where=str(log))
 
 
 def is_root_on_debian() -> bool:
-    """Whether Debian packages may be installed here without asking."""
+    """Whether this process may install Debian packages."""
     return os.geteuid() == 0 and Path("/etc/debian_version").exists() and shutil.which("apt-get") is not None
 
 
+_apt_lock = threading.Lock()
 _apt_is_fresh = False
 
 
 def apt_install(packages: Sequence[str], log: Path) -> None:
-    """Install Debian packages as root, without a question."""
+    """Install Debian packages as root, without questions; the package lists are updated once in a process."""
     global _apt_is_fresh
     quiet = {"DEBIAN_FRONTEND": "noninteractive"}
-    if not _apt_is_fresh:
-        run_logged(["apt-get", "update", "-qq"], log, what="apt-get update", environment=quiet)
-        _apt_is_fresh = True
-    argv = ["apt-get", "install", "-y", "-qq", "--no-install-recommends", *packages]
-    run_logged(argv, log, what=f"installing {' '.join(packages)}", environment=quiet)
+    with _apt_lock:
+        if not _apt_is_fresh:
+            run_logged(["apt-get", "update", "-qq"], log, what="apt-get update", environment=quiet)
+            _apt_is_fresh = True
+        argv = ["apt-get", "install", "-y", "-qq", "--no-install-recommends", *packages]
+        run_logged(argv, log, what=f"installing {' '.join(packages)}", environment=quiet)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Processes of an earlier run: found by the mark in their environment, ended before anything new starts."""
+"""Ends the processes of an earlier run, which are found by a variable in their environment."""
 
 import ctypes
 import os
@@ -10,51 +10,53 @@ from contextlib import contextmanager
 from pathlib import Path
 
 MARK = "FABRICBENCH_RUN"
-"""Every process that a run starts carries this variable; its value names the run."""
+"""The variable that every process of a run carries; its value names the run."""
 
 _PR_SET_PDEATHSIG = 1
 
 
 def marked(run: str) -> list[int]:
-    """Process ids that carry the mark of ``run``; zombies are none."""
+    """Ids of the other processes that carry the mark of ``run``. Zombies have no environment and are not listed."""
     needle = f"{MARK}={run}".encode()
-    found = []
+    pids = []
     for entry in Path("/proc").iterdir():
         if not entry.name.isdigit() or int(entry.name) == os.getpid():
             continue
         try:
             if needle in (entry / "environ").read_bytes().split(b"\0"):
-                found.append(int(entry.name))
+                pids.append(int(entry.name))
         except OSError:
             continue
-    return found
+    return pids
 
 
 def end_marked(run: str, patience_seconds: float = 10.0) -> int:
-    """End every process that carries the mark of ``run``; how many there were. Returns when none is left."""
-    ended: set[int] = set()
+    """Kill every process that carries the mark of ``run``, and return their number when none is left.
+
+    TimeoutError where some remain after ``patience_seconds``.
+    """
+    killed: set[int] = set()
     deadline = time.monotonic() + patience_seconds
-    while left := marked(run):
+    while remaining := marked(run):
         if time.monotonic() > deadline:
-            raise TimeoutError(f"processes of an earlier run do not end: {left}")
-        for pid in left:
+            raise TimeoutError(f"processes of an earlier run do not end: {remaining}")
+        for pid in remaining:
             try:
                 os.kill(pid, signal.SIGKILL)
-                ended.add(pid)
+                killed.add(pid)
             except ProcessLookupError:
                 continue
         time.sleep(0.05)
-    return len(ended)
+    return len(killed)
 
 
 class Terminated(KeyboardInterrupt):
-    """The command was asked to end by SIGTERM."""
+    """The command has received SIGTERM."""
 
 
 @contextmanager
 def terminated_as_interrupted() -> Iterator[None]:
-    """Within it the first SIGTERM raises Terminated in the main thread, further ones do nothing: what was started is
-    ended in order."""
+    """Raise Terminated in the main thread at the first SIGTERM; ignore further ones, so that cleaning up completes."""
 
     def terminate(number: int, frame: object) -> None:
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
@@ -68,14 +70,14 @@ def terminated_as_interrupted() -> Iterator[None]:
 
 
 def die_with_parent() -> None:
-    """For a child, before it executes: be killed when the parent dies, however that comes about."""
-    _at_parents_death(signal.SIGKILL)
+    """Make the kernel kill this process when its parent dies. For a child, before it executes its program."""
+    _signal_at_parents_death(signal.SIGKILL)
 
 
 def ask_to_end_with_parent() -> None:
-    """The same for a child that has something to give back: it gets SIGTERM."""
-    _at_parents_death(signal.SIGTERM)
+    """Make the kernel send this process SIGTERM when its parent dies. For a child that must release something."""
+    _signal_at_parents_death(signal.SIGTERM)
 
 
-def _at_parents_death(number: int) -> None:
+def _signal_at_parents_death(number: int) -> None:
     ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, number)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a campaign would start, on how many nodes and for how long, and which skips it would leave; starts nothing.
+"""Forecasts a campaign: its launches, nodes, hours and skips, without starting any launch.
 
-ReFrame itself composes every launch of a block in a dry run, and each leaves the facts that it would start with.
+ReFrame composes every launch of a block in a dry run, and each check writes the facts of its launch.
 """
 
 import math
@@ -46,36 +46,39 @@ Kind = tuple[str | int | None, ...]
 
 @dataclass(frozen=True, slots=True)
 class Foreseen:
-    """A launch that a block would start, or a campaign once; ``held_nodes`` are its allocation's, for all its time."""
+    """A launch that each block would start, or the campaign once; ``held_nodes`` is the size of its allocation."""
 
     case: reframe.Case
     launch: Launch
     held_nodes: int
     seconds: float | None
-    """As a reference says; None where it does not know such a launch."""
+    """The time of such a launch in the reference campaign; None where it has none."""
 
     @property
     def once(self) -> bool:
-        """Whether the campaign needs it once, and not each block."""
+        """Whether the campaign needs the launch once, and not in each block."""
         return self.launch.mode == "wireup"
 
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """How long launches took in an earlier campaign, and the time between two of them, in seconds, all medians."""
+    """Times of an earlier campaign: median seconds of each kind of launch, and between two launches."""
 
     seconds: Mapping[Kind, float]
     between: float = 0.0
 
     def of(self, launch: Launch) -> float | None:
-        """Of the lane's own launches of this kind on as many ranks, else of any lane's, else on any ranks."""
+        """The median of this kind of launch on the same lane and ranks, else on any lane, else on any ranks."""
         return next((self.seconds[kind] for kind in _kinds(launch) if kind in self.seconds), None)
 
 
 @dataclass(frozen=True, slots=True)
 class Forecast:
-    """``starts`` is a block's launches and those of the campaign; ``done`` has for each block what it has finished;
-    ``problems`` are the site's: where one is broken, ``run`` would refuse."""
+    """The launches and skips of a campaign that was not started, or the remaining ones of a campaign that was.
+
+    ``starts`` holds the launches of one block and those of the campaign; ``done`` the finished cases of each block.
+    ``problems`` are those of the site; ``run`` refuses a site with a broken one.
+    """
 
     looks: tuple[int, ...]
     starts: tuple[Foreseen, ...]
@@ -86,7 +89,7 @@ class Forecast:
     problems: tuple[Problem, ...]
 
     def until(self, blocks: int) -> list[Foreseen]:
-        """All that is left to start until so many blocks are complete."""
+        """The launches that remain until ``blocks`` blocks are complete."""
         once = [start for start in self.starts if start.once]
         return once + [
             start
@@ -96,7 +99,7 @@ class Forecast:
         ]
 
     def launches(self) -> pl.DataFrame:
-        """A row for each lane, check, and number of ranks: launches of a block (of wire-ups: of the campaign)."""
+        """A row for each lane, check and number of ranks: its launches in a block, of wire-ups in the campaign."""
         groups: dict[tuple[str, str, str, int, int], list[Foreseen]] = defaultdict(list)
         for start in self.starts:
             check = start.case.name.rpartition("_")[0]
@@ -116,7 +119,7 @@ class Forecast:
         return pl.DataFrame(rows, schema={**schema, "launches": pl.Int64, "once": pl.Boolean, **times})
 
     def totals(self) -> pl.DataFrame:
-        """A row for each look: what is left until then. Node-hours count the nodes that are held."""
+        """A row for each interim analysis: the launches that remain until then, and the node-hours of their nodes."""
         rows: list[dict[str, float]] = []
         for blocks in self.looks:
             starts = self.until(blocks)
@@ -127,7 +130,7 @@ class Forecast:
         return pl.DataFrame(rows)
 
     def allocations(self) -> pl.DataFrame:
-        """What a block asks of Slurm, and how many such allocations it needs where each launch takes its limit."""
+        """A row for each allocation of a block, and how many of it a block needs where each launch takes its limit."""
         rows = []
         for request, named in self.requests.items():
             starts = [start for start in self.starts if start.case.lane in named]
@@ -143,7 +146,7 @@ class Forecast:
         return pl.DataFrame(rows)
 
     def left_out(self) -> pl.DataFrame:
-        """A row for each reason: on which lanes, and how many launches would be skips."""
+        """A row for each reason of skips: its lanes, and the number of launches."""
         counts = Counter((skip.tool, skip.reason, skip.hint) for skip in self.skips)
         on: dict[tuple[str, str, str], set[str]] = defaultdict(set)
         for skip in self.skips:
@@ -163,13 +166,13 @@ class Forecast:
 
     @property
     def unknown(self) -> int:
-        """Launches that the reference does not know: their limit stands."""
+        """The number of launches without a time in the reference; their time limit is used."""
         return sum(start.seconds is None for start in self.starts)
 
     def _seconds(
         self, starts: Sequence[Foreseen], weight: Callable[[Foreseen], int] = lambda start: 1
     ) -> dict[str, float]:
-        """At most, each launch up to its limit; and as expected, where there is a reference."""
+        """The sum of the launches' limits, ``at_most``, and of their reference times, ``expected``, in seconds."""
         between = self.reference.between if self.reference else 0.0
         found = {"at_most": sum((s.launch.limit_seconds + between) * weight(s) for s in starts)}
         if self.reference:
@@ -180,8 +183,10 @@ class Forecast:
 
 
 def forecast(plan: Plan, reference: Path | None) -> Forecast:
-    """What ``run`` would do with this plan; of a campaign that is there what is left of it. ``problems`` has what
-    ``run`` would refuse, as far as the launches can be listed all the same."""
+    """Forecast what ``run`` would do with this plan, or the rest of it where the campaign exists.
+
+    What ``run`` would refuse is in ``problems``, as far as the launches can be listed.
+    """
     no_blanks(plan.path.resolve())
     facts = campaign_facts(plan)
     known = read_reference(reference) if reference else None
@@ -233,7 +238,7 @@ def _problems(plan: Plan) -> list[Problem]:
 
 
 def _dry_run(plan: Plan, folder: Path) -> list[Path]:
-    """Directories of a block's launches and skips, as ReFrame left them below ``folder``."""
+    """The directories of a block's launches and skips, which ReFrame writes below ``folder``."""
     no_blanks(folder)
     arguments = (*selection(plan), "--dry-run", "--exec-policy=serial")
     start = Start(
@@ -259,7 +264,7 @@ def _dry_run(plan: Plan, folder: Path) -> list[Path]:
 
 
 def _left_out(launch: Launch) -> Iterator[SkippedLaunch]:
-    """The sizes that a launch is not to measure."""
+    """The message sizes that a launch leaves out."""
     same = launch.model_dump(include={"id", "block", "system", "fabric", "stack", "variant", "tool", "messages"})
     if launch.left_out is not None:
         for size in launch.left_out.msg_sizes_bytes:
@@ -272,7 +277,7 @@ def _case(directory: Path) -> reframe.Case:
 
 
 def read_reference(path: Path) -> Reference:
-    """Medians of the campaign at ``path``; BadInput where no launch came back in it."""
+    """The median times of the campaign at ``path``; BadInput where none of its launches came back."""
     came = [record for record in read_campaign(path).records if record.launch and record.seconds is not None]
     if not came:
         raise BadInput("no launch came back in it", where=str(path), expected="a campaign to take times from")
@@ -290,12 +295,12 @@ def read_reference(path: Path) -> Reference:
 
 
 def _kinds(launch: Launch) -> tuple[Kind, ...]:
-    """What a launch is, from the narrowest word to the widest."""
+    """The kinds of a launch, from the narrowest to the widest."""
     kind = (launch.tool, launch.benchmark, launch.messages)
     return (*kind, launch.ranks, launch.lane), (*kind, launch.ranks), kind
 
 
 def _between(records: Iterable[Record]) -> list[float]:
-    """Seconds between the end of a launch and the begin of the next of its session."""
+    """The seconds between the end of each launch and the begin of the next one in its session."""
     times = sorted((r.begin, r.begin + r.seconds) for r in records if r.begin is not None and r.seconds is not None)
     return [max(0.0, later[0] - earlier[1]) for earlier, later in pairwise(times)]

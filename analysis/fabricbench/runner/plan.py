@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a campaign is asked to be: its lanes, the cases of a block, and which of them are finished."""
+"""The plan of a campaign: its lanes, the cases of a block, and which of them are finished."""
 
 import re
 from collections.abc import Callable, Iterable, Sequence
@@ -17,15 +17,18 @@ from fabricbench.setup.system import Lane, lanes, settings_file
 from fabricbench.slurm.allocation import Request
 
 COMPLETE = "complete.json"
-ASKED = ("system", "tier", "lanes", "checks", "variables")
-"""The words in which a campaign is asked for: of a plan, and of the facts of the campaign that came of it."""
+PLAN_FIELDS = ("system", "tier", "lanes", "checks", "variables")
+"""The fields of a plan that must equal those of the campaign that it continues."""
 _NOT_SET = re.compile(r"test '(\w+)': the following variables were not set: (.*)")
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What a campaign is asked to be; ``variables`` are set in checks (``MicroPingpong.port=eth1``); ``decided`` tells
-    after a look whether every verdict is drawn."""
+    """What a campaign shall measure.
+
+    ``variables`` are set in checks (``MicroPingpong.port=eth1``); ``decided`` returns whether every verdict is decided
+    by the launches so far.
+    """
 
     path: Path
     system: str
@@ -39,7 +42,7 @@ class Plan:
 
 
 def ready_lanes(plan: Plan) -> list[Lane]:
-    """The chosen lanes whose stack is there."""
+    """The chosen lanes whose stack is set up."""
     return [
         lane
         for lane in lanes(plan.system)
@@ -51,7 +54,7 @@ def ready_lanes(plan: Plan) -> list[Lane]:
 
 
 def demand_lanes(plan: Plan) -> set[str]:
-    """The names of the lanes that are ready; BadInput where none is."""
+    """The names of the chosen lanes that are ready; BadInput where none is."""
     ready = {lane.name for lane in ready_lanes(plan)}
     if not ready:
         raise BadInput("no lane can run here", hint="fabricbench doctor says why")
@@ -59,7 +62,7 @@ def demand_lanes(plan: Plan) -> set[str]:
 
 
 def by_nodes(plan: Plan) -> dict[Request | None, set[str]]:
-    """The lanes that share an allocation, by what is asked for it."""
+    """The names of the chosen lanes by the allocation that they share; None for lanes without one."""
     found: dict[Request | None, set[str]] = {}
     for lane in lanes(plan.system):
         if not plan.lanes or lane.name in plan.lanes:
@@ -68,20 +71,20 @@ def by_nodes(plan: Plan) -> dict[Request | None, set[str]]:
 
 
 def is_complete(path: Path) -> bool:
-    """Whether the campaign came to its end."""
+    """Whether the campaign is complete."""
     return lexists(path / COMPLETE)
 
 
 def campaign_facts(plan: Plan) -> CampaignFacts | None:
-    """The facts of the campaign, where it is there; BadInput where it was made in other words."""
+    """The facts of the campaign, None where there is none yet; BadInput where it was made by another plan."""
     if not lexists(plan.path / FACTS):
         return None
     facts = read_facts(plan.path)
-    for key in ASKED:
-        made, asked = getattr(facts, key), getattr(plan, key)
-        if made != asked:
+    for key in PLAN_FIELDS:
+        earlier, now = getattr(facts, key), getattr(plan, key)
+        if earlier != now:
             raise BadInput(
-                f"this campaign was made with {key} {made!r}, not {asked!r}",
+                f"this campaign was made with {key} {earlier!r}, not {now!r}",
                 where=str(plan.path),
                 hint="name another directory",
             )
@@ -89,7 +92,7 @@ def campaign_facts(plan: Plan) -> CampaignFacts | None:
 
 
 def block_cases(plan: Plan) -> list[reframe.Case]:
-    """What a block consists of, as ReFrame itself lists it: nothing that it would skip in silence goes unnoticed."""
+    """The cases of a block as ReFrame lists them; BadInput where it skips a file or no check matches."""
     environment = reframe.settings_environment([settings_file(plan.system)], plan.system)
     outcome = reframe.run([*selection(plan), "--list=C"], environment)
     if outcome.problem or outcome.status:
@@ -104,13 +107,13 @@ def block_cases(plan: Plan) -> list[reframe.Case]:
 
 
 def demand_set(plan: Plan, cases: Iterable[reframe.Case], lines: Sequence[str]) -> None:
-    """BadInput where none of the checks has a variable to be set: ReFrame, whose lines these are, only warns."""
+    """BadInput where a variable of the plan belongs to no check. ReFrame, which printed ``lines``, only warns."""
     checks = {case.name.rpartition("_")[0] for case in cases}
     unset = {found.group(1): found.group(2) for line in lines if (found := _NOT_SET.search(line))}
     for variable in plan.variables:
         check, _, name = variable.partition("=")[0].rpartition(".")
-        takers = [known for known in checks if check in ("", known) and f"'{name}'" not in unset.get(known, "")]
-        if not takers:
+        owners = [known for known in checks if check in ("", known) and f"'{name}'" not in unset.get(known, "")]
+        if not owners:
             where = f"--set {variable}"
             if check and check not in checks:
                 raise BadInput(f"no check '{check}' is chosen", where=where, expected=nearest(check, checks))
@@ -123,14 +126,14 @@ def _all_lines(plan: Plan) -> tuple[str, ...]:
 
 
 def selection(plan: Plan) -> list[str]:
-    """ReFrame's options that choose the checks, and set their variables."""
+    """ReFrame's options that choose the checks and set their variables."""
     named = [word for check in plan.checks for word in ("-n", f"^{check}")]
     variables = [word for variable in plan.variables for word in ("-S", variable)]
     return ["-c", str(reframe.checks_directory()), "-t", f"^{plan.tier}$", *named, *variables]
 
 
 def finished_cases(plan: Plan, cases: list[reframe.Case], block: int) -> set[reframe.Case]:
-    """The cases of a block that came back and need no repeat, or that are named skips."""
+    """The cases of a block that are skipped, or whose launch came back and needs no repeat."""
     done = set()
     for case in cases:
         pattern = f"b{block:03d}.s*/{plan.system}/{case.fabric}/{case.stack}/{case.name}"
@@ -141,6 +144,6 @@ def finished_cases(plan: Plan, cases: list[reframe.Case], block: int) -> set[ref
 
 
 def missing_cases(plan: Plan, cases: list[reframe.Case], block: int) -> list[reframe.Case]:
-    """The other cases of a block, in their order."""
+    """The cases of a block that are not finished, in their order."""
     done = finished_cases(plan, cases, block)
     return [case for case in cases if case not in done]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a running campaign shows: a moving line on a terminal, plain lines anywhere else and always in the log."""
+"""Shows the progress of a running campaign: a progress bar on a terminal, lines elsewhere and in the log."""
 
 import json
 import sys
@@ -13,14 +13,14 @@ from fabricbench.files.reading import open_log, read_regular
 
 
 class CampaignProgress:
-    """Reads the launch directories as they fill; nothing of it feeds into a result."""
+    """Follows the launch directories of a campaign. No result depends on it."""
 
     def __init__(self, log: Path, blocks: int, launches_per_block: int) -> None:
         self._log = open_log(log, "a")
         self._total = blocks * launches_per_block
         self._blocks = blocks
         self._started = time.monotonic()
-        self._seen: set[str] = set()
+        self._reported: set[str] = set()
         self._done = 0
         self._done_here = 0
         self._terminal = sys.stdout.isatty()
@@ -41,24 +41,24 @@ class CampaignProgress:
         self._log.close()
 
     def say(self, text: str) -> None:
-        """One line in the log, and on the output."""
+        """Write a line to the log and to the output."""
         self._log.write(f"{time.strftime('%Y-%m-%dT%H:%M:%S')} {text}\n")
         self._bar.console.print(text, markup=False, highlight=False, soft_wrap=True)
 
     def start_from(self, done: int) -> None:
-        """So many launches were finished before."""
+        """Begin with ``done`` launches that earlier runs finished."""
         self._done = done
         self._bar.update(self._task, completed=done)
 
     def look(self, stage: Path, block: int) -> None:
-        """Take in what has begun and ended in ``stage`` since the last look."""
+        """Report the launches in ``stage`` that have begun or ended since the last call."""
         for skip in stage.glob("*/*/*/skipped.json"):
-            if str(skip) not in self._seen:
-                self._seen.add(str(skip))
+            if str(skip) not in self._reported:
+                self._reported.add(str(skip))
                 self._done += 1
         for facts in sorted(stage.glob("*/*/*/launch.json")):
             directory = facts.parent
-            if str(directory) in self._seen:
+            if str(directory) in self._reported:
                 continue
             try:
                 launch = json.loads(read_regular(facts))
@@ -68,7 +68,7 @@ class CampaignProgress:
             except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
                 continue
             if (directory / "end").exists():
-                self._seen.add(str(directory))
+                self._reported.add(str(directory))
                 if not wireup:
                     self._done += 1
                     self._done_here += 1

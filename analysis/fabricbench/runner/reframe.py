@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""ReFrame, without its silent ways to run nothing: ``reframe`` of the sourced environment is this program.
+"""Starts ReFrame and reports as an error when it runs nothing. ``reframe`` of the sourced environment is this program.
 
-An import error in a check, an unknown host or a missing file leave ReFrame with "Ran 0/0 test case(s)" and exit
-status 0. Here that is an error.
+After an import error in a check, on an unknown host or with a missing file, ReFrame prints "Ran 0/0 test case(s)" and
+ends with exit status 0.
 """
 
 import getpass
@@ -21,7 +21,7 @@ from fabricbench.site.settings import REPOSITORY
 
 NOTHING_RAN = 2
 _PYTHON = {"PYTHONUTF8": "1", "PYTHONIOENCODING": "utf-8:backslashreplace"}
-"""ReFrame reads checks, and writes, in the encoding of the user's shell, which may be ASCII."""
+"""Without these, ReFrame reads checks and writes in the encoding of the user's shell, which may be ASCII."""
 _COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 _SKIPPED_FILE = re.compile(r"WARNING: (skipping test file .*)")
 _RAN = re.compile(r"Ran (\d+)/(\d+) test case")
@@ -31,7 +31,7 @@ _CLASS = re.compile(r"^- (\w+)")
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """How a session of ReFrame ended; ``problem`` names what it passed over in silence."""
+    """How a session of ReFrame ended; ``problem`` is what it omitted without an error, empty where nothing."""
 
     status: int
     problem: str
@@ -40,7 +40,7 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True, order=True)
 class Case:
-    """A test case: its stage directory is ``fabric/stack/name``."""
+    """A test case of ReFrame, whose stage directory is ``fabric/stack/name``."""
 
     name: str
     fabric: str
@@ -48,12 +48,12 @@ class Case:
 
     @property
     def lane(self) -> str:
-        """As users write it."""
+        """The name of the lane, ``stack@fabric``."""
         return lane_name(self.stack, self.fabric)
 
 
 def command() -> list[str]:
-    """How ReFrame itself is started."""
+    """The command of ReFrame itself."""
     return [sys.executable, "-P", "-m", "fabricbench.runner.reframe_program"]
 
 
@@ -63,9 +63,9 @@ def run(
     show: Callable[[str], object] = lambda line: None,
     within: Sequence[str] = (),
 ) -> Outcome:
-    """Run ReFrame; every line that it prints goes to ``show`` as it comes.
+    """Run ReFrame and call ``show`` for every line that it prints.
 
-    ``within`` is a command that stands before it and holds what it needs; it is asked to end when this process dies.
+    ``within`` is a command that runs ReFrame's command, such as salloc; it receives SIGTERM when this process dies.
     """
     process = subprocess.Popen(
         [*within, *command(), *arguments],
@@ -86,19 +86,19 @@ def run(
 
 
 def problem(lines: Sequence[str], arguments: Sequence[str]) -> str:
-    """What ReFrame passed over in silence; empty where nothing was."""
+    """What ReFrame omitted without an error: a file of checks, or all cases; empty where nothing."""
     for at, line in enumerate(lines):
         if skipped := _SKIPPED_FILE.search(line):
             return " ".join([skipped.group(1), *(more.strip("| ") for more in lines[at + 1 : at + 3])])
     runs = {"-r", "--run", "--dry-run"} & set(arguments)
     for line in lines if runs else ():
         if (ran := _RAN.search(line)) and ran.group(2) == "0":
-            return "no test case was run: no check, system, fabric or stack matches what was asked for"
+            return "no test case was run: no check, system, fabric or stack matches the options"
     return ""
 
 
 def _user() -> dict[str, str]:
-    """A name for a user without one: without it ReFrame ends in an error."""
+    """A user name for a user without one, without which ReFrame fails."""
     try:
         getpass.getuser()
     except (KeyError, OSError):
@@ -107,7 +107,7 @@ def _user() -> dict[str, str]:
 
 
 def cases(lines: Sequence[str]) -> list[Case]:
-    """The test cases that ``reframe --list=C`` printed, without their fixtures."""
+    """The test cases in the output of ``reframe --list=C``, without their fixtures."""
     found = []
     for line in lines:
         if (case := _CASE.match(line)) and (name := _CLASS.match(line)):
@@ -116,12 +116,12 @@ def cases(lines: Sequence[str]) -> list[Case]:
 
 
 def settings_environment(files: Sequence[Path], system: str) -> dict[str, str]:
-    """The variables that make ReFrame use these settings: without any, its launcher is ``local``."""
+    """The variables that make ReFrame use these settings. Without settings its launcher is ``local``."""
     return {"RFM_CONFIG_FILES": ":".join(str(file) for file in files), "RFM_SYSTEM": system}
 
 
 def main() -> int:
-    """``reframe`` as users type it: the same arguments, output and exit status, but never silently nothing."""
+    """``reframe`` as users type it, with the same arguments, output and exit status; 2 where it runs nothing."""
     ignore_python_settings()
     arguments = sys.argv[1:]
     colour = {"RFM_COLORIZE": "y"} if sys.stdout.isatty() else {}
@@ -138,7 +138,7 @@ def main() -> int:
 
 
 def checks_directory() -> Path:
-    """Where the project's checks are."""
+    """The directory of the project's checks."""
     return REPOSITORY / "reframe_checks"
 
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""ReFrame itself, as ``runner.reframe`` starts it: without the file of debug messages.
+"""Runs ReFrame without its file of debug messages, for ``runner.reframe``.
 
-Every call of ReFrame would leave one in the temporary directory, and it takes longer to write than all the rest.
-``reframe -v`` prints these messages. A site's own ``logging`` holds as ever.
+ReFrame would write such a file to the temporary directory at every call, which takes most of its time. ``reframe -v``
+prints these messages. The ``logging`` section of a site stays in effect.
 """
 
 import sys

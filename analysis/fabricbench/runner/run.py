@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A campaign: blocks in recorded random order, resumed where it was killed, never two at once."""
+"""Runs a campaign block by block in random order, and continues one that was interrupted."""
 
 import fcntl
 import os
@@ -47,7 +47,7 @@ _MARK = re.compile(r"[0-9a-f]{32}")
 
 
 def run(plan: Plan) -> None:
-    """Bring the campaign at ``plan.path`` to its end, from nothing or from wherever it was left."""
+    """Run the campaign at ``plan.path`` to its end, or what an earlier run of it has left to do."""
     ready = demand_lanes(plan)
     demand_sound(plan.system, plan.lanes)
     if any(by_nodes(plan)):
@@ -62,14 +62,14 @@ def run(plan: Plan) -> None:
         write_planned(plan.path, (Case(case.name, case.fabric, case.stack) for case in cases))
         mark = uuid.uuid4().hex
         _write_mark(lock, mark)
-        with _given_back(plan, mark):
+        with _releasing(plan, mark):
             try:
                 _blocks(plan, facts, cases, ready, mark)
             except OSError as error:
                 raise BadInput(
                     f"cannot be written: {error.strerror}",
                     where=str(error.filename or plan.path),
-                    hint=f"what is finished is kept: fabricbench run {plan.path} goes on from there",
+                    hint=f"finished launches are kept; continue with: fabricbench run {plan.path}",
                 ) from None
 
 
@@ -101,7 +101,7 @@ def _block(
     mark: str,
     progress: CampaignProgress,
 ) -> float:
-    """Run what is missing of a block, one kind of nodes after the other; the seconds that it took."""
+    """Run the missing launches of a block, one allocation after the other; returns the seconds of its sessions."""
     return sum(
         _on_nodes(plan, facts, [case for case in cases if case.lane in named], request, block, mark, progress)
         for request, named in by_nodes(plan).items()
@@ -117,8 +117,10 @@ def _on_nodes(
     mark: str,
     progress: CampaignProgress,
 ) -> float:
-    """Sessions until every case came back; a further one only where an allocation ended before its block, and once for
-    the launches that were lost."""
+    """Run sessions until no case is missing, and return their seconds; BadInput where a session makes no progress.
+
+    A block has a second session where its allocation ended early, and one that repeats lost launches once.
+    """
     seconds = 0.0
     missing = missing_cases(plan, cases, block)
     while missing:
@@ -142,21 +144,21 @@ def _on_nodes(
         lost = ended.lost or _lost_with_nodes(start.stage)
         losses = first_losses(plan.path, block, number)
         for name, why in losses.items():
-            progress.say(f"lost, will be repeated: {name}: {why}")
+            progress.say(f"launch lost, to be repeated: {name}: {why}")
         if missing and (losses or (lost and len(missing) < len(before))):
             nodes = f"nodes were lost ({lost}); " if lost else ""
-            progress.say(f"{nodes}{len(missing)} launches of this block remain to be run")
+            progress.say(f"{nodes}{len(missing)} launches of this block remain")
         elif missing or ended.outcome.problem:
             raise BadInput(
                 (f"nodes were lost ({lost}), " if lost else "") + _why_missing(plan, ended.outcome, missing),
                 where=str(plan.path),
-                hint=f"what is finished is kept: fabricbench run {plan.path} goes on from there",
+                hint=f"finished launches are kept; continue with: fabricbench run {plan.path}",
             )
     return seconds
 
 
 def _lost_with_nodes(stage: Path) -> str:
-    """What Slurm said to the first launch of a session that was lost with its nodes; empty where none was."""
+    """Slurm's message to the first launch of a session that was lost with its nodes; empty where none was."""
     directories = (file.parent for file in sorted(stage.glob("*/*/*/*/end")) if not came_back(file.parent))
     return next((why for directory in directories if (why := why_lost(directory))), "")
 
@@ -169,19 +171,19 @@ def _why_missing(plan: Plan, outcome: reframe.Outcome, missing: list[reframe.Cas
     if outcome.problem:
         return f"ReFrame: {outcome.problem}"
     reasons = [line.strip() for line in outcome.lines if "Reason:" in line or "ERROR" in line]
-    named = ", ".join(f"{case.lane} {case.name}" for case in missing[:3])
+    first = ", ".join(f"{case.lane} {case.name}" for case in missing[:3])
     why = f": {reasons[0]}" if reasons else ""
-    return f"{len(missing)} launches of this block did not come back ({named}){why}"
+    return f"{len(missing)} launches of this block did not come back ({first}){why}"
 
 
 def _expect(plan: Plan, ready: set[str]) -> None:
-    """A stack that vanishes half way ends the campaign with its name, not with a row of failures."""
-    gone = sorted(ready - {lane.name for lane in ready_lanes(plan)})
-    if gone:
+    """BadInput where a lane that was ready when the run began is no longer, instead of a failure of each launch."""
+    missing = sorted(ready - {lane.name for lane in ready_lanes(plan)})
+    if missing:
         raise BadInput(
-            f"{', '.join(gone)} vanished: it was there when this run began",
+            f"{', '.join(missing)} vanished since this run began",
             where=str(plan.path),
-            hint="nothing is lost: set it up again (fabricbench setup) and repeat the command",
+            hint="finished launches are kept: set the stack up again (fabricbench setup) and repeat the command",
         )
 
 
@@ -199,7 +201,7 @@ def _create(plan: Plan) -> CampaignFacts:
 
 @contextmanager
 def _held(path: Path) -> Iterator[IO[str]]:
-    """The campaign's own lock: a second run on it is refused."""
+    """Hold the campaign's lock; BadInput where another run holds it."""
     try:
         path.mkdir(parents=True, exist_ok=True)
         lock = open_log(path / "lock", "a+")
@@ -218,29 +220,29 @@ def _held(path: Path) -> Iterator[IO[str]]:
 
 
 def _end_leftovers(plan: Plan, lock: IO[str]) -> None:
-    """End what is left of a run that was killed; no one else can be running, the lock is ours."""
+    """End the processes and jobs of an earlier run that was killed. The lock excludes a run that still works."""
     lock.seek(0)
     earlier = lock.read(_LONGEST_MARK).strip()
     if _MARK.fullmatch(earlier):
-        _give_back(plan, earlier)
+        _release(plan, earlier)
 
 
 @contextmanager
-def _given_back(plan: Plan, mark: str) -> Iterator[None]:
-    """What runs within leaves nothing; where something may be left, that is said after what went wrong before."""
+def _releasing(plan: Plan, mark: str) -> Iterator[None]:
+    """Release what the run started, however the body ends; an error of the release is appended to that of the body."""
     try:
         yield
     except BaseException as error:
         try:
-            _give_back(plan, mark)
-        except BadInput as left:
-            raise (BadInput(f"{error}; {left}") if isinstance(error, BadInput) else left) from None
+            _release(plan, mark)
+        except BadInput as failure:
+            raise (BadInput(f"{error}; {failure}") if isinstance(error, BadInput) else failure) from None
         raise
-    _give_back(plan, mark)
+    _release(plan, mark)
 
 
-def _give_back(plan: Plan, mark: str) -> None:
-    """Nothing of a run stays: its processes, which ask for jobs, then its jobs."""
+def _release(plan: Plan, mark: str) -> None:
+    """End the processes of a run, which may submit jobs, and then its jobs."""
     try:
         end_marked(mark)
     except TimeoutError as error:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A session of ReFrame that fills a block of a campaign, or what is missing of it: here, or within an allocation."""
+"""Runs one session of ReFrame, which fills a block of a campaign or what is missing of it, here or in an allocation."""
 
 import threading
 import time
@@ -19,15 +19,18 @@ from fabricbench.slurm import allocation
 POLL_SECONDS = 0.2
 POLLS_PER_SECOND = "40"
 """How often ReFrame looks whether a launch has ended; its default of 10 leaves 0.05 s unused after each."""
-ASK_QUEUE_SECONDS = 2.0
+QUERY_SECONDS = 2.0
+"""The time between two queries of Slurm's queue."""
 PATIENCE_SECONDS = 10.0
-"""How long a reason to wait that never goes away may stand before the session gives up."""
+"""How long a job may be pending for a reason that waiting does not remove, before the session gives up."""
 
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """How ReFrame is started for a session: ``arguments`` are its own; ``request`` is what the nodes are asked by,
-    None where the session needs no allocation."""
+    """How ReFrame is started for a session.
+
+    ``arguments`` are ReFrame's; ``request`` describes the allocation, None where the session needs none.
+    """
 
     session: Session
     system: str
@@ -37,11 +40,11 @@ class Start:
 
     @property
     def stage(self) -> Path:
-        """Where its launches are, by fabric, stack and check."""
+        """The directory of the session's launches, by fabric, stack and check."""
         return Path(self.session.stage)
 
     def environment(self) -> dict[str, str]:
-        """What makes ReFrame fill this block."""
+        """The variables by which ReFrame fills this block."""
         return {
             **reframe.settings_environment([settings_file(self.system)], self.system),
             **self.session.environment,
@@ -54,7 +57,7 @@ class Start:
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """How a session ended: ``seconds`` that it had its nodes, ``lost`` Slurm's words where it lost them."""
+    """How a session ended: ``seconds`` with its nodes; ``lost`` is Slurm's reason where it lost them, else empty."""
 
     outcome: reframe.Outcome
     seconds: float
@@ -62,7 +65,7 @@ class Ended:
 
 
 def run_session(start: Start, progress: CampaignProgress) -> Ended:
-    """Run ReFrame to its end; BadInput where there will be no nodes for it."""
+    """Run ReFrame to its end; BadInput where it does not start or Slurm provides no nodes."""
     session = start.session
     log = Path(session.campaign) / "reframe" / f"session-{session.block:03d}.{session.session:02d}.log"
     start.stage.mkdir(parents=True, exist_ok=True)
@@ -77,7 +80,7 @@ def run_session(start: Start, progress: CampaignProgress) -> Ended:
 
         def take(line: str) -> None:
             lines.append(line)
-            if not stream.closed:  # a session that is given up does not wait for ReFrame's last words
+            if not stream.closed:  # a session that gives up does not wait for ReFrame's last lines
                 stream.write(line)
 
         def fill() -> None:
@@ -109,7 +112,7 @@ def run_session(start: Start, progress: CampaignProgress) -> Ended:
 
 
 def _not_run(failed: list[OSError], lines: list[str], log: Path) -> BadInput:
-    """Why ReFrame did not come to its end; an error without a file name is the log's."""
+    """Why ReFrame did not run. An error without a file name comes from the log."""
     for error in failed:
         if error.filename is None:
             return BadInput(f"cannot be written: {error.strerror}", where=str(log), hint="make room and run again")
@@ -118,26 +121,26 @@ def _not_run(failed: list[OSError], lines: list[str], log: Path) -> BadInput:
 
 
 def _wait_for_nodes(start: Start, worker: threading.Thread, lines: list[str], progress: CampaignProgress) -> float:
-    """Until Slurm grants the nodes or refuses; the seconds of it. Says what is waited for whenever it changes."""
-    began = asked = time.monotonic()
-    said, hopeless_since = "", None
+    """Wait until Slurm grants the nodes or refuses, and return the seconds; report the job's reason when it changes."""
+    began = last_query = time.monotonic()
+    reported, hopeless_since = "", None
     while worker.is_alive() and allocation.granted(lines) is None:
         worker.join(POLL_SECONDS)
         now = time.monotonic()
-        if now - asked < ASK_QUEUE_SECONDS:
+        if now - last_query < QUERY_SECONDS:
             continue
-        asked = now
+        last_query = now
         for job in allocation.waiting(start.mark):
-            if job.state == "PENDING" and job.reason != said:
-                said = job.reason
-                progress.say(f"waiting for nodes: job {job.id}: {said}")
+            if job.state == "PENDING" and job.reason != reported:
+                reported = job.reason
+                progress.say(f"waiting for nodes: job {job.id}: {reported}")
             hopeless = start.request is not None and start.request.hopeless(job)
             hopeless_since = (hopeless_since or now) if hopeless else None
         if hopeless_since is not None and now - hopeless_since > PATIENCE_SECONDS:
             down = allocation.nodes_down()
             raise BadInput(
-                f"no nodes: {said}{f' ({down})' if down else ''}",
+                f"no nodes: {reported}{f' ({down})' if down else ''}",
                 where=str(settings_file(start.system)),
-                hint=f"when they are back: fabricbench run {start.session.campaign} goes on from there",
+                hint=f"when they are back, continue with: fabricbench run {start.session.campaign}",
             )
     return time.monotonic() - began

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""User-level libraries on this machine: their benchmarks, found on PATH or installed, and their versions."""
+"""Finds or installs the benchmarks of user-level libraries, and reads their versions."""
 
 import re
 import shutil
@@ -16,27 +16,27 @@ _VERSION = re.compile(r"\d+(?:\.\d+)+\S*")
 
 
 def find_programs(stack: Stack, log: Path, say: Callable[[str], None]) -> tuple[dict[str, str], str]:
-    """Paths of the programs that are there, by name, and their versions in words; BadInput where there is none.
+    """Paths of the stack's programs by name, and their versions as text; BadInput where none is on PATH.
 
-    Where one is missing and may be installed, it is. Programs that stay missing become named skips.
+    As root on Debian missing programs are installed. The benchmarks of programs that remain missing are skipped.
     """
     packages, files = (stack.debian.packages, stack.debian.files) if stack.debian else ((), ())
-    there = all(map(shutil.which, stack.programs)) and all(Path(file).exists() for file in files)
-    if packages and not there and is_root_on_debian():
+    complete = all(map(shutil.which, stack.programs)) and all(Path(file).exists() for file in files)
+    if packages and not complete and is_root_on_debian():
         say(f"installing Debian's {' '.join(packages)}")
         apt_install(packages, log)
-    found = {name: path for name in stack.programs if (path := shutil.which(name))}
-    if not found:
+    paths = {name: path for name in stack.programs if (path := shutil.which(name))}
+    if not paths:
         raise BadInput(
             f"none of {', '.join(stack.programs)} is on PATH",
             hint=f"install them, on Debian: apt-get install {' '.join(packages)}",
         )
-    asked = dict.fromkeys(stack.programs[name] for name in found)
-    return found, ", ".join(f"{command[0]} {version(command)}" for command in asked)
+    commands = dict.fromkeys(stack.programs[name] for name in paths)
+    return paths, ", ".join(f"{command[0]} {version(command)}" for command in commands)
 
 
 def version(command: Sequence[str]) -> str:
-    """The first word that looks like a version in what ``command`` prints; "unknown" where there is none."""
+    """The first version number in the output of ``command``; "unknown" where there is none."""
     try:
         done = subprocess.run(
             command, stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace",
@@ -44,5 +44,5 @@ def version(command: Sequence[str]) -> str:
         )  # fmt: skip
     except (OSError, subprocess.TimeoutExpired):
         return "unknown"
-    seen = _VERSION.search(done.stdout) or _VERSION.search(done.stderr)
-    return seen.group() if seen else "unknown"
+    match = _VERSION.search(done.stdout) or _VERSION.search(done.stderr)
+    return match.group() if match else "unknown"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Does a lane work? Two ranks that start, agree on being two, and end; or a server and a client that meet."""
+"""Tests whether a lane works: two ranks, or a server and a client, start on it, communicate and end."""
 
 import os
 import re
@@ -18,14 +18,14 @@ GRACE_SECONDS = 5
 
 @dataclass(frozen=True, slots=True)
 class Probe:
-    """``problem`` is empty where the lane works; ``library`` is what the MPI library calls itself."""
+    """The outcome of a probe: ``problem`` is empty where the lane works; ``library`` is the MPI library's own name."""
 
     problem: str
     library: str
 
 
 def lane_environment(installed: Installed, variables: Mapping[str, str]) -> dict[str, str]:
-    """The environment in which a launcher of this stack is started."""
+    """The environment for a launcher of this stack: that of this process, the lane's variables and the search paths."""
     environment = {**os.environ, **variables, "PATH": f"{installed.prefix}/bin:{os.environ['PATH']}"}
     if installed.library_path:
         inherited = os.environ.get("LD_LIBRARY_PATH")
@@ -36,9 +36,9 @@ def lane_environment(installed: Installed, variables: Mapping[str, str]) -> dict
 def probe(
     installed: Installed, variables: Mapping[str, str], handshake: Sequence[str] = (), launcher: Sequence[str] = ()
 ) -> Probe:
-    """Start the wire-up of a lane, two ranks or the two processes of a ``handshake``, with the lane's settings.
+    """Start two ranks on a lane, or the two processes of its ``handshake``, with the lane's ``variables``.
 
-    ``launcher`` starts the ranks in place of the stack's own.
+    ``launcher`` replaces the stack's own launcher.
     """
     wireup = (f"{installed.apps}/bin/fabricbench-micro", "wireup")
     mpi = [*launcher, *wireup] if launcher else _on_two_ranks(installed, *wireup)
@@ -46,8 +46,10 @@ def probe(
 
 
 def probe_imb_mt(installed: Installed, variables: Mapping[str, str]) -> str:
-    """What keeps IMB-MT from running on the lane, as a library that is missing or a stack without
-    MPI_THREAD_MULTIPLE; empty where it runs."""
+    """Why IMB-MT does not run on the lane, for example for a missing library or without MPI_THREAD_MULTIPLE.
+
+    Empty where it runs.
+    """
     program = str(Path(str(installed.imb)).with_name("IMB-MT"))
     once = ("BarrierMT", "-thread_level", "multiple", "-repeat", "1", "-warmup", "0")
     argv = _on_two_ranks(installed, program, *once)
@@ -59,7 +61,7 @@ def _on_two_ranks(installed: Installed, *command: str) -> list[str]:
 
 
 def _end(process: subprocess.Popen[str]) -> None:
-    """Gently first: srun then gives its nodes back."""
+    """End a process group by SIGTERM, at which srun releases its nodes, and by SIGKILL after a grace period."""
     os.killpg(process.pid, signal.SIGTERM)
     try:
         process.communicate(timeout=GRACE_SECONDS)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Stacks from Spack's views: set up without building or starting anything, and what doctor says of them.
+"""Sets up and diagnoses stacks from Spack's views, without building or starting anything.
 
-A login node may start no MPI program: whether a lane works, ``fabricbench doctor`` says where it may.
+A login node may not start MPI programs: ``fabricbench doctor`` tests the lanes where they may be started.
 """
 
 import os
@@ -13,8 +13,8 @@ from pathlib import Path
 
 from fabricbench.errors import BadInput, nearest
 from fabricbench.files.writing import write_json
+from fabricbench.setup.environment import write_environment
 from fabricbench.setup.gromacs.builds import gromacs_of
-from fabricbench.setup.stacks import write_environment
 from fabricbench.setup.system import lanes, settings_file, site_root
 from fabricbench.site.settings import REPOSITORY, build_root
 from fabricbench.site.spack import (
@@ -36,7 +36,7 @@ from fabricbench.site.stacks import STACK_FILE, Installed, Stack, site_stacks
 
 Say = Callable[[str], None]
 LEAST: tuple[int, ...] = (1, 1)
-"""Spack's version that spack.yaml and its recipes need."""
+"""The oldest version of Spack that spack.yaml and its recipes support."""
 LIMIT_SECONDS = 120
 IMB = "bin/IMB-MPI1"
 OWN = (
@@ -49,24 +49,24 @@ PROGRAMS = {
     "osu-micro-benchmarks": "libexec/osu-micro-benchmarks",
     "npb": "bin/is.A.x",
 }
-"""What a package of a view brings, by package; without it the view is half installed."""
+"""A file of each package, by package; a view that lists the package and lacks the file is half installed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Spack:
-    """A Spack that is new enough."""
+    """An installed Spack of a supported version."""
 
     root: Path
     version: str
 
     @property
     def command(self) -> str:
-        """Its path."""
+        """The path of the command ``spack``."""
         return str(self.root / "bin/spack")
 
 
 def find_spack() -> Spack:
-    """The Spack that SPACK_ROOT names; BadInput where it names none, or one that is too old."""
+    """The Spack in the directory SPACK_ROOT; BadInput where the variable names none, or one that is too old."""
     least = ".".join(map(str, LEAST))
     named = os.environ.get("SPACK_ROOT")
     hint = f"export SPACK_ROOT=DIRECTORY of Spack {least} or newer"
@@ -82,8 +82,8 @@ def find_spack() -> Spack:
         raise BadInput(f"SPACK_ROOT holds no Spack: {error}", where=str(root), hint=hint) from None
     found = re.match(r"(\d+)\.(\d+)\S*", done.stdout)
     if done.returncode or found is None:
-        said = " | ".join(done.stderr.split("\n"))[:200]
-        raise BadInput(f"bin/spack --version says no version: {said}", where=str(root), hint=hint)
+        output = " | ".join(done.stderr.split("\n"))[:200]
+        raise BadInput(f"bin/spack --version prints no version: {output}", where=str(root), hint=hint)
     if (int(found[1]), int(found[2])) < LEAST:
         raise BadInput(f"Spack {found[0]} is too old", where=str(root), expected=f"{least} or newer", hint=hint)
     return Spack(root, found[0])
@@ -91,8 +91,8 @@ def find_spack() -> Spack:
 
 def views_in(directory: Path) -> list[str]:
     """The names of the views in a directory; BadInput where there is none."""
-    there = sorted(path.name for path in directory.iterdir() if path.is_dir()) if directory.is_dir() else []
-    names = [name for name in there if not name.startswith(".")]
+    folders = sorted(path.name for path in directory.iterdir() if path.is_dir()) if directory.is_dir() else []
+    names = [name for name in folders if not name.startswith(".")]
     if not names:
         expected = "a view for each stack, DIRECTORY/STACK"
         raise BadInput("no view in it", where=str(directory), expected=expected, hint=f"run: {INSTALL}")
@@ -100,7 +100,7 @@ def views_in(directory: Path) -> list[str]:
 
 
 def set_up_views(stacks: Sequence[Stack], views: Path, say: Say) -> list[str]:
-    """Take each stack from its view ``views/<stack>``; the problems of the others, one line each with the hint."""
+    """Record each stack from its view ``views/<stack>``; return the problems of the others, one line each with hint."""
     problems = []
     for stack in stacks:
         try:
@@ -132,7 +132,7 @@ def _set_up_view(stack: Stack, path: Path, say: Say) -> None:
 
 
 def whole_view(path: Path) -> View:
-    """A view in which nothing is missing that its packages bring; BadInput with the first file that is."""
+    """The view at ``path``, checked for the files of its packages; BadInput with the first one that is missing."""
     view = read_view(path)
     needed = [view.mpi_prefix / "bin/mpirun", *(view.prefix / file for file in OWN)]
     needed += [view.prefix / file for package, file in PROGRAMS.items() if package in view.packages]
@@ -144,18 +144,18 @@ def whole_view(path: Path) -> View:
 
 
 @dataclass(frozen=True, slots=True)
-class SpackFinding:
-    """A stack of a site, as spack.yaml, the lock and the view have it."""
+class SpackDiagnosis:
+    """The state of a stack that a site takes from Spack: ``detail`` has its packages, or why it is not ready."""
 
     name: str
     ready: bool
     detail: str
 
 
-def examine_spack(system: str) -> Iterator[SpackFinding]:
-    """Each stack that a site takes from Spack: is it in spack.yaml, in the lock, whole in its view, and the same?
+def examine_spack(system: str) -> Iterator[SpackDiagnosis]:
+    """Compare each stack that a site takes from Spack in spack.yaml, in the lock and in its view.
 
-    BadInput for a file that is broken. No Spack is asked.
+    BadInput for a file that is broken. Spack itself is not started.
     """
     environment = read_environment(REPOSITORY / ENVIRONMENT)
     folder = settings_file(system).parent / "spack"
@@ -164,15 +164,15 @@ def examine_spack(system: str) -> Iterator[SpackFinding]:
     for name in site_choice(system, environment, folder / SITE_STACKS):
         stack = environment.stacks[name]
         try:
-            yield SpackFinding(name, True, _state(stack, lock, lock_file))
+            yield SpackDiagnosis(name, True, _state(stack, lock, lock_file))
         except BadInput as error:
-            yield SpackFinding(name, False, str(error))
+            yield SpackDiagnosis(name, False, str(error))
 
 
 def site_choice(system: str, environment: Environment, file: Path) -> tuple[str, ...]:
-    """The stacks that a site takes from Spack: its ``stacks.yaml``, else those of its settings that spack.yaml has.
+    """The stacks that a site takes from Spack: those of its ``stacks.yaml``, else all of its settings in spack.yaml.
 
-    BadInput where the site's settings name a stack that only Spack builds, and Spack is not told of it.
+    BadInput where the site's settings name a stack that only Spack builds and that is not among them.
     """
     named = list(dict.fromkeys(lane.stack for lane in lanes(system)))
     chosen = chosen_stacks(file, environment) if file.exists() else tuple(n for n in named if n in environment.stacks)

@@ -1,56 +1,78 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Set-up: find or install each stack and library, build what runs on it, and write down what was found.
+"""Sets up each stack and library: its prefix, the benchmarks built on it, and its record ``stack.json``.
 
-As root on Debian packages may be installed; anywhere else the wheels of PyPI serve, and what is still missing is
-said with the line that installs it. Everything can be interrupted and repeated: a stack counts when its
-``stack.json`` is there, which is written last.
+As root on Debian missing packages are installed; elsewhere the wheels of PyPI serve, and an error names the command
+that installs what is still missing. A set-up that was interrupted continues when it is repeated: a stack counts as set
+up when its ``stack.json`` exists, which is written last, and finished prefixes and compiled files are kept.
 """
 
+import fcntl
 import hashlib
 import json
 import os
-import shlex
-import shutil
-import subprocess
-import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from fabricbench.errors import BadInput
 from fabricbench.files.writing import write_json
 from fabricbench.inputs.cache import cache_root
 from fabricbench.inputs.systems import QUICK, system
-from fabricbench.processes.commands import apt_install, is_root_on_debian, run_logged
+from fabricbench.processes.leftovers import MARK, end_marked
+from fabricbench.setup.cmake import build_apps, source_digests
+from fabricbench.setup.environment import write_environment
 from fabricbench.setup.gromacs.builds import gromacs_of
 from fabricbench.setup.gromacs.prepare import prepare_inputs
+from fabricbench.setup.imb import imb_program, link_openmp_of_imb
 from fabricbench.setup.libraries import find_programs
+from fabricbench.setup.packages import install_packages
+from fabricbench.setup.prefix import Prefix, forget_prefix, provide_prefix
 from fabricbench.setup.probe import probe, probe_imb_mt
-from fabricbench.setup.system import site_root
 from fabricbench.site.settings import REPOSITORY, build_root
-from fabricbench.site.stacks import STACK_FILE, Debian, Installed, Stack, read_installed
+from fabricbench.site.stacks import STACK_FILE, Installed, Stack, read_installed
 
 Say = Callable[[str], None]
-_TOOLCHAIN = ("g++", "gfortran", "make", "cmake")
-IMB = "IMB-MPI1"
+APPS = REPOSITORY / "apps"
+STAMP = "stamp"
+"""Beside ``stack.json``: the digest of all that the stack was built from."""
+BUILDS_AT_ONCE = 2
+"""Stacks that are built at the same time: while one is configured or linked, the other compiles."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Built:
+    """A stack whose programs are built: the prefix of an MPI stack, the programs and version of a library."""
+
+    prefix: Prefix | None = None
+    programs: dict[str, str] = field(default_factory=dict)
+    version: str = ""
 
 
 def set_up(stacks: Sequence[Stack], say: Say, *, again: bool = False, for_tests: bool = False) -> list[str]:
-    """Set every stack up that can be; the problems of the others, one line each with the hint."""
+    """Set up every stack that can be; returns the problems of the others, one line each with the hint.
+
+    ``again`` makes the chosen stacks anew; otherwise only what has changed is built. ``for_tests`` also installs the
+    packages that only the tests need.
+    """
     root = build_root()
     (root / "stacks").mkdir(parents=True, exist_ok=True)
-    _toolchain(root / "setup.log", say)
-    _applications(root / "setup.log", say)
-    if for_tests:
-        _for_tests(root / "setup.log", say)
-    problems = []
-    for stack in stacks:
-        try:
-            if again:
-                (root / "stacks" / stack.name / STACK_FILE).unlink(missing_ok=True)
-            _set_up_one(stack, root, say)
-        except BadInput as error:
-            problems.append(f"{stack.name}: {error}")
-    write_environment(root)
+    with _sole_set_up(root, say):
+        install_packages(stacks, root / "setup.log", say, for_tests=for_tests)
+        if again:
+            for stack in stacks:
+                _forget(root / "stacks" / stack.name)
+        outdated = [stack for stack in stacks if not _is_current(stack, root)]
+        problems = []
+        with ThreadPoolExecutor(BUILDS_AT_ONCE) as pool:
+            builds = [pool.submit(_build, stack, root, say) for stack in outdated]
+        for stack, built in zip(outdated, builds, strict=True):
+            try:
+                _record(stack, root, built.result(), say)
+            except BadInput as error:
+                problems.append(f"{stack.name}: {error}")
+        write_environment(root)
     return problems
 
 
@@ -67,263 +89,130 @@ def set_up_input(say: Say) -> str:
     return ""
 
 
-def write_environment(root: Path) -> Path:
-    """``env.sh``, to be sourced: after it ``reframe -c reframe_checks -r`` works as typed."""
-    programs = root / "bin"
-    programs.mkdir(exist_ok=True)
-    guard = programs / "reframe"
-    guard.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -m fabricbench.runner.reframe "$@"\n')
-    guard.chmod(0o755)
-    settings = f"{shlex.quote(str(site_root()))}/[!_]*/settings.py"
-    path = f"{programs}:{Path(sys.executable).parent}"
-    file = root / "env.sh"
-    file.write_text(
-        "# Written by set-up: source it.\n"
-        f'export PATH={shlex.quote(path)}:"$PATH"\n'
-        f'RFM_CONFIG_FILES=$(printf "%s:" {settings})\n'  # of every system, also of one that comes later
-        'export RFM_CONFIG_FILES="${RFM_CONFIG_FILES%:}"\n'
-        'export RFM_SYSTEM="${RFM_SYSTEM:-local}"\n'
-    )
-    return file
+@contextmanager
+def _sole_set_up(root: Path, say: Say) -> Iterator[None]:
+    """Hold the lock of the build directory, and end the compilers that a killed set-up has left there."""
+    mark = f"setup-{hashlib.sha256(str(root).encode()).hexdigest()[:16]}"
+    with (root / "lock").open("a") as stream:
+        try:
+            fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            say(f"waiting for another set-up in {root}")
+            fcntl.flock(stream, fcntl.LOCK_EX)
+        end_marked(mark)
+        os.environ[MARK] = mark
+        try:
+            yield
+        finally:
+            del os.environ[MARK]
 
 
-def _toolchain(log: Path, say: Say) -> None:
-    missing = [name for name in _TOOLCHAIN if shutil.which(name) is None]
-    if missing and is_root_on_debian():
-        say(f"installing Debian's {' '.join(missing)}")
-        apt_install(missing, log)
-        return
-    if "g++" in missing and shutil.which("c++") is None:
-        raise BadInput("no C++ compiler", hint="install one, on Debian: apt-get install g++")
-    if "gfortran" in missing:
-        say("no Fortran compiler: what needs one will be a named skip; on Debian: apt-get install gfortran")
-    if "make" in missing:
-        raise BadInput("no make", hint="install it, on Debian: apt-get install make")
-    if "cmake" in missing and not Path(sys.executable).with_name("cmake").exists():
-        say("installing cmake from PyPI")
-        run_logged([sys.executable, "-m", "pip", "install", "-q", "cmake>=3.22"], log, what="installing cmake")
-
-
-def _applications(log: Path, say: Say) -> None:
-    """GROMACS. Without it its launches are named skips."""
-    if shutil.which("gmx") is None and shutil.which("gmx_mpi") is None and is_root_on_debian():
-        say("installing Debian's gromacs")
-        apt_install(["gromacs"], log)
-
-
-def _for_tests(log: Path, say: Say) -> None:
-    """A browser that opens the report, a simulator of networks, Slurm and what its virtual nodes need. Without them
-    their tests skip and say so."""
-    packages = {
-        **{"chromium": "chromium", "smpicxx": "libsimgrid-dev", "munged": "munge", "slurmctld": "slurm-wlm"},
-        **{"ip": "iproute2", "unshare": "util-linux"},
-    }
-    paths = f"{os.environ['PATH']}:/usr/sbin:/sbin"
-    missing = [package for command, package in packages.items() if shutil.which(command, path=paths) is None]
-    missing += ["libpmi2-0"] if "slurm-wlm" in missing else []
-    if missing and is_root_on_debian():
-        say(f"installing Debian's {' '.join(missing)} for the tests")
-        apt_install(missing, log)
-
-
-def _set_up_one(stack: Stack, root: Path, say: Say) -> None:
+def _is_current(stack: Stack, root: Path) -> bool:
+    """Whether the stack is set up from the present sources. A GROMACS that has changed since is recorded here."""
     home = root / "stacks" / stack.name
-    stamp = _sources_digest(stack)
     try:
         installed = read_installed(home / STACK_FILE)
-    except BadInput:  # of another version, or broken: it is made anew
-        installed = None
-    if installed is not None and _read(home / "stamp") == stamp and not installed.missing_file:
-        _look_for_gromacs_again(stack, installed, home)
-        return
+    except BadInput:  # the record is broken or of another version: the stack is recorded anew
+        return False
+    if installed is None or installed.missing_file or _read(home / STAMP) != _digest(stack):
+        return False
+    if stack.level == "mpi":
+        gromacs = gromacs_of(installed, installed.variables(stack, next(iter(stack.transports))))
+        if gromacs != installed.gromacs:
+            changed = installed.model_copy(update={"gromacs": gromacs})
+            write_json(home / STACK_FILE, changed.model_dump(mode="json"))
+    return True
+
+
+def _forget(home: Path) -> None:
+    """Make the next set-up of a stack start from nothing."""
+    (home / STACK_FILE).unlink(missing_ok=True)
+    forget_prefix(home)
+
+
+def _build(stack: Stack, root: Path, say: Say) -> _Built:
+    """Provide the stack and build the programs on it, as far as they are not up to date."""
+    home = root / "stacks" / stack.name
     home.mkdir(parents=True, exist_ok=True)
-    for name in (STACK_FILE, "stamp"):
+    for name in (STACK_FILE, STAMP):
         (home / name).unlink(missing_ok=True)
-    make = _make_library if stack.level == "user" else _make_stack
-    installed = make(stack, home, say)
-    write_json(home / STACK_FILE, installed.model_dump(mode="json"))
-    (home / "stamp").write_text(stamp)
-    say(f"{stack.name} is ready: {installed.version}")
+    if stack.level == "user":
+        programs, version = find_programs(stack, home / "setup.log", say)
+        say(f"building launch wrapper and witness for {stack.name}")
+        for name in stack.own:
+            (home / "apps/bin" / name).unlink(missing_ok=True)
+        build_apps(home, {"FABRICBENCH_MPI": "OFF", **dict.fromkeys(stack.own.values(), "ON")}, source=APPS)
+        return _Built(programs=programs, version=version)
+    prefix = provide_prefix(stack, home, say)
+    say(f"building the benchmarks on {stack.name} ({prefix.source})")
+    build_apps(home, _mpi_options(prefix), source=APPS)
+    return _Built(prefix=prefix)
 
 
-def _look_for_gromacs_again(stack: Stack, installed: Installed, home: Path) -> None:
-    """One that came, went or was replaced since then, without building anything anew."""
-    if stack.level != "mpi":
-        return
-    found = gromacs_of(installed, installed.variables(stack, next(iter(stack.transports))))
-    if found != installed.gromacs:
-        write_json(home / STACK_FILE, installed.model_copy(update={"gromacs": found}).model_dump(mode="json"))
-
-
-def _make_library(stack: Stack, home: Path, say: Say) -> Installed:
-    """A user-level library: its programs as they are found, and beside them launch wrapper and witness, without MPI."""
-    programs, version = find_programs(stack, home / "setup.log", say)
-    say(f"building launch wrapper and witness for {stack.name}")
-    own = {name: home / "apps/bin" / name for name in stack.own}
-    for path in own.values():
-        path.unlink(missing_ok=True)
-    _build(home, {"FABRICBENCH_MPI": "OFF", **dict.fromkeys(stack.own.values(), "ON")})
-    built = {name: str(path) for name, path in own.items() if path.exists()}
-    for name in own:
-        if name not in built:
-            say(f"no headers of {stack.name}: {name} will be a named skip")
-    return Installed(
-        stack=stack.name,
-        source="found",
-        version=version,
-        prefix=str(home / "prefix"),
-        apps=str(home / "apps"),
-        programs=programs | built,
-    )
-
-
-def _make_stack(stack: Stack, home: Path, say: Say) -> Installed:
-    """An MPI stack, the benchmarks built on it, seen to start two ranks."""
-    source, compilers = _provide(stack, home, say)
-    link_openmp_of_imb(stack, home.parent.parent, home)
-    say(f"building the benchmarks on {stack.name} ({source})")
-    _build(home, _mpi_options(compilers))
-    installed = Installed(
-        stack=stack.name,
-        source=source,
-        version="",
-        prefix=str(home / "prefix"),
-        apps=str(home / "apps"),
-        library_path=_library_path(home),
-        imb=_imb(stack, home.parent.parent),
-    )
-    variables = installed.variables(stack, next(iter(stack.transports)))
-    found = probe(installed, variables)
-    if found.problem:
-        raise BadInput(f"two ranks do not run: {found.problem}", where=str(home))
-    problem = probe_imb_mt(installed, variables) if installed.imb else ""
-    gromacs = gromacs_of(installed, variables)
-    return installed.model_copy(update={"version": found.library, "imb_mt_problem": problem, "gromacs": gromacs})
-
-
-def _provide(stack: Stack, home: Path, say: Say) -> tuple[str, dict[str, str]]:
-    """Fill ``home/prefix``; where the stack came from, and its compilers by role."""
-    debian = stack.debian
-    if debian is not None and not _has(debian) and is_root_on_debian():
-        say(f"installing Debian's {' '.join(debian.packages)}")
-        apt_install(debian.packages, home / "setup.log")
-    shutil.rmtree(home / "prefix", ignore_errors=True)
-    shutil.rmtree(home / "abi", ignore_errors=True)
-    if debian is not None and _has(debian):
-        return "debian", _provide_debian(debian, home)
-    if not stack.pypi:
-        raise BadInput("it is not installed and PyPI has no wheel of it", hint="install it with Spack")
-    say(f"installing {stack.name} from PyPI")
-    pip = [sys.executable, "-m", "pip", "install", "-q", "--disable-pip-version-check", "--ignore-installed"]
-    run_logged(
-        [*pip, "--prefix", str(home / "prefix"), *stack.pypi],
-        home / "setup.log",
-        what=f"installing {stack.name}",
-    )
-    for name, target in stack.links.items():
-        link = home / "prefix" / name
-        if (link.parent / target).exists() and not link.exists():
-            link.symlink_to(target)
-    roles = {role: home / "prefix/bin" / role for role in ("mpicc", "mpicxx", "mpif90", "mpirun")}
-    if shutil.which("gfortran") is None:
-        del roles["mpif90"]
-    return "pypi", {role: str(path) for role, path in roles.items() if path.exists()}
-
-
-def _has(debian: Debian) -> bool:
-    needed = ("mpirun", "mpicc", "mpicxx")
-    return all(shutil.which(debian.commands[role]) for role in needed)
-
-
-def _provide_debian(debian: Debian, home: Path) -> dict[str, str]:
-    """Wrapper scripts under the plain names: through a symbolic link Hydra does not find its proxy."""
-    (home / "prefix/bin").mkdir(parents=True)
-    found = {}
-    for role, command in debian.commands.items():
-        path = shutil.which(command)
-        if path is None:
-            continue
-        script = home / "prefix/bin" / role
-        script.write_text(f'#!/bin/sh\nexec "{path}" "$@"\n')
-        script.chmod(0o755)
-        found[role] = path
-    if debian.abi_library is not None and (library := _shared_library(debian.abi_library)):
-        (home / "abi").mkdir()
-        (home / "abi/libmpi.so.12").symlink_to(library)
-    return found
-
-
-def _shared_library(name: str) -> str | None:
-    ldconfig = shutil.which("ldconfig", path=os.environ["PATH"] + ":/sbin:/usr/sbin")
-    if ldconfig is None:
-        return None
-    done = subprocess.run([ldconfig, "-p"], capture_output=True, text=True, check=False)
-    for line in done.stdout.splitlines():
-        words = line.split()
-        if words and words[0] == name:
-            return words[-1]
-    return None
-
-
-def _library_path(home: Path) -> tuple[str, ...]:
-    return tuple(str(path) for path in (home / "abi", home / "prefix/lib") if path.is_dir())
-
-
-def _mpi_options(compilers: dict[str, str]) -> dict[str, str]:
+def _mpi_options(prefix: Prefix) -> dict[str, str]:
+    compilers = prefix.compilers
     return {
         "MPI_C_COMPILER": compilers["mpicc"],
         "MPI_CXX_COMPILER": compilers["mpicxx"],
         "MPIEXEC_EXECUTABLE": compilers["mpirun"],
         **({"MPI_Fortran_COMPILER": compilers["mpif90"]} if "mpif90" in compilers else {}),
-        "FABRICBENCH_NPB_NATIVE": "ON",  # what is built here runs here
+        "FABRICBENCH_NPB_NATIVE": "ON",  # built for the processor of this machine
     }
 
 
-def _build(home: Path, options: dict[str, str]) -> None:
-    log = home / "setup.log"
-    cmake = shutil.which("cmake") or str(Path(sys.executable).with_name("cmake"))
-    options = options | {
-        "CMAKE_INSTALL_PREFIX": str(home / "apps"),
-        "CMAKE_INSTALL_LIBDIR": "lib",
-        "CMAKE_BUILD_TYPE": "Release",
-    }
-    tree = home / "build"
-    shutil.rmtree(tree, ignore_errors=True)
-    defines = [f"-D{key}={value}" for key, value in options.items()]
-    environment = {"I_MPI_ROOT": str(home / "prefix")}
-    argv = [cmake, "-S", str(REPOSITORY / "apps"), "-B", str(tree), *defines]
-    run_logged(argv, log, what="configuring", environment=environment)
-    argv = [cmake, "--build", str(tree), "-j", str(os.cpu_count() or 1)]
-    run_logged(argv, log, what="building", environment=environment)
-    run_logged([cmake, "--install", str(tree)], log, what="installing")
+def _record(stack: Stack, root: Path, built: _Built, say: Say) -> None:
+    """Write ``stack.json`` and the stamp; BadInput where two ranks of an MPI stack do not run."""
+    home = root / "stacks" / stack.name
+    if built.prefix is None:
+        installed = _installed_library(stack, home, built, say)
+    else:
+        installed = _installed_stack(stack, root, home, built.prefix)
+    write_json(home / STACK_FILE, installed.model_dump(mode="json"))
+    (home / STAMP).write_text(_digest(stack))
+    say(f"{stack.name} is ready: {installed.version}")
 
 
-def _imb(stack: Stack, root: Path) -> str | None:
-    """IMB-MPI1; the public IMB comes with the Intel runtime and runs on every stack of MPICH's common ABI."""
-    path = root / "stacks/impi/prefix/bin" / IMB
-    return str(path) if stack.runs_imb and path.exists() else None
+def _installed_library(stack: Stack, home: Path, built: _Built, say: Say) -> Installed:
+    own = {name: str(path) for name in stack.own if (path := home / "apps/bin" / name).exists()}
+    for name in stack.own.keys() - own.keys():
+        say(f"no headers of {stack.name}: {name} is skipped")
+    return Installed(
+        stack=stack.name,
+        source="found",
+        version=built.version,
+        prefix=str(home / "prefix"),
+        apps=str(home / "apps"),
+        programs=built.programs | own,
+    )
 
 
-def link_openmp_of_imb(stack: Stack, root: Path, home: Path) -> None:
-    """A link to Intel's OpenMP, which IMB-MT needs, among the stack's own libraries: that one file and no other."""
-    library = root / "stacks/impi/prefix/lib/libiomp5.so"
-    link = home / "abi" / library.name
-    if stack.runs_imb and library.exists() and library.parent != home / "prefix/lib":
-        link.parent.mkdir(parents=True, exist_ok=True)
-        link.unlink(missing_ok=True)
-        link.symlink_to(library)
+def _installed_stack(stack: Stack, root: Path, home: Path, prefix: Prefix) -> Installed:
+    """The record of an MPI stack, after two ranks have started and ended on it."""
+    link_openmp_of_imb(stack, root, home)
+    installed = Installed(
+        stack=stack.name,
+        source=prefix.source,
+        version="",
+        prefix=str(home / "prefix"),
+        apps=str(home / "apps"),
+        library_path=tuple(str(path) for path in (home / "abi", home / "prefix/lib") if path.is_dir()),
+        imb=imb_program(stack, root),
+    )
+    variables = installed.variables(stack, next(iter(stack.transports)))
+    outcome = probe(installed, variables)
+    if outcome.problem:
+        raise BadInput(f"two ranks do not run: {outcome.problem}", where=str(home))
+    problem = probe_imb_mt(installed, variables) if installed.imb else ""
+    gromacs = gromacs_of(installed, variables)
+    return installed.model_copy(update={"version": outcome.library, "imb_mt_problem": problem, "gromacs": gromacs})
 
 
-def _sources_digest(stack: Stack) -> str:
-    """What a set-up stack depends on: the sources in ``apps`` and ``inputs`` and where the stack comes from."""
+def _digest(stack: Stack) -> str:
+    """The digest of all that a stack is built from: its own description and the sources in ``apps`` and ``inputs``."""
     programs = [*stack.programs, *stack.own]
     facts = [stack.name, stack.pypi, str(stack.debian), dict(stack.links), stack.runs_imb, *programs]
-    total = hashlib.sha256(json.dumps(facts).encode())
-    for path in sorted(path for part in ("apps", "inputs/npb") for path in (REPOSITORY / part).rglob("*")):
-        if path.is_file():
-            total.update(str(path.relative_to(REPOSITORY)).encode())
-            total.update(path.read_bytes())
-    return total.hexdigest()
+    files = source_digests(APPS, REPOSITORY / "inputs/npb")
+    return hashlib.sha256(json.dumps([facts, files]).encode()).hexdigest()
 
 
 def _read(path: Path) -> str:

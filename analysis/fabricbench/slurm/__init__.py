@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What Slurm has and grants: its state, and allocations. Starts its commands."""
+"""Queries Slurm and requests allocations. Doctor, runner and the system loader may import it; imports processes."""

