@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""GROMACS: villin, lzm and dppc, the application of Spurgeon et al. 2005, on every stack that has it with MPI."""
+"""GROMACS with the systems villin, lzm and dppc of Spurgeon et al. 2005, on every stack with a GROMACS for MPI."""
 
 import shutil
 from collections.abc import Iterator
@@ -21,18 +21,18 @@ from .base import SELDOM, Benchmark
 from .base.cores import CoresMixin, rank_counts
 
 RANKS = "FABRICBENCH_GROMACS_RANKS"
-"""Numbers of ranks in place of powers of two up to the node's cores."""
+"""Numbers of ranks that replace the powers of two up to the number of cores."""
 RANK_COUNTS = rank_counts(RANKS, "numbers of at least 1, as in 1,2,6,12", lambda count: count >= 1)
 QUICK_RANKS = max((count for count in RANK_COUNTS if count <= 8), default=RANK_COUNTS[0])
-"""A system as small as villin has domains for no more."""
+"""A small system such as villin cannot be divided into more domains."""
 ATOMS_PER_RANK = 100
-"""A domain is at least as wide as the cut-off, and a cubic nanometre holds so many atoms: with fewer there is none."""
+"""The atoms of the smallest domain, which is as wide as the cut-off: about 100 atoms fill a cubic nanometre."""
 STEPS = {"villin": 500, "lzm": 600, "dppc": 100}
-"""Short forms: some seconds on two cores."""
+"""Numbers of steps that take some seconds on two cores."""
 
 
 def md_systems() -> list[str]:
-    """The systems that can be made here, and those that the user has given; ReframeError where that place is wrong."""
+    """Returns the names of all systems, the user's included; raises ReframeError if the user's folder is wrong."""
     try:
         return sorted({*SYSTEMS, *given_names()})
     except BadInput as error:
@@ -41,7 +41,7 @@ def md_systems() -> list[str]:
 
 @cache
 def known_input(name: str, copies: int) -> Found | Missing:
-    """The ``.tpr``, or why there is none; looked for and hashed once, however many launches use it."""
+    """Returns the ``.tpr`` of a system, or the reason why there is none. Finds and hashes it once per process."""
     try:
         return find_input(name, copies)
     except BadInput as error:
@@ -49,7 +49,7 @@ def known_input(name: str, copies: int) -> Found | Missing:
 
 
 class Mdrun(CoresMixin, Benchmark):
-    """``gmx_mpi mdrun`` of one system for a fixed number of steps."""
+    """A run of ``gmx_mpi mdrun`` with one system and a fixed number of steps."""
 
     tool = "gromacs"
     family = "gromacs"
@@ -80,18 +80,18 @@ class Mdrun(CoresMixin, Benchmark):
         return versions
 
     def lane_variables(self) -> dict[str, str]:
-        """A number of threads that the shell asks for must not contradict the check's."""
+        """Overrides a number of threads in the user's environment, which mdrun would refuse if it differs."""
         return super().lane_variables() | {"OMP_NUM_THREADS": str(self.threads)}
 
     def family_skip(self) -> tuple[str, str] | None:
-        stack, build = self.stack_facts["stack"], self.installed.gromacs
+        stack, build = self.stack.name, self.installed.gromacs
         hint = f"spack install gromacs+mpi ^{stack}; then FABRICBENCH_GROMACS=DIRECTORY fabricbench setup"
         if build is None:
-            return f"no GROMACS with MPI on {stack}", hint
+            return f"no GROMACS with MPI is installed for {stack}", hint
         if build.problem:
             return f"GROMACS on {stack}: {build.problem}", hint
         if not Path(build.program).exists():
-            return f"{build.program} is no longer there", f"install it, then: fabricbench setup --again {stack}"
+            return f"{build.program} no longer exists", f"install it, then: fabricbench setup --again {stack}"
         return None
 
     def benchmark_skip(self) -> tuple[str, str] | None:
@@ -106,7 +106,7 @@ class Mdrun(CoresMixin, Benchmark):
 
     @property
     def input(self) -> Found | Missing:
-        """The system's ``.tpr``, or why there is none."""
+        """The ``.tpr`` of the system, or the reason why there is none."""
         return known_input(self.md_system, self.copies)
 
     def program(self) -> str:
@@ -115,23 +115,27 @@ class Mdrun(CoresMixin, Benchmark):
     def arguments(self) -> list[str]:
         files = ["-s", str(self.input.tpr), "-g", "md.log", "-noconfout", "-cpt", "-1"]
         placed = ["-ntomp", str(self.threads), "-pin", "on"]
-        return ["mdrun", *files, *placed, "-nsteps", str(self.how_many()), *self.manner()]
+        return ["mdrun", *files, *placed, "-nsteps", str(self.step_count()), *self.mode_options()]
 
-    def how_many(self) -> int:
-        """Steps."""
+    def step_count(self) -> int:
+        """Returns the number of steps."""
         raise NotImplementedError
 
-    def manner(self) -> list[str]:
-        """How they are run."""
+    def mode_options(self) -> list[str]:
+        """Returns the options of mdrun for this kind of run."""
         raise NotImplementedError
 
 
 @rfm.simple_test
 class Gromacs(Mdrun):
-    """Half of the steps balance the load, then the counters are reset; tuning of PME would change what is run."""
+    """A timed run.
 
-    descr = "GROMACS, simulated time a day"
-    steps = variable(int, value=0, loggable=True)  # the system's own, unless given
+    mdrun resets its timers after half of the steps, when the load is balanced. It does not tune PME, which would change
+    the work.
+    """
+
+    descr = "GROMACS, simulated time per day"
+    steps = variable(int, value=0, loggable=True)  # 0 stands for STEPS
 
     @run_after("init")
     def choose_tier(self) -> None:
@@ -140,10 +144,10 @@ class Gromacs(Mdrun):
         if self.steps:
             self.case = {**self.case, "steps": self.steps}
 
-    def how_many(self) -> int:
+    def step_count(self) -> int:
         return int(self.steps or STEPS.get(self.md_system, STEPS["dppc"]))
 
-    def manner(self) -> list[str]:
+    def mode_options(self) -> list[str]:
         return ["-resethway", "-notunepme", "-dlb", "auto"]
 
     def expected(self) -> Iterator[Expected]:
@@ -153,21 +157,21 @@ class Gromacs(Mdrun):
 
 @rfm.simple_test
 class GromacsEnergies(Mdrun):
-    """In GROMACS's reproducible mode, against the reference in double precision that was made with the input."""
+    """A run in GROMACS's reproducible mode, compared with a reference in double precision that belongs to the input."""
 
-    descr = "GROMACS, energies at the first and the last of a few steps"
+    descr = "GROMACS, energies at the first and last of a few steps"
     tags = SELDOM
     mode = "checked"
 
-    def how_many(self) -> int:
+    def step_count(self) -> int:
         return CHECKED_STEPS
 
-    def manner(self) -> list[str]:
+    def mode_options(self) -> list[str]:
         return ["-reprod"]
 
     @property
     def launch_id(self) -> str:
-        """Not that of the timed run of the same system and ranks."""
+        """The identity, distinct from that of the timed run with the same system and ranks."""
         return f"{super().launch_id} energies"
 
     def benchmark_skip(self) -> tuple[str, str] | None:
@@ -177,17 +181,17 @@ class GromacsEnergies(Mdrun):
         if not file.exists():
             own = f"install gmx_d, then run: fabricbench inputs {self.md_system}"
             hint = own if self.input.facts else f"put them into {file} (docs/gromacs.md)"
-            return f"no energies of {self.md_system} in double precision", hint
+            return f"there are no reference energies of {self.md_system} in double precision", hint
         again = f"delete it, and run: fabricbench inputs {self.md_system}"
         try:
             known = read_reference(file).sha256
         except Unreadable as error:
-            return f"{file} is no reference: {error}", again
-        return None if known == self.input.sha256 else (f"{file} is of another input", again)
+            return f"{file} is not a valid reference: {error}", again
+        return None if known == self.input.sha256 else (f"{file} belongs to another input", again)
 
     @run_before("run")
     def copy_reference(self) -> None:
-        """The record is derived from the launch's own directory alone."""
+        """Copies the reference into the launch directory: a record is derived from that directory only."""
         shutil.copyfile(self.input.reference, Path(self.stagedir) / REFERENCE)
 
     def expected(self) -> Iterator[Expected]:

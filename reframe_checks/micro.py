@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The project's own micro-benchmarks: every sample kept, on every lane."""
+"""The micro-benchmarks of this project, on every lane. They keep every sample."""
 
 from collections.abc import Iterator
 
@@ -10,17 +10,18 @@ from fabricbench.launch.facts import Expected, LeftOut, joined_case
 
 from .base import SELDOM, SizedBenchmark
 from .base.cores import SHARE_OF_MEMORY, node_memory_bytes, processors
-from .base.lane import per_node
+from .base.launchers import per_node
 
 MOST_TO_ONE = 1024
-"""Ranks of a hot spot: more at once would take the one they send to minutes, and its memory."""
+"""The most ranks of a hot spot; with more, the target needs minutes and too much memory."""
 CONNECTIONS = (1, 2, 4, 8, 16, 32, 64, 128, 256)
 
 
 class Micro(SizedBenchmark):
-    """``fabricbench-micro``: ``metrics`` at every size and in every case, those of ``rates`` at sizes above 0.
+    """One benchmark of ``fabricbench-micro``.
 
-    ``varied`` is what a launch goes through: the option and its values, each of which is a case.
+    It measures ``metrics`` at every size, and ``rates`` at sizes above 0. ``varied`` is an option and its values; each
+    value is a case. ``paired`` says that the ranks form pairs.
     """
 
     tool = "micro"
@@ -38,14 +39,14 @@ class Micro(SizedBenchmark):
         return [self.benchmark, "--sizes", sizes, "--iterations", str(self.iterations), *self.options()]
 
     def options(self) -> list[str]:
-        """What the benchmark is told beside that."""
+        """Returns further options of the benchmark."""
         if self.varied is None:
             return []
         option, values = self.varied
         return [f"--{option}", ",".join(map(str, values))]
 
     def cases(self) -> Iterator[str]:
-        """The cases of a launch, as the benchmark writes them."""
+        """Yields the cases of a launch, as the benchmark writes them."""
         if self.varied is None:
             yield ""
             return
@@ -85,7 +86,7 @@ class MicroWindow(Micro):
 
 @rfm.simple_test
 class MicroOneSided(Micro):
-    descr = "one-sided transfers, with every way of synchronising"
+    descr = "one-sided transfers, with each kind of synchronisation"
     tags = SELDOM
     operation = parameter(["put", "get"], loggable=True)
     largest_bytes = 2**20
@@ -104,7 +105,7 @@ class MicroOneSided(Micro):
 
 @rfm.simple_test
 class MicroCollective(Micro):
-    """One collective a launch, as with IMB: none of them hides another."""
+    """One collective per launch, so that attestation notices a collective that uses another transport."""
 
     descr = "a blocking collective, every rank's time"
     paired = False
@@ -123,13 +124,13 @@ class MicroCollective(Micro):
 
     @property
     def blocks(self) -> int:
-        """What a rank holds at once, in messages (``apps/micro/benchmarks/collectives.cpp``)."""
+        """Number of messages that a rank holds at once (``apps/micro/benchmarks/collectives.cpp``)."""
         sent_on = {"allreduce": 2, "bcast": 2, "reduce": 2, "alltoall": 2 * self.ranks}
         return int(sent_on.get(self.collective, self.ranks + 1))
 
     @property
     def largest_fitting_bytes(self) -> int:
-        """The largest message for which a node's memory has room."""
+        """The largest message that fits into the memory of a node."""
         room = SHARE_OF_MEMORY * node_memory_bytes(self.current_partition)
         return int(room / self.blocks / per_node(self.ranks, self.nodes))
 
@@ -146,7 +147,7 @@ class MicroCollective(Micro):
         return self.why_too_large(next(size for size in super().sizes() if size)), "use fewer ranks"
 
     def why_too_large(self, size: int) -> str:
-        """What a node would have to hold."""
+        """Returns the reason why messages of ``size`` bytes do not fit into a node."""
         held = self.blocks * per_node(self.ranks, self.nodes) * size
         memory = node_memory_bytes(self.current_partition)
         return f"{size} B for {self.ranks} ranks take {held / 1e6:.0f} MB of a node, which has {memory / 1e6:.0f} MB"
@@ -169,7 +170,7 @@ class MicroBarrier(Micro):
 
 @rfm.simple_test
 class MicroPlogp(Micro):
-    descr = "the parameters of P-LogP, from which LogGP's follow"
+    descr = "the parameters of P-LogP, from which those of LogGP are derived"
     tags = SELDOM
     benchmark = "plogp"
     iterations = 200
@@ -178,7 +179,7 @@ class MicroPlogp(Micro):
 
 @rfm.simple_test
 class MicroReuse(Micro):
-    descr = "ping-pong over 1024 buffers, some of them used again"
+    descr = "ping-pong over 1024 buffers, of which a part is reused"
     tags = SELDOM
     benchmark = "reuse"
     largest_bytes = 2**20
@@ -190,7 +191,7 @@ class MicroReuse(Micro):
 
 @rfm.simple_test
 class MicroQueue(Micro):
-    descr = "ping-pong past long queues of unexpected messages or posted receives"
+    descr = "ping-pong with long queues of unexpected messages or posted receives"
     tags = SELDOM
     queue = parameter(["unexpected", "posted"], loggable=True)
     largest_bytes = 2**18
@@ -210,7 +211,7 @@ class MicroQueue(Micro):
 
 @rfm.simple_test
 class MicroConnections(Micro):
-    descr = "many connections of one pair at once"
+    descr = "many connections of one rank pair at once"
     tags = SELDOM
     benchmark = "multiconn"
     largest_bytes = 2**17
@@ -223,7 +224,7 @@ class MicroConnections(Micro):
 
 @rfm.simple_test
 class MicroOverlap(Micro):
-    descr = "computation beside a transfer: what is hidden"
+    descr = "computation during a transfer, and how much of the transfer it hides"
     tags = SELDOM
     beside = parameter(["overlap", "progress"], loggable=True)
     step = 2
@@ -240,7 +241,7 @@ class MicroOverlap(Micro):
 
 @rfm.simple_test
 class MicroHotspot(Micro):
-    descr = "all ranks to one at once"
+    descr = "all ranks send to one rank at once"
     paired = False
     tags = SELDOM
     benchmark = "hotspot"
@@ -250,5 +251,5 @@ class MicroHotspot(Micro):
     metrics = ("latency", "message_rate")
     rates = ("bandwidth",)
 
-    def meet_lane(self) -> None:
+    def adapt_to_lane(self) -> None:
         self.ranks = max(self.ranks, min(MOST_TO_ONE, processors(self.current_partition)))

@@ -72,7 +72,7 @@ def test_ranks_bound_otherwise_are_named(site: FakeSite) -> None:
     ("binding", "reason"),
     [
         ("socket", "no options that bind one's ranks to a socket; add them to one in site/stacks.py"),
-        ("cores", "ranks cannot be bound to 'cores'; choose one of none, core, numa, socket"),
+        ("cores", "unknown binding 'cores'; choose one of none, core, numa, socket"),
     ],
 )
 def test_what_nobody_can_bind_is_a_skip(site: FakeSite, binding: str, reason: str) -> None:

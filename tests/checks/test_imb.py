@@ -55,7 +55,7 @@ def run(site: FakeSite, name: str, *arguments: str) -> list[dict[str, object]]:
 def test_on_a_stack_without_imb_every_program_is_a_skip(site: FakeSite) -> None:
     found = run(site, "^ImbBarrier|^ImbP2PPairs|^ImbAtomics|^ImbIbarrier|^ImbMtBarrier", "-p", "two")
     reasons = {skip["tool"]: skip["reason"] for skip in found if skip["file"] == "skipped.json"}
-    assert reasons == {tool: f"no {program} runs on this two" for tool, program in TOOLS.items()}
+    assert reasons == {tool: f"{program} is not installed for the stack two" for tool, program in TOOLS.items()}
 
 
 def test_a_program_that_the_suite_lacks_is_a_skip(site: FakeSite) -> None:

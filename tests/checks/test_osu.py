@@ -80,7 +80,9 @@ def records(campaign: Campaign) -> list[Record]:
 def test_without_osu_one_skip_per_lane_and_family(site: FakeSite) -> None:
     status, campaign = run(site)
     assert (status, records(campaign)) == (0, [])
-    assert skips(campaign) == {family: f"no OSU micro-benchmarks ({family}) for one" for family in FAMILIES}
+    assert skips(campaign) == {
+        family: f"the OSU micro-benchmarks ({family}) are not installed for one" for family in FAMILIES
+    }
     assert len(campaign.skips) == len(FAMILIES)
     assert {skip.messages for skip in campaign.skips} == {None}
     assert all("spack install osu-micro-benchmarks ^one" in skip.hint for skip in campaign.skips)
@@ -106,7 +108,7 @@ def test_programs_are_found_anywhere_below(site: FakeSite, layout: str) -> None:
         assert {row.metric for row in record.rows} == {"latency"}
     assert skips(campaign)["unidirectional window=64"] == "OSU 7.4 for one has no osu_bw"
     assert "pt2pt" not in skips(campaign)
-    assert skips(campaign)["collective"] == "no OSU micro-benchmarks (collective) for one"
+    assert skips(campaign)["collective"] == "the OSU micro-benchmarks (collective) are not installed for one"
 
 
 def test_programs_in_the_stacks_own_prefix(site: FakeSite) -> None:

@@ -132,14 +132,14 @@ def test_a_check_that_cannot_be_imported_is_an_error(site: FakeSite, tmp_path: P
 
 
 def test_environments_do_not_leak_between_systems() -> None:
-    from fabricbench.setup.system import load_settings, settings_file, systems
+    from fabricbench.site.settings import load_settings, settings_file, systems
 
     for system in systems():
-        configuration = load_settings(settings_file(system))
-        for environment in configuration["environments"]:
-            assert environment["target_systems"] == [system]
-        for section in ("general", "storage"):
-            assert all(item["target_systems"] == [system] for item in configuration[section])
+        configuration = load_settings(settings_file(system)).configuration
+        for section in ("environments", "general", "storage"):
+            items = configuration[section]
+            assert isinstance(items, list)
+            assert all(item["target_systems"] == [system] for item in items)
 
 
 def test_the_launcher_is_the_stacks_own(site: FakeSite) -> None:
@@ -203,11 +203,9 @@ def test_every_check_is_there_on_every_lane() -> None:
     done = subprocess.run(argv, env=environment, cwd=REPOSITORY, capture_output=True, text=True, check=True)
     from fabricbench.parsers.tools.npb import KERNELS
     from fabricbench.runner.reframe import cases
-    from fabricbench.setup.system import lanes
-    from fabricbench.site.stacks import site_stacks
+    from fabricbench.site.settings import lanes
 
-    stacks = site_stacks(REPOSITORY / "site")
-    of_mpi = [lane for lane in lanes("local") if stacks[lane.stack].level == "mpi"]
+    of_mpi = [lane for lane in lanes("local") if lane.stack.level == "mpi"]
 
     small_and_large, small = 2, 1
     checks = {"MicroPingpong": small_and_large, "ImbPointToPoint": small_and_large, "ImbBarrier": small}
@@ -230,4 +228,4 @@ def test_what_is_missing_is_a_named_skip(site: FakeSite) -> None:
     skips = [json.loads(path.read_text()) for path in (site.root / "campaign").rglob("skipped.json")]
     reasons = {(skip["stack"], skip["tool"]): skip["reason"] for skip in skips}
     assert reasons["two", "micro"] == "the stack two is not set up on this machine"
-    assert reasons["one", "imb"] == "no IMB-MPI1 runs on this one"
+    assert reasons["one", "imb"] == "IMB-MPI1 is not installed for the stack one"

@@ -134,7 +134,10 @@ def test_skips_alone_are_no_campaign(site: FakeSite) -> None:
     choice = ("--system", "fake", "--check", "ImbBarrier", "--budget", "0")
     done = site.inside("run", str(site.root / "campaign"), *choice)
     assert done.returncode == 2, done.stdout + done.stderr
-    assert "nothing was measured, there are only skips: one@shm imb: no IMB-MPI1 runs on this one" in done.stderr
+    assert (
+        "nothing was measured, there are only skips: one@shm imb: IMB-MPI1 is not installed for the stack one"
+        in done.stderr
+    )
 
 
 def add_gap(campaign: Path) -> None:

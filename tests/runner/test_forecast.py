@@ -63,7 +63,7 @@ def test_what_run_would_refuse_is_said(site: FakeSite, tmp_path: Path) -> None:
     done = site.inside("run", str(tmp_path / "campaign"), *CHOICE, "--dry-run", "--format", "csv")
     assert done.returncode == 2
     assert "no lane can run here; fabricbench doctor says why" in done.stderr
-    assert "will be a skip" in done.stderr
+    assert "will be skipped" in done.stderr
     blanks = site.inside("run", str(tmp_path / "a b"), *CHOICE, "--dry-run")
     assert (blanks.returncode, blanks.stdout) == (2, "")
     assert "blanks in a campaign's path" in blanks.stderr

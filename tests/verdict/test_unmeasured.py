@@ -100,7 +100,7 @@ def test_skips_do_not_rename_what_was_measured(tmp_path: Path) -> None:
 
 def test_what_a_fabric_has_nothing_of_is_skipped_unless_its_case_is_named(tmp_path: Path) -> None:
     rows = (Expected(benchmark="pingpong", case="rails=1", metric="latency", msg_sizes_bytes=(8,)),)
-    rails = skip("mpich@shm", rows=rows, reason="this fabric has one port", applies=False)
+    rails = skip("mpich@shm", rows=rows, reason="the fabric has one port", applies=False)
     found = judged(tmp_path, entry(), lane_rows("mpich@shm", FAST), skips=(rails,))
     assert [(cell.verdict, cell.skipped) for cell in found.cells] == [("PASS", 1)]
     both = entry(case="['', rails=1]")

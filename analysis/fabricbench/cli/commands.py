@@ -42,8 +42,7 @@ from fabricbench.runner.run import run as run_campaign
 from fabricbench.setup.gromacs.build import build as build_inputs
 from fabricbench.setup.spack import examine_spack, set_up_views, views_in
 from fabricbench.setup.stacks import set_up, set_up_input
-from fabricbench.setup.system import choose, lanes, settings_file, site_root
-from fabricbench.site.settings import REPOSITORY, build_root, no_blanks
+from fabricbench.site.settings import REPOSITORY, build_root, choose, lanes, no_blanks, settings_file, site_root
 from fabricbench.site.stacks import site_stacks
 from fabricbench.verdict.compare import compare as compare_lanes
 from fabricbench.verdict.compare import measured_on_neither

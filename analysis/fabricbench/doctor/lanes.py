@@ -4,13 +4,14 @@
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 
-from fabricbench.doctor.site import Problem, site_problems
+from fabricbench.doctor.site import Problem, check_requirements, site_problems
 from fabricbench.errors import BadInput
 from fabricbench.setup.gromacs.builds import better_simd, processor_flags
 from fabricbench.setup.probe import probe
-from fabricbench.setup.system import Lane, check_requirements, lanes, settings_file
-from fabricbench.site.settings import build_root
+from fabricbench.site.lane import Lane
+from fabricbench.site.settings import build_root, lanes, settings_file
 from fabricbench.site.stacks import GromacsBuild, Installed
+from fabricbench.slurm.allocation import request_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,17 +27,18 @@ class Finding:
 def examine(wanted: Iterable[Lane]) -> Iterator[Finding]:
     """Start two ranks on each lane; what works is ready, what does not has a reason and a hint."""
     for lane in wanted:
-        if lane.missing or lane.installed is None:
-            yield Finding(lane.name, False, lane.missing, lane.hint)
+        if lane.skip is not None or lane.installed is None:
+            yield Finding(lane.name, False, *(lane.skip or ("", "")))
             continue
-        if lane.request and lane.pmi is None:
+        request = request_of(lane.fabric)
+        if request and lane.pmi is None:
             yield Finding(lane.name, False, "its own launcher needs an allocation", "not checked: reframe -r tries it")
             continue
-        launcher = lane.request.two_ranks(lane.pmi) if lane.request and lane.pmi is not None else ()
-        found = probe(lane.installed, lane.variables, lane.handshake, launcher)
+        launcher = request.two_ranks(lane.pmi) if request and lane.pmi is not None else ()
+        found = probe(lane.installed, lane.variables(), lane.handshake, launcher)
         if found.problem:
-            log = build_root() / "stacks" / lane.stack / "setup.log"
-            hint = f"see {log}; settings: site/stacks.py; set up anew: fabricbench setup --again {lane.stack}"
+            log = build_root() / "stacks" / lane.stack.name / "setup.log"
+            hint = f"see {log}; settings: site/stacks.py; set up anew: fabricbench setup --again {lane.stack.name}"
             yield Finding(lane.name, False, found.problem, hint)
         else:
             yield Finding(lane.name, True, f"{found.library} ({lane.installed.source}){_beside(lane.installed)}", "")

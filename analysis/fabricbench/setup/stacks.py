@@ -25,8 +25,7 @@ from fabricbench.setup.gromacs.build import build
 from fabricbench.setup.gromacs.builds import gromacs_of
 from fabricbench.setup.libraries import find_programs
 from fabricbench.setup.probe import probe, probe_imb_mt
-from fabricbench.setup.system import site_root
-from fabricbench.site.settings import REPOSITORY, build_root
+from fabricbench.site.settings import REPOSITORY, build_root, site_root
 from fabricbench.site.stacks import STACK_FILE, Debian, Installed, Stack, read_installed
 
 Say = Callable[[str], None]
