@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, AliasChoices, BaseModel, ConfigDict, Field
 
 from fabricbench.metrics import METRICS
-from fabricbench.site.lane import lane_name
+from fabricbench.site.lane import LaneNamed
 from fabricbench.site.transports import Binding, Transport
 
 SCHEMA: Literal[1] = 1
@@ -95,7 +95,7 @@ class LeftOut(Facts):
     reason: str
 
 
-class Launch(Facts):
+class Launch(LaneNamed, Facts):
     """``launch.json``: everything that was decided before the start. ``runs`` is how often its programs are started.
 
     ``ports`` are the fabric's on every node, ``port`` the one of them that was asked for, empty where none was;
@@ -135,13 +135,8 @@ class Launch(Facts):
     expected: tuple[Expected, ...] = ()
     left_out: LeftOut | None = None
 
-    @property
-    def lane(self) -> str:
-        """``stack@fabric`` or ``stack@fabric:variant``."""
-        return lane_name(self.stack, self.fabric, self.variant)
 
-
-class Skipped(Facts):
+class Skipped(LaneNamed, Facts):
     """``skipped.json`` in place of ``launch.json``: what could not be measured here, why, and the hint.
 
     ``expected`` are the rows that the launch would have yielded, each with its case; None in campaigns that were
@@ -165,11 +160,6 @@ class Skipped(Facts):
     applies: bool = True
     reason: str
     hint: str = Field(default="", validation_alias=AliasChoices("hint", "cure"))
-
-    @property
-    def lane(self) -> str:
-        """``stack@fabric`` or ``stack@fabric:variant``."""
-        return lane_name(self.stack, self.fabric, self.variant)
 
 
 class Begin(BaseModel):

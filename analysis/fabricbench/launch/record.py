@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from fabricbench.launch.facts import Expected, Launch, Skipped
+from fabricbench.site.lane import LaneNamed
 from fabricbench.site.transports import Binding
 
 State = Literal["ok", "failed", "refuted", "unknown", "unreadable", "unfinished", "lost"]
@@ -183,7 +184,7 @@ class Record(Derived):
     skips: tuple[SkippedRow, ...] = ()
 
 
-class Unmeasured(Derived):
+class Unmeasured(LaneNamed, Derived):
     """Rows that a campaign planned and did not measure, with the reason and the hint.
 
     ``rows`` have their cases; None where it is not known which rows they would have been. ``tool`` is empty where that

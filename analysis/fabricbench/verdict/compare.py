@@ -130,7 +130,7 @@ def compare(
     lanes = {key.lane: (key.stack, key.fabric, key.variant) for key in series}
     for lane in (lane_a, lane_b):
         if lane not in lanes:
-            known = sorted({skipped.why(skip) for skip in unmeasured if skipped.lane_of(skip) == lane})
+            known = sorted({skipped.why(skip) for skip in unmeasured if skip.lane == lane})
             what = f"nothing was measured on '{lane}': {known[0]}" if known else f"unknown lane '{lane}'"
             raise BadInput(what, expected=nearest(lane, lanes))
     if lane_a == lane_b:
@@ -157,9 +157,9 @@ def measured_on_neither(unmeasured: Sequence[Unmeasured], lane_a: str, lane_b: s
     """Lines of text: the benchmarks that were planned and that neither lane measured, with the first lane's reason."""
     of: dict[str, dict[str, str]] = {lane_a: {}, lane_b: {}}
     for skip in unmeasured:
-        if skipped.lane_of(skip) in of and skip.applies:
+        if skip.lane in of and skip.applies:
             names = {row.benchmark for row in skip.rows} if skip.rows else {skip.benchmark}
-            of[skipped.lane_of(skip)] |= {f"{skip.tool} {name}".strip(): skipped.why(skip) for name in names}
+            of[skip.lane] |= {f"{skip.tool} {name}".strip(): skipped.why(skip) for name in names}
     by_reason: dict[str, list[str]] = defaultdict(list)
     for name in sorted(of[lane_a].keys() & of[lane_b].keys()):
         by_reason[of[lane_a][name]].append(name)

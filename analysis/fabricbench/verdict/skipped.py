@@ -6,15 +6,9 @@ from functools import cache
 
 from fabricbench.launch.record import Unmeasured
 from fabricbench.parsers.registry import benchmarks
-from fabricbench.site.lane import lane_name
 from fabricbench.verdict.series import CellKey
 
 _known = cache(benchmarks)
-
-
-def lane_of(skip: Unmeasured) -> str:
-    """Its lane as users write it."""
-    return lane_name(skip.stack, skip.fabric, skip.variant)
 
 
 def cells(skip: Unmeasured, benchmark: str = "", metric: str = "") -> Iterator[CellKey]:

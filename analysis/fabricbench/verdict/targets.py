@@ -80,7 +80,7 @@ def _vague(item: Requirement, unmeasured: Sequence[Unmeasured], lanes: set[str])
         lane = {column: getattr(skip, column) for column in LANE_KEYS}
         named = all(lane[column] in item.many.get(column, (lane[column],)) for column in LANE_KEYS)
         if named and skipped.may_be(skip, item.tool, item.benchmark) and not _is_denominator(item, lane):
-            found.setdefault(skipped.lane_of(skip), skip)
+            found.setdefault(skip.lane, skip)
     for lane_words in sorted(found.keys() - lanes):
         skip = found[lane_words]
         changed = {column: str(value) for column, value in item.relative_to.items() if column in LANE_KEYS}
@@ -110,7 +110,7 @@ def _why_no_denominator(item: Requirement, key: CellKey, unmeasured: Sequence[Un
     wanted = CellKey(**{**key._asdict(), **item.relative_to})
     any_case = bool({"tool", "benchmark"} & item.relative_to.keys()) and "case" not in item.relative_to
     for skip in unmeasured:
-        if skipped.lane_of(skip) != wanted.lane:
+        if skip.lane != wanted.lane:
             continue
         if skipped.may_be(skip, wanted.tool, wanted.benchmark):
             return skipped.why(skip)
