@@ -71,7 +71,7 @@ def test_ranks_bound_otherwise_are_named(site: FakeSite) -> None:
 @pytest.mark.parametrize(
     ("binding", "reason"),
     [
-        ("socket", "no options that bind one's ranks to a socket; add them to one in site/stacks.py"),
+        ("socket", "no options that bind each rank of one to a socket; add them to one in site/stacks.py"),
         ("cores", "unknown binding 'cores'; choose one of none, core, numa, socket"),
     ],
 )

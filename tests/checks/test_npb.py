@@ -48,7 +48,7 @@ def test_a_class_beyond_the_nodes_memory(site: FakeSite) -> None:
         pytest.skip("this machine has memory for class D")
     found = skips(site, "-S", "NPB.problem_class=D")
     (reason,) = found["ft.D"]
-    assert reason.startswith("ft.D needs 120.3 GB, the node has ")
+    assert reason.startswith("ft.D needs 120.3 GB on the node, which has ")
     assert "is.D runs on 4 to 1024 ranks, not on 1" in found["is.D"]
 
 

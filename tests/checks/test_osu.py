@@ -123,20 +123,20 @@ def test_programs_in_the_stacks_own_prefix(site: FakeSite) -> None:
 
 
 def test_an_old_version_is_told_only_what_it_knows(site: FakeSite) -> None:
-    """The fake exits with 1 where it is told more."""
+    """The fake program exits with 1 for further options."""
     install(site.root / "osu/one", "5.3.2", "osu_allreduce", "osu_latency")
     status, campaign = run(site, "osu_(allreduce|latency)$")
     assert status == 0, [record.reason for record in records(campaign)]
     assert {record.launch.benchmark for record in records(campaign) if record.launch} == {"allreduce"}
     assert skips(campaign)["pt2pt"] == (
-        "OSU 5.3.2 (pt2pt) takes no sizes: small and large messages would share a launch"
+        "OSU 5.3.2 (pt2pt) has no option for sizes: small and large messages would share a launch"
     )
 
 
-def test_a_program_that_does_not_say_its_version(site: FakeSite) -> None:
+def test_a_program_without_a_version(site: FakeSite) -> None:
     install(site.root / "osu/one", "of today", "osu_latency")
     campaign = run(site, "osu_latency")[1]
-    assert skips(campaign)["pt2pt"] == "the OSU micro-benchmarks (pt2pt) for one do not say their version"
+    assert skips(campaign)["pt2pt"] == "the OSU micro-benchmarks (pt2pt) for one contain no version"
 
 
 def test_data_that_did_not_pass_give_no_number(site: FakeSite) -> None:
@@ -151,7 +151,7 @@ def test_data_that_did_not_pass_give_no_number(site: FakeSite) -> None:
 def test_a_synchronisation_that_completes_nothing_is_refused(site: FakeSite) -> None:
     install(site.root / "osu/one", "7.4", "osu_put_latency")
     campaign = run(site, "osu_put_latency", "-S", "OsuOneSided.sync=flush_local")[1]
-    assert skips(campaign)["put sync=flush_local win=create"] == "no sync is called 'flush_local'"
+    assert skips(campaign)["put sync=flush_local win=create"] == "unknown sync 'flush_local'"
 
 
 @pytest.mark.parametrize(("sync", "validated"), [("flush", False), ("lock", False), ("pscw", True), ("fence", True)])

@@ -118,7 +118,7 @@ def test_a_reference_of_another_input_is_a_skip(water: Path, tmp_path: Path) -> 
     (given / "water.reference.json").write_text(json.dumps(reference | {"sha256": "0" * 64}))
     reframe(tmp_path / "c", given, *ENERGIES)
     (skip,) = read_campaign(tmp_path / "c").skips
-    assert "is of another input" in skip.reason
+    assert "belongs to another input" in skip.reason
     (given / "water.reference.json").write_text("{")
     reframe(tmp_path / "e", given, *ENERGIES)
     (skip,) = read_campaign(tmp_path / "e").skips
@@ -126,7 +126,7 @@ def test_a_reference_of_another_input_is_a_skip(water: Path, tmp_path: Path) -> 
     (given / "water.reference.json").unlink()
     reframe(tmp_path / "d", given, *ENERGIES)
     (skip,) = read_campaign(tmp_path / "d").skips
-    assert skip.reason == "no energies of water in double precision"
+    assert skip.reason == "there are no reference energies of water in double precision"
 
 
 def test_ranks_that_its_domains_do_not_allow_are_a_skip_in_gromacs_words(water: Path, tmp_path: Path) -> None:

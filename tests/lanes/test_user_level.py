@@ -174,6 +174,6 @@ def test_without_the_headers_at_set_up_connections_are_a_skip(tmp_path: Path) ->
     done = reframe(REPOSITORY / "site", "-n", "^LibfabricConnections", "-p", "^libfabric$", "-r", **extra)
     skips = read_campaign(tmp_path / "campaign").skips
     assert [(skip.benchmark, skip.reason) for skip in skips] == [
-        ("multiconn", f"{ENDPOINTS} was not built, libfabric's headers were missing")
+        ("multiconn", f"{ENDPOINTS} was not built because libfabric's headers were missing")
     ] * 4, done.stdout
     assert all("apt-get install libfabric-dev" in skip.hint for skip in skips)
