@@ -73,10 +73,10 @@ class Mdrun(CoresMixin, Benchmark):
     def tool_versions(self) -> dict[str, str]:
         build = self.installed.gromacs
         versions = {"gromacs": f"{build.version} {build.precision} {build.simd}" if build else ""}
-        if isinstance(found := self.input, Found):
-            versions["input"] = found.sha256
-            if found.facts:
-                versions["atoms"] = str(found.facts.atoms)
+        if isinstance(tpr := self.input, Found):
+            versions["input"] = tpr.sha256
+            if tpr.facts:
+                versions["atoms"] = str(tpr.facts.atoms)
         return versions
 
     def lane_variables(self) -> dict[str, str]:
@@ -97,11 +97,11 @@ class Mdrun(CoresMixin, Benchmark):
     def benchmark_skip(self) -> tuple[str, str] | None:
         if self.threads < 1:
             return f"{self.threads} threads", "choose at least 1"
-        found = self.input
-        if isinstance(found, Missing):
-            return found.reason, found.hint
-        if found.facts and found.facts.atoms < ATOMS_PER_RANK * self.ranks:
-            return f"{self.md_system}'s {found.facts.atoms} atoms are too few for {self.ranks} ranks", "use more copies"
+        tpr = self.input
+        if isinstance(tpr, Missing):
+            return tpr.reason, tpr.hint
+        if tpr.facts and tpr.facts.atoms < ATOMS_PER_RANK * self.ranks:
+            return f"{self.md_system}'s {tpr.facts.atoms} atoms are too few for {self.ranks} ranks", "use more copies"
         return super().benchmark_skip()
 
     @property

@@ -33,8 +33,8 @@ _TITLE = re.compile(rb"# OSU MPI[^\n\0]{0,99} v(\d{1,3}(?:\.\d{1,3}){1,3})\n")
 def programs_below(folder: Path) -> Mapping[str, Path]:
     """Returns OSU's programs below a folder by name; if a name occurs several times, the one with the shortest path."""
     longest_first = sorted(folder.rglob("osu_*"), key=lambda path: (len(path.parts), path), reverse=True)
-    found = {path.name: path for path in longest_first if path.is_file() and os.access(path, os.X_OK)}
-    return {name: found[name] for name in PROGRAMS if name in found}
+    executables = {path.name: path for path in longest_first if path.is_file() and os.access(path, os.X_OK)}
+    return {name: executables[name] for name in PROGRAMS if name in executables}
 
 
 @cache
@@ -45,8 +45,8 @@ def version_in(program: Path) -> str | None:
     """
     if program.stat().st_size > LARGEST_PROGRAM_BYTES:
         return None
-    found = _TITLE.search(program.read_bytes())
-    return found.group(1).decode() if found else None
+    title = _TITLE.search(program.read_bytes())
+    return title.group(1).decode() if title else None
 
 
 def _of(family: str) -> list[str]:

@@ -65,7 +65,7 @@ class LibfabricConnections(SizedMixin, PairBenchmark):
         return f"{self.program_name} was not built because libfabric's headers were missing", hint
 
     def _both(self) -> list[str]:
-        sizes, numbers = (",".join(map(str, found)) for found in (self.sizes(), self.connections))
+        sizes, numbers = (",".join(map(str, values)) for values in (self.sizes(), self.connections))
         return ["--sizes", sizes, "--iterations", str(self.iterations), "--connections", numbers]
 
     def server_arguments(self) -> list[str]:

@@ -26,9 +26,9 @@ class Named(Protocol):
 def system() -> System:
     """Returns the system of this ReFrame session, from the ``extras`` of its partitions."""
     partition, *_ = runtime().system.partitions
-    found = system_in(partition.extras)
-    assert found is not None, "reframe_checks/__init__.py ends ReFrame before"
-    return found
+    carried = system_in(partition.extras)
+    assert carried is not None, "reframe_checks/__init__.py ends ReFrame if there is none"
+    return carried
 
 
 @cache
@@ -80,9 +80,9 @@ class LaneMixin(rfm.RegressionTestPlugin):
     @property
     def installed(self) -> Installed:
         """The stack as set-up installed it. The lane is skipped if it is not set up."""
-        found = self.lane.installed
-        assert found is not None, f"{self.lane.name} is not set up"
-        return found
+        installed = self.lane.installed
+        assert installed is not None, f"{self.lane.name} is not set up"
+        return installed
 
     @property
     def nodes(self) -> int:

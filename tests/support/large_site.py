@@ -1,8 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A site of many nodes under Slurm on which every program is installed, as far as their files go: nothing of it runs.
-
-The stacks are those of ``site/stacks.py``.
-"""
+"""A site of many nodes under Slurm, with the stacks of ``site/stacks.py``. Its programs are empty files."""
 
 import json
 import os

@@ -35,8 +35,8 @@ def no_blanks(path: Path, what: str = "a campaign's path") -> None:
 
     ReFrame writes paths into job scripts unquoted.
     """
-    if found := _UNSAFE.search(str(path)):
-        problem = f"blanks in {what}" if found[0].isspace() else f"the character {found[0]!r} in {what}"
+    if unsafe := _UNSAFE.search(str(path)):
+        problem = f"blanks in {what}" if unsafe[0].isspace() else f"the character {unsafe[0]!r} in {what}"
         raise BadInput(problem, where=repr(str(path)), expected="a path without blanks, quotes and special characters")
 
 

@@ -79,6 +79,6 @@ class System:
 
 
 def system_in(extras: Mapping[str, object]) -> System | None:
-    """Returns the System in ReFrame's ``extras``; None if another program made them."""
-    found = extras.get(EXTRA)
-    return found if isinstance(found, System) else None
+    """Returns the System in ReFrame's ``extras``; None if it has none."""
+    carried = extras.get(EXTRA)
+    return carried if isinstance(carried, System) else None
