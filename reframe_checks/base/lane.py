@@ -101,7 +101,7 @@ class LaneMixin(rfm.RegressionTestPlugin):
 
     def lane_skip(self) -> tuple[str, str] | None:
         """Returns the reason why this lane cannot run here and a hint; None if it can."""
-        return self.lane.skip or self._binding_skip() or self.port_skip()
+        return self.lane.unavailable or self._binding_skip() or self.port_skip()
 
     def _binding_skip(self) -> tuple[str, str] | None:
         part, stack = self.rank_binding, self.stack.name

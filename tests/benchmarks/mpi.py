@@ -22,7 +22,7 @@ def mpi_lanes(system: str, wanted: Sequence[str] = ()) -> list[tuple[Lane, Insta
     found = []
     for lane in chosen:
         below = "" if lane.stack.level == "mpi" else f"{lane.stack.name} is a library below MPI, it has no mpirun"
-        why = below or (f"{lane.skip.reason}; {lane.skip.hint}" if lane.skip else "")
+        why = below or (f"{lane.unavailable.reason}; {lane.unavailable.hint}" if lane.unavailable else "")
         if not why and lane.installed is not None:
             found.append((lane, lane.installed))
         elif wanted:

@@ -127,12 +127,12 @@ def test_the_lanes_of_a_system_have_their_installed_stack(site: Path) -> None:
     on_gige, on_mx = lanes("here")
     assert (on_gige.name, on_mx.name) == ("mine@gige", "mine@mx")
     hint = "run: fabricbench setup --spack build/views mine"
-    assert on_gige.skip == ("the stack mine is not set up on this machine", hint)
-    assert on_mx.skip == ("no settings for mine on mx", "add them to mine in site/stacks.py")
+    assert on_gige.unavailable == ("the stack mine is not set up on this machine", hint)
+    assert on_mx.unavailable == ("no settings for mine on mx", "add them to mine in site/stacks.py")
     install(site)
     on_gige, on_mx = lanes("here")
-    assert (on_gige.skip, on_gige.installed) == (None, INSTALLED)
-    assert on_mx.skip is not None
+    assert (on_gige.unavailable, on_gige.installed) == (None, INSTALLED)
+    assert on_mx.unavailable is not None
     assert [lane.name for lane in choose([on_gige, on_mx], ["mine@mx"])] == ["mine@mx"]
     with pytest.raises(BadInput, match="unknown lane 'mine@gig'; expected mine@gige"):
         choose([on_gige, on_mx], ["mine@gig"])

@@ -106,9 +106,9 @@ def test_the_features_of_a_library_are_its_programs() -> None:
 
 
 def test_a_transport_that_a_stack_cannot_use_has_a_reason() -> None:
-    assert LIBRARY.unsupported_skip("tcp") is None
-    assert LIBRARY.unsupported_skip("shm") == ("lib cannot use shm: it has no memory", "")
-    assert LIBRARY.unsupported_skip("mx") == ("no settings for lib on mx", "add them to lib in site/stacks.py")
+    assert LIBRARY.unavailable_on("tcp") is None
+    assert LIBRARY.unavailable_on("shm") == ("lib cannot use shm: it has no memory", "")
+    assert LIBRARY.unavailable_on("mx") == ("no settings for lib on mx", "add them to lib in site/stacks.py")
 
 
 def test_the_command_that_sets_a_stack_up() -> None:

@@ -27,8 +27,8 @@ class Finding:
 def examine(wanted: Iterable[Lane]) -> Iterator[Finding]:
     """Start two ranks on each lane; what works is ready, what does not has a reason and a hint."""
     for lane in wanted:
-        if lane.skip is not None or lane.installed is None:
-            yield Finding(lane.name, False, *(lane.skip or ("", "")))
+        if lane.unavailable is not None or lane.installed is None:
+            yield Finding(lane.name, False, *(lane.unavailable or ("", "")))
             continue
         request = request_of(lane.fabric)
         if request and lane.pmi is None:

@@ -211,9 +211,9 @@ def _lanes(site: _Site) -> Iterator[Problem]:
     """Warns of lanes whose launches will be skipped; once for all lanes of a stack that is not set up."""
     warned: set[str] = set()
     for lane in site.lanes():
-        if lane.skip and (not site.chosen or lane.name in site.chosen) and lane.skip.reason not in warned:
-            warned.add(lane.skip.reason)
-            yield site.warning(f"{lane.name} will be skipped: {lane.skip.reason}", hint=lane.skip.hint)
+        if lane.unavailable and (not site.chosen or lane.name in site.chosen) and lane.unavailable.reason not in warned:
+            warned.add(lane.unavailable.reason)
+            yield site.warning(f"{lane.name} will be skipped: {lane.unavailable.reason}", hint=lane.unavailable.hint)
 
 
 def check_requirements(system: str) -> int | None:

@@ -44,7 +44,7 @@ def ready_lanes(plan: Plan) -> list[Lane]:
     return [
         lane
         for lane in lanes(plan.system)
-        if lane.skip is None
+        if lane.unavailable is None
         and lane.installed is not None
         and not lane.installed.missing_file
         and (not plan.lanes or lane.name in plan.lanes)

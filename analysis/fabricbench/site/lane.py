@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from fabricbench.site.fabric import Fabric
-from fabricbench.site.stacks import Installed, Skip, Stack
+from fabricbench.site.stacks import Installed, Stack, Unavailable
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,12 +22,12 @@ class Lane:
         return lane_name(self.stack.name, self.fabric.name)
 
     @property
-    def skip(self) -> Skip | None:
+    def unavailable(self) -> Unavailable | None:
         """The reason why the lane cannot run on this machine, with a hint; None if it can."""
-        if unsupported := self.stack.unsupported_skip(self.fabric.transport):
+        if unsupported := self.stack.unavailable_on(self.fabric.transport):
             return unsupported
         if self.installed is None:
-            return Skip(
+            return Unavailable(
                 f"the stack {self.stack.name} is not set up on this machine", f"run: {self.stack.set_up_command}"
             )
         return None

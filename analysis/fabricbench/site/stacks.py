@@ -24,8 +24,8 @@ Level = Literal["mpi", "user"]
 """An MPI implementation, or a user-level library, whose programs are a server and a client."""
 
 
-class Skip(NamedTuple):
-    """The reason why something is not measured, and the hint what to do; the hint may be empty."""
+class Unavailable(NamedTuple):
+    """The reason why a lane or a transport cannot be used, and a hint, which may be empty."""
 
     reason: str
     hint: str
@@ -116,13 +116,13 @@ class Stack:
         """The command that sets it up."""
         return f"fabricbench setup {'--spack build/views ' if self.only_spack else ''}{self.name}"
 
-    def unsupported_skip(self, transport: str) -> Skip | None:
-        """Returns the skip of a transport that it has no settings for; None for its own transports."""
+    def unavailable_on(self, transport: str) -> Unavailable | None:
+        """Returns the reason why the stack cannot use a transport, and a hint; None if it has settings for it."""
         if transport in self.transports:
             return None
         if transport in self.unsupported:
-            return Skip(f"{self.name} cannot use {transport}: {self.unsupported[transport]}", "")
-        return Skip(f"no settings for {self.name} on {transport}", f"add them to {self.name} in site/stacks.py")
+            return Unavailable(f"{self.name} cannot use {transport}: {self.unsupported[transport]}", "")
+        return Unavailable(f"no settings for {self.name} on {transport}", f"add them to {self.name} in site/stacks.py")
 
 
 class GromacsBuild(BaseModel):
