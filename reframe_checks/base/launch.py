@@ -54,8 +54,8 @@ class LaunchTest(JobMixin, FactsMixin, LaneMixin, PortsMixin, MetricsMixin, Leaf
     @run_after("setup")
     def prepare(self) -> None:
         """Records a skip, skips a finished launch, or configures the job."""
-        current = session()
-        self.skip_if(bool(current.lanes) and self.lane.name not in current.lanes, "lane not chosen")
+        current, lane = session(), self.lane.name
+        self.skip_if(bool(current.lanes) and lane not in current.lanes, "lane not chosen")
         if self.binding and self.binding == self.rank_binding:
             self.case = {**self.case, "binding": self.binding}
         if self.port:
