@@ -43,8 +43,8 @@ def fabrics() -> list[Fabric]:
 
 def lanes() -> list[Lane]:
     """Returns the lanes of these fabrics."""
-    names = {fabric.name for fabric in fabrics()}
-    return [lane for lane in _lanes().values() if lane.fabric.name in names]
+    names = {partition.name for partition in runtime().system.partitions}
+    return [lane for (fabric, _), lane in _lanes().items() if fabric in names]
 
 
 def fabric_of(partition: Named) -> Fabric:
