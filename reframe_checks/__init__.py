@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The checks. ReFrame imports this package before each of their files.
+"""The checks. ReFrame imports this package before each of its files.
 
-A ReFrame that does not know the environment would warn of every file, run nothing and exit with 0. Here it ends with
-one line.
+Ends ReFrame with one line and status 2 if the environment is not sourced. Without it ReFrame would warn of every file,
+run nothing, and exit with status 0.
 """
 
 import importlib.util
@@ -13,13 +13,17 @@ from typing import NoReturn
 from reframe.core.runtime import runtime
 
 
-def _demand_environment() -> None:
-    place = Path(__file__).resolve().parents[1] / "build/env.sh"
-    source = f"source {place}" if place.exists() else f"run `make setup` in {place.parents[1]}, then source {place}"
+def _require_environment() -> None:
+    environment = Path(__file__).resolve().parents[1] / "build/env.sh"
+    source = f"source {environment}"
+    if not environment.exists():
+        source = f"run `make setup` in {environment.parents[1]}, then {source}"
     if importlib.util.find_spec("fabricbench") is None:
         _end(f"{sys.executable} has no package fabricbench", source)
+    from fabricbench.site.system import system_in
+
     system = runtime().system
-    if not any("fabric" in partition.extras for partition in system.partitions):
+    if not any(system_in(partition.extras) for partition in system.partitions):
         _end(f"the system '{system.name}' of ReFrame's configuration has no fabrics", source)
 
 
@@ -28,4 +32,4 @@ def _end(problem: str, source: str) -> NoReturn:
     sys.exit(2)
 
 
-_demand_environment()
+_require_environment()

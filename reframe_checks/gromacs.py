@@ -49,7 +49,7 @@ def known_input(name: str, copies: int) -> RunInput | MissingInput:
 
 
 class Mdrun(CoresMixin, Benchmark):
-    """``gmx_mpi mdrun`` of one system for a fixed number of steps."""
+    """A run of ``gmx_mpi mdrun`` with one system and a fixed number of steps."""
 
     tool = "gromacs"
     family = "gromacs"
@@ -84,10 +84,10 @@ class Mdrun(CoresMixin, Benchmark):
         return super().lane_variables() | {"OMP_NUM_THREADS": str(self.threads)}
 
     def family_skip(self) -> tuple[str, str] | None:
-        stack, build = self.stack_facts["stack"], self.installed.gromacs
+        stack, build = self.stack.name, self.installed.gromacs
         hint = f"spack install gromacs+mpi ^{stack}; then FABRICBENCH_GROMACS=DIRECTORY fabricbench setup"
         if build is None:
-            return f"no GROMACS with MPI on {stack}", hint
+            return f"no GROMACS with MPI is installed for {stack}", hint
         if build.problem:
             return f"GROMACS on {stack}: {build.problem}", hint
         if not Path(build.program).exists():
@@ -107,7 +107,7 @@ class Mdrun(CoresMixin, Benchmark):
 
     @property
     def input(self) -> RunInput | MissingInput:
-        """The system's ``.tpr``, or why there is none."""
+        """The ``.tpr`` of the system, or the reason why there is none."""
         return known_input(self.md_system, self.copies)
 
     def program(self) -> str:
@@ -116,14 +116,14 @@ class Mdrun(CoresMixin, Benchmark):
     def arguments(self) -> list[str]:
         files = ["-s", str(self.input.tpr), "-g", "md.log", "-noconfout", "-cpt", "-1"]
         placed = ["-ntomp", str(self.threads), "-pin", "on"]
-        return ["mdrun", *files, *placed, "-nsteps", str(self.step_count()), *self.options()]
+        return ["mdrun", *files, *placed, "-nsteps", str(self.step_count()), *self.mode_options()]
 
     def step_count(self) -> int:
-        """The number of steps."""
+        """Returns the number of steps."""
         raise NotImplementedError
 
-    def options(self) -> list[str]:
-        """Further options of mdrun."""
+    def mode_options(self) -> list[str]:
+        """Returns the options of mdrun for this kind of run."""
         raise NotImplementedError
 
 
@@ -144,7 +144,7 @@ class Gromacs(Mdrun):
     def step_count(self) -> int:
         return int(self.steps or STEPS.get(self.md_system, STEPS["dppc"]))
 
-    def options(self) -> list[str]:
+    def mode_options(self) -> list[str]:
         return ["-resethway", "-notunepme", "-dlb", "auto"]
 
     def expected(self) -> Iterator[Expected]:
@@ -156,14 +156,14 @@ class Gromacs(Mdrun):
 class GromacsEnergies(Mdrun):
     """Runs in GROMACS's reproducible mode, and compares energies with the input's reference in double precision."""
 
-    descr = "GROMACS, energies at the first and the last of a few steps"
+    descr = "GROMACS, energies at the first and last of a few steps"
     tags = SELDOM
     mode = "checked"
 
     def step_count(self) -> int:
         return CHECKED_STEPS
 
-    def options(self) -> list[str]:
+    def mode_options(self) -> list[str]:
         return ["-reprod"]
 
     @property
@@ -183,8 +183,8 @@ class GromacsEnergies(Mdrun):
         try:
             known = read_reference(file).sha256
         except Unreadable as error:
-            return f"{file} is no reference: {error}", again
-        return None if known == self.input.sha256 else (f"{file} is of another input", again)
+            return f"{file} is not a valid reference: {error}", again
+        return None if known == self.input.sha256 else (f"{file} belongs to another input", again)
 
     @run_before("run")
     def copy_reference(self) -> None:

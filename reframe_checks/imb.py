@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""IMB-MPI1 of the Intel MPI Benchmarks, the real one, wherever the stack can run it."""
+"""IMB-MPI1 of the Intel MPI Benchmarks, on every stack that can run it."""
 
 import reframe as rfm
 from reframe.core.builtins import parameter, run_after
@@ -29,7 +29,7 @@ class ImbPointToPoint(ImbMpi1):
 
 @rfm.simple_test
 class ImbPairs(ImbMpi1):
-    descr = "IMB-MPI1 PingPing, and PingPong and PingPing that name their source or take any"
+    descr = "IMB-MPI1 PingPing, and PingPong and PingPing with a named source or any source"
     benchmark = "pairs"
     tags = SELDOM
     names = (
@@ -42,7 +42,7 @@ class ImbPairs(ImbMpi1):
 
 @rfm.simple_test
 class ImbWindows(ImbMpi1):
-    """On their own: messages of a window may share segments, so that mostly bytes attest them."""
+    """A launch of their own: messages of a window may share segments, so only their bytes can be attested."""
 
     descr = "IMB-MPI1 Uniband, Biband"
     benchmark = "windows"
@@ -59,7 +59,7 @@ class ImbWindows(ImbMpi1):
 
 @rfm.simple_test
 class ImbCollective(ImbMpi1):
-    """One collective a launch: a stack may send one of them another way than the rest, which must not hide it."""
+    """One collective per launch, so that attestation notices a collective that uses another transport."""
 
     descr = "an IMB-MPI1 collective"
     collective = parameter(["Allreduce", "Alltoall", "Bcast", "Allgather"], loggable=True)
@@ -74,7 +74,7 @@ class ImbCollective(ImbMpi1):
 
 @rfm.simple_test
 class ImbFurtherCollective(ImbCollective):
-    descr = "an IMB-MPI1 collective beyond the quick tier's"
+    descr = "an IMB-MPI1 collective that is not in the quick tier"
     tags = SELDOM
     collective = parameter(
         [
@@ -89,7 +89,7 @@ class ImbFurtherCollective(ImbCollective):
 
 @rfm.simple_test
 class ImbReduceLocal(ImbMpi1):
-    """The reduction alone, without communication: the barriers between are all that can be attested."""
+    """The reduction without communication; only the barriers in between can be attested."""
 
     descr = "IMB-MPI1 Reduce_local"
     benchmark = "reduce_local"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""IMB-MT of the Intel MPI Benchmarks: several threads of each rank communicate at once."""
+"""IMB-MT of the Intel MPI Benchmarks, in which several threads of each rank communicate at once."""
 
 import reframe as rfm
 from reframe.core.builtins import parameter, run_after, variable
@@ -17,8 +17,8 @@ WINDOW = 64
 class ImbMt(CoresMixin, Imb):
     """The base of the leaves below.
 
-    ``threads`` of each rank: unless given, as many as the node has cores for, up to four. A single one shows what
-    MPI_THREAD_MULTIPLE costs by itself.
+    ``threads`` is the number of threads of each rank; 0 stands for one per core, at most four. One thread shows the
+    cost of MPI_THREAD_MULTIPLE alone.
     """
 
     tool = "imb_mt"
@@ -35,7 +35,7 @@ class ImbMt(CoresMixin, Imb):
 
     def benchmark_skip(self) -> tuple[str, str] | None:
         if self.installed.imb and self.installed.imb_mt_problem:
-            stack = self.stack_facts["stack"]
+            stack = self.stack.name
             hint = f"use a {stack} with MPI_THREAD_MULTIPLE, then run: fabricbench setup --again {stack}"
             return f"IMB-MT does not run on this {stack}: {self.installed.imb_mt_problem}", hint
         return super().benchmark_skip()
@@ -76,7 +76,8 @@ class ImbMtWindows(ImbMt):
 
 @rfm.simple_test
 class ImbMtCollective(ImbMt):
-    """They share a launch: without one of them three quarters of the least would be left."""
+    """Three collectives in one launch. Each moves at least a quarter of the payload, so attestation notices if one of
+    them uses another transport."""
 
     descr = "IMB-MT BcastMT, ReduceMT, AllReduceMT"
     benchmark = "collectives"

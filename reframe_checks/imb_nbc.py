@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""IMB-NBC of the Intel MPI Benchmarks: nonblocking collectives, alone and with computation meanwhile."""
+"""IMB-NBC of the Intel MPI Benchmarks: nonblocking collectives, with and without overlapping computation."""
 
 import reframe as rfm
 from reframe.core.builtins import parameter, run_after
@@ -18,8 +18,8 @@ KINDS = {
     "reduce": ("Ireduce",),
     "allreduce_scatter": ("Iallreduce", "Ireduce_scatter"),
 }
-"""Collectives that share a launch must move equally many bytes, and the stacks were seen to move hardly more: one that
-goes another way leaves at most two thirds of the payload, and the launch is refuted. The others are alone."""
+"""The collectives of each launch. They share a launch only if they move equally many bytes and stacks move hardly more:
+if one uses another transport, at most two thirds of the payload remain, and the launch is refuted."""
 
 
 class ImbNbc(Imb):
@@ -33,7 +33,7 @@ class ImbNbc(Imb):
     largest_bytes = 2**20
 
     def measure(self, collectives: tuple[str, ...]) -> None:
-        """Each with and without computation."""
+        """The benchmarks with computation, and those without (``_pure``)."""
         self.names = tuple(name for each in collectives for name in (each, f"{each}_pure"))
 
 

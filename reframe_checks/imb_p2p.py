@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""IMB-P2P of the Intel MPI Benchmarks: point-to-point communication of all ranks at once, in patterns."""
+"""IMB-P2P of the Intel MPI Benchmarks: patterns of point-to-point communication of all ranks at once."""
 
 import reframe as rfm
 from reframe.core.builtins import parameter, run_after
@@ -32,7 +32,7 @@ class ImbP2PPairs(ImbP2P):
 
 @rfm.simple_test
 class ImbP2PStencil(CoresMixin, ImbP2P):
-    """A grid of at least two ranks in each dimension."""
+    """A stencil on a grid with at least two ranks in each dimension."""
 
     descr = "IMB-P2P, a stencil"
     stencil = parameter(["Stencil2D", "Stencil3D"], loggable=True)

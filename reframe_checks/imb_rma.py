@@ -20,11 +20,11 @@ FAMILIES = {
     ),
     "accumulate": ("Accumulate", "Get_accumulate"),
 }
-"""Benchmarks that share a launch make the same call: a stack that sends puts another way does not hide it there."""
+"""The benchmarks of each launch. They make the same call, so that attestation notices if it uses another transport."""
 
 
 class ImbRma(Imb):
-    """The base of the leaves below. An operation on 0 bytes need not send anything."""
+    """The base of the leaves below. They omit 0 bytes, for which a stack need not send anything."""
 
     tool = "imb_rma"
     suite = "IMB-RMA"
@@ -58,6 +58,6 @@ class ImbAtomics(ImbRma):
 
 @rfm.simple_test
 class ImbPassivePut(ImbRma):
-    descr = "IMB-RMA Truly_passive_put: does a put complete while its target computes?"
+    descr = "IMB-RMA Truly_passive_put: a put to a target that computes"
     benchmark = "truly_passive_put"
     names = ("Truly_passive_put",)

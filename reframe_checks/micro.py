@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The project's own micro-benchmarks: every sample kept, on every lane."""
+"""The micro-benchmarks of this project, on every lane. They keep every sample."""
 
 from collections.abc import Iterator
 
@@ -12,10 +12,10 @@ from fabricbench.parsers.tools.micro.description import Benchmark as Described
 
 from .base import SELDOM, SizedBenchmark
 from .base.cores import SHARE_OF_MEMORY, node_memory_bytes, processors
-from .base.lane import per_node
+from .base.launchers import per_node
 
 MOST_TO_ONE = 1024
-"""Ranks of a hot spot: more at once would take the one they send to minutes, and its memory."""
+"""The most ranks of a hot spot; with more, the target needs minutes and too much memory."""
 CONNECTIONS = MEASURED["multiconn"].amount.defaults
 
 
@@ -42,12 +42,12 @@ class Micro(SizedBenchmark):
         return [self.benchmark, *sizes, "--iterations", str(self.iterations), *self.options()]
 
     def options(self) -> list[str]:
-        """Further options of the benchmark."""
+        """Returns further options of the benchmark."""
         amount = self.described.amount
         return [f"--{amount.key}", ",".join(map(str, self.amounts or amount.defaults))] if amount else []
 
     def cases(self) -> Iterator[str]:
-        """The cases of a launch, as the benchmark writes them."""
+        """Yields the cases of a launch, as the benchmark writes them."""
         yield from self.described.cases(self.amounts)
 
     def expected(self) -> Iterator[Expected]:
@@ -80,7 +80,7 @@ class MicroWindow(Micro):
 
 @rfm.simple_test
 class MicroOneSided(Micro):
-    descr = "one-sided transfers, with every way of synchronising"
+    descr = "one-sided transfers, with each kind of synchronisation"
     tags = SELDOM
     operation = parameter(["put", "get"], loggable=True)
     largest_bytes = 2**20
@@ -94,7 +94,7 @@ class MicroOneSided(Micro):
 
 @rfm.simple_test
 class MicroCollective(Micro):
-    """One collective a launch, as with IMB: none of them hides another."""
+    """One collective per launch, so that attestation notices a collective that uses another transport."""
 
     descr = "a blocking collective, every rank's time"
     tags = SELDOM
@@ -111,7 +111,7 @@ class MicroCollective(Micro):
 
     @property
     def largest_fitting_bytes(self) -> int:
-        """The largest message for which a node's memory has room."""
+        """The largest message that fits into the memory of a node."""
         room = SHARE_OF_MEMORY * node_memory_bytes(self.current_partition)
         return int(room / self.described.held_by(self.ranks) / per_node(self.ranks, self.nodes))
 
@@ -128,7 +128,7 @@ class MicroCollective(Micro):
         return self.why_too_large(next(size for size in super().sizes() if size)), "use fewer ranks"
 
     def why_too_large(self, size: int) -> str:
-        """The memory that a size needs on a node."""
+        """Returns the reason why messages of ``size`` bytes do not fit into a node."""
         held = self.described.held_by(self.ranks) * per_node(self.ranks, self.nodes) * size
         memory = node_memory_bytes(self.current_partition)
         return f"{size} B for {self.ranks} ranks take {held / 1e6:.0f} MB of a node, which has {memory / 1e6:.0f} MB"
@@ -144,7 +144,7 @@ class MicroBarrier(Micro):
 
 @rfm.simple_test
 class MicroPlogp(Micro):
-    descr = "the parameters of P-LogP, from which LogGP's follow"
+    descr = "the parameters of P-LogP, from which those of LogGP are derived"
     tags = SELDOM
     benchmark = "plogp"
     iterations = 200
@@ -152,7 +152,7 @@ class MicroPlogp(Micro):
 
 @rfm.simple_test
 class MicroReuse(Micro):
-    descr = "ping-pong over 1024 buffers, some of them used again"
+    descr = "ping-pong over 1024 buffers, of which a part is reused"
     tags = SELDOM
     benchmark = "reuse"
     largest_bytes = 2**20
@@ -162,7 +162,7 @@ class MicroReuse(Micro):
 
 @rfm.simple_test
 class MicroQueue(Micro):
-    descr = "ping-pong past long queues of unexpected messages or posted receives"
+    descr = "ping-pong with long queues of unexpected messages or posted receives"
     tags = SELDOM
     queue = parameter(["unexpected", "posted"], loggable=True)
     largest_bytes = 2**18
@@ -177,7 +177,7 @@ class MicroQueue(Micro):
 
 @rfm.simple_test
 class MicroConnections(Micro):
-    descr = "many connections of one pair at once"
+    descr = "many connections of one rank pair at once"
     tags = SELDOM
     benchmark = "multiconn"
     largest_bytes = 2**17
@@ -187,7 +187,7 @@ class MicroConnections(Micro):
 
 @rfm.simple_test
 class MicroOverlap(Micro):
-    descr = "computation beside a transfer: what is hidden"
+    descr = "computation during a transfer, and how much of the transfer it hides"
     tags = SELDOM
     beside = parameter(["overlap", "progress"], loggable=True)
     step = 2
@@ -200,12 +200,12 @@ class MicroOverlap(Micro):
 
 @rfm.simple_test
 class MicroHotspot(Micro):
-    descr = "all ranks to one at once"
+    descr = "all ranks send to one rank at once"
     tags = SELDOM
     benchmark = "hotspot"
     largest_bytes = 2**20
     step = 2
     iterations = 200
 
-    def meet_lane(self) -> None:
+    def adapt_to_lane(self) -> None:
         self.ranks = max(self.ranks, min(MOST_TO_ONE, processors(self.current_partition)))

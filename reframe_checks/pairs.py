@@ -1,62 +1,61 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every pair of nodes, one rank on each: which node, or which way between two, is slower than the others."""
+"""Benchmarks of every pair of nodes, one rank on each; they show slow nodes and slow links."""
 
 from collections.abc import Iterator
 
 import reframe as rfm
 from reframe.core.builtins import parameter, run_after, variable
-from reframe.core.runtime import runtime
 
 from fabricbench.launch.facts import Expected, joined_case
 from fabricbench.launch.record import Row
+from fabricbench.launch.session import session
 
 from .base import SELDOM
+from .base.lane import fabrics
 from .micro import Micro
 
 MOST_PAIRS = 512
-"""Pairs that one launch measures: all of 32 nodes; of more, further rounds in every further block."""
+"""Node pairs that one launch measures: all pairs of 32 nodes. With more nodes each block measures further pairs."""
 SECONDS_PER_PAIR = 2
 
 
-def _several_nodes() -> bool:
-    return any(int(partition.extras.get("nodes", 1)) > 1 for partition in runtime().system.partitions)
-
-
 class Pairs(Micro):
-    """An own benchmark of all nodes of a fabric. Its rows by pair have names of nodes, which the scheduler chooses;
-    so the launch must have what the pairs come to, and the parser demands every pair that the output promises."""
+    """An own benchmark of all nodes of a fabric.
+
+    The rows of a node pair contain the names of nodes, which the scheduler chooses. So only the summary rows are
+    expected; the parser checks that every pair announced in the output is there.
+    """
 
     family = "pairs"
     msg_size_bytes = variable(int, value=8, loggable=True)
 
     @run_after("init")
-    def belong_to_quick(self) -> None:
-        """``make run`` has time for it where there is something to find."""
-        self.tags = {*SELDOM, "quick"} if _several_nodes() else SELDOM
+    def choose_tiers(self) -> None:
+        """Adds the tier of ``make run`` if a fabric has several nodes."""
+        self.tags = {*SELDOM, "quick"} if any(fabric.nodes.count > 1 for fabric in fabrics()) else SELDOM
 
-    def meet_lane(self) -> None:
-        self.ranks = int(self.fabric_facts["nodes"])
+    def adapt_to_lane(self) -> None:
+        self.ranks = self.fabric.nodes.count
         self.limit_seconds = max(self.limit_seconds, float(SECONDS_PER_PAIR * self.rounds * (self.ranks // 2)))
 
     def applies(self) -> bool:
-        return int(self.fabric_facts["nodes"]) > 1
+        return self.fabric.nodes.count > 1
 
     def family_skip(self) -> tuple[str, str] | None:
         if not self.applies():
-            return "a single node has no pairs", "say how many there are: fabric(…, nodes=4) in the site's settings.py"
+            return "the fabric has a single node, so no node pairs", "set Nodes(count=…) in the site's settings.py"
         return None
 
     @property
     def rounds(self) -> int:
-        """Rounds of disjoint pairs in one launch."""
+        """Number of rounds in one launch; each measures disjoint node pairs."""
         return min(self.ranks - 1 + self.ranks % 2, max(1, MOST_PAIRS // max(1, self.ranks // 2)))
 
     def sizes(self) -> tuple[int, ...]:
         return (self.msg_size_bytes,)
 
     def options(self) -> list[str]:
-        block = self.fabric_facts["session"]["block"]
-        return [*super().options(), "--rounds", str(self.rounds), "--block", str(block)]
+        return [*super().options(), "--rounds", str(self.rounds), "--block", str(session().block)]
 
     def expected(self) -> Iterator[Expected]:
         for case in self.cases():
@@ -64,15 +63,15 @@ class Pairs(Micro):
                 whole = joined_case(self.case, case)
                 yield Expected(benchmark=self.benchmark, case=whole, metric=metric.name, msg_sizes_bytes=self.sizes())
 
-    def shown(self) -> tuple[Row, ...]:
-        """ReFrame's list has what the pairs come to; the pairs are in the campaign's table."""
+    def reported_rows(self) -> tuple[Row, ...]:
+        """Returns the rows of the summary; the campaign's table also has those of the pairs."""
         cases = {joined_case(self.case, case) for case in self.cases()}
         return tuple(row for row in self.record().rows if row.case in cases)
 
 
 @rfm.simple_test
 class PairLatency(Pairs):
-    descr = "ping-pong of every pair of nodes, one pair after the other"
+    descr = "ping-pong of every node pair, one pair after the other"
     benchmark = "pair_latency"
     messages = parameter(["small"], loggable=True)
     iterations = 200
@@ -80,7 +79,7 @@ class PairLatency(Pairs):
 
 @rfm.simple_test
 class PairBandwidth(Pairs):
-    descr = "bandwidth of every pair of nodes, alone and with disjoint pairs at once: bisection"
+    descr = "bandwidth of every node pair, alone and with disjoint pairs at once (bisection)"
     benchmark = "pair_bandwidth"
     messages = parameter(["large"], loggable=True)
     msg_size_bytes = 2**20

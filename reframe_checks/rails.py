@@ -1,28 +1,28 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Several ports on a node: one of them, large messages striped over all, or each process bound to its own."""
+"""Several ports on a node: one port, large messages striped over all ports, or each process on its own port."""
 
 from collections.abc import Sequence
 
 import reframe as rfm
 from reframe.core.builtins import parameter, run_after
-from reframe.core.runtime import runtime
 
-from fabricbench.site.stacks import ONE_PORT, RAILS
+from fabricbench.site.stacks import ONE_PORT, RAIL_POLICIES
 
 from .base import SELDOM, processors
+from .base.lane import fabrics
 from .micro import MicroPingpong, MicroWindow
 
 
 def pair_counts() -> list[int]:
-    """A single pair of processes, and as many pairs as the widest fabric has ports: binding shows with several."""
-    return sorted({1, *(int(partition.extras.get("rails", 1)) for partition in runtime().system.partitions)})
+    """Returns 1 and the numbers of ports of the fabrics: with a rank pair per port, every port can be busy."""
+    return sorted({1, *(fabric.rail_count for fabric in fabrics())})
 
 
 class Rails(rfm.RegressionTestPlugin):
-    """An own benchmark under each of the stack's settings for several ports (Liu et al. 2004, IV.B.3)."""
+    """An own benchmark with each rail policy of the stack (Liu et al. 2004, IV.B.3)."""
 
     family = "rails"
-    rails = parameter(RAILS, loggable=True)
+    rails = parameter(RAIL_POLICIES, loggable=True)
     pairs = parameter(pair_counts(), loggable=True)
 
     @run_after("init")
@@ -31,43 +31,41 @@ class Rails(rfm.RegressionTestPlugin):
         self.case = {"rails": self.rails} | ({"pairs": self.pairs} if self.pairs > 1 else {})
 
     def applies(self) -> bool:
-        return int(self.fabric_facts["rails"]) > 1
+        return self.fabric.rail_count > 1
 
     def family_skip(self) -> tuple[str, str] | None:
         if not self.applies():
-            return "this fabric has one port", "say how many it has: fabric(…, rails=2) in the site's settings.py"
+            return "the fabric has one port", "name all ports in the site's settings.py: Fabric(ports=[…])"
         return None
 
     def benchmark_skip(self) -> tuple[str, str] | None:
-        stack, facts = self.stack_facts["stack"], self.fabric_facts
-        settings = self.rails_settings.get(self.rails)
+        stack, settings = self.stack.name, self.rail_settings.get(self.rails)
         if self.port:
-            return f"rails={self.rails} says which ports are used", "ask for no port"
+            return f"the rail policy rails={self.rails} selects the ports", "set no port"
         if settings is None:
             return f"no settings for rails={self.rails} with {stack}", f"add them to {stack} in site/stacks.py"
-        if not facts["ports"] and any("{port" in value for value in settings.values()):
-            return f"{stack} wants the ports' names", "name them: fabric(…, ports=[…]) in the site's settings.py"
+        if not self.fabric.ports and any("{port" in value for value in settings.values()):
+            return f"{stack} needs the ports' names", "name them in the site's settings.py: Fabric(ports=[…])"
         if self.ranks > (cores := processors(self.current_partition)):
-            return f"{self.ranks} ranks on {cores} cores", "run it on nodes with two cores for every port"
+            return f"{self.ranks} ranks on {cores} cores", "use nodes with two cores for each port"
         return None
 
     @property
-    def asked_port(self) -> str:
-        """The first, where one port is used, the stack can be told which, and other nodes can see it."""
-        first = "".join(self.fabric_facts["ports"][:1])
-        return first if self.rails == ONE_PORT and self.names_one_port and self.nodes > 1 else ""
+    def selected_port(self) -> str:
+        """The first port, for the policy of one port between nodes; empty if the stack cannot select a port."""
+        first = "".join(self.fabric.ports[:1])
+        return first if self.rails == ONE_PORT and self.supports_port_selection and self.nodes > 1 else ""
 
     @property
-    def way(self) -> tuple[str, Sequence[str]]:
-        """Its settings are what is compared."""
-        return self.rails, self.fabric_facts["ports"]
+    def rail_policy(self) -> tuple[str, Sequence[str]]:
+        return self.rails, self.fabric.ports
 
 
 @rfm.simple_test
 class RailsPingpong(Rails, MicroPingpong):
-    descr = "the own ping-pong over one port, or several striped or bound"
+    descr = "own ping-pong with each rail policy"
 
 
 @rfm.simple_test
 class RailsWindow(Rails, MicroWindow):
-    descr = "windows of messages over one port, or several striped or bound"
+    descr = "windows of messages with each rail policy"

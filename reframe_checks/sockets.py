@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""TCP through the kernel's sockets: latency, one stream, many at once, and flows over two networks at once."""
+"""TCP through the kernel's sockets: latency, one stream, several streams, and flows over two networks."""
 
 import socket
 from collections.abc import Iterator
@@ -14,7 +14,7 @@ from .base import PairBenchmark, SizedPairBenchmark
 
 @rfm.simple_test
 class QperfTcp(SizedPairBenchmark):
-    """qperf measures for whole seconds, at least one a size: so three sizes a launch."""
+    """qperf measures each size for at least one second, so a launch has three sizes."""
 
     descr = "qperf: latency and bandwidth of a TCP connection"
     tool = program_name = "qperf"
@@ -25,7 +25,7 @@ class QperfTcp(SizedPairBenchmark):
     large_sizes = variable(str, value="65536,524288,4194304")
 
     @property
-    def speaks_for_lane(self) -> bool:
+    def records_lane_skip(self) -> bool:
         return bool(self.test == "tcp_lat")
 
     @run_after("init")
@@ -48,7 +48,7 @@ class QperfTcp(SizedPairBenchmark):
 
 
 class Iperf3(PairBenchmark):
-    """iperf3 for a second; what arrived counts."""
+    """iperf3 for one second; the bytes received count."""
 
     tool = program_name = "iperf3"
     transports = ("tcp",)
@@ -79,38 +79,38 @@ class Iperf3(PairBenchmark):
 
 @rfm.simple_test
 class TcpStreams(Iperf3):
-    descr = "iperf3: one TCP stream and several at once, and how fairly they share"
+    descr = "iperf3: one TCP stream and several at once, and the fairness among them"
     benchmark = "stream"
     streams = parameter([1, 2, 4, 8], loggable=True)
 
     @property
-    def speaks_for_lane(self) -> bool:
+    def records_lane_skip(self) -> bool:
         return bool(self.streams == 1)
 
 
 @rfm.simple_test
 class TcpTogether(Iperf3):
-    """Flows over the fabric's first two addresses: each alone, then both at once, in one launch."""
+    """Flows to the first two addresses of the fabric, each alone and then both at once, in one launch."""
 
     descr = "iperf3: flows over two networks, alone and at once"
     benchmark = "together"
     streams = parameter([1, 4], loggable=True)
 
     def addresses(self) -> list[str]:
-        return list(self.fabric_facts["addresses"][:2])
+        return list(self.fabric.addresses[:2])
 
     def values(self) -> list[str]:
         first, second = self.addresses()
         return [first, second, f"{first}+{second}"]
 
     def benchmark_skip(self) -> tuple[str, str] | None:
-        fabric = self.fabric_facts["fabric"]
         if len(self.addresses()) < 2:
-            return f"the fabric {fabric} has one address, two flows at once need two", "name a second in settings.py"
+            reason = f"the fabric {self.fabric.name} has one address, and flows over two networks need two"
+            return reason, "name a second one in the site's settings.py: Fabric(addresses=[…])"
         local = self.current_partition.scheduler.registered_name == "local"
         for address in self.addresses() if local else ():
             if not usable(address):
-                return f"nobody can listen on {address} here", "name an address of this machine in settings.py"
+                return f"{address} is not an address of this machine", "correct it in the site's settings.py"
         return super().benchmark_skip()
 
     def expected(self) -> Iterator[Expected]:
@@ -124,11 +124,11 @@ class TcpTogether(Iperf3):
 
 
 def usable(address: str) -> bool:
-    """Whether a server may listen on ``address`` on this machine."""
+    """Whether a server can listen on ``address`` on this machine."""
     family = socket.AF_INET6 if ":" in address else socket.AF_INET
     try:
-        with socket.socket(family, socket.SOCK_STREAM) as tried:
-            tried.bind((address, 0))
+        with socket.socket(family, socket.SOCK_STREAM) as listener:
+            listener.bind((address, 0))
     except OSError:
         return False
     return True

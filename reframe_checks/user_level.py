@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What lies below MPI: send and receive, RDMA write and read, atomics, by each library's own benchmark."""
+"""Libraries below MPI: send and receive, RDMA write and read, and atomics, by the benchmarks of each library."""
 
 from collections.abc import Iterator
 
@@ -14,7 +14,7 @@ from .base import PairBenchmark, SizedMixin, SizedPairBenchmark
 from .micro import CONNECTIONS
 
 WARMUP = 10
-"""As in UCX's handshake in site/stacks.py: its processes agree on every doubling of the warm-up."""
+"""As in UCX's handshake in site/stacks.py: its processes synchronise at every doubling of the warm-up."""
 
 
 @rfm.simple_test
@@ -22,12 +22,12 @@ class FiPingpong(SizedPairBenchmark):
     descr = "libfabric's fi_pingpong: half round trip on reliable datagrams"
     tool = program_name = "fi_pingpong"
     benchmark = "pingpong"
-    speaks_for_lane = True
+    records_lane_skip = True
     iterations = variable(int, value=500)
     large_iterations = variable(int, value=20)
 
     def sizes(self) -> tuple[int, ...]:
-        """Powers of four, and 0: libfabric is slow to start."""
+        """Returns 0 and the powers of four: each size starts libfabric again, which takes long."""
         return tuple(size for size in super().sizes() if size.bit_length() % 2 or not size)
 
     def _both(self) -> list[str]:
@@ -47,9 +47,9 @@ class FiPingpong(SizedPairBenchmark):
 
 @rfm.simple_test
 class LibfabricConnections(SizedMixin, PairBenchmark):
-    """What ``MicroConnections`` measures over communicators, by the same tool's name: one pair of processes for all."""
+    """The benchmark of ``MicroConnections`` with endpoints in place of communicators, between two processes."""
 
-    descr = "many connections at once, each a pair of libfabric's endpoints"
+    descr = "many connections at once, each a pair of libfabric endpoints"
     tool = "micro"
     benchmark = "multiconn"
     program_name = "fabricbench-endpoints"
@@ -62,10 +62,10 @@ class LibfabricConnections(SizedMixin, PairBenchmark):
         if super().benchmark_skip() is None:
             return None
         hint = "on Debian: apt-get install libfabric-dev, then: fabricbench setup --again libfabric"
-        return f"{self.program_name} was not built, libfabric's headers were missing", hint
+        return f"{self.program_name} was not built because libfabric's headers were missing", hint
 
     def _both(self) -> list[str]:
-        sizes, numbers = (",".join(map(str, found)) for found in (self.sizes(), self.connections))
+        sizes, numbers = (",".join(map(str, values)) for values in (self.sizes(), self.connections))
         return ["--sizes", sizes, "--iterations", str(self.iterations), "--connections", numbers]
 
     def server_arguments(self) -> list[str]:
@@ -82,7 +82,7 @@ class LibfabricConnections(SizedMixin, PairBenchmark):
 
 
 class Ucx(SizedPairBenchmark):
-    """``ucx_perftest`` on UCP, with the transports that the lane's ``UCX_TLS`` names."""
+    """``ucx_perftest`` on UCP, with the transports in the lane's ``UCX_TLS``."""
 
     tool = program_name = "ucx_perftest"
     test = parameter(list(ucx_perftest.TESTS), loggable=True)
@@ -112,14 +112,14 @@ class UcxPerftest(Ucx):
     test = parameter([name for name, test in ucx_perftest.TESTS.items() if not test.atomic], loggable=True)
 
     @run_after("init")
-    def tell_send_from_put(self) -> None:
-        # An empty put or get moves nothing.
-        self.speaks_for_lane = self.empty = self.test == "tag_lat"
+    def choose_sizes(self) -> None:
+        # An empty put or get moves no data.
+        self.records_lane_skip = self.empty = self.test == "tag_lat"
 
 
 @rfm.simple_test
 class UcxAtomic(Ucx):
-    descr = "UCX: atomics on 8 bytes of the other side"
+    descr = "UCX: atomics on 8 bytes of the peer"
     test = parameter([name for name, test in ucx_perftest.TESTS.items() if test.atomic], loggable=True)
     messages = parameter(["small"])
 
@@ -128,7 +128,7 @@ class UcxAtomic(Ucx):
 
 
 class IbPair(SizedPairBenchmark):
-    """``ib_*`` of perftest: a program for each test, on RDMA devices only."""
+    """The programs ``ib_*`` of perftest, one for each test. They need an RDMA device."""
 
     tool = "perftest"
     transports = ("verbs",)
@@ -162,13 +162,13 @@ class Perftest(IbPair):
     test = parameter([name for name, test in perftest.TESTS.items() if not test.atomic], loggable=True)
 
     @property
-    def speaks_for_lane(self) -> bool:
+    def records_lane_skip(self) -> bool:
         return bool(self.test == "send_lat")
 
 
 @rfm.simple_test
 class PerftestAtomic(IbPair):
-    descr = "verbs: atomics on 8 bytes of the other side"
+    descr = "verbs: atomics on 8 bytes of the peer"
     test = parameter([name for name, test in perftest.TESTS.items() if test.atomic], loggable=True)
     messages = parameter(["small"])
 

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every MPI stack and user-level library once: where it comes from, and what makes it use a transport."""
+"""Declares every MPI stack and user-level library: its packages, and the variables that select a transport."""
 
 from fabricbench.site.stacks import Debian, Handshake, Stack
 
-# A launcher run by root inside a container is the rule on a test machine; Open MPI wants to be told.
+# Test machines are often containers in which root starts the launcher; Open MPI refuses that by default.
 OPENMPI_AS_ROOT = {
     "OMPI_ALLOW_RUN_AS_ROOT": "1",
     "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
@@ -11,8 +11,8 @@ OPENMPI_AS_ROOT = {
     "PRTE_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
 }
 
-# One port, all of them for each large message, or a port per process; the first is also what a check's `port` asks for.
-# UCX gives no process a port of its own.
+# Rail policies: one port, also for a check that sets `port`; all ports for each large message; one port per process.
+# UCX does not support the last.
 UCX_RAILS = {
     "1": {"UCX_NET_DEVICES": "{port}", "UCX_MAX_EAGER_RAILS": "1", "UCX_MAX_RNDV_RAILS": "1"},
     "striped": {"UCX_NET_DEVICES": "{ports}", "UCX_MAX_EAGER_RAILS": "1", "UCX_MAX_RNDV_RAILS": "{rails}"},
@@ -48,21 +48,21 @@ MPICH_OFI = {
     "psm": {"FI_PROVIDER": "psm3", "MPIR_CVAR_NOLOCAL": "1"},
     "cxi": {"FI_PROVIDER": "cxi", "MPIR_CVAR_NOLOCAL": "1"},
 }
-# One port only: a port of verbs or psm is not called there what its counters are called.
+# The policy of one port alone. libfabric names the ports of verbs and psm differently from their counters.
 MPICH_OFI_RAILS = {"tcp": {"1": {"FI_TCP_IFACE": "{port}"}}, "cxi": {"1": {"FI_CXI_DEVICE_NAME": "{port}"}}}
 
 OPENMPI_OB1 = {
-    # UCX would choose a transport of its own for one-sided communication.
+    # Otherwise UCX selects its own transport for one-sided communication.
     "shm": {"OMPI_MCA_pml": "ob1", "OMPI_MCA_btl": "vader,self", "OMPI_MCA_osc": "^ucx"},
     "tcp": {
         "OMPI_MCA_pml": "ob1",
         "OMPI_MCA_btl": "tcp,self",
         "OMPI_MCA_btl_tcp_if_include": "lo",
-        # Windows in shared memory would not use the network; Debian switches pt2pt off.
+        # Windows in shared memory bypass the network; Debian disables pt2pt.
         "OMPI_MCA_osc": "^sm,ucx",
     },
 }
-# With btl tcp every large message goes over all interfaces that it may use.
+# btl tcp sends every large message over all interfaces that it may use.
 OPENMPI_RAILS = {
     "tcp": {
         "1": {"OMPI_MCA_btl_tcp_if_include": "{port}"},
@@ -77,28 +77,30 @@ OPENMPI_OVERSUBSCRIBED = {
     "PRTE_MCA_hwloc_default_binding_policy": "none",
 }
 
-# What binds each rank, with the stack's own launcher.
-HYDRA_BINDING = {what: ("-bind-to", what) for what in ("core", "numa", "socket")}
-IMPI_BINDING = {what: ("-genv", "I_MPI_PIN_DOMAIN", what) for what in ("core", "numa", "socket")}
-# MVAPICH2 would bind its ranks again.
-MVAPICH2_BINDING = {what: ("-genv", "MV2_ENABLE_AFFINITY", "0", *bind) for what, bind in HYDRA_BINDING.items()}
-OPENMPI_BINDING = {what: ("--bind-to", what) for what in ("core", "numa", "socket")}
+# Options of the stack's own launcher that bind each rank.
+HYDRA_BINDING = {part: ("-bind-to", part) for part in ("core", "numa", "socket")}
+IMPI_BINDING = {part: ("-genv", "I_MPI_PIN_DOMAIN", part) for part in ("core", "numa", "socket")}
+# Without the variable MVAPICH2 binds its ranks again.
+MVAPICH2_BINDING = {part: ("-genv", "MV2_ENABLE_AFFINITY", "0", *options) for part, options in HYDRA_BINDING.items()}
+OPENMPI_BINDING = {part: ("--bind-to", part) for part in ("core", "numa", "socket")}
 
-PERFTEST = tuple(f"ib_{what}_{kind}" for what in ("send", "write", "read", "atomic") for kind in ("lat", "bw"))
+PERFTEST = tuple(
+    f"ib_{operation}_{kind}" for operation in ("send", "write", "read", "atomic") for kind in ("lat", "bw")
+)
 
 STACKS = {
     stack.name: stack
     for stack in (
         Stack(
             name="impi",
-            # The last: IMB-MT wants Intel's OpenMP; of its versions the smallest that stands alone.
+            # intel-openmp is for IMB-MT; 2023.2 is the smallest version without further dependencies.
             pypi=("impi-rt>=2021.14", "impi-devel>=2021.14", "intel-openmp>=2023.2,<2024"),
             pmi="pmi2",
             launcher_environment={"srun": {"I_MPI_PMI_LIBRARY": "libpmi2.so.0"}},
             environment={"I_MPI_ROOT": "{prefix}", "FI_PROVIDER_PATH": "{prefix}/lib"},
             transports={
                 "shm": {"I_MPI_FABRICS": "shm"},
-                # Without pt2pt, small collectives inside a node go through shared memory even here.
+                # Without pt2pt, small collectives within a node use shared memory.
                 "tcp": {
                     "I_MPI_FABRICS": "ofi",
                     "I_MPI_OFI_PROVIDER": "tcp",
@@ -106,11 +108,11 @@ STACKS = {
                 },
             },
             oversubscribed={"I_MPI_WAIT_MODE": "1"},
-            # I_MPI_MULTIRAIL=1 is to give a node's ranks a port each; over tcp all were seen on one (2021.18).
+            # No "bound": over tcp, I_MPI_MULTIRAIL=1 put all ranks of a node on one port (2021.18).
             rails={"tcp": {"1": {"I_MPI_MULTIRAIL": "0", "FI_TCP_IFACE": "{port}"}}},
             binding=IMPI_BINDING,
             runs_imb=True,
-            links={"include/gfortran": "mpi/gfortran"},  # where its mpif90 looks for modules
+            links={"include/gfortran": "mpi/gfortran"},  # the module path of its mpif90
         ),
         Stack(
             name="mpich",
@@ -153,7 +155,7 @@ STACKS = {
             binding=OPENMPI_BINDING,
             oversubscribed=OPENMPI_OVERSUBSCRIBED,
         ),
-        # From here on the stacks that only Spack builds (spack.yaml): docs/stacks.md.
+        # The following stacks are built by Spack only (spack.yaml, docs/stacks.md).
         Stack(
             name="openmpi-tcp",
             pmi="pmix",
@@ -162,7 +164,7 @@ STACKS = {
             rails=OPENMPI_RAILS,
             binding=OPENMPI_BINDING,
             oversubscribed=OPENMPI_OVERSUBSCRIBED,
-            unable={"verbs": "it is built without UCX and libfabric"},
+            unsupported={"verbs": "it is built without UCX and libfabric"},
         ),
         Stack(name="mpich-ofi", pmi="pmi2", transports=MPICH_OFI, rails=MPICH_OFI_RAILS, binding=HYDRA_BINDING),
         Stack(
@@ -170,7 +172,7 @@ STACKS = {
             pmi="pmi2",
             transports={"tcp": {}},
             binding=HYDRA_BINDING,
-            unable=dict.fromkeys(("shm", "verbs", "mx"), "its device ch3:sock has sockets only"),
+            unsupported=dict.fromkeys(("shm", "verbs", "mx"), "its device ch3:sock supports sockets only"),
         ),
         Stack(name="mvapich-ofi", pmi="pmi2", transports=MPICH_OFI, rails=MPICH_OFI_RAILS, binding=HYDRA_BINDING),
         Stack(name="mvapich-ucx", pmi="pmi2", transports=MPICH_UCX, rails=MPICH_UCX_RAILS, binding=HYDRA_BINDING),
@@ -180,14 +182,14 @@ STACKS = {
             transports={"verbs": {"MV2_USE_SHARED_MEM": "0"}},
             rails=MVAPICH2_RAILS,
             binding=MVAPICH2_BINDING,
-            unable={"tcp": "its device ch3:mrail has verbs only"},
+            unsupported={"tcp": "its device ch3:mrail supports verbs only"},
         ),
         Stack(
             name="mpich-mx",
             pmi="pmi2",
             transports={"mx": {"MPIR_CVAR_CH3_NOLOCAL": "1", "OMX_DISABLE_SHARED": "1"}},
             binding=HYDRA_BINDING,
-            unable=dict.fromkeys(("tcp", "verbs"), "its device ch3:nemesis:mx has Myrinet Express only"),
+            unsupported=dict.fromkeys(("tcp", "verbs"), "its device ch3:nemesis:mx supports Myrinet Express only"),
         ),
         Stack(
             name="sockets",
@@ -199,9 +201,9 @@ STACKS = {
                 client=("qperf", "{address}", "-lp", "{port}", "conf", "quit"),
             ),
             transports={"tcp": {}},
-            unable={
-                "shm": "a socket goes through the kernel's network stack",
-                "verbs": "sockets over an RDMA device are a fabric of transport tcp, IPoIB",
+            unsupported={
+                "shm": "sockets use the kernel's network stack",
+                "verbs": "sockets over an RDMA device (IPoIB) are a fabric of transport tcp",
             },
         ),
         Stack(
@@ -252,7 +254,7 @@ STACKS = {
                 client=("ib_send_lat", "-p", "{port}", "-s", "2", "-n", "5", "-F", "{address}"),
             ),
             transports={"verbs": {}},
-            unable={"shm": "it needs an RDMA device", "tcp": "it needs an RDMA device"},
+            unsupported={"shm": "it needs an RDMA device", "tcp": "it needs an RDMA device"},
         ),
     )
 }

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What all checks share: the lane they run on, the launch they record, the wire-up they are attested against."""
+"""Base classes of all checks: the lane, the job, the facts of a launch, its record and its metrics."""
 
 from .benchmark import Benchmark as Benchmark
 from .cores import processors as processors

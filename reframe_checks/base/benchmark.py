@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A launch that measures: attested against its lane's wire-up."""
+"""A launch that measures; its traffic is attested against the wire-up of its lane."""
 
 import os
 
@@ -7,7 +7,7 @@ from reframe.core.builtins import fixture
 from reframe.core.exceptions import ReframeError
 
 from fabricbench.launch.facts import WireUp
-from fabricbench.site.settings import FORECAST
+from fabricbench.launch.session import FORECAST
 
 from .launch import LaunchTest
 from .wireup import WireUpLaunch
@@ -18,13 +18,13 @@ class Benchmark(LaunchTest):
 
     wireup = fixture(WireUpLaunch, scope="environment")
 
-    def wrap(self) -> None:
-        if not self.wireup.came_back and not self.is_dry_run():
-            # A launch without it could never be attested, and would count as finished.
-            raise ReframeError("the lane's wire-up never came back: repeat the command")
-        super().wrap()
-        # What ReFrame would still do in a dry run takes as long as all before it.
-        self.skip_if(FORECAST in os.environ, "foreseen")
+    def start(self) -> None:
+        if not self.wireup.completed and not self.is_dry_run():
+            # Without the wire-up the launch could not be attested, and would still count as finished.
+            raise ReframeError("the wire-up of the lane did not complete: repeat the command")
+        super().start()
+        # The rest of ReFrame's dry run takes as long as all before it.
+        self.skip_if(FORECAST in os.environ, "forecast")
 
     def wireup_facts(self) -> WireUp | None:
-        return self.wireup.measured()
+        return self.wireup.traffic()

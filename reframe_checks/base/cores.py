@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Cores and memory of the nodes that a launch spreads over; launches that need a core for each of their threads."""
+"""Cores and memory of the nodes of a fabric, and checks that need a core for each of their threads."""
 
 import os
 from collections.abc import Callable
@@ -11,38 +11,42 @@ from reframe.core.runtime import runtime
 
 from fabricbench.errors import BadInput
 
-
-def processors(partition: object) -> int:
-    """Cores of a partition's nodes, as many as a launch takes: as ReFrame knows them, else of this machine."""
-    info = getattr(partition, "processor", None)
-    extras = getattr(partition, "extras", None) or {}
-    return (getattr(info, "num_cores", None) or len(os.sched_getaffinity(0))) * extras.get("nodes", 1)
-
-
-def node_memory_bytes(partition: object) -> int:
-    """Memory of one of a partition's nodes: as the site declares it, else of this machine."""
-    extras = getattr(partition, "extras", None) or {}
-    return int(extras.get("memory_bytes") or os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
-
+from .lane import Named, fabric_of
 
 SHARE_OF_MEMORY = 0.8
-"""Of a node, for what a benchmark holds: the rest is the system's and the stack's."""
+"""The share of a node's memory for the data of a benchmark; the rest is for the system and the stack."""
+
+
+def processors(partition: Named) -> int:
+    """Returns the number of cores of all nodes of a launch: ReFrame's number per node, else that of this machine."""
+    info = getattr(partition, "processor", None)
+    cores = getattr(info, "num_cores", None) or len(os.sched_getaffinity(0))
+    return int(cores) * fabric_of(partition).nodes.count
+
+
+def node_memory_bytes(partition: Named) -> int:
+    """Returns the memory of one node: as the site declares it, else that of this machine."""
+    declared = fabric_of(partition).nodes.memory_bytes
+    return declared or os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
 
 
 def most_processors() -> int:
-    """Cores of the largest partition's nodes."""
+    """Returns the number of cores of the largest partition."""
     return max(processors(partition) for partition in runtime().system.partitions)
 
 
 def rank_counts(variable: str, expected: str, allowed: Callable[[int], bool]) -> list[int]:
-    """Strong scaling: powers of two from 1 to the cores of the largest partition's nodes, or what ``variable`` names,
-    numbers that are ``allowed``; ReframeError, saying what is ``expected``, where one is not."""
-    asked = os.environ.get(variable)
-    if not asked:
+    """Returns the numbers of ranks for strong scaling.
+
+    They are the powers of two up to the cores of the largest partition, or the numbers in the environment ``variable``.
+    Raises ReframeError, with ``expected`` in its message, if a number in it is not ``allowed``.
+    """
+    text = os.environ.get(variable)
+    if not text:
         return [2**k for k in range(most_processors().bit_length())]
-    counts = sorted({int(word) if word.isascii() and word.isdecimal() else 0 for word in asked.split(",")})
+    counts = sorted({int(word) if word.isascii() and word.isdecimal() else 0 for word in text.split(",")})
     if not all(map(allowed, counts)):
-        raise ReframeError(BadInput(f"'{asked}'", where=variable, expected=expected))
+        raise ReframeError(BadInput(f"'{text}'", where=variable, expected=expected))
     return counts
 
 
@@ -56,25 +60,24 @@ class CoresMixin(rfm.RegressionTestPlugin):
 
     @property
     def workers(self) -> int:
-        """Threads of all ranks together."""
+        """Number of threads of all ranks together."""
         return int(self.ranks)
 
     @property
     def oversubscribed(self) -> bool:
         return self.workers > processors(self.current_partition)
 
-    def enter_lane(self) -> None:
+    def configure_job(self) -> None:
         if self.oversubscribed:
             self.mode = "checked"
-        super().enter_lane()
+        super().configure_job()
 
     def benchmark_skip(self) -> tuple[str, str] | None:
         if skip := super().benchmark_skip():
             return skip
         if self.oversubscribed and not self.oversubscribe:
             cores = processors(self.current_partition)
-            hint = (
-                f"use more or larger nodes; -S {type(self).__name__}.oversubscribe=1 attests it here, and times nothing"
-            )
+            option = f"-S {type(self).__name__}.oversubscribe=1"
+            hint = f"use more or larger nodes; {option} runs and attests it without timing"
             return f"{self.workers} ranks or threads on {cores} cores", hint
         return None

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the checks of the Intel MPI Benchmarks share: the programs, their arguments, the rows of their tables."""
+"""The base of the checks of the Intel MPI Benchmarks: programs, arguments, and expected rows."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,9 +13,9 @@ from .sized import SizedBenchmark
 
 
 class Imb(SizedBenchmark):
-    """Some benchmarks of one program, with a fixed number of repetitions, so that the bytes that it moves are known.
+    """Benchmarks of one program with a fixed number of repetitions, from which their traffic follows.
 
-    A leaf names ``tool``, ``suite`` (the program), its ``tables`` and the ``names`` of benchmarks, as IMB writes them.
+    A leaf sets ``tool``, ``suite`` (the program), ``tables`` and ``names``, the benchmarks by IMB's names.
     """
 
     suite: str
@@ -26,8 +26,8 @@ class Imb(SizedBenchmark):
 
     def benchmark_skip(self) -> tuple[str, str] | None:
         if self.installed.imb is None or not Path(self.program()).exists():
-            stack = self.stack_facts["stack"]
-            return f"no {self.suite} runs on this {stack}", f"spack install intel-mpi-benchmarks ^{stack}"
+            hint = f"spack install intel-mpi-benchmarks ^{self.stack.name}"
+            return f"{self.suite} is not installed for the stack {self.stack.name}", hint
         return None
 
     def program(self) -> str:
@@ -35,12 +35,12 @@ class Imb(SizedBenchmark):
 
     @property
     def count(self) -> int:
-        """Repetitions at each size of this launch."""
+        """Number of repetitions at each size."""
         return int(self.large_repetitions if self.messages == "large" else self.repetitions)
 
     def arguments(self) -> list[str]:
-        bounds = ["-iter", str(self.count), "-iter_policy", "off"]
-        return [*self.names, "-npmin", str(self.ranks), "-msglen", f"{self.stagedir}/sizes", *bounds]
+        repetitions = ["-iter", str(self.count), "-iter_policy", "off"]
+        return [*self.names, "-npmin", str(self.ranks), "-msglen", f"{self.stagedir}/sizes", *repetitions]
 
     @run_before("run")
     def write_sizes(self) -> None:

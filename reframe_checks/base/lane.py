@@ -1,192 +1,123 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The lane of a test case: its stack's launcher, paths and variables, or the skip where there is no stack."""
+"""The lane of a test case: its fabric, its stack, its variables, and the skip if it cannot run here."""
 
-import shlex
-from collections.abc import Sequence
-from typing import Any
+from functools import cache
+from typing import Protocol
 
 import reframe as rfm
-from reframe.core.backends import getlauncher
 from reframe.core.builtins import variable
-from reframe.core.launchers import JobLauncher
-from reframe.core.schedulers import Job
+from reframe.core.runtime import runtime
 
-from fabricbench.site.lane import lane_pmi, lane_variables
-from fabricbench.site.stacks import ONE_PORT, PORT_WORD, Installed
+from fabricbench.site.fabric import Fabric
+from fabricbench.site.lane import Lane
+from fabricbench.site.settings import lanes_of
+from fabricbench.site.stacks import Installed, Stack
+from fabricbench.site.system import System, system_in
 from fabricbench.site.transports import BINDINGS
 
-SRUN_BINDING = {"core": "cores", "numa": "ldoms", "socket": "sockets"}
+
+class Named(Protocol):
+    """A partition or an environment of ReFrame."""
+
+    name: str
 
 
-class SlurmSteps(JobLauncher):
-    """Slurm's launcher: so many ranks on so many nodes, ended as a whole when one rank fails. ReFrame's own asks srun
-    for its version at every test, which takes a minute where no Slurm answers."""
-
-    def __init__(self, pmi: str, nodes: int, ranks: int, binding: str) -> None:
-        self.options = [
-            *((f"--mpi={shlex.quote(pmi)}",) if pmi else ()),
-            *(f"--nodes={nodes}", f"--ntasks={ranks}", f"--ntasks-per-node={per_node(ranks, nodes)}"),
-            # Consecutive ranks share a node, so that rank i and rank i + n/2 work across two nodes.
-            *(("--distribution=block",) if nodes > 1 else ()),
-            *((f"--cpu-bind={SRUN_BINDING[binding]}",) if binding in SRUN_BINDING else ()),
-            *("--kill-on-bad-exit=1", "--input=none"),
-        ]
-
-    def command(self, job: Job) -> list[str]:
-        return ["srun"]
+@cache
+def system() -> System:
+    """Returns the system of this ReFrame session, from the ``extras`` of its partitions."""
+    partition, *_ = runtime().system.partitions
+    carried = system_in(partition.extras)
+    assert carried is not None, "reframe_checks/__init__.py ends ReFrame if there is none"
+    return carried
 
 
-def per_node(ranks: int, nodes: int) -> int:
-    """Most ranks that a node gets where they are spread evenly."""
-    return -(-ranks // nodes)
+@cache
+def _lanes() -> dict[tuple[str, str], Lane]:
+    return {(lane.fabric.name, lane.stack.name): lane for lane in lanes_of(system())}
 
 
-def _own(launcher: JobLauncher, installed: Installed, options: list[str]) -> JobLauncher:
-    """The stack's own mpirun by its path: a stack that vanishes must not start through another's on PATH."""
-    launcher.options = [shlex.quote(option) for option in options]
-    command = launcher.command
+def fabrics() -> list[Fabric]:
+    """Returns the fabrics that this ReFrame session uses."""
+    return [fabric_of(partition) for partition in runtime().system.partitions]
 
-    def absolute(job: Job) -> list[str]:
-        return [f"{installed.prefix}/bin/mpirun" if word == "mpirun" else word for word in command(job)]
 
-    launcher.command = absolute
-    return launcher
+def lanes() -> list[Lane]:
+    """Returns the lanes of these fabrics."""
+    names = {partition.name for partition in runtime().system.partitions}
+    return [lane for (fabric, _), lane in _lanes().items() if fabric in names]
+
+
+def fabric_of(partition: Named) -> Fabric:
+    """Returns the fabric of a partition."""
+    return system().fabric(partition.name)
 
 
 class LaneMixin(rfm.RegressionTestPlugin):
-    """Sets a test case up on its lane. Needs partitions and environments as fabricbench.site.settings makes them."""
+    """Gives a test case its lane."""
 
     binding = variable(str, value="", loggable=True)
-    """What each rank is bound to; empty: what the fabric says."""
-    port = variable(str, value="", loggable=True)
-    """The port of the fabric that all ranks are to use; empty: whatever site and stack do."""
+    """The part of a node that each rank is bound to; empty for the fabric's default."""
     threaded = False
-    """Ranks have threads, which would share what a rank is bound to: they are left to the program."""
+    """Whether ranks have threads of their own. Such ranks are not bound: the program places its threads."""
     oversubscribed = False
-    """More ranks than cores: the stack is told to yield."""
+    """Whether the launch has more ranks than its nodes have cores."""
 
     @property
-    def fabric_facts(self) -> dict[str, Any]:
-        """What the site says of the fabric."""
-        return self.current_partition.extras
+    def lane(self) -> Lane:
+        """The stack on the fabric."""
+        return _lanes()[self.current_partition.name, self.current_environ.name]
 
     @property
-    def stack_facts(self) -> dict[str, Any]:
-        """What the site says of the stack."""
-        return self.current_environ.extras
+    def fabric(self) -> Fabric:
+        """The fabric as the site declares it."""
+        return self.lane.fabric
+
+    @property
+    def stack(self) -> Stack:
+        """The stack as ``site/stacks.py`` declares it."""
+        return self.lane.stack
 
     @property
     def installed(self) -> Installed:
-        """The stack as set-up found it."""
-        return Installed.model_validate(self.stack_facts["installed"])
-
-    def lane_skip(self) -> tuple[str, str] | None:
-        """Why this lane cannot run here, and the hint; None where it can."""
-        if without := self.stack_facts["without"].get(self.fabric_facts["transport"]):
-            reason, hint = without
-            return reason, hint
-        if self.stack_facts["missing"]:
-            return self.stack_facts["missing"], self.stack_facts["hint"]
-        return self._binding_skip() or self._port_skip()
-
-    def _binding_skip(self) -> tuple[str, str] | None:
-        asked, stack = self.asked_binding, self.stack_facts["stack"]
-        if asked == "none":
-            return None
-        if asked not in BINDINGS:
-            return f"ranks cannot be bound to '{asked[:40]}'", f"choose one of {', '.join(BINDINGS)}"
-        if self.oversubscribed:
-            return f"more ranks than cores: none can have a {asked} of its own", "ask for no binding"
-        if self.fabric_facts["launcher"] == "srun" or asked in self.stack_facts["binding"]:
-            return None
-        return f"no options that bind {stack}'s ranks to a {asked}", f"add them to {stack} in site/stacks.py (binding)"
-
-    def _port_skip(self) -> tuple[str, str] | None:
-        stack, fabric, named = self.stack_facts["stack"], self.fabric_facts["fabric"], self.fabric_facts["ports"]
-        if not self.port:
-            return None
-        if self.stack_facts["level"] != "mpi":
-            what = f"programs of {stack} listen at an address, and are told no port"
-            return what, "give the port a fabric of its own, with its address (addresses=…)"
-        if not named:
-            return f"the fabric {fabric} names no ports", "name them: fabric(…, ports=[…]) in the site's settings.py"
-        if self.port not in named:
-            return f"the fabric {fabric} has no port '{self.port[:40]}'", f"choose one of {', '.join(named)}"
-        if not self.names_one_port:
-            what = f"no settings that hold {stack} to one port on {self.fabric_facts['transport']}"
-            return what, f"add them to {stack} in site/stacks.py (rails)"
-        return None
-
-    @property
-    def rails_settings(self) -> dict[str, dict[str, str]]:
-        """The stack's settings on this transport for each way to use several ports; names are not filled in."""
-        return dict(self.stack_facts["rails"].get(self.fabric_facts["transport"], {}))
-
-    @property
-    def names_one_port(self) -> bool:
-        """Whether the stack can be told which port to use alone."""
-        return any(PORT_WORD in value for value in self.rails_settings.get(ONE_PORT, {}).values())
-
-    @property
-    def way(self) -> tuple[str, Sequence[str]] | None:
-        """Which of the ways to use ports (``site.stacks.RAILS``) holds, and for which; None: as the site says."""
-        return (ONE_PORT, [self.asked_port]) if self.asked_port else None
-
-    def _way_variables(self) -> dict[str, str]:
-        """The stack's settings for the way, filled in."""
-        if self.way is None:
-            return {}
-        way, ports = self.way
-        words = {"{rails}": str(self.fabric_facts["rails"]), "{ports}": ",".join(ports), PORT_WORD: "".join(ports[:1])}
-        settings = self.rails_settings[way]
-        for word, value in words.items():
-            settings = {name: text.replace(word, value) for name, text in settings.items()}
-        return settings
-
-    @property
-    def asked_port(self) -> str:
-        """The one port that the ranks are told to use; empty where they are told none."""
-        return str(self.port)
-
-    @property
-    def asked_binding(self) -> str:
-        """What each rank is bound to: the check's word, else the fabric's where each rank can have a core.
-
-        None below MPI, and where ranks have threads of their own.
-        """
-        if self.stack_facts["level"] != "mpi" or self.threaded or (self.oversubscribed and not self.binding):
-            return "none"
-        return str(self.binding or self.fabric_facts["binding"])
-
-    def lane_variables(self) -> dict[str, str]:
-        """The variables of the lane, by which its programs run; those for the way to use ports win."""
-        return (
-            lane_variables(self.fabric_facts, self.stack_facts, oversubscribed=self.oversubscribed)
-            | self._way_variables()
-        )
+        """The stack as set-up installed it. The lane is skipped if it is not set up."""
+        installed = self.lane.installed
+        assert installed is not None, f"{self.lane.name} is not set up"
+        return installed
 
     @property
     def nodes(self) -> int:
-        """Over how many nodes the ranks are spread: the fabric's number, as far as they go."""
-        return min(int(self.fabric_facts["nodes"]), int(self.ranks))
+        """Number of nodes: the fabric's, or one for each rank if there are fewer ranks."""
+        return min(self.fabric.nodes.count, int(self.ranks))
 
-    def lane_launcher(self) -> JobLauncher:
-        """The fabric's launcher where it is the scheduler's, with the stack's PMI; else the stack's own."""
-        pmi = lane_pmi(self.fabric_facts, self.stack_facts)
-        if pmi is not None:
-            return SlurmSteps(pmi, self.nodes, int(self.ranks), self.asked_binding)
-        options = self.stack_facts["binding"].get(self.asked_binding, [])
-        return _own(getlauncher(self.stack_facts["launcher"])(), self.installed, options)
+    @property
+    def rank_binding(self) -> str:
+        """The part of a node that each rank is bound to: the check's if it is set, else the fabric's.
 
-    def enter_lane(self) -> None:
-        """Point launcher, paths and variables at the stack. Values never reach the shell unquoted."""
-        installed = self.installed
-        self.job.launcher = self.lane_launcher()
-        variables = self.lane_variables()
-        variables.pop("LD_PRELOAD", None)  # stands before the program, never on the launcher
-        self.env_vars = {name: shlex.quote(value) for name, value in variables.items()}
-        if not installed.programs:
-            self.env_vars["PATH"] = f"{shlex.quote(installed.prefix + '/bin')}:$PATH"
-        if installed.library_path:
-            paths = ":".join(shlex.quote(path) for path in installed.library_path)
-            self.env_vars["LD_LIBRARY_PATH"] = f"{paths}${{LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}}"
+        ``none`` below MPI, for ranks with threads, and for oversubscribed launches unless the check sets one.
+        """
+        if self.stack.level != "mpi" or self.threaded or (self.oversubscribed and not self.binding):
+            return "none"
+        return str(self.binding or self.fabric.binding)
+
+    def lane_skip(self) -> tuple[str, str] | None:
+        """Returns the reason why this lane cannot run here and a hint; None if it can."""
+        return self.lane.unavailable or self._binding_skip() or self.port_skip()
+
+    def _binding_skip(self) -> tuple[str, str] | None:
+        part, stack = self.rank_binding, self.stack.name
+        if part == "none":
+            return None
+        if part not in BINDINGS:
+            return f"unknown binding '{part[:40]}'", f"choose one of {', '.join(BINDINGS)}"
+        if self.oversubscribed:
+            return f"more ranks than cores: not every rank can have a {part} of its own", "set no binding"
+        if self.fabric.scheduler.launcher == "srun" or part in self.stack.binding:
+            return None
+        return (
+            f"no options that bind each rank of {stack} to a {part}",
+            f"add them to {stack} in site/stacks.py (binding)",
+        )
+
+    def lane_variables(self) -> dict[str, str]:
+        """The environment variables of the launch; those of the rail policy override the lane's."""
+        return self.lane.variables(oversubscribed=self.oversubscribed) | self.rail_variables()

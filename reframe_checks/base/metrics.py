@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What ReFrame shows of a launch and compares with references: the table has the rest."""
+"""The metrics that ReFrame shows of a launch and compares with references. The campaign's table has all of them."""
 
 import re
 from functools import cache
@@ -16,6 +16,8 @@ from fabricbench.metrics import METRICS
 from fabricbench.site.requirements import AbsoluteBound, Requirements, absolute_bounds, as_reference
 from fabricbench.site.requirements_file import load_requirements
 
+from .lane import system
+
 
 @cache
 def _requirements(file: Path) -> Requirements:
@@ -23,55 +25,54 @@ def _requirements(file: Path) -> Requirements:
 
 
 class MetricsMixin(rfm.RegressionTestPlugin):
-    """Makes performance variables of a record's rows, and references of the site's absolute bounds."""
+    """Makes performance variables of the rows of a record, and references of the site's absolute bounds."""
 
     @run_before("performance")
-    def show_metrics(self) -> None:
-        """What ReFrame prints and compares."""
-        self.show()
+    def report_metrics(self) -> None:
+        """Sets what ReFrame prints and compares."""
+        self.set_performance_variables()
 
-    def shown(self) -> tuple[Row, ...]:
-        """The rows that ReFrame is told of."""
+    def reported_rows(self) -> tuple[Row, ...]:
+        """Returns the rows from which ReFrame's performance variables are made."""
         return self.record().rows
 
-    def show(self) -> None:
-        """The first and the last size of every metric; the campaign's table has them all."""
-        ends: dict[tuple[str, str, str], list[Row]] = {}
-        for row in self.shown():
-            ends.setdefault((row.benchmark, row.case, row.metric), []).append(row)
-        for rows in ends.values():
+    def set_performance_variables(self) -> None:
+        """Makes a variable of the first and of the last size of every metric."""
+        by_metric: dict[tuple[str, str, str], list[Row]] = {}
+        for row in self.reported_rows():
+            by_metric.setdefault((row.benchmark, row.case, row.metric), []).append(row)
+        for rows in by_metric.values():
             for row in {id(row): row for row in (rows[0], rows[-1])}.values():
                 make = sn.make_performance_function(sn.defer(row.value), METRICS[row.metric].unit)
-                self.perf_variables[self._shown_as(row)] = make
-        self._refer_to_requirements()
+                self.perf_variables[self._variable_name(row)] = make
+        self._set_references()
 
-    def _shown_as(self, row: Row) -> str:
-        """The row's name in ReFrame: with its case, where that is not the launch's own."""
+    def _variable_name(self, row: Row) -> str:
+        """Returns the name of a row's variable, with the row's case if it is not the launch's own."""
         size = "" if row.msg_size_bytes is None else f"_{row.msg_size_bytes}B"
         case = "" if row.case == canonical_case(self.case) else "_" + re.sub(r"[^\w-]+", "_", row.case)
         return f"{row.benchmark}_{row.metric}{case}{size}"
 
-    def _refer_to_requirements(self) -> None:
-        """The site's absolute bounds as ReFrame's references: a plain ``reframe -r`` raises the alarm too."""
-        file = Path(self.fabric_facts["site"]) / REQUIREMENTS
+    def _set_references(self) -> None:
+        """Makes references of the site's absolute bounds, so that ``reframe -r`` fails if a value breaks one."""
+        file = system().folder / REQUIREMENTS
         if not file.exists():
             return
-        lane = {"fabric": self.fabric_facts["fabric"], "stack": self.stack_facts["stack"]}
+        lane = {"fabric": self.fabric.name, "stack": self.stack.name}
         bounds = absolute_bounds(_requirements(file), tool=self.tool, **lane)
         for row in self.record().rows:
-            found = [
+            matches = [
                 bound
                 for bound in bounds
                 if (row.benchmark, row.metric) == (bound.benchmark, bound.metric)
                 and bound.sizes.contains(row.msg_size_bytes)
             ]
-            if found:
-                self._refer(row, found)
+            if matches:
+                self._set_reference(row, matches)
 
-    def _refer(self, row: Row, bounds: list[AbsoluteBound]) -> None:
-        """All bounds on this value together: the tightest of each side. Of two that contradict each other the one
-        that the value breaks."""
-        name, unit = self._shown_as(row), bounds[0].unit
+    def _set_reference(self, row: Row, bounds: list[AbsoluteBound]) -> None:
+        """Sets the tightest bound of each side. Of two contradicting bounds it takes the one that the value breaks."""
+        name, unit = self._variable_name(row), bounds[0].unit
         self.perf_variables[name] = sn.make_performance_function(sn.defer(row.value), unit)
         here = f"{self.current_system.name}:{self.current_partition.name}"
         self.reference[f"{here}:{name}"] = as_reference(row.value, bounds)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Benchmarks that come as server and client and know no MPI: ``fabricbench-pair`` starts them, value by value."""
+"""Benchmarks without MPI that consist of a server and a client. ``fabricbench-pair`` starts both for each value."""
 
 from reframe.core.builtins import run_after
 
@@ -9,37 +9,40 @@ from .sized import SizedMixin
 
 
 class PairBenchmark(Benchmark):
-    """A leaf names the ``program_name``, ``server_arguments``, ``client_arguments`` and ``values``.
+    """A server and a client of a user-level library.
 
-    It asks for environments that have the program and for fabrics of one of its ``transports``; only what
-    ``speaks_for_lane`` asks for every fabric, so that a lane that cannot be is one named skip and not many.
+    A leaf sets ``program_name`` and defines ``server_arguments``, ``client_arguments`` and ``values``. It runs on
+    stacks with the program and on fabrics with one of its ``transports``. One leaf of each tool has
+    ``records_lane_skip``: it is selected for every fabric, so that a lane that cannot run is recorded as one skip.
     """
 
     tags = SELDOM
     valid_prog_environs: list[str] = []
     program_name = ""
     transports: tuple[str, ...] = ("shm", "tcp", "verbs")
-    speaks_for_lane = False
+    records_lane_skip = False
 
     @run_after("init")
-    def ask_for_lanes(self) -> None:
+    def select_lanes(self) -> None:
         self.valid_prog_environs = [f"+userlevel +{self.program_name}"]
-        first = self.speaks_for_lane and self.message_class in (None, "small")
-        self.valid_systems = ["+fabric"] if first else [f"+fabric +{name}" for name in self.transports]
+        every_fabric = self.records_lane_skip and self.message_class in (None, "small")
+        self.valid_systems = ["+fabric"] if every_fabric else [f"+fabric +{name}" for name in self.transports]
 
     @property
     def address(self) -> str:
-        """Where the server listens."""
-        return str(self.fabric_facts["addresses"][0])
+        """The address at which the server listens."""
+        return self.fabric.addresses[0]
 
     def server_arguments(self) -> list[str]:
+        """Returns the arguments of the server; ``{port}`` and ``{value}`` are filled in."""
         raise NotImplementedError
 
     def client_arguments(self) -> list[str]:
+        """Returns the arguments of the client; ``{port}`` and ``{value}`` are filled in."""
         raise NotImplementedError
 
     def values(self) -> list[str]:
-        """What ``{value}`` stands for, a server and client each."""
+        """Returns the replacements of ``{value}``; a server and a client run for each."""
         return [""]
 
     def runs(self) -> int:
@@ -47,8 +50,8 @@ class PairBenchmark(Benchmark):
 
     def benchmark_skip(self) -> tuple[str, str] | None:
         if self.program_name not in self.installed.programs:
-            stack = self.stack_facts["stack"]
-            return f"no {self.program_name} on this machine", f"install it, then: fabricbench setup --again {stack}"
+            hint = f"install it, then: fabricbench setup --again {self.stack.name}"
+            return f"{self.program_name} is not installed on this machine", hint
         return None
 
     def program(self) -> str:
@@ -56,12 +59,12 @@ class PairBenchmark(Benchmark):
 
     def arguments(self) -> list[str]:
         path = self.installed.programs[self.program_name]
-        both = [path, *self.server_arguments(), "::", path, *self.client_arguments()]
-        return ["--each", ",".join(self.values()), "--", *both]
+        commands = [path, *self.server_arguments(), "::", path, *self.client_arguments()]
+        return ["--each", ",".join(self.values()), "--", *commands]
 
 
 class SizedPairBenchmark(SizedMixin, PairBenchmark):
-    """A pair over message sizes, a server and client for each."""
+    """A server and a client for each message size."""
 
     def values(self) -> list[str]:
         return [str(size) for size in self.sizes()]

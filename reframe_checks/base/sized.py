@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Benchmarks over message sizes: small and large messages never share a launch, so that neither hides the other."""
+"""Benchmarks over message sizes. Small and large messages run in separate launches, so each is attested by itself."""
 
 import reframe as rfm
 from reframe.core.builtins import parameter, variable
@@ -7,11 +7,15 @@ from reframe.core.builtins import parameter, variable
 from .benchmark import Benchmark
 
 LARGEST_SMALL_BYTES = 16384
-"""Up to here stacks send eagerly, and treat messages in collectives as short."""
+"""The largest size that stacks usually send eagerly, and that collectives treat as short."""
 
 
 class SizedMixin(rfm.RegressionTestPlugin):
-    """A launch from 0 B to 16 KiB and one from 32 KiB to ``largest_bytes``, doubling; ``empty``: whether from 0 B."""
+    """Message sizes that double.
+
+    The launch ``small`` has 0 B to 16 KiB, the launch ``large`` has 32 KiB to ``largest_bytes``. ``empty`` says
+    whether 0 B is included. ``step`` keeps every ``step``-th power of two.
+    """
 
     messages = parameter(["small", "large"], loggable=True)
     smallest_bytes = variable(int, value=1, loggable=True)
@@ -20,7 +24,7 @@ class SizedMixin(rfm.RegressionTestPlugin):
     empty = True
 
     def sizes(self) -> tuple[int, ...]:
-        """Message sizes of this launch, in bytes: every ``step``-th power of two."""
+        """Returns the message sizes of this launch in bytes."""
         powers = [2**k for k in range(0, self.largest_bytes.bit_length(), self.step)]
         small = tuple(size for size in powers if self.smallest_bytes <= size <= LARGEST_SMALL_BYTES)
         small = (0, *small) if self.empty else small
@@ -28,7 +32,7 @@ class SizedMixin(rfm.RegressionTestPlugin):
         return {"small": small, "large": large}.get(self.messages, small + large)
 
     def full_sizes(self) -> tuple[int, ...]:
-        """Those with a byte to move: there is no bandwidth of empty messages."""
+        """Returns the sizes above 0: empty messages have no bandwidth."""
         return tuple(size for size in self.sizes() if size)
 
 

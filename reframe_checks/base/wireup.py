@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a lane's sockets carry when nothing is sent: Init and Finalize alone, or a pair that only meets; once a lane."""
+"""The traffic of a lane without messages: MPI_Init and MPI_Finalize, or a handshake. Measured once per lane."""
 
 from pathlib import Path
 from typing import Any
@@ -11,7 +11,7 @@ from fabricbench.campaign.attempts import loss_reason
 from fabricbench.campaign.collect import collect
 from fabricbench.campaign.write import came_back
 from fabricbench.launch.facts import WireUp
-from fabricbench.site.stacks import handshake_at
+from fabricbench.launch.session import session
 
 from .launch import LaunchTest
 
@@ -19,73 +19,75 @@ from .launch import LaunchTest
 class WireUpLaunch(LaunchTest):
     """A fixture of every benchmark.
 
-    It never skips and never fails: either would take its benchmarks along, which have reasons of their own. Where
-    nothing is to be measured, because the lane is a skip or an earlier session has measured it, ``true`` stands in.
+    It never skips and never fails, because ReFrame would then drop its benchmarks, which record reasons of their own.
+    If the lane is skipped, or an earlier session measured it, the job runs ``true`` instead.
     """
 
     tool = "micro"
     benchmark = "wireup"
     mode = "wireup"
     limit_seconds = 30.0
-    pair_limit_seconds = 120.0  # it starts two programs for every size
-    standing_in = False
-    measured_in: str | None = None
+    pair_limit_seconds = 120.0  # it starts a server and a client for each size
+    runs_nothing = False
+    directory: str | None = None
+    """The directory of the launch that measured the wire-up; None if there is none."""
 
-    def meet_lane(self) -> None:
-        if self.stack_facts["level"] == "user":
+    def adapt_to_lane(self) -> None:
+        if self.stack.level == "user":
             self.tool, self.limit_seconds = "pair", self.pair_limit_seconds
 
     def program(self) -> str:
         return f"{self.installed.apps}/bin/fabricbench-{self.tool}"
 
     def arguments(self) -> list[str]:
-        handshake = self.stack_facts["handshake"]
-        return handshake_at(handshake, self.fabric_facts["addresses"][0]) if handshake else ["wireup"]
+        return list(self.lane.handshake or ["wireup"])
 
     @property
     def launch_id(self) -> str:
+        """The identity without the block: a campaign has one wire-up per lane."""
         return super().launch_id.partition(" ")[2]
 
     def record_skip(self, reason: str, hint: str) -> None:
-        self.standing_in = True
+        """Records nothing: the benchmarks of the lane record the skip."""
+        self.runs_nothing = True
 
-    def adopt(self, directory: str) -> None:
-        self.standing_in, self.measured_in = True, directory
+    def skip_finished(self, directory: str) -> None:
+        """Uses the wire-up that an earlier session measured in ``directory``."""
+        self.runs_nothing, self.directory = True, directory
 
-    def wrap(self) -> None:
-        if self.standing_in:
+    def start(self) -> None:
+        if self.runs_nothing:
             self.job.launcher = getlauncher("local")()
             self.executable, self.executable_opts = "true", []
         else:
-            super().wrap()
-            self.measured_in = self.stagedir
+            super().start()
+            self.directory = self.stagedir
 
-    def verdict(self) -> Any:
-        if not self.standing_in:
+    def sanity_expression(self) -> Any:
+        """Derives the record and passes in any case."""
+        if not self.runs_nothing:
             self.record()
         return sn.assert_true(True)
 
-    def show(self) -> None:
-        """Nothing: a wire-up has no metric."""
+    def set_performance_variables(self) -> None:
+        """Sets none: a wire-up has no metric."""
 
     @property
-    def came_back(self) -> bool:
-        """Whether the wire-up ended and was not lost, in this session or an earlier one, however it ended."""
-        return (
-            self.measured_in is not None
-            and came_back(Path(self.measured_in))
-            and not loss_reason(Path(self.measured_in))
-        )
+    def completed(self) -> bool:
+        """Whether the wire-up, of this session or an earlier one, ended and was not lost, with any exit status."""
+        if self.directory is None:
+            return False
+        return came_back(Path(self.directory)) and not loss_reason(Path(self.directory))
 
-    def measured(self) -> WireUp | None:
-        """Bytes and segments of the wire-up; None where no rank reported any."""
-        if self.measured_in is None or not self.came_back:
+    def traffic(self) -> WireUp | None:
+        """Returns the bytes and segments of the wire-up; None if no rank reported any."""
+        if self.directory is None or not self.completed:
             return None
-        directory = Path(self.measured_in)
+        directory = Path(self.directory)
         record = collect(directory)
         if record.attestation is None or record.attestation.traffic is None:
             return None
-        name = directory.relative_to(Path(self.campaign) / "launches").as_posix()
+        name = directory.relative_to(Path(session().campaign) / "launches").as_posix()
         traffic = record.attestation.traffic
         return WireUp(
             launch=name,

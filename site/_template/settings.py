@@ -1,68 +1,59 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A Slurm cluster: copy this folder, keep the fabrics that yours has (docs/add-a-site.md).
+"""A Slurm cluster. Copy this folder and keep the fabrics that your cluster has (docs/add-a-site.md).
 
-A fabric is a Slurm partition and a network of its nodes. Where the settings come from that make each stack use it, and
-which of them were seen to work, is in the table of README.md beside this file.
+A fabric is a network of some nodes, which a Slurm partition gives. The table in README.md beside this file lists the
+source of the settings of each stack, and which of them have been tested.
 """
 
-from pathlib import Path
-from typing import Any
+from fabricbench.launch.configuration import reframe_configuration
+from fabricbench.site.fabric import Fabric, Nodes, Scheduler
+from fabricbench.site.system import System
 
-from fabricbench.site.settings import configuration, fabric, session, stack
-
-SYSTEM = "template"  # the name of this folder
-SITE = Path(__file__).resolve().parent
-SESSION = session()
-
-# Names in site/stacks.py; what Spack builds of them also stands in spack/stacks.yaml.
+# Names in site/stacks.py. spack/stacks.yaml lists those that Spack builds.
 STACKS = ["mpich", "openmpi", "mvapich2", "mpich-ofi"]
-PARTITION = "--partition=compute"  # sinfo -o %P; an account or a feature of nodes likewise: "--account=…"
 
-# What all fabrics of this cluster have in common. exclusive=False where nodes are never given to one job alone: ports
-# then count others' bytes too. Where `srun --mpi=list` does not offer a stack's PMI (site/stacks.py), a fabric says
-# another: pmi={"openmpi": "pmix_v4"}.
-SLURM: dict[str, Any] = {
-    "session": SESSION,
-    "site": SITE,
-    "scheduler": "slurm",
-    "launcher": "srun",
-    "access": [PARTITION],
-    "nodes": 2,
-    "cores": 64,
-}
+# access: options of salloc and srun, such as a partition (sinfo -o %P) or an account ("--account=…").
+# exclusive=False on a cluster that does not lend whole nodes; the ports' counters then include other jobs' traffic.
+# pmi={"openmpi": "pmix_v4"} if `srun --mpi=list` does not offer the stack's PMI (site/stacks.py).
+SLURM = Scheduler(name="slurm", launcher="srun", access=["--partition=compute"])
+NODES = Nodes(count=2, cores=64)
 
-# Variables of a fabric win over those of a stack, those in stack_variables over both. ports: what the counters of the
-# nodes are read from, as `ip link` and `ls /sys/class/infiniband` name them; attestation needs them.
-INFINIBAND = fabric(
-    "ib",
+# variables override those of site/stacks.py; stack_variables override both. ports: names of `ip link` and of
+# `ls /sys/class/infiniband`; attestation reads their counters on each node.
+INFINIBAND = Fabric(
+    name="ib",
     transport="verbs",
-    environs=["mpich", "openmpi", "mvapich2"],
-    ports=("mlx5_0:1",),
-    env_vars={"UCX_NET_DEVICES": "mlx5_0:1"},
+    stacks=["mpich", "openmpi", "mvapich2"],
+    scheduler=SLURM,
+    nodes=NODES,
+    ports=["mlx5_0:1"],
+    variables={"UCX_NET_DEVICES": "mlx5_0:1"},
     stack_variables={"mvapich2": {"MV2_IBA_HCA": "mlx5_0"}},
-    **SLURM,
 )
 
-# The GID: in /sys/class/infiniband/mlx5_0/ports/1/gid_attrs/types/ a "RoCE v2", and the same number on every node.
-# On soft-RoCE one of an IPv6 address; one of IPv4 timed out.
-ROCE = fabric(
-    "roce",
+# GID: one of type "RoCE v2" in /sys/class/infiniband/mlx5_0/ports/1/gid_attrs/types/, the same number on every node.
+# On soft-RoCE, the GID of an IPv6 address works; that of an IPv4 address timed out.
+ROCE = Fabric(
+    name="roce",
     transport="verbs",
-    environs=["mpich", "openmpi", "mvapich2"],
-    ports=("mlx5_1:1",),
-    env_vars={"UCX_NET_DEVICES": "mlx5_1:1", "UCX_IB_GID_INDEX": "3"},
+    stacks=["mpich", "openmpi", "mvapich2"],
+    scheduler=SLURM,
+    nodes=NODES,
+    ports=["mlx5_1:1"],
+    variables={"UCX_NET_DEVICES": "mlx5_1:1", "UCX_IB_GID_INDEX": "3"},
     stack_variables={"mvapich2": {"MV2_IBA_HCA": "mlx5_1", "MV2_USE_RoCE": "1", "MV2_DEFAULT_GID_INDEX": "3"}},
-    **SLURM,
 )
 
-# Connections by the RDMA connection manager. UCX has no iWARP: MPICH by UCX cannot be here, and Open MPI goes by
-# libfabric. MVAPICH2 wants each node's own address in its /etc/mv2.conf. Software iWARP has no counters of its own:
-# then ports is the interface, ("eth0",).
-IWARP = fabric(
-    "iwarp",
+# iWARP connects through the RDMA connection manager. UCX does not support it: mpich cannot use this fabric, and openmpi
+# uses libfabric. MVAPICH2 needs each node's own address in the node's /etc/mv2.conf. Software iWARP has no counters;
+# ports is then the interface, ["eth0"].
+IWARP = Fabric(
+    name="iwarp",
     transport="verbs",
-    environs=["openmpi", "mvapich2", "mpich-ofi"],
-    ports=("irdma0:1",),
+    stacks=["openmpi", "mvapich2", "mpich-ofi"],
+    scheduler=SLURM,
+    nodes=NODES,
+    ports=["irdma0:1"],
     stack_variables={
         "openmpi": {
             "OMPI_MCA_pml": "cm",
@@ -77,49 +68,56 @@ IWARP = fabric(
             "MV2_MAX_INLINE_SIZE": "64",
         },
     },
-    **SLURM,
 )
 
-# opx or psm2 on Omni-Path adapters; psm3, the stack's own choice, is for Ethernet and Intel's RoCE adapters. The
-# libfabric that the stack was built on must have the provider: fi_info -p opx.
-OMNI_PATH = fabric(
-    "opa",
+# Omni-Path adapters need the provider opx or psm2; psm3, the default, is for Ethernet and for Intel's RoCE adapters.
+# The stack's libfabric must have the provider: fi_info -p opx.
+OMNI_PATH = Fabric(
+    name="opa",
     transport="psm",
-    environs=["mpich-ofi"],
-    ports=("hfi1_0:1",),
+    stacks=["mpich-ofi"],
+    scheduler=SLURM,
+    nodes=NODES,
+    ports=["hfi1_0:1"],
     stack_variables={"mpich-ofi": {"FI_PROVIDER": "opx"}},
-    **SLURM,
 )
 
-# The adapter's own counters are read from its telemetry, which has been tried on no machine: optional lets launches
-# pass that are unknown for want of them. Bytes on sockets refute all the same.
-SLINGSHOT = fabric(
-    "slingshot", transport="cxi", environs=["mpich-ofi"], ports=("cxi0",), attestation="optional", **SLURM
+# The adapter's counters come from its telemetry, which has not been tested on any machine. With optional attestation,
+# launches without these counters pass as unknown; bytes on sockets still refute a launch.
+SLINGSHOT = Fabric(
+    name="slingshot",
+    transport="cxi",
+    stacks=["mpich-ofi"],
+    scheduler=SLURM,
+    nodes=NODES,
+    ports=["cxi0"],
+    attestation="optional",
 )
 
-# Every stack needs its own name for the interface; without it each would use all that it finds, InfiniBand's too.
-ETHERNET = fabric(
-    "eth",
+# Each stack has its own variable for the interface. Without it a stack uses all interfaces, IP over InfiniBand too.
+ETHERNET = Fabric(
+    name="eth",
     transport="tcp",
-    environs=["mpich", "openmpi"],
-    ports=("eth0",),
-    env_vars={"UCX_NET_DEVICES": "eth0", "OMPI_MCA_btl_tcp_if_include": "eth0", "FI_TCP_IFACE": "eth0"},
-    **SLURM,
+    stacks=["mpich", "openmpi"],
+    scheduler=SLURM,
+    nodes=NODES,
+    ports=["eth0"],
+    variables={"UCX_NET_DEVICES": "eth0", "OMPI_MCA_btl_tcp_if_include": "eth0", "FI_TCP_IFACE": "eth0"},
 )
 
-# PBS and Flux: in place of scheduler, launcher and access the lines below. The stack's own mpirun starts the ranks, and
-# must have been built to find the job's nodes. Each launch is then a job of its own (reframe -r): only of Slurm does
-# `fabricbench run` take one allocation for a block, and only Slurm is asked by `fabricbench doctor --site`.
-#     "scheduler": "pbs", "launcher": "mpirun", "access": ["-q workq"],
-#     "scheduler": "flux", "launcher": "mpirun", "access": ["--queue=batch"],
+# PBS and Flux: one of the lines below in place of SLURM. The stack's own mpirun starts the ranks; it must have been
+# built to find the nodes of the job. Each launch is a job of its own (reframe -r): `fabricbench run` takes one
+# allocation per block from Slurm only, and `fabricbench doctor --site` checks Slurm only.
+#     Scheduler(name="pbs", access=["-q workq"])
+#     Scheduler(name="flux", access=["--queue=batch"])
 
-# Modules, where a stack does not start without: modules=["libfabric/1.22"] of a fabric, and here modules_system="lmod"
-# (tmod4, envmod).
-site_configuration = configuration(
-    system=SYSTEM,
-    descr="a Slurm cluster",
-    hostnames=[],
+# Modules, for a stack that needs them: modules=["libfabric/1.22"] of a Scheduler, and here modules_system="lmod"
+# (or tmod4, envmod).
+SYSTEM = System(
+    name="template",  # the name of this folder
+    file=__file__,
+    description="a Slurm cluster",
     fabrics=[INFINIBAND, ROCE, IWARP, OMNI_PATH, SLINGSHOT, ETHERNET],
-    stacks=[stack(name, site=SITE, system=SYSTEM) for name in STACKS],
-    session=SESSION,
+    stacks=STACKS,
 )
+site_configuration = reframe_configuration(SYSTEM)

@@ -1,23 +1,23 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# A real Slurm on this one machine, as root: nodes n1, n2, … in namespaces of their own (network, processes, shared
-# memory, mounts, host name), joined by a bridge through links of chosen rate and delay. With PORTS=2 each has eth0 and
-# eth1, on a bridge each, and Slurm talks over eth0.
+# A real Slurm on this machine, run as root. Each node n1, n2, … has its own namespaces (network, processes, shared
+# memory, mounts, host name). Links of a chosen rate and delay join the nodes to a bridge. With PORTS=2 each node has
+# eth0 and eth1, with a bridge for each; Slurm uses eth0.
 #
 #   cluster.sh up             NODES=2 CPUS=… PORTS=1 RATE=1000 (Mbit/s) DELAY_US=0 ISOLATION=all
-#   cluster.sh down           whatever is left of it, also of an `up` that was killed
-#   cluster.sh status         exit status 0: it is up
-#   cluster.sh rate NODE MBIT the rate of one node's links, both ways
-#   cluster.sh kill NODE      a node dies; `revive NODE` starts it again
+#   cluster.sh down           removes the cluster, also the remains of an `up` that was killed
+#   cluster.sh status         exits with 0 if the cluster is up
+#   cluster.sh rate NODE MBIT sets the rate of the links of one node, in both directions
+#   cluster.sh kill NODE      ends a node; `revive NODE` starts it again
 #
-# ISOLATION=network leaves shared memory and processes in common: MPI stacks then copy "between nodes" through memory.
+# With ISOLATION=network the nodes share memory and processes: MPI stacks then copy between nodes through memory.
 set -euo pipefail
 
 run=/run/fabricbench-vcluster
-net=10.77 # and the number of the port
-bridge=fbvc # and likewise
+net=10.77 # followed by the number of the port
+bridge=fbvc # followed by the number of the port
 here=$(cd "$(dirname "$0")" && pwd)
-export FABRICBENCH_VCLUSTER=1 # what the cluster's own processes are known by
+export FABRICBENCH_VCLUSTER=1 # marks the processes of the cluster
 export SLURM_CONF=$run/slurm.conf
 
 fail() {
@@ -31,7 +31,7 @@ whole() { # NAME VALUE LEAST MOST
   fi
 }
 
-within() { # SECONDS COMMAND…: until it succeeds
+within() { # SECONDS COMMAND…: repeats the command until it succeeds
   local tries=$(($1 * 10))
   shift
   for ((; tries; tries--)); do
@@ -55,8 +55,8 @@ need() {
     >/dev/null
 }
 
-shape() { # NODE MBIT: both directions of each link, for the node's end may not be asked for what it receives
-  local port burst=$((64 + $2 / 8)) # KiB, of half a millisecond and more
+shape() { # NODE MBIT: both directions of each link; a shaper limits only what its end sends
+  local port burst=$((64 + $2 / 8)) # KiB, at least half a millisecond
   for ((port = 0; port < PORTS; port++)); do
     tc qdisc replace dev "fbvc-$1-$port" root tbf rate "$2mbit" burst "${burst}kb" latency 50ms
     ip netns exec "fbvc-$1" tc qdisc replace dev "eth$port" root tbf rate "$2mbit" burst "${burst}kb" latency 50ms
@@ -80,11 +80,11 @@ connect() { # NUMBER
   shape "$node" "$RATE"
 }
 
-plug() { # NODE NUMBER PORT: a cable from the node's port to its bridge
+plug() { # NODE NUMBER PORT: links the port of the node to its bridge
   local space=fbvc-$1 outer=fbvc-$1-$3 inner=eth$3
   if ((DELAY_US)); then
-    # Not netem, which many kernels lack: a program carries each frame from one TAP device to another. From node
-    # to node it goes through two cables.
+    # Many kernels lack netem, so a program copies each frame from one TAP device to another. The path from node to
+    # node has two such links.
     "$run/delay_link" $((DELAY_US / 2)) "$outer" "/run/netns/$space" "$inner" </dev/null >"$run/log/link.$1-$3" 2>&1 &
     within 5 ip -n "$space" link show "$inner" || fail "no link with a delay: $(cat "$run/log/link.$1-$3")"
   else
@@ -100,9 +100,9 @@ start_node() { # NODE
   [ "$ISOLATION" = all ] && isolate+=(--ipc --pid --mount-proc)
   cpus=$(((${1#n} - 1) * CPUS))
   cpus=$cpus-$((cpus + CPUS - 1))
-  # Nodes that must share processors are not held to one: two ranks that both wait busily would take turns on it.
+  # Nodes that share processors use all of them: on a single one, two busy-waiting ranks would take turns.
   if ((NODES * CPUS > $(nproc))); then cpus=0-$(($(nproc) - 1)); fi
-  # nsenter, as `ip netns exec` mounts another /sys, in which slurmd finds no control groups.
+  # nsenter, because `ip netns exec` mounts another /sys, in which slurmd finds no control groups.
   nsenter --net="/run/netns/fbvc-$1" setsid unshare "${isolate[@]}" --fork --kill-child \
     "$here/node.sh" "$1" "$run" "$cpus" "$ISOLATION" </dev/null >"$run/log/$1.out" 2>&1 &
 }
@@ -209,10 +209,10 @@ clean() {
   local pid name
   for _ in $(seq 40); do
     local left=()
-    # A node's first process takes all others of its namespace along; so does `unshare`, by --kill-child.
+    # When the first process of a node ends, so do all others of its namespace and `unshare` (--kill-child).
     for pid in $(cluster_processes) $(ip netns list 2>/dev/null | sed -n 's/^\(fbvc-n[0-9]*\).*/\1/p' |
       xargs -r -n1 ip netns pids); do
-      # Another cluster.sh is a user's, who may be working.
+      # Spares other cluster.sh processes, which a user may have started.
       case $(tr '\0' ' ' <"/proc/$pid/cmdline" 2>/dev/null) in *cluster.sh*) continue ;; esac
       left+=("$pid")
     done
@@ -222,7 +222,7 @@ clean() {
   done
   for name in $(ip netns list 2>/dev/null | sed -n 's/^\(fbvc-n[0-9]*\).*/\1/p'); do ip netns del "$name"; done
   for name in $(ip -o link show 2>/dev/null | sed -n 's/^[0-9]*: \(fbvc[-0-9n]*\)[:@].*/\1/p'); do
-    ip link del "$name" 2>/dev/null || true # of a pair the first takes the second along
+    ip link del "$name" 2>/dev/null || true # the removal of one end also removes the other
   done
   rm -rf "$run"
 }

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// delay_link MICROSECONDS OUTER NAMESPACE INNER: a cable whose ends are the TAP devices OUTER,
-// here, and INNER, in a network namespace (a file under /run/netns). Every frame arrives so much
-// later at the other end. For kernels without netem. It runs until it is killed; the devices go
-// with it.
+// delay_link MICROSECONDS OUTER NAMESPACE INNER: a link between the TAP devices OUTER, in this
+// network namespace, and INNER, in another one (a file under /run/netns). It delays every frame.
+// For kernels without netem. It runs until it is killed, which removes both devices.
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -29,7 +28,7 @@ struct frame {
   char bytes[FRAME];
 };
 
-// What is on its way to one end; full, the cable drops as a switch does.
+// The frames on their way to one end. A full queue drops frames, as a switch does.
 struct lane {
   unsigned first, next;
   struct frame frames[FRAMES];

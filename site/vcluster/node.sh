@@ -1,10 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# The first process of a node, in its namespaces: node.sh NAME RUN CPUS ISOLATION. Slurm's daemon takes its place.
+# The first process of a node, in its namespaces: node.sh NAME RUN CPUS ISOLATION. It executes Slurm's daemon.
 set -eu
 hostname "$1"
 mount --bind "$2/hosts" /etc/hosts
-# Stacks look for interfaces in /sys, which otherwise shows the host's; slurmd wants control groups there.
+# Stacks find interfaces in /sys, which must not show those of the host; slurmd needs the control groups in it.
 mkdir -p "$2/cgroup.$1"
 mount --rbind /sys/fs/cgroup "$2/cgroup.$1"
 mount -t sysfs sysfs /sys

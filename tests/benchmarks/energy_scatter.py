@@ -20,8 +20,7 @@ from fabricbench.inputs.cache import RunInput, find_input
 from fabricbench.inputs.systems import CHECKED_STEPS, known_systems
 from fabricbench.parsers.tools.gromacs import FILE, Reference, deviations, read_log, read_reference
 from fabricbench.setup.probe import lane_environment
-from fabricbench.setup.system import site_root
-from fabricbench.site.settings import build_root
+from fabricbench.site.settings import build_root, site_root
 from fabricbench.site.stacks import STACK_FILE, Installed, read_installed, site_stacks
 
 STACK = "openmpi"

@@ -19,8 +19,8 @@ import typer
 
 from benchmarks.mpi import mpi_lanes
 from benchmarks.pairs import interleaved, line
-from fabricbench.setup.system import Lane, settings_file
-from fabricbench.site.settings import REPOSITORY
+from fabricbench.site.lane import Lane
+from fabricbench.site.settings import REPOSITORY, settings_file
 
 BARE = """\
 import reframe as rfm
@@ -50,11 +50,11 @@ def seconds(lane: Lane, folder: Path, arguments: Sequence[str], launches: int) -
         environment = {
             **os.environ,
             "RFM_CONFIG_FILES": str(settings_file("local")),
-            "RFM_SYSTEM": f"local:{lane.fabric}",
+            "RFM_SYSTEM": f"local:{lane.fabric.name}",
             "FABRICBENCH_CAMPAIGN": f"{directory}/campaign",
         }
         program = str(Path(sys.executable).with_name("reframe"))
-        argv = [program, "-c", str(folder), "-p", lane.stack, *arguments, f"--repeat={launches}", "-r"]
+        argv = [program, "-c", str(folder), "-p", lane.stack.name, *arguments, f"--repeat={launches}", "-r"]
         argv += ["--exec-policy=serial"]
         start = time.monotonic()
         done = subprocess.run(argv, env=environment, capture_output=True, text=True, timeout=600, check=False)
@@ -66,7 +66,7 @@ def seconds(lane: Lane, folder: Path, arguments: Sequence[str], launches: int) -
 
 def main(pairs: int = 12, launches: int = 20, lane: str = "mpich@shm") -> None:
     ((chosen, installed),) = mpi_lanes("local", [lane])
-    variables = {**chosen.variables, "PATH": f"{installed.prefix}/bin:$PATH"}
+    variables = {**chosen.variables(), "PATH": f"{installed.prefix}/bin:$PATH"}
     program = f"{installed.apps}/bin/fabricbench-micro"
     with tempfile.TemporaryDirectory() as directory:
         Path(directory, "bare.py").write_text(BARE.format(program=program, options=OPTIONS, variables=variables))

@@ -24,7 +24,7 @@ import typer
 from benchmarks.mpi import mpi_lanes
 from benchmarks.pairs import interleaved, line
 from fabricbench.setup.probe import lane_environment
-from fabricbench.setup.system import Lane
+from fabricbench.site.lane import Lane
 from fabricbench.site.stacks import Installed
 
 LARGEST = 2**22
@@ -50,7 +50,7 @@ class Side:
         argv = [f"{self.installed.prefix}/bin/mpirun", "-np", "2", *command]
         start = time.monotonic()
         done = subprocess.run(
-            argv, env=lane_environment(self.installed, self.lane.variables), capture_output=True, text=True,
+            argv, env=lane_environment(self.installed, self.lane.variables()), capture_output=True, text=True,
             timeout=300, check=False,
         )  # fmt: skip
         if done.returncode:

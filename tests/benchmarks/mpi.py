@@ -5,8 +5,9 @@ import sys
 from collections.abc import Sequence
 
 from fabricbench.errors import BadInput
-from fabricbench.setup.system import Lane, choose, lanes, site_root
-from fabricbench.site.stacks import Installed, site_stacks
+from fabricbench.site.lane import Lane
+from fabricbench.site.settings import choose, lanes
+from fabricbench.site.stacks import Installed
 
 
 def mpi_lanes(system: str, wanted: Sequence[str] = ()) -> list[tuple[Lane, Installed]]:
@@ -18,11 +19,10 @@ def mpi_lanes(system: str, wanted: Sequence[str] = ()) -> list[tuple[Lane, Insta
         chosen = choose(lanes(system), wanted)
     except BadInput as error:
         sys.exit(str(error))
-    stacks = site_stacks(site_root())
     found = []
     for lane in chosen:
-        below = "" if stacks[lane.stack].level == "mpi" else f"{lane.stack} is a library below MPI, it has no mpirun"
-        why = below or (f"{lane.missing}; {lane.hint}" if lane.missing else "")
+        below = "" if lane.stack.level == "mpi" else f"{lane.stack.name} is a library below MPI, it has no mpirun"
+        why = below or (f"{lane.unavailable.reason}; {lane.unavailable.hint}" if lane.unavailable else "")
         if not why and lane.installed is not None:
             found.append((lane, lane.installed))
         elif wanted:

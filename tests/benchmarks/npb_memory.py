@@ -17,7 +17,7 @@ import typer
 from benchmarks.mpi import mpi_lanes
 from benchmarks.npb_speed import KERNELS
 from fabricbench.setup.probe import lane_environment
-from fabricbench.setup.system import Lane
+from fabricbench.site.lane import Lane
 
 WATCH = """
 import resource, subprocess, sys
@@ -31,7 +31,7 @@ def resident(lane: Lane, ranks: int, program: list[str]) -> float:
     """MB (2^20 bytes) of the largest rank of a run that verified."""
     assert lane.installed is not None
     launcher = [f"{lane.installed.prefix}/bin/mpirun", "-np", str(ranks), sys.executable, "-c", WATCH]
-    environment = lane_environment(lane.installed, lane.variables)
+    environment = lane_environment(lane.installed, lane.variables())
     done = subprocess.run(
         [*launcher, *program], env=environment, capture_output=True, text=True, timeout=3600, check=False
     )

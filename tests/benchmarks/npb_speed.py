@@ -18,7 +18,7 @@ import typer
 from benchmarks.mpi import mpi_lanes
 from benchmarks.pairs import interleaved, line
 from fabricbench.setup.probe import lane_environment
-from fabricbench.setup.system import Lane
+from fabricbench.site.lane import Lane
 
 KERNELS = ("is", "cg", "ft")
 
@@ -27,7 +27,7 @@ def rate(lane: Lane, ranks: int, program: Sequence[str]) -> float:
     """Mop/s of one verified run."""
     assert lane.installed is not None
     argv = [f"{lane.installed.prefix}/bin/mpirun", "-np", str(ranks), *program]
-    environment = lane_environment(lane.installed, lane.variables)
+    environment = lane_environment(lane.installed, lane.variables())
     done = subprocess.run(argv, env=environment, capture_output=True, text=True, timeout=3600, check=False)
     fields = {}
     for row in done.stdout.splitlines():

@@ -19,7 +19,7 @@ import typer
 from benchmarks.mpi import mpi_lanes
 from benchmarks.pairs import interleaved, line
 from fabricbench.setup.probe import lane_environment
-from fabricbench.setup.system import Lane
+from fabricbench.site.lane import Lane
 from fabricbench.site.stacks import Installed
 
 SIZES = (8, 4096, 65536)
@@ -28,7 +28,7 @@ SIZES = (8, 4096, 65536)
 def latencies(lane: Lane, installed: Installed, preload: bool, iterations: int) -> Sequence[float]:
     """Median half round trip in microseconds at each size, from one launch."""
     apps = installed.apps
-    variables = dict(lane.variables)
+    variables = dict(lane.variables())
     of_lane = variables.pop("LD_PRELOAD", "")
     with tempfile.TemporaryDirectory() as directory:
         libraries = [f"{apps}/lib/libfabricbench_witness.so"] if preload else []

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Binding that is asked for and looked at, and launches whose nodes tell of their ranks, on the fake site."""
+"""Requested and observed binding, and launches with one witness report per node, on the fake site."""
 
 import json
 import os
@@ -24,7 +24,7 @@ BINDING = """{
 
 @pytest.fixture
 def site(tmp_path: Path) -> FakeSite:
-    """Whose mpirun can bind: to a core each, and, asked for a NUMA node, all ranks to one core."""
+    """A site whose mpirun binds each rank to a core, or for a NUMA node, wrongly, all ranks to one core."""
     made = fake_site.make(tmp_path)
     if not {0, 1} <= os.sched_getaffinity(0) or not shutil.which("taskset"):
         pytest.skip("needs the processors 0 and 1, and taskset")
@@ -34,7 +34,7 @@ def site(tmp_path: Path) -> FakeSite:
 
 
 def run(site: FakeSite, *options: str) -> tuple[str, list[Path]]:
-    """What ReFrame said, and the launches' directories."""
+    """Returns the output of ReFrame and the directories of the launches."""
     done = site.reframe(*SMALL, *options, FABRICBENCH_CAMPAIGN=str(site.root / "campaign"))
     found = sorted((site.root / "campaign/launches").glob("*/*/*/*/Micro*"))
     return done.stdout, found
@@ -45,7 +45,7 @@ def only(site: FakeSite, binding: str) -> tuple[str, Record]:
     return said, collect(directory)
 
 
-def test_ranks_bound_as_asked(site: FakeSite) -> None:
+def test_ranks_with_the_requested_binding(site: FakeSite) -> None:
     said, record = only(site, "core")
     assert (record.state, record.reason) == ("ok", ""), said
     assert record.launch is not None
@@ -55,7 +55,7 @@ def test_ranks_bound_as_asked(site: FakeSite) -> None:
     assert {row.case for row in record.rows} == {"binding=core"}
 
 
-def test_ranks_bound_otherwise_are_named(site: FakeSite) -> None:
+def test_ranks_with_another_binding_are_reported(site: FakeSite) -> None:
     said, record = only(site, "numa")
     problem = "asked for a NUMA node for each rank, but ranks 0, 1 on .* shared 1 core"
     assert record.state == "ok", said
@@ -71,17 +71,17 @@ def test_ranks_bound_otherwise_are_named(site: FakeSite) -> None:
 @pytest.mark.parametrize(
     ("binding", "reason"),
     [
-        ("socket", "no options that bind one's ranks to a socket; add them to one in site/stacks.py"),
-        ("cores", "ranks cannot be bound to 'cores'; choose one of none, core, numa, socket"),
+        ("socket", "no options that bind each rank of one to a socket; add them to one in site/stacks.py"),
+        ("cores", "unknown binding 'cores'; choose one of none, core, numa, socket"),
     ],
 )
-def test_what_nobody_can_bind_is_a_skip(site: FakeSite, binding: str, reason: str) -> None:
+def test_a_binding_that_is_not_possible_is_skipped(site: FakeSite, binding: str, reason: str) -> None:
     _, (directory,) = run(site, "-S", f"MicroPingpong.binding={binding}")
     skip = json.loads((directory / "skipped.json").read_text())
     assert f"{skip['reason']}; {skip['hint']}".startswith(reason)
 
 
-def test_above_64_ranks_a_node_leaves_two_files(site: FakeSite) -> None:
+def test_a_launch_of_more_than_64_ranks_has_two_files_per_node(site: FakeSite) -> None:
     real = next((REPOSITORY / "build/stacks").glob("*/apps/bin/fabricbench-node"), None)
     if real is None:
         pytest.skip("set-up has not built fabricbench-node: run `make setup`")
@@ -93,5 +93,5 @@ def test_above_64_ranks_a_node_leaves_two_files(site: FakeSite) -> None:
     (host,) = record.hosts
     assert {path.name for path in directory.glob("[hw]*.*")} == {f"host.{host}", f"witness.{host}.jsonl"}
     assert {report.rank for report in read_reports(directory)} == set(range(65))
-    # The wrapper does not write the node's facts; the ranks' own word of their time takes its place.
+    # The wrapper does not write the facts of the node; the CPU times that the ranks report replace them.
     assert record.foreign_cpu_share is not None

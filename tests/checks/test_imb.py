@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The checks of the Intel MPI Benchmarks: what they ask for, and the named skips."""
+"""The checks of the Intel MPI Benchmarks: their arguments, their expected rows and their skips."""
 
 import json
 import subprocess
@@ -30,7 +30,7 @@ PROGRAM = f"""\
 
 @pytest.fixture
 def site(tmp_path: Path) -> FakeSite:
-    """The stack "one" has IMB's programs, without any output; "two" has none."""
+    """Returns a site whose stack "one" has IMB's programs, without output; "two" has none."""
     made = fake_site.make(tmp_path)
     for program in TOOLS.values():
         path = made.stack("one") / "prefix/bin" / program
@@ -45,33 +45,33 @@ def change(file: Path, **facts: str) -> None:
 
 
 def run(site: FakeSite, name: str, *arguments: str) -> list[dict[str, object]]:
-    """The skips and launches of the checks of that name on the stacks "one" and "two"."""
+    """Returns the skips and launches of the checks of that name on the stacks "one" and "two"."""
     site.reframe(*CHECKS, "-n", name, "-r", *arguments, FABRICBENCH_CAMPAIGN=str(site.root / "campaign"))
     folders = list((site.root / "campaign").glob("launches/*/*/*/*/Imb*"))
     files = [folder / name for folder in folders for name in ("skipped.json", "launch.json")]
     return [{"file": path.name, **json.loads(path.read_text())} for path in files if path.exists()]
 
 
-def test_on_a_stack_without_imb_every_program_is_a_skip(site: FakeSite) -> None:
+def test_a_stack_without_imb_skips_every_program(site: FakeSite) -> None:
     found = run(site, "^ImbBarrier|^ImbP2PPairs|^ImbAtomics|^ImbIbarrier|^ImbMtBarrier", "-p", "two")
     reasons = {skip["tool"]: skip["reason"] for skip in found if skip["file"] == "skipped.json"}
-    assert reasons == {tool: f"no {program} runs on this two" for tool, program in TOOLS.items()}
+    assert reasons == {tool: f"{program} is not installed for the stack two" for tool, program in TOOLS.items()}
 
 
-def test_a_program_that_the_suite_lacks_is_a_skip(site: FakeSite) -> None:
+def test_a_missing_program_is_skipped(site: FakeSite) -> None:
     (site.stack("one") / "prefix/bin/IMB-RMA").unlink()
     found = run(site, "^ImbAtomics|^ImbIbarrier", "-p", "one")
     assert {(item["file"], item["tool"]) for item in found} == {("skipped.json", "imb_rma"), ("launch.json", "imb_nbc")}
 
 
-def test_a_stack_without_threads_is_a_skip(site: FakeSite) -> None:
+def test_a_stack_without_threads_is_skipped(site: FakeSite) -> None:
     change(site.stack("one") / "stack.json", imb_mt_problem=SINGLE_THREADED)
     skips = [item for item in run(site, "^ImbMt", "-p", "one") if item["file"] == "skipped.json"]
     assert {skip["reason"] for skip in skips} == {f"IMB-MT does not run on this one: {SINGLE_THREADED}"}
     assert {str(skip["benchmark"]).split()[0] for skip in skips} == {"pt2pt", "windows", "collectives", "barriermt"}
 
 
-def test_set_up_finds_out_whether_threads_may_call_mpi(site: FakeSite) -> None:
+def test_set_up_records_whether_threads_may_call_mpi(site: FakeSite) -> None:
     installed = Installed.model_validate_json((site.stack("one") / "stack.json").read_bytes())
     assert probe_imb_mt(installed, {}) == ""
     (site.stack("one") / "prefix/bin/IMB-MT.single").touch()
@@ -80,7 +80,7 @@ def test_set_up_finds_out_whether_threads_may_call_mpi(site: FakeSite) -> None:
     assert "IMB-MT" in probe_imb_mt(installed, {})
 
 
-def test_more_threads_than_cores_are_a_skip_unless_asked_for(site: FakeSite) -> None:
+def test_oversubscribed_launches_are_skipped_unless_set(site: FakeSite) -> None:
     many = ("-S", "ImbMtBarrier.threads=4000")
     (skip,) = run(site, "^ImbMtBarrier", "-p", "one", *many)
     assert skip["file"] == "skipped.json"
@@ -94,7 +94,7 @@ def test_more_threads_than_cores_are_a_skip_unless_asked_for(site: FakeSite) -> 
 
 
 def test_a_block_has_every_benchmark_of_every_program_once(site: FakeSite) -> None:
-    """What the launches of one lane expect is what the parsers know: nothing is left out, and nothing twice."""
+    """The launches of one lane expect every benchmark that the parsers know, each once."""
     oversubscribed = ("ImbP2PStencil", "ImbMtPointToPoint", "ImbMtWindows", "ImbMtCollective", "ImbMtBarrier")
     asked = [word for name in oversubscribed for word in ("-S", f"{name}.oversubscribe=1")]
     launches = [item for item in run(site, "^Imb", "-p", "one", *asked) if item["file"] == "launch.json"]
@@ -111,7 +111,7 @@ def test_a_block_has_every_benchmark_of_every_program_once(site: FakeSite) -> No
     assert len({launch["id"] for launch in launches}) == len(launches) <= 75
 
 
-def test_the_quick_tier_has_not_grown() -> None:
+def test_the_quick_tier_has_only_these_checks() -> None:
     environment = {
         **clean_environment(),
         "RFM_CONFIG_FILES": str(REPOSITORY / "site/local/settings.py"),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The checks of the NAS kernels: what cannot run is a named skip, tiers choose ranks."""
+"""The checks of the NAS kernels: their skips, and the numbers of ranks of each tier."""
 
 import json
 import os
@@ -17,7 +17,7 @@ def site(tmp_path: Path) -> FakeSite:
 
 
 def skips(site: FakeSite, *options: str) -> dict[str, set[str]]:
-    """The reasons that a session leaves, by benchmark."""
+    """Returns the reasons of the skips by benchmark."""
     campaign = site.root / "campaign"
     site.reframe("-c", "reframe_checks", "-n", "^NPB", *options, "-r", FABRICBENCH_CAMPAIGN=str(campaign))
     found: dict[str, set[str]] = {}
@@ -42,13 +42,13 @@ def test_a_class_that_does_not_exist(site: FakeSite) -> None:
     assert all(reasons == {"NPB has no class 'Q'"} for reasons in found.values())
 
 
-def test_a_class_beyond_the_nodes_memory(site: FakeSite) -> None:
-    """FT of class D takes 120 GB."""
+def test_a_class_that_does_not_fit_into_memory(site: FakeSite) -> None:
+    """FT of class D needs 120 GB."""
     if os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") > 150e9:
         pytest.skip("this machine has memory for class D")
     found = skips(site, "-S", "NPB.problem_class=D")
     (reason,) = found["ft.D"]
-    assert reason.startswith("ft.D needs 120.3 GB, the node has ")
+    assert reason.startswith("ft.D needs 120.3 GB on the node, which has ")
     assert "is.D runs on 4 to 1024 ranks, not on 1" in found["is.D"]
 
 
@@ -65,7 +65,7 @@ def test_tiers_choose_the_ranks(site: FakeSite) -> None:
 
 
 @pytest.mark.parametrize("asked", ["3", "two", "2,", "0"])
-def test_ranks_that_the_kernels_refuse(site: FakeSite, asked: str) -> None:
+def test_a_number_of_ranks_that_is_not_a_power_of_two(site: FakeSite, asked: str) -> None:
     done = site.reframe("-c", "reframe_checks", "-n", "^NPB", "-r", FABRICBENCH_NPB_RANKS=asked)
     assert done.returncode == 2
     assert f"FABRICBENCH_NPB_RANKS: '{asked}'; expected powers of two, as in 1,2,4" in done.stderr

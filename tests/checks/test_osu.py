@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The OSU checks on stacks that are shell scripts: what is found, what its version may be told, what becomes a skip."""
+"""The OSU checks on stacks that are shell scripts: the programs, the options of each version, the skips."""
 
 import re
 from pathlib import Path
@@ -61,7 +61,7 @@ def install(folder: Path, version: str, *programs: str, verdict: str = "Pass") -
 
 
 def run(site: FakeSite, which: str = "", *options: str) -> tuple[int, Campaign]:
-    """Exit status and campaign of some OSU checks on the stack ``one``, with what ``osu/`` holds."""
+    """Runs OSU checks on the stack ``one`` with the programs in ``osu/``; returns exit status and campaign."""
     named = {"FABRICBENCH_OSU": str(site.root / "osu")} if (site.root / "osu").exists() else {}
     chosen = {"FABRICBENCH_CAMPAIGN": str(site.root / "campaign"), **named}
     done = site.reframe("-c", "reframe_checks", "-n", f"^Osu.*({which})", "-p", "^one$", *options, "-r", **chosen)
@@ -77,24 +77,26 @@ def records(campaign: Campaign) -> list[Record]:
     return [record for record in campaign.records if record.launch and record.launch.tool == "osu"]
 
 
-def test_without_osu_one_skip_per_lane_and_family(site: FakeSite) -> None:
+def test_without_osu_each_lane_has_one_skip_per_family(site: FakeSite) -> None:
     status, campaign = run(site)
     assert (status, records(campaign)) == (0, [])
-    assert skips(campaign) == {family: f"no OSU micro-benchmarks ({family}) for one" for family in FAMILIES}
+    assert skips(campaign) == {
+        family: f"the OSU micro-benchmarks ({family}) are not installed for one" for family in FAMILIES
+    }
     assert len(campaign.skips) == len(FAMILIES)
     assert {skip.messages for skip in campaign.skips} == {None}
     assert all("spack install osu-micro-benchmarks ^one" in skip.hint for skip in campaign.skips)
     assert len(list((site.root / "campaign").rglob("skipped.json"))) > len(PROGRAMS), "every check counts as done"
 
 
-def test_a_stack_that_is_missing_leaves_one_skip_per_family_too(site: FakeSite) -> None:
+def test_a_stack_that_is_not_set_up_has_one_skip_per_family(site: FakeSite) -> None:
     (site.stack("one") / "stack.json").unlink()
     campaign = run(site, "_latency|_barrier")[1]
     assert skips(campaign) == dict.fromkeys(FAMILIES, "the stack one is not set up on this machine")
 
 
 @pytest.mark.parametrize("layout", ["libexec/osu-micro-benchmarks/mpi/pt2pt", "bin", "."])
-def test_programs_are_found_anywhere_below(site: FakeSite, layout: str) -> None:
+def test_programs_in_any_folder_below(site: FakeSite, layout: str) -> None:
     install(site.root / "osu/one" / layout, "7.4", "osu_latency")
     status, campaign = run(site, "osu_(latency|bw|bcast)$")
     assert status == 0
@@ -106,11 +108,11 @@ def test_programs_are_found_anywhere_below(site: FakeSite, layout: str) -> None:
         assert {row.metric for row in record.rows} == {"latency"}
     assert skips(campaign)["unidirectional window=64"] == "OSU 7.4 for one has no osu_bw"
     assert "pt2pt" not in skips(campaign)
-    assert skips(campaign)["collective"] == "no OSU micro-benchmarks (collective) for one"
+    assert skips(campaign)["collective"] == "the OSU micro-benchmarks (collective) are not installed for one"
 
 
 def test_programs_in_the_stacks_own_prefix(site: FakeSite) -> None:
-    """MVAPICH ships them there."""
+    """MVAPICH contains them."""
     install(site.stack("one") / "prefix/libexec/osu-micro-benchmarks/mpi/collective", "7.4", "osu_allreduce")
     status, campaign = run(site, "osu_allreduce")
     assert status == 0
@@ -120,24 +122,24 @@ def test_programs_in_the_stacks_own_prefix(site: FakeSite) -> None:
     }
 
 
-def test_an_old_version_is_told_only_what_it_knows(site: FakeSite) -> None:
-    """The fake exits with 1 where it is told more."""
+def test_an_old_version_gets_only_its_own_options(site: FakeSite) -> None:
+    """The fake program exits with 1 for further options."""
     install(site.root / "osu/one", "5.3.2", "osu_allreduce", "osu_latency")
     status, campaign = run(site, "osu_(allreduce|latency)$")
     assert status == 0, [record.reason for record in records(campaign)]
     assert {record.launch.benchmark for record in records(campaign) if record.launch} == {"allreduce"}
     assert skips(campaign)["pt2pt"] == (
-        "OSU 5.3.2 (pt2pt) takes no sizes: small and large messages would share a launch"
+        "OSU 5.3.2 (pt2pt) has no option for sizes: small and large messages would share a launch"
     )
 
 
-def test_a_program_that_does_not_say_its_version(site: FakeSite) -> None:
+def test_a_program_without_a_version(site: FakeSite) -> None:
     install(site.root / "osu/one", "of today", "osu_latency")
     campaign = run(site, "osu_latency")[1]
-    assert skips(campaign)["pt2pt"] == "the OSU micro-benchmarks (pt2pt) for one do not say their version"
+    assert skips(campaign)["pt2pt"] == "the OSU micro-benchmarks (pt2pt) for one contain no version"
 
 
-def test_data_that_did_not_pass_give_no_number(site: FakeSite) -> None:
+def test_data_that_fail_validation_yield_no_value(site: FakeSite) -> None:
     install(site.root / "osu/one", "7.4", "osu_latency", verdict="Fail")
     status, campaign = run(site, "osu_latency")
     assert status == 1
@@ -146,22 +148,22 @@ def test_data_that_did_not_pass_give_no_number(site: FakeSite) -> None:
         assert "data that pass the validation, not 'Fail'" in record.reason
 
 
-def test_a_synchronisation_that_completes_nothing_is_refused(site: FakeSite) -> None:
+def test_an_unknown_synchronisation_is_skipped(site: FakeSite) -> None:
     install(site.root / "osu/one", "7.4", "osu_put_latency")
     campaign = run(site, "osu_put_latency", "-S", "OsuOneSided.sync=flush_local")[1]
-    assert skips(campaign)["put sync=flush_local win=create"] == "no sync is called 'flush_local'"
+    assert skips(campaign)["put sync=flush_local win=create"] == "unknown sync 'flush_local'"
 
 
 @pytest.mark.parametrize(("sync", "validated"), [("flush", False), ("lock", False), ("pscw", True), ("fence", True)])
-def test_a_passive_target_is_not_asked_to_validate(site: FakeSite, sync: str, validated: bool) -> None:
-    """The fake refuses the options of a window, so every launch fails; what it was told is on record."""
+def test_a_passive_target_does_not_validate(site: FakeSite, sync: str, validated: bool) -> None:
+    """The fake program refuses the options of a window, so every launch fails; its arguments are recorded."""
     install(site.root / "osu/one", "7.4", "osu_fop_latency")
     launches = [record.launch for record in records(run(site, "osu_fop", "-S", f"OsuAtomic.sync={sync}")[1])]
     assert [launch.argv[-4:] for launch in launches if launch] == [("-w", "create", "-s", sync)]
     assert ["-c" in launch.argv for launch in launches if launch] == [validated]
 
 
-def test_several_pairs_say_how_many(site: FakeSite) -> None:
+def test_several_rank_pairs_are_part_of_the_case(site: FakeSite) -> None:
     install(site.root / "osu/one", "7.4", "osu_multi_lat")
     campaign = run(site, "osu_multi_lat", "-S", "OsuPointToPoint.pairs=2")[1]
     assert {(record.launch.ranks, record.launch.case["pairs"]) for record in records(campaign) if record.launch} == {
@@ -170,7 +172,7 @@ def test_several_pairs_say_how_many(site: FakeSite) -> None:
     assert {row.case for record in records(campaign) for row in record.rows} == {"pairs=2"}
 
 
-def test_not_in_the_quick_tier(site: FakeSite) -> None:
+def test_osu_is_not_in_the_quick_tier(site: FakeSite) -> None:
     def listed(tier: str) -> int:
         done = site.reframe("-c", "reframe_checks", "-n", "^Osu", "-t", f"^{tier}$", "-L")
         return len(re.findall(r"^- Osu", done.stdout, flags=re.MULTILINE))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A port that a check asks for, on the fake site: what reaches the launch, and what is a named skip."""
+"""The variable ``port`` of a check, on the fake site: it reaches the launch, or the launch is skipped."""
 
 import json
 from pathlib import Path
@@ -16,32 +16,31 @@ RAILS = """{"shm": {"1": {"FAKE_PORT": "{port}", "FAKE_RAILS": "1"}, "striped": 
 
 @pytest.fixture
 def site(tmp_path: Path) -> FakeSite:
-    """Whose stack ``one`` can be told which port to use."""
+    """A site whose stack ``one`` supports the selection of a port."""
     made = fake_site.make(tmp_path)
     stacks = made.root / "site/stacks.py"
-    told = f'STACKS["one"] = replace(STACKS["one"], rails={RAILS})\n'
-    stacks.write_text("from dataclasses import replace\n" + stacks.read_text() + told)
+    rails = f'STACKS["one"] = replace(STACKS["one"], rails={RAILS})\n'
+    stacks.write_text("from dataclasses import replace\n" + stacks.read_text() + rails)
     return made
 
 
-def launched(site: FakeSite, stack: str, port: str, ports: str = "") -> Path:
-    """The directory of a launch of ``stack`` that asks for ``port``, on a fabric with ``ports``."""
-    settings = site.settings.read_text()
-    site.settings.write_text(settings.replace("site=SITE)]", f"site=SITE, {ports})]"))
+def launch_directory(site: FakeSite, stack: str, port: str, fields: str = "") -> Path:
+    """Returns the directory of a launch of ``stack`` with ``port``, on a fabric with further ``fields``."""
+    site.change_fabric(fields)
     chosen = ("-p", f"^{stack}$", "-S", f"MicroPingpong.port={port}")
     done = site.reframe(*SMALL, *chosen, FABRICBENCH_CAMPAIGN=str(site.root / "campaign"))
     assert done.returncode == 0, done.stdout + done.stderr
     assert ("WARNING: one@shm: not bound as asked: asked for the port p1" in done.stdout) == (
-        stack == "one" and "p1" in ports
+        stack == "one" and "p1" in fields
     )
     (directory,) = (site.root / "campaign/launches").glob("*/*/*/*/Micro*")
     return directory
 
 
 def test_the_port_reaches_the_stack_and_the_case(site: FakeSite) -> None:
-    """The check's word wins over the site's; on one node nobody can tell what came of it."""
-    two = 'rails=2, ports=["p0", "p1"], env_vars={"FAKE_PORT": "p0", "FAKE_OTHER": "p0"}'
-    record = collect(launched(site, "one", "p1", two))
+    """The check overrides the site; on one node no counter shows the port."""
+    two = 'rails=2, ports=["p0", "p1"], variables={"FAKE_PORT": "p0", "FAKE_OTHER": "p0"}'
+    record = collect(launch_directory(site, "one", "p1", two))
     assert record.launch is not None
     environment = record.launch.environment
     assert [environment[f"FAKE_{name}"] for name in ("PORT", "RAILS", "OTHER")] == ["p1", "1", "p0"]
@@ -53,17 +52,17 @@ def test_the_port_reaches_the_stack_and_the_case(site: FakeSite) -> None:
 
 
 @pytest.mark.parametrize(
-    ("stack", "ports", "skip"),
+    ("stack", "fields", "skip"),
     [
-        ("one", "", "the fabric shm names no ports; name them: fabric(…, ports=[…]) in the site's settings.py"),
+        ("one", "", "the fabric shm has no named ports; name them in the site's settings.py: Fabric(ports=[…])"),
         ("one", 'rails=2, ports=["p0", "p2"]', "the fabric shm has no port 'p1'; choose one of p0, p2"),
         (
             *("two", 'rails=2, ports=["p0", "p1"]'),
-            "no settings that hold two to one port on shm; add them to two in site/stacks.py (rails)",
+            "no settings that restrict two to one port on shm; add them to two in site/stacks.py (rails)",
         ),
     ],
 )
-def test_what_nobody_can_give_is_a_skip(site: FakeSite, stack: str, ports: str, skip: str) -> None:
-    found = json.loads((launched(site, stack, "p1", ports) / "skipped.json").read_text())
+def test_a_port_that_cannot_be_used_is_skipped(site: FakeSite, stack: str, fields: str, skip: str) -> None:
+    found = json.loads((launch_directory(site, stack, "p1", fields) / "skipped.json").read_text())
     assert f"{found['reason']}; {found['hint']}" == skip
     assert found["benchmark"] == "pingpong port=p1"

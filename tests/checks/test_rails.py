@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Several ports: the settings of each way reach the launch, and what is not known is a named skip."""
+"""Rail policies: the variables of each policy reach the launch; a policy without settings is skipped."""
 
 from pathlib import Path
 
@@ -7,7 +7,7 @@ import pytest
 
 from fabricbench.campaign.read import read_campaign
 from fabricbench.launch.record import Campaign
-from fabricbench.site.stacks import ONE_PORT, RAILS, site_stacks
+from fabricbench.site.stacks import ONE_PORT, RAIL_POLICIES, site_stacks
 from support import fake_site
 from support.fake_site import REPOSITORY, FakeSite
 
@@ -24,9 +24,8 @@ def site(tmp_path: Path) -> FakeSite:
 
 
 def with_rails(site: FakeSite, fabric: str) -> None:
-    """Stack ``one`` knows two ways, ``two`` none; the fabric is told ``fabric`` too."""
-    settings = site.settings.read_text()
-    site.settings.write_text(settings.replace("site=SITE)]", f"site=SITE, {fabric})]"))
+    """Gives the stack ``one`` two rail policies, and the fabric the fields ``fabric``."""
+    site.change_fabric(fabric)
     stacks = site.root / "site/stacks.py"
     stacks.write_text(
         "from dataclasses import replace\n"
@@ -49,27 +48,27 @@ def skips(campaign: Campaign) -> set[tuple[str, str, str]]:
 
 def test_one_port_is_one_skip_per_lane(site: FakeSite) -> None:
     campaign = run(site)
-    assert skips(campaign) == {(f"{stack}@shm", "rails", "this fabric has one port") for stack in ("one", "two")}
+    assert skips(campaign) == {(f"{stack}@shm", "rails", "the fabric has one port") for stack in ("one", "two")}
     assert len(campaign.skips) == 2
 
 
-def test_every_way_has_its_settings_and_its_case(site: FakeSite) -> None:
-    with_rails(site, 'rails=2, ports=["p0", "p1"], env_vars={"FAKE_RAILS": "of the site"}')
+def test_each_rail_policy_sets_its_variables_and_its_case(site: FakeSite) -> None:
+    with_rails(site, 'rails=2, ports=["p0", "p1"], variables={"FAKE_RAILS": "of the site"}')
     campaign = run(site, ONE_PAIR)
     launches = [(r.launch, r) for r in campaign.records if r.launch and r.launch.mode == "timed"]
     assert {launch.lane for launch, _ in launches} == {"one@shm"}
     found = {(str(launch.case["rails"]), launch.messages): launch.environment for launch, _ in launches}
-    assert set(found) == {(way, messages) for way in ("1", "striped") for messages in ("small", "large")}
-    for (way, _), environment in found.items():
-        wanted = {"1": ("p0", "1"), "striped": ("p0,p1", "2")}[way]
+    assert set(found) == {(policy, messages) for policy in ("1", "striped") for messages in ("small", "large")}
+    for (policy, _), environment in found.items():
+        wanted = {"1": ("p0", "1"), "striped": ("p0,p1", "2")}[policy]
         assert (environment["FAKE_PORTS"], environment["FAKE_RAILS"]) == wanted
     for launch, record in launches:
         assert record.state == "ok"
-        assert (launch.port, record.binding.problem) == ("", ""), "on one node nobody can see which port it was"
+        assert (launch.port, record.binding.problem) == ("", ""), "on one node no counter shows the port"
         assert {row.case for row in record.rows} == {f"rails={launch.case['rails']}"}
 
 
-def test_a_way_without_settings_is_a_skip(site: FakeSite) -> None:
+def test_a_rail_policy_without_settings_is_skipped(site: FakeSite) -> None:
     with_rails(site, 'rails=2, ports=["p0", "p1"]')
     reasons = skips(run(site, ONE_PAIR))
     assert ("one@shm", "pingpong rails=bound", "no settings for rails=bound with one") in reasons
@@ -79,18 +78,17 @@ def test_a_way_without_settings_is_a_skip(site: FakeSite) -> None:
 def test_ports_without_names(site: FakeSite) -> None:
     with_rails(site, "rails=2")
     reasons = skips(run(site, f"(?=.*%rails=striped){ONE_PAIR}"))
-    assert ("one@shm", "pingpong rails=striped", "one wants the ports' names") in reasons
+    assert ("one@shm", "pingpong rails=striped", "one needs the ports' names") in reasons
 
 
-def test_a_port_that_is_asked_for_besides(site: FakeSite) -> None:
+def test_a_selected_port_and_a_rail_policy_exclude_each_other(site: FakeSite) -> None:
     with_rails(site, 'rails=2, ports=["p0", "p1"]')
     reasons = skips(run(site, f"(?=.*%rails=striped){ONE_PAIR}", "-S", "RailsPingpong.port=p1"))
-    assert ("one@shm", "pingpong port=p1 rails=striped", "rails=striped says which ports are used") in reasons
+    assert ("one@shm", "pingpong port=p1 rails=striped", "the rail policy rails=striped selects the ports") in reasons
 
 
-def test_a_pair_for_every_port(site: FakeSite) -> None:
-    """More ranks than any machine has cores."""
-    with_rails(site, "rails=4096, ports=[str(port) for port in range(4096)]")
+def test_a_rank_pair_for_each_port(site: FakeSite) -> None:
+    with_rails(site, "ports=[str(port) for port in range(4096)]")
     done = site.reframe("-c", "reframe_checks", "-n", "^Rails", "-L")
     assert "%pairs=1 " in done.stdout
     assert "%pairs=4096 " in done.stdout
@@ -106,6 +104,6 @@ def test_the_stacks_of_this_repository() -> None:
         assert set(stack.rails) <= set(stack.transports)
         for settings in stack.rails.values():
             assert ONE_PORT in settings
-            assert set(settings) <= set(RAILS)
-            ways = [tuple(sorted(variables.items())) for variables in settings.values()]
-            assert len(set(ways)) == len(ways), "two ways differ"
+            assert set(settings) <= set(RAIL_POLICIES)
+            policies = [tuple(sorted(variables.items())) for variables in settings.values()]
+            assert len(set(policies)) == len(policies), "two policies have the same variables"

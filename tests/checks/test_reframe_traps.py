@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""ReFrame's traps: each test fails when its trap is opened again."""
+"""Cases in which ReFrame alone would report success, or leave something behind, without a measurement."""
 
 import itertools
 import json
@@ -30,13 +30,13 @@ def campaign(site: FakeSite) -> dict[str, str]:
 
 
 def launches(site: FakeSite) -> dict[str, Path]:
-    """Launch directories by ``stack/check-name``."""
+    """Returns the launch directories by ``stack/check-name``."""
     found = (site.root / "campaign/launches").glob("*/*/*/*/Micro*/launch.json")
     return {f"{path.parents[1].name}/{path.parent.name}": path.parent for path in found}
 
 
 def states(site: FakeSite) -> dict[str, str]:
-    """State of each launch by ``stack messages``."""
+    """Returns the state of each launch by ``stack messages``."""
     from fabricbench.campaign.collect import collect
 
     records = [collect(path) for path in launches(site).values()]
@@ -52,8 +52,8 @@ def test_a_working_site_passes_and_leaves_a_campaign_of_one_block(site: FakeSite
     assert facts["tier"] == "single"
 
 
-def test_a_campaign_is_only_ever_added_to(site: FakeSite) -> None:
-    """ReFrame names a test's directory by its parameters alone, and empties one that is there."""
+def test_a_further_session_keeps_the_earlier_launches(site: FakeSite) -> None:
+    """ReFrame names a stage directory by the parameters of the test only, and empties an existing one."""
     one = (*MICRO, "-p", "^one$", "-r")
     bound = ("-S", "MicroPingpong.binding=none")
     for more in ((), (), bound):
@@ -77,7 +77,7 @@ def test_a_failing_benchmark_does_not_pass(site: FakeSite) -> None:
     }
 
 
-def test_a_metric_that_is_missing_is_more_than_a_warning(site: FakeSite) -> None:
+def test_a_missing_metric_fails(site: FakeSite) -> None:
     (site.stack("two") / "break-row").touch()
     done = site.reframe(*MICRO, "-r", **campaign(site))
     assert done.returncode == 1
@@ -85,7 +85,7 @@ def test_a_metric_that_is_missing_is_more_than_a_warning(site: FakeSite) -> None
     assert states(site)["two small"] == "unreadable"
 
 
-def test_a_timeout_leaves_an_end_and_a_reason(site: FakeSite) -> None:
+def test_a_timeout_is_recorded_with_a_reason(site: FakeSite) -> None:
     (site.stack("one") / "break-hang").touch()
     done = site.reframe(*MICRO, "-r", "-S", "MicroPingpong.limit_seconds=1", **campaign(site))
     assert done.returncode == 1
@@ -110,7 +110,7 @@ def test_single_ranks_from_a_wrong_pmi_do_not_pass(site: FakeSite) -> None:
         (*CHECKS, "-p", "nosuchstack", "-r"),
     ],
 )
-def test_nothing_run_is_an_error(site: FakeSite, arguments: tuple[str, ...]) -> None:
+def test_a_selection_without_test_cases_is_an_error(site: FakeSite, arguments: tuple[str, ...]) -> None:
     done = site.reframe(*arguments, **campaign(site))
     assert done.returncode != 0, done.stdout
 
@@ -132,14 +132,14 @@ def test_a_check_that_cannot_be_imported_is_an_error(site: FakeSite, tmp_path: P
 
 
 def test_environments_do_not_leak_between_systems() -> None:
-    from fabricbench.setup.system import load_settings, settings_file, systems
+    from fabricbench.site.settings import load_settings, settings_file, systems
 
     for system in systems():
-        configuration = load_settings(settings_file(system))
-        for environment in configuration["environments"]:
-            assert environment["target_systems"] == [system]
-        for section in ("general", "storage"):
-            assert all(item["target_systems"] == [system] for item in configuration[section])
+        configuration = load_settings(settings_file(system)).configuration
+        for section in ("environments", "general", "storage"):
+            items = configuration[section]
+            assert isinstance(items, list)
+            assert all(item["target_systems"] == [system] for item in items)
 
 
 def test_the_launcher_is_the_stacks_own(site: FakeSite) -> None:
@@ -185,15 +185,15 @@ def test_launches_never_overlap(site: FakeSite) -> None:
 
 
 @pytest.mark.parametrize("arguments", [("-L",), ("-lC",), ("--dry-run",)])
-def test_looking_leaves_no_campaign(site: FakeSite, arguments: tuple[str, ...]) -> None:
+def test_listing_makes_no_campaign(site: FakeSite, arguments: tuple[str, ...]) -> None:
     done = site.reframe(*CHECKS, *arguments, **campaign(site))
     assert done.returncode == 0, done.stdout + done.stderr
     assert not list(site.root.rglob("launch.json"))
     assert not list(site.root.rglob("skipped.json"))
 
 
-def test_every_check_is_there_on_every_lane() -> None:
-    """The local system on its six lanes of MPI: none more and none fewer, whatever the cores (quick tier)."""
+def test_every_lane_has_every_check() -> None:
+    """The quick tier of the local system, on its six lanes of MPI; the number of cores does not matter."""
     environment = {
         **clean_environment(),
         "RFM_CONFIG_FILES": str(REPOSITORY / "site/local/settings.py"),
@@ -203,11 +203,9 @@ def test_every_check_is_there_on_every_lane() -> None:
     done = subprocess.run(argv, env=environment, cwd=REPOSITORY, capture_output=True, text=True, check=True)
     from fabricbench.parsers.tools.npb import KERNELS
     from fabricbench.runner.reframe import cases
-    from fabricbench.setup.system import lanes
-    from fabricbench.site.stacks import site_stacks
+    from fabricbench.site.settings import lanes
 
-    stacks = site_stacks(REPOSITORY / "site")
-    of_mpi = [lane for lane in lanes("local") if stacks[lane.stack].level == "mpi"]
+    of_mpi = [lane for lane in lanes("local") if lane.stack.level == "mpi"]
 
     small_and_large, small = 2, 1
     checks = {"MicroPingpong": small_and_large, "ImbPointToPoint": small_and_large, "ImbBarrier": small}
@@ -216,18 +214,18 @@ def test_every_check_is_there_on_every_lane() -> None:
     assert found == {name: len(of_mpi) * count for name, count in checks.items()}
 
 
-def test_a_broken_bound_fails_in_reframe_too(site: FakeSite) -> None:
+def test_a_broken_bound_fails_in_reframe(site: FakeSite) -> None:
     (site.stack("two") / "latency").write_text("900")
     done = site.reframe(*MICRO, "-r", **campaign(site))
     assert done.returncode == 1
     assert "pingpong_latency_8B" in done.stdout
 
 
-def test_what_is_missing_is_a_named_skip(site: FakeSite) -> None:
+def test_missing_stacks_and_programs_are_skipped_with_a_reason(site: FakeSite) -> None:
     (site.stack("two") / "stack.json").unlink()
     done = site.reframe(*CHECKS, "-n", "^MicroPingpong|^Imb", "-r", **campaign(site))
     assert done.returncode == 0, done.stdout
     skips = [json.loads(path.read_text()) for path in (site.root / "campaign").rglob("skipped.json")]
     reasons = {(skip["stack"], skip["tool"]): skip["reason"] for skip in skips}
     assert reasons["two", "micro"] == "the stack two is not set up on this machine"
-    assert reasons["one", "imb"] == "no IMB-MPI1 runs on this one"
+    assert reasons["one", "imb"] == "IMB-MPI1 is not installed for the stack one"

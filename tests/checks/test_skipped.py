@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every check says in its skip which rows it would have measured, whatever is missing."""
+"""The record of a skip lists the rows that the launch would have measured."""
 
 import json
 from pathlib import Path
@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from fabricbench.launch.facts import SkippedLaunch
-from fabricbench.site.settings import FORECAST
+from fabricbench.launch.session import FORECAST
 from support import fake_site
 from support.fake_site import REPOSITORY, FakeSite
 
@@ -20,14 +20,14 @@ def site(tmp_path: Path) -> FakeSite:
 
 
 def skips(site: FakeSite, *arguments: str) -> list[SkippedLaunch]:
-    """The skips of a dry run, which leaves the same facts as a run and is quicker."""
+    """Returns the skips of a dry run, which writes the same facts as a run and is quicker."""
     campaign = site.root / "campaign"
     site.reframe(*CHECKS, "--dry-run", *arguments, FABRICBENCH_CAMPAIGN=str(campaign), **{FORECAST: "1"})
     files = campaign.glob("launches/*/*/*/*/*/skipped.json")
     return [SkippedLaunch.model_validate(json.loads(file.read_text())) for file in files]
 
 
-def test_on_a_stack_that_is_not_set_up_every_check_names_its_rows(site: FakeSite) -> None:
+def test_every_check_lists_its_rows_for_a_stack_that_is_not_set_up(site: FakeSite) -> None:
     (site.stack("two") / "stack.json").unlink()
     found = skips(site, "-p", "two")
     assert len(found) > 200
@@ -44,7 +44,7 @@ def test_on_a_stack_that_is_not_set_up_every_check_names_its_rows(site: FakeSite
     assert (skip.ranks, skip.nodes, skip.applies) == (2, 1, True)
 
 
-def test_a_fabric_of_one_port_has_nothing_for_several(site: FakeSite) -> None:
+def test_checks_of_several_ports_do_not_apply_to_a_fabric_with_one(site: FakeSite) -> None:
     found = skips(site, "-p", "one", "-n", "^RailsPingpong|^PairLatency|^ImbBarrier")
     assert {(skip.tool, skip.benchmark): skip.applies for skip in found} == {
         ("micro", "rails"): False,
@@ -54,9 +54,8 @@ def test_a_fabric_of_one_port_has_nothing_for_several(site: FakeSite) -> None:
     assert {row.benchmark for skip in found for row in skip.expected or ()} == {"pingpong", "pair_latency", "barrier"}
 
 
-def test_sizes_that_no_node_holds_are_rows_of_the_skip(site: FakeSite) -> None:
-    settings = site.settings
-    settings.write_text(settings.read_text().replace('transport="shm",', 'transport="shm", memory_bytes=1,'))
+def test_sizes_that_do_not_fit_are_rows_of_the_skip(site: FakeSite) -> None:
+    site.change_fabric("nodes=Nodes(memory_bytes=1)")
     found = skips(site, "-p", "one", "-n", "^MicroCollective")
     sizes = {
         skip.messages: row.msg_sizes_bytes for skip in found for row in skip.expected or () if row.metric == "time"

@@ -41,11 +41,11 @@ def test_error_message_of_a_process(site: FakeSite) -> None:
     ("old", "new", "message"),
     [
         ('transport="shm"', 'transport="smh"', "fake/settings.py: fabric shm: unknown transport 'smh'; expected shm"),
-        ("SITE = Path", "import sys; sys.exit(3)\nSITE = Path", "settings.py:5: SystemExit: 3"),
+        ("SYSTEM = System", "import sys; sys.exit(3)\nSYSTEM = System", "settings.py:5: SystemExit: 3"),
         ('transport="shm"', 'transprt="shm"', "transprt"),
-        ('in ("one", "two")', 'in ("one", "tow")', "unknown stack 'tow'; expected two"),
-        ("SITE = Path", "SITE == Path", "settings.py:"),
-        ("SITE = Path(", "SITE = Path((", "settings.py:"),
+        ('    stacks=["one", "two"]', '    stacks=["one", "tow"]', "unknown stack 'tow'; expected two"),
+        ("SYSTEM = System", "SYSTEM == System", "settings.py:"),
+        ("SYSTEM = System(", "SYSTEM = System((", "settings.py:"),
     ],
 )
 def test_a_broken_settings_file_names_the_place(site: FakeSite, old: str, new: str, message: str) -> None:

@@ -15,10 +15,11 @@ import reframe as installed_reframe
 
 from fabricbench.campaign.cache import CACHE
 from fabricbench.errors import BadInput
+from fabricbench.launch.session import Session
 from fabricbench.runner import reframe
 from fabricbench.runner.progress import CampaignProgress
 from fabricbench.runner.session import Start, run_session
-from fabricbench.site.settings import Session, no_blanks
+from fabricbench.site.settings import no_blanks
 from support import fake_site
 from support.command import inside
 from support.fake_site import REPOSITORY, FakeSite

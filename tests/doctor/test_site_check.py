@@ -26,26 +26,39 @@ STACKS = {
 }
 """
 SETTINGS = """\
-from pathlib import Path
+from fabricbench.launch.configuration import reframe_configuration
+from fabricbench.site.fabric import Fabric, Nodes, Scheduler
+from fabricbench.site.system import System
 
-from fabricbench.site.settings import configuration, fabric, session, stack
+STACKS = ["one", "two"]
 
-SITE = Path(__file__).resolve().parent
-SESSION = session()
-HERE = {{"session": SESSION, "site": SITE, "environs": ["one", "two"]}}
-SLURM = HERE | {{"transport": "tcp", "scheduler": "slurm", "launcher": "srun", "nodes": 2, "ports": ("lo",)}}
-site_configuration = configuration(
-    system="mine",
-    descr="a cluster",
-    hostnames=[],
-    session=SESSION,
+
+def slurm(name, transport="tcp", stacks=STACKS, count=2, ports=("lo",), scheduler="slurm", **options):
+    scheduler = Scheduler(name=scheduler, launcher="srun", **options)
+    return Fabric(
+        name=name, transport=transport, stacks=stacks, scheduler=scheduler, nodes=Nodes(count=count), ports=ports
+    )
+
+
+def here(name, transport, scheduler="local", count=1, ports=()):
+    return Fabric(
+        name=name, transport=transport, stacks=STACKS, scheduler=Scheduler(name=scheduler), nodes=Nodes(count=count),
+        ports=ports,
+    )
+
+
+SYSTEM = System(
+    name="mine",
+    file=__file__,
+    description="a cluster",
     fabrics=[
 {fabrics}
     ],
-    stacks=[stack(name, site=SITE, system="mine") for name in ("one", "two")],
+    stacks=["one", "two"],
 )
+site_configuration = reframe_configuration(SYSTEM)
 """
-GOOD = 'fabric("gige", **SLURM, access=["--partition=gige"]),'
+GOOD = 'slurm("gige", access=["--partition=gige"]),'
 REQUIREMENTS = """\
 schema: 1
 requirements:
@@ -147,44 +160,44 @@ def test_slurm_that_does_not_answer(site: Site, tmp_path: Path, monkeypatch: pyt
 @pytest.mark.parametrize(
     ("fabric", "message"),
     [
-        ('**SLURM, access=["-p", "gigee"]', "fabric x: no partition 'gigee'; expected gige"),
-        ('**SLURM, access=["-p gige,nosuch"]', "fabric x: no partition 'nosuch'; expected one of closed, gige, ib"),
+        ('access=["-p", "gigee"]', "fabric x: no partition 'gigee'; expected gige"),
+        ('access=["-p gige,nosuch"]', "fabric x: no partition 'nosuch'; expected one of closed, gige, ib"),
         (
-            '**SLURM, access=["-pib", "-w n[3-4]"]',
+            'access=["-pib", "-w n[3-4]"]',
             "fabric x: its node list is down: n3 is down* (link flaps, see ticket 12), n4 is drained (memtest); "
             "scontrol show node n3",
         ),
         (
-            '**SLURM, access=["--partition", "ib"]',
+            'access=["--partition", "ib"]',
             "fabric x: 0 of 2 nodes up, 2 requested: n3 is down* (link flaps, see ticket 12), "
             "n4 is drained (memtest); scontrol show node n3",
         ),
-        ('**(SLURM | {"nodes": 3})', "fabric x: 2 of 2 nodes up, 3 requested"),
-        ('**SLURM, access=["-x n1"]', "fabric x: 1 of 1 nodes up, 2 requested"),
-        ('**SLURM, access=["-w", "n1,n9"]', "fabric x: no node 'n9' in its partition; expected n2, n1"),
-        ("""**SLURM, access=["-p 'gige"]""", "fabric x: access: No closing quotation"),
-        ('**SLURM, access=["-p"]', "fabric x: access: argument -p/--partition: expected one argument"),
+        ("count=3", "fabric x: 2 of 2 nodes up, 3 requested"),
+        ('access=["-x n1"]', "fabric x: 1 of 1 nodes up, 2 requested"),
+        ('access=["-w", "n1,n9"]', "fabric x: no node 'n9' in its partition; expected n2, n1"),
+        ("""access=["-p 'gige"]""", "fabric x: access: No closing quotation"),
+        ('access=["-p"]', "fabric x: access: argument -p/--partition: expected one argument"),
         (
-            '**SLURM, pmi={"one": "pmi1"}',
+            'pmi={"one": "pmi1"}',
             "fabric x: srun does not offer pmi1, the PMI of one; expected pmix, pmi2, pmix_v4; "
             "pmi={'one': …} of the fabric says which",
         ),
-        ('**(SLURM | {"scheduler": "slrum"})', "fabric x: unknown scheduler 'slrum'; expected slurm"),
+        ('scheduler="slrum"', "fabric x: unknown scheduler 'slrum'; expected slurm"),
         (
-            '**(SLURM | {"scheduler": "pbs"})',
+            'scheduler="pbs"',
             "fabric x: the launcher srun is Slurm's, the scheduler is pbs; expected mpirun",
         ),
         (
-            '**SLURM, modules=["ucx"]',
+            'modules=["ucx"]',
             "fabric x: modules, but no modules_system to load them; "
-            "expected modules_system='lmod', 'tmod4' or 'envmod' in configuration()",
+            "expected modules_system='lmod', 'tmod4' or 'envmod' of the System",
         ),
     ],
 )
 def test_what_slurm_cannot_provide_for_a_fabric(
     site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fabric: str, message: str
 ) -> None:
-    site(f'{GOOD}\nfabric("x", {fabric}),')
+    site(f'{GOOD}\nslurm("x", {fabric}),')
     fake_slurm.install(tmp_path, monkeypatch)
     assert texts("broken") == [message]
     assert texts("broken", ("one@gige",)) == []
@@ -193,7 +206,7 @@ def test_what_slurm_cannot_provide_for_a_fabric(
 
 
 def test_a_partition_that_is_closed(site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    site('fabric("gige", **(SLURM | {"nodes": 1}), access=["-p closed"]),')
+    site('slurm("gige", count=1, access=["-p closed"]),')
     fake_slurm.install(tmp_path, monkeypatch)
     what = "fabric gige: the partition closed is down; it must be up for jobs to start: scontrol show partition"
     assert texts("broken") == [what]
@@ -209,7 +222,7 @@ def test_nodes_that_are_down_where_enough_are_up(site: Site, tmp_path: Path, mon
 def test_a_refusal_of_the_trial_submission_is_reported(
     site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    site('fabric("gige", **SLURM, access=["-p gige", "-C \'a&b\'"]),')
+    site('slurm("gige", access=["-p gige", "-C \'a&b\'"]),')
     refusal = "echo 'allocation failure: Invalid feature specification' >&2; exit 1"
     calls = fake_slurm.install(tmp_path, monkeypatch, sbatch=refusal)
     what = "fabric gige: Slurm would not take its jobs: allocation failure: Invalid feature specification"
@@ -218,7 +231,7 @@ def test_a_refusal_of_the_trial_submission_is_reported(
 
 
 def test_no_default_partition(site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    site('fabric("gige", **SLURM),')
+    site('slurm("gige"),')
     fake_slurm.install(tmp_path, monkeypatch, partitions="gige|up\n", nodes="n1|gige|idle|none\n")
     what = "fabric gige: no partition, and Slurm has no default one; name one in access: --partition=gige"
     assert what in texts("broken")
@@ -234,7 +247,7 @@ def test_no_default_partition(site: Site, tmp_path: Path, monkeypatch: pytest.Mo
     ],
 )
 def test_the_formats_of_srun(site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, listed: str) -> None:
-    site('fabric("gige", **SLURM, pmi={"two": "cray_shast"}),')
+    site('slurm("gige", pmi={"two": "cray_shast"}),')
     fake_slurm.install(tmp_path, monkeypatch, pmi=listed)
     srun = tmp_path / "bin/srun"
     if listed.startswith("srun:"):
@@ -249,19 +262,23 @@ def test_the_formats_of_srun(site: Site, tmp_path: Path, monkeypatch: pytest.Mon
     ("old", "new", "message"),
     [
         (
-            'system="mine",\n',
-            'system="mime",\n',
+            'name="mine",\n',
+            'name="mime",\n',
             "the system is called 'mime'; expected 'mine', the name of its folder",
         ),
         (GOOD, GOOD * 2, "duplicate fabric 'gige'; remove one of them"),
-        ('in ("one", "two")]', 'in ("one", "two", "two")]', "duplicate stack 'two'; remove one of them"),
         (
-            '"environs": ["one"',
-            '"environs": ["one", "one"',
+            '    stacks=["one", "two"]',
+            '    stacks=["one", "two", "two"]',
+            "duplicate stack 'two'; remove one of them",
+        ),
+        (
+            'STACKS = ["one"',
+            'STACKS = ["one", "one"',
             "fabric gige names the stack 'one' twice; remove one of them",
         ),
-        ('"environs": ["one"', '"environs": ["ome"', "fabric gige names the stack 'ome'; expected one"),
-        ('fabric("gige"', 'fabric("gi ge"', "the fabric 'gi ge'; expected letters, digits, '_' and '-' only"),
+        ('STACKS = ["one"', 'STACKS = ["ome"', "fabric gige names the stack 'ome'; expected one"),
+        ('slurm("gige"', 'slurm("gi ge"', "the fabric 'gi ge'; expected letters, digits, '_' and '-' only"),
     ],
 )
 def test_wrong_names(site: Site, old: str, new: str, message: str) -> None:
@@ -285,15 +302,13 @@ def test_unknown_keys_are_found_by_reframes_schema(site: Site) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("site_configuration = {}", "site_configuration is wrong; expected what configuration() of"),
-        ("site_configuration = 3", "site_configuration is wrong; expected what configuration() of"),
-        ('site_configuration["systems"].append(3)', "site_configuration is wrong"),
-        (
-            'site_configuration["systems"][0]["partitions"][0]["extras"] = {}',
-            "the fabric 'gige' is not what fabric() makes",
-        ),
-        ('site_configuration["environments"][0]["extras"] = {}', "the stack 'one' is not what stack() makes"),
-        ("fabric('a', colour=3)", "TypeError: fabric() got an unexpected keyword argument 'colour'"),
+        ("site_configuration = {}", "site_configuration is missing or wrong; expected site_configuration = reframe"),
+        ("site_configuration = 3", "site_configuration is missing or wrong"),
+        ('site_configuration["systems"].append(3)', "site_configuration is missing or wrong"),
+        ('site_configuration["systems"][0]["partitions"][0]["extras"] = {}', "site_configuration is missing or wrong"),
+        ('site_configuration["environments"][0]["extras"] = {}', "site_configuration is missing or wrong"),
+        ("SYSTEM = 3", "SYSTEM is missing or wrong; expected SYSTEM = System(…)"),
+        ("Fabric(name='a', colour=3)", "TypeError: Fabric.__init__() got an unexpected keyword argument 'colour'"),
         ("1 / 0", "ZeroDivisionError"),
     ],
 )
@@ -321,7 +336,7 @@ def test_all_requirements_are_checked(site: Site) -> None:
     select: {tool: micro, benchmark: pingpong, metric: latency, fabric: gige, nodes: 64}
     at_most: 50 us
 """
-    only = 'fabric("verbs-only", **(SLURM | {"environs": ["one"], "transport": "verbs"})),'
+    only = 'slurm("verbs-only", "verbs", stacks=["one"]),'
     file = site(f"{GOOD}\n{only}", REQUIREMENTS + more)
     found = [text.partition("requirements.yaml:")[2] for text in texts("broken")]
     assert [text.partition(": ")[2] for text in found] == [
@@ -338,8 +353,8 @@ def test_all_requirements_are_checked(site: Site) -> None:
 
 
 def test_modules_are_found_by_their_files(site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    file = site('fabric("gige", **SLURM, modules=["gcc/12", "ucx/1.15", "mpi"]),')
-    file.write_text(file.read_text().replace("hostnames=[]", 'hostnames=[], modules_system="lmod"'))
+    file = site('slurm("gige", modules=["gcc/12", "ucx/1.15", "mpi"]),')
+    file.write_text(file.read_text().replace("file=__file__,", 'file=__file__, modules_system="lmod",'))
     assert "fabric gige: the modules gcc/12 ucx/1.15 mpi; MODULEPATH is not set here" in texts("not checked")
     modules = tmp_path / "modules"
     (modules / "ucx").mkdir(parents=True)
@@ -356,24 +371,28 @@ def test_modules_are_found_by_their_files(site: Site, tmp_path: Path, monkeypatc
 @pytest.mark.parametrize(
     ("fabric", "state", "message"),
     [
-        ('**(SLURM | {"ports": ("mlx5_9:1",)})', "not checked", "the port mlx5_9:1 is not on this node"),
-        ('**HERE, transport="tcp", ports=("eno99",)', "warning", "this node has no port eno99; ip link"),
-        ('**HERE, transport="verbs", ports=("lo",)', "warning", "it has one node, so that no launch on verbs"),
-        ('**(SLURM | {"transport": "verbs", "ports": ()})', "warning", "it names no ports, so that no launch on verbs"),
+        ('slurm("x", ports=("mlx5_9:1",))', "not checked", "the port mlx5_9:1 is not on this node"),
+        ('here("x", transport="tcp", ports=("eno99",))', "warning", "this node has no port eno99; ip link"),
+        ('here("x", transport="verbs", ports=("lo",))', "warning", "it has one node, so that no launch on verbs"),
+        ('slurm("x", "verbs", ports=())', "warning", "it names no ports, so that no launch on verbs"),
         (
-            '**(SLURM | {"transport": "verbs"})',
+            'slurm("x", "verbs")',
             "warning",
             "two@x will be skipped: no settings for two on verbs; add them",
         ),
-        ('**HERE, transport="tcp", nodes=2', "warning", "2 nodes without a scheduler: only within an allocation"),
-        ('**SLURM, pmi={"one": ""}', "warning", "one names no PMI, so that it takes Slurm's MpiDefault"),
-        ('**HERE, transport="tcp", scheduler="flux"', "not checked", "queues and nodes of flux; only Slurm is queried"),
+        ('here("x", transport="tcp", count=2)', "warning", "2 nodes without a scheduler: only within an allocation"),
+        ('slurm("x", pmi={"one": ""})', "warning", "one names no PMI, so that it takes Slurm's MpiDefault"),
+        (
+            'here("x", transport="tcp", scheduler="flux")',
+            "not checked",
+            "queues and nodes of flux; only Slurm is asked",
+        ),
     ],
 )
 def test_warnings(
     site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fabric: str, state: str, message: str
 ) -> None:
-    site(f'{GOOD}\nfabric("x", {fabric}),')
+    site(f"{GOOD}\n{fabric},")
     fake_slurm.install(tmp_path, monkeypatch)
     assert texts("broken") == []
     assert any(message in text for text in texts(state)), texts(state)
@@ -388,7 +407,7 @@ def test_an_unknown_system(site: Site) -> None:
 def test_the_first_problem_stops_a_run_and_counts_the_others(
     site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    site('fabric("a", **SLURM, access=["-p nosuch"]),\nfabric("b", **SLURM, access=["-p nosuch"]),')
+    site('slurm("a", access=["-p nosuch"]),\nslurm("b", access=["-p nosuch"]),')
     fake_slurm.install(tmp_path, monkeypatch)
     with pytest.raises(BadInput, match=r"more: fabricbench doctor --site --system mine\)"):
         demand_sound("mine")

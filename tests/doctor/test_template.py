@@ -3,6 +3,7 @@
 
 import re
 import shutil
+from dataclasses import fields
 from pathlib import Path
 
 import pytest
@@ -11,10 +12,9 @@ from typer.testing import CliRunner, Result
 from fabricbench.attestation.ports import DEVICES
 from fabricbench.cli import app
 from fabricbench.setup.spack import site_choice
-from fabricbench.setup.system import lanes, load_settings, systems
-from fabricbench.site.settings import REPOSITORY
+from fabricbench.site.fabric import Fabric, Nodes, Scheduler
+from fabricbench.site.settings import REPOSITORY, lanes, load_settings, systems
 from fabricbench.site.spack import read_environment
-from fabricbench.site.stacks import site_stacks
 from support import fake_slurm
 
 PAGE = REPOSITORY / "docs/add-a-site.md"
@@ -28,7 +28,7 @@ def settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     shutil.copytree(REPOSITORY / "site/_template", root / "_template")
     shutil.copy(REPOSITORY / "site/stacks.py", root)
     file = root / "ours/settings.py"
-    file.write_text(file.read_text().replace('SYSTEM = "template"', 'SYSTEM = "ours"'))
+    file.write_text(file.read_text().replace('name="template"', 'name="ours"'))
     monkeypatch.setenv("FABRICBENCH_SITES", str(root))
     monkeypatch.setenv("FABRICBENCH_BUILD", str(tmp_path / "build"))
     monkeypatch.setenv("PATH", str(tmp_path))
@@ -68,30 +68,27 @@ def test_on_a_cluster_that_provides_everything(settings: Path, tmp_path: Path, m
 
 
 def test_every_fabric_has_what_its_lanes_need(settings: Path) -> None:
-    stacks = site_stacks(settings.parents[1])
     for lane in lanes("ours"):
-        assert lane.transport in stacks[lane.stack].transports, lane.name
-    for part in load_settings(settings)["systems"][0]["partitions"]:
-        facts = part["extras"]
-        assert part["features"] == ["fabric", facts["transport"]]
-        counted = facts["transport"] in DEVICES and facts["attestation"] == "required"
-        assert facts["ports"] or not counted
-        assert facts["nodes"] > 1
+        assert lane.fabric.transport in lane.stack.transports, lane.name
+    for fabric in load_settings(settings).system.fabrics:
+        assert fabric.ports or fabric.transport not in DEVICES or fabric.attestation == "optional"
+        assert fabric.nodes.count > 1
 
 
 def test_spack_builds_the_stacks_of_the_settings(settings: Path) -> None:
     environment = read_environment(REPOSITORY / "spack.yaml")
     chosen = site_choice("ours", environment, settings.parent / "spack/stacks.yaml")
-    assert set(chosen) == {lane.stack for lane in lanes("ours")}
+    assert set(chosen) == {lane.stack.name for lane in lanes("ours")}
 
 
 def test_the_page_shows_the_output_of_the_doctor(
     settings: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     text = settings.read_text()
-    roce = text.index("ROCE = fabric(")
-    held = '**(SLURM | {"access": ["--partition=batch", "-w n3"], "nodes": 1})'
-    settings.write_text(text[:roce] + text[roce:].replace("**SLURM", held, 1))
+    roce = text.index("ROCE = Fabric(")
+    down = 'scheduler=Scheduler(name="slurm", launcher="srun", access=["--partition=batch", "-w n3"])'
+    changed = text[roce:].replace("scheduler=SLURM", down, 1).replace("nodes=NODES", "nodes=Nodes()", 1)
+    settings.write_text(text[:roce] + changed)
     fake_slurm.install(
         tmp_path,
         monkeypatch,
@@ -111,10 +108,8 @@ def test_the_page_shows_the_output_of_the_doctor(
 def test_the_page_names_every_field_of_a_fabric() -> None:
     page = PAGE.read_text()
     table = set(re.findall(r"`(\w+)`", page[page.index("## The fields of a fabric") : page.index("## When a lane")]))
-    source = (REPOSITORY / "analysis/fabricbench/site/settings.py").read_text()
-    signature = source[source.index("def fabric(") : source.index("-> dict", source.index("def fabric("))]
-    fields = set(re.findall(r"^    (\w+):", signature, re.MULTILINE)) - {"name", "session", "site", "max_jobs"}
-    assert fields <= table, fields - table
+    names = {field.name for model in (Fabric, Scheduler, Nodes) for field in fields(model)}
+    assert names <= table, names - table
 
 
 def test_the_page_has_five_commands() -> None:

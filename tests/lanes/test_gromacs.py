@@ -118,7 +118,7 @@ def test_an_invalid_reference_is_a_skip(water: Path, tmp_path: Path) -> None:
     (given / "water.reference.json").write_text(json.dumps(reference | {"sha256": "0" * 64}))
     reframe(tmp_path / "c", given, *ENERGIES)
     (skip,) = read_campaign(tmp_path / "c").skips
-    assert "is of another input" in skip.reason
+    assert "belongs to another input" in skip.reason
     (given / "water.reference.json").write_text("{")
     reframe(tmp_path / "e", given, *ENERGIES)
     (skip,) = read_campaign(tmp_path / "e").skips
@@ -126,7 +126,7 @@ def test_an_invalid_reference_is_a_skip(water: Path, tmp_path: Path) -> None:
     (given / "water.reference.json").unlink()
     reframe(tmp_path / "d", given, *ENERGIES)
     (skip,) = read_campaign(tmp_path / "d").skips
-    assert skip.reason == "no energies of water in double precision"
+    assert skip.reason == "there are no reference energies of water in double precision"
 
 
 def test_an_impossible_number_of_ranks_is_a_skip_with_gromacss_message(water: Path, tmp_path: Path) -> None:

@@ -30,7 +30,7 @@ def run(site: FakeSite, *arguments: str, check: str = "^Pair") -> Campaign:
 def test_one_node_is_one_skip_per_lane(site: FakeSite) -> None:
     campaign = run(site)
     assert [(skip.lane, skip.benchmark, skip.reason) for skip in campaign.skips] == [
-        (f"{name}@shm", "pairs", "a single node has no pairs") for name in ("one", "two")
+        (f"{name}@shm", "pairs", "the fabric has a single node, so no node pairs") for name in ("one", "two")
     ]
 
 
@@ -40,7 +40,7 @@ def test_every_pair_of_four_is_measured_and_attested(site: FakeSite) -> None:
     for name, program in (("apps", "fabricbench-micro"), ("prefix", "mpirun")):
         fake = site.stack("one") / name / "bin" / program
         fake.write_text(f'#!/bin/sh\nexec {getattr(real, name)}/bin/{program} "$@"\n')
-    site.settings.write_text(site.settings.read_text().replace("site=SITE)]", "site=SITE, nodes=4)]"))
+    site.change_fabric("nodes=Nodes(count=4)")
     campaign = run(site, "-p", "^one$", "-S", "PairBandwidth.msg_size_bytes=65536", "-S", "iterations=3")
     records = {r.launch.benchmark: r for r in campaign.records if r.launch and r.launch.mode == "timed"}
     assert {name: (record.state, record.reason) for name, record in records.items()} == {
@@ -84,7 +84,7 @@ def test_a_node_at_half_rate_is_named_once_there_are_six_blocks(site: FakeSite) 
     (site.root / "output").write_text(output("n3"))
     answer = f'[ "$1" != pair_bandwidth ] || {{ [ "$PMI_RANK" != 0 ] || cat {site.root}/output; exit 0; }}\n'
     program.write_text(program.read_text().replace("\n", f"\n{answer}", 1))
-    site.settings.write_text(site.settings.read_text().replace("site=SITE)]", "site=SITE, nodes=4)]"))
+    site.change_fabric("nodes=Nodes(count=4)")
     run(site, "-p", "^one$", check="^PairBandwidth")
     campaign = site.root / "campaign"
     done = site.fabricbench("nodes", str(campaign))

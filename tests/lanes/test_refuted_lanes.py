@@ -16,7 +16,7 @@ from support.processes import clean_environment
 
 MPICH_THROUGH_MEMORY = (
     'transport="tcp",',
-    'transport="tcp", env_vars={"UCX_TLS": "all", "MPIR_CVAR_NOLOCAL": "0"},',
+    'transport="tcp", variables={"UCX_TLS": "all", "MPIR_CVAR_NOLOCAL": "0"},',
 )
 INTEL_COLLECTIVES_AS_THEY_LIKE = ('"I_MPI_COLL_INTRANODE": "pt2pt",', "")
 

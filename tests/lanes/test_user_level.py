@@ -46,7 +46,7 @@ def listed(site: Path) -> dict[str, Counter[str]]:
 
 LIBFABRIC = {"FiPingpong": 2, "LibfabricConnections": 2}
 UCX = {"UcxPerftest": 10, "UcxAtomic": 2}
-FABRIC_OF_SHM = '        fabric("shm", '
+FABRIC_OF_SHM = '        Fabric(name="shm", '
 
 
 def test_a_lane_gets_the_checks_of_its_programs_and_one_that_cannot_be_a_skip_for_each_tool() -> None:
@@ -65,7 +65,7 @@ def test_a_lane_gets_the_checks_of_its_programs_and_one_that_cannot_be_a_skip_fo
 def test_a_fabric_of_rdma_gets_perftest(tmp_path: Path) -> None:
     shutil.copytree(REPOSITORY / "site", tmp_path / "site")
     settings = tmp_path / "site/local/settings.py"
-    verbs = '        fabric("roce", transport="verbs", environs=LIBRARIES, session=SESSION, site=SITE),\n'
+    verbs = '        Fabric(name="roce", transport="verbs", stacks=LIBRARIES),\n'
     text = settings.read_text()
     assert FABRIC_OF_SHM in text
     settings.write_text(text.replace(FABRIC_OF_SHM, verbs + FABRIC_OF_SHM))
@@ -173,6 +173,6 @@ def test_without_the_headers_at_set_up_connections_are_a_skip(tmp_path: Path) ->
     done = reframe(REPOSITORY / "site", "-n", "^LibfabricConnections", "-p", "^libfabric$", "-r", **extra)
     skips = read_campaign(tmp_path / "campaign").skips
     assert [(skip.benchmark, skip.reason) for skip in skips] == [
-        ("multiconn", f"{ENDPOINTS} was not built, libfabric's headers were missing")
+        ("multiconn", f"{ENDPOINTS} was not built because libfabric's headers were missing")
     ] * 4, done.stdout
     assert all("apt-get install libfabric-dev" in skip.hint for skip in skips)

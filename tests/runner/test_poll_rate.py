@@ -5,8 +5,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from fabricbench.launch.session import Session
 from fabricbench.runner.session import POLLS_PER_SECOND, Start
-from fabricbench.site.settings import Session
 from support.processes import clean_environment
 
 

@@ -28,7 +28,7 @@ def cluster() -> Iterator[Cluster]:
 def test_the_rest_of_a_block_runs_in_a_second_allocation(tmp_path: Path, cluster: Cluster) -> None:
     shutil.copytree(REPOSITORY / "site", tmp_path / "site")
     site, campaign = Site(tmp_path), tmp_path / "campaign"
-    site.change("nodes=made", "minutes=1, nodes=made")
+    site.change("max_jobs=8", "max_jobs=8, minutes=1")
     done = site.fabricbench("run", str(campaign), *CHOICE, FABRICBENCH_MICRO_FAULT="hang")
     assert done.returncode == 2, done.stdout + done.stderr
     assert "exceeded its time limit" in done.stderr

@@ -80,9 +80,9 @@ def test_a_site_chooses_stacks_of_spack_yaml(file: Path, environment: Environmen
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [
-        ("- $mpich-tcp", "- $mpich-tpc", "'mpich-tpc' is no stack of"),
+        ("- $mpich-tcp", "- $mpich-tpc", "'mpich-tpc' is not a stack of"),
         ("    mpich-mx: {root: build/views/mpich-mx, select: [mpich-mx, ^mpich-mx]}\n", "", "no view of the stack"),
-        ("    - mpich-mx: [mpich-mx@3.1.4]\n", "", "a view of no stack: 'mpich-mx'"),
+        ("    - mpich-mx: [mpich-mx@3.1.4]\n", "", "the view 'mpich-mx' belongs to no stack"),
         ("select: [mvapich2, ^mvapich2]", "select: [mvapich2]", "the view mvapich2 selects mvapich2"),
         ("select: [mvapich2, ^mvapich2]", "select: [mpich, ^mpich]", "the view mvapich2 selects mpich"),
         (
@@ -110,7 +110,7 @@ def test_a_wrong_spack_yaml_is_one_line(tmp_path: Path, old: str, new: str, said
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("definitions:\n  - stacks: [$mpisch]\n", "stacks.yaml:2: 'mpisch' is no stack of"),
+        ("definitions:\n  - stacks: [$mpisch]\n", "stacks.yaml:2: 'mpisch' is not a stack of"),
         ("packages: {}\n", "stacks.yaml:1: no definition 'stacks'"),
         ("definitions:\n  - stacks: []\n", "stacks.yaml:2: stacks is an empty list"),
     ],

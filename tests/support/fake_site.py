@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A site whose stacks are shell scripts: real ReFrame, real launch wrapper, real witness, no MPI, quick.
+"""A site whose stacks are shell scripts, with the real ReFrame, launch wrapper and witness. Quick, without MPI.
 
-``mpirun`` starts two processes with PMI_RANK set; ``fabricbench-micro`` prints what the real one prints. What
-goes wrong is chosen through files in the stack's folder, so that a test can break one lane and no other.
+``mpirun`` starts two processes with PMI_RANK set; ``fabricbench-micro`` prints the output of the real one. Files in the
+folder of a stack select faults, so that a test can break one lane.
 """
 
 import json
@@ -17,6 +17,7 @@ from pathlib import Path
 
 import pytest
 
+from fabricbench.site.settings import build_root
 from support.command import inside, reframe_inside
 from support.processes import clean_environment
 
@@ -77,20 +78,19 @@ STACKS = {name: Stack(name=name, transports={"shm": {"FAKE": "1"}, "tcp": {"FAKE
 """
 
 SETTINGS = """\
-from pathlib import Path
+from fabricbench.launch.configuration import reframe_configuration
+from fabricbench.site.fabric import Fabric, Nodes
+from fabricbench.site.system import System
 
-from fabricbench.site.settings import configuration, fabric, session, stack
-
-SITE = Path(__file__).resolve().parent
-SESSION = session()
-site_configuration = configuration(
-    system="fake",
-    descr="stacks that are shell scripts",
+SYSTEM = System(
+    name="fake",
+    file=__file__,
+    description="stacks that are shell scripts",
     hostnames=[".*"],
-    fabrics=[fabric("shm", transport="shm", environs=["one", "two"], session=SESSION, site=SITE)],
-    stacks=[stack(name, site=SITE, system="fake") for name in ("one", "two")],
-    session=SESSION,
+    fabrics=[Fabric(name="shm", transport="shm", stacks=["one", "two"])],
+    stacks=["one", "two"],
 )
+site_configuration = reframe_configuration(SYSTEM)
 """
 
 REQUIREMENTS = """\
@@ -105,7 +105,7 @@ requirements:
 
 @dataclass(frozen=True, slots=True)
 class FakeSite:
-    """Folders of the site; ``environment`` makes every command use it."""
+    """The folders of the site; with ``environment`` every command uses it."""
 
     root: Path
     environment: dict[str, str]
@@ -115,24 +115,30 @@ class FakeSite:
         return self.root / "site/fake/settings.py"
 
     def stack(self, name: str) -> Path:
-        """Folder of a stack, where ``break-…`` files go."""
+        """Returns the folder of a stack, which may hold ``break-…`` files."""
         return self.root / "build/stacks" / name
 
+    def change_fabric(self, fields: str) -> None:
+        """Adds fields, as in ``nodes=Nodes(count=4)``, to the fabric ``shm``."""
+        text, end = self.settings.read_text(), 'stacks=["one", "two"])'
+        assert end in text
+        self.settings.write_text(text.replace(end, f"{end[:-1]}, {fields})"))
+
     def reframe(self, *arguments: str, **extra: str) -> subprocess.CompletedProcess[str]:
-        """``reframe`` as users of the sourced environment type it."""
+        """Runs ``reframe`` as in a sourced environment."""
         return reframe_inside(*arguments, environment={**self.environment, **extra})
 
     def fabricbench(self, *arguments: str, **extra: str) -> subprocess.CompletedProcess[str]:
-        """``fabricbench`` as users type it."""
+        """Runs ``fabricbench``."""
         return self.call([sys.executable, "-m", "fabricbench.cli", *arguments], **extra)
 
     def inside(self, *arguments: str) -> subprocess.CompletedProcess[str]:
-        """``fabricbench`` within this process, for tests of what it says: to start it takes longer than that."""
+        """Runs ``fabricbench`` within this process, which is quicker than to start it."""
         with chdir(REPOSITORY):
             return inside(*arguments, environment=self.environment)
 
     def call(self, argv: list[str], **extra: str) -> subprocess.CompletedProcess[str]:
-        """Any command in this site's environment."""
+        """Runs a command in the environment of this site."""
         return subprocess.run(
             argv,
             env={**self.environment, **extra},
@@ -145,8 +151,8 @@ class FakeSite:
 
 
 def make(root: Path) -> FakeSite:
-    """A fake site under ``root``; skips where set-up has built no real launch wrapper and witness."""
-    apps = sorted((REPOSITORY / "build/stacks").glob("*/apps/lib/libfabricbench_ucx_close.so"))
+    """Makes a fake site in ``root``. Skips the test if no real launch wrapper and witness are built."""
+    apps = sorted((build_root() / "stacks").glob("*/apps/lib/libfabricbench_ucx_close.so"))
     if not apps:
         pytest.skip("no stack is set up: run `make setup`")
     real = apps[0].parents[1]

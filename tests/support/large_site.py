@@ -1,8 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A site of many nodes under Slurm on which every program is installed, as far as their files go: nothing of it runs.
-
-The stacks are those of ``site/stacks.py``.
-"""
+"""A site of many nodes under Slurm, with the stacks of ``site/stacks.py``. Its programs are empty files."""
 
 import json
 import os
@@ -20,26 +17,24 @@ MEMORY_BYTES = 256 * 2**30
 STACKS = ("mpich", "openmpi")
 
 SETTINGS = """\
-from pathlib import Path
+from fabricbench.launch.configuration import reframe_configuration
+from fabricbench.site.fabric import Fabric, Nodes, Scheduler
+from fabricbench.site.system import System
 
-from fabricbench.site.settings import configuration, fabric, session, stack
-
-SITE = Path(__file__).resolve().parent
 STACKS = {stacks!r}
-SESSION = session()
-NODES = dict(environs=STACKS, session=SESSION, site=SITE, scheduler="squeue", launcher="srun", nodes={nodes},
-             cores={cores}, memory_bytes={memory_bytes}, access=["--partition={partition}"])
-site_configuration = configuration(
-    system="large",
-    descr="many nodes",
-    hostnames=[],
+SLURM = Scheduler(name="squeue", launcher="srun", access=["--partition={partition}"])
+NODES = Nodes(count={nodes}, cores={cores}, memory_bytes={memory_bytes})
+SYSTEM = System(
+    name="large",
+    file=__file__,
+    description="many nodes",
     fabrics=[
-        fabric("gige", transport="tcp", ports=("eth0",), **NODES),
-        fabric("ib", transport="verbs", ports=("mlx5_0:1",), **NODES),
+        Fabric(name="gige", transport="tcp", stacks=STACKS, scheduler=SLURM, nodes=NODES, ports=["eth0"]),
+        Fabric(name="ib", transport="verbs", stacks=STACKS, scheduler=SLURM, nodes=NODES, ports=["mlx5_0:1"]),
     ],
-    stacks=[stack(name, site=SITE, system="large") for name in STACKS],
-    session=SESSION,
+    stacks=STACKS,
 )
+site_configuration = reframe_configuration(SYSTEM)
 """
 
 
@@ -51,7 +46,7 @@ def make(
     partition: str = "all",
     slurm: Path | None = None,
 ) -> FakeSite:
-    """The site ``large`` under ``root``; ``slurm`` is the configuration of the Slurm that is asked, else none is."""
+    """Makes the site ``large`` in ``root``. ``slurm`` is the configuration of its Slurm; without it there is none."""
     home = root / "site/large"
     home.mkdir(parents=True)
     shutil.copy(REPOSITORY / "site/stacks.py", root / "site")

@@ -70,8 +70,8 @@ def test_a_campaign_waits_for_its_nodes(site: Site, tmp_path: Path, cluster: Clu
     ("old", "new", "says"),
     [
         ("--partition=gige", "--partition=nosuch", "nosuch"),
-        ("scheduler=", 'pmi={"mpich": "pmi7"}, scheduler=', "pmi7"),
-        ("nodes=made", "nodes=3 + 0 * made", "3"),
+        ("max_jobs=8", 'max_jobs=8, pmi={"mpich": "pmi7"}', "pmi7"),
+        ("count=cluster", "count=3 + 0 * cluster", "3"),
     ],
 )
 def test_a_request_that_the_cluster_cannot_fulfil_is_refused_before_submission(

@@ -24,8 +24,7 @@ from fabricbench.processes.leftovers import Terminated, terminated_as_interrupte
 from fabricbench.runner.forecast import forecast
 from fabricbench.runner.plan import PLAN_FIELDS, Plan, is_complete
 from fabricbench.runner.run import run
-from fabricbench.setup.system import choose, lanes, settings_file
-from fabricbench.site.settings import REPOSITORY
+from fabricbench.site.settings import REPOSITORY, choose, lanes, settings_file
 
 NOT_ALL_ATTESTED = 1
 """Exit status when a launch failed or was not attested."""

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 from fabricbench.errors import BadInput
 from fabricbench.setup.gromacs.builds import better_simd, processor_flags
 from fabricbench.setup.probe import probe
-from fabricbench.setup.system import Lane, check_requirements, lanes, settings_file
-from fabricbench.site.settings import build_root
+from fabricbench.site.lane import Lane
+from fabricbench.site.settings import build_root, lanes, settings_file
 from fabricbench.site.stacks import GromacsBuild, Installed
+from fabricbench.slurm.allocation import request_of
 
 if TYPE_CHECKING:
     from fabricbench.doctor.site import Problem
@@ -29,19 +30,19 @@ class LaneDiagnosis:
 def examine(wanted: Iterable[Lane]) -> Iterator[LaneDiagnosis]:
     """Start two ranks on each lane, and yield the lane's diagnosis."""
     for lane in wanted:
-        if lane.missing or lane.installed is None:
-            yield LaneDiagnosis(lane.name, False, lane.missing, lane.hint)
+        if lane.unavailable is not None or lane.installed is None:
+            yield LaneDiagnosis(lane.name, False, *(lane.unavailable or ("", "")))
             continue
-        if lane.request and lane.pmi is None:
-            yield LaneDiagnosis(
-                lane.name, False, "its own launcher needs an allocation", "not checked: reframe -r tries it"
-            )
+        request = request_of(lane.fabric)
+        if request and lane.pmi is None:
+            detail, hint = "its own launcher needs an allocation", "not checked: reframe -r tries it"
+            yield LaneDiagnosis(lane.name, False, detail, hint)
             continue
-        launcher = lane.request.two_ranks(lane.pmi) if lane.request and lane.pmi is not None else ()
-        outcome = probe(lane.installed, lane.variables, lane.handshake, launcher)
+        launcher = request.two_ranks(lane.pmi) if request and lane.pmi is not None else ()
+        outcome = probe(lane.installed, lane.variables(), lane.handshake, launcher)
         if outcome.problem:
-            log = build_root() / "stacks" / lane.stack / "setup.log"
-            hint = f"see {log}; settings: site/stacks.py; set up anew: fabricbench setup --again {lane.stack}"
+            log = build_root() / "stacks" / lane.stack.name / "setup.log"
+            hint = f"see {log}; settings: site/stacks.py; set up anew: fabricbench setup --again {lane.stack.name}"
             yield LaneDiagnosis(lane.name, False, outcome.problem, hint)
         else:
             detail = f"{outcome.library} ({lane.installed.source}){_beside(lane.installed)}"
@@ -73,7 +74,7 @@ def examine_site(system: str, chosen: Collection[str] = ()) -> "tuple[list[Probl
 
     The line is empty where the site cannot be read.
     """
-    from fabricbench.doctor.site import site_problems
+    from fabricbench.doctor.site import check_requirements, site_problems
 
     problems = site_problems(system, chosen)
     try:

@@ -10,29 +10,25 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal, TypeVar
 
 from jsonschema import Draft7Validator
 
 from fabricbench.attestation.ports import DEVICES
 from fabricbench.errors import BadInput, nearest
 from fabricbench.files.layout import REQUIREMENTS
-from fabricbench.setup.system import (
-    Lane,
-    known_names,
-    lanes_of,
-    load_settings,
-    request_of,
-    settings_file,
-    unknown_stack,
-)
-from fabricbench.site.lane import lane_pmi
+from fabricbench.parsers.registry import TOOLS, benchmarks
+from fabricbench.site.fabric import SCHEDULERS, SLURM, Fabric
+from fabricbench.site.lane import Lane, lane_parts
 from fabricbench.site.requirements import Requirement, Requirements, check_names
 from fabricbench.site.requirements_file import load_requirements
-from fabricbench.site.settings import SCHEDULERS, SLURM
+from fabricbench.site.settings import Settings, lanes, lanes_of, load_settings, settings_file
+from fabricbench.site.system import System
+from fabricbench.slurm.allocation import request_of
 from fabricbench.slurm.check import Demand, slurm_problems
 
 State = Literal["broken", "warning", "not checked"]
+_Name = TypeVar("_Name", str, tuple[str, str])
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,25 +44,21 @@ class _Site:
     """A loaded site. ``chosen`` lanes limit the check to their fabrics; without any, all are checked."""
 
     file: Path
-    configuration: Mapping[str, Any]
+    settings: Settings
     chosen: Collection[str]
 
     @property
-    def system(self) -> Mapping[str, Any]:
-        found: Mapping[str, Any] = self.configuration["systems"][0]
-        return found
+    def system(self) -> System:
+        return self.settings.system
 
     @property
-    def stacks(self) -> dict[str, Mapping[str, Any]]:
-        return {env["name"]: env["extras"] for env in self.configuration["environments"]}
-
-    @property
-    def fabrics(self) -> list[Mapping[str, Any]]:
-        wanted = {lane.partition("@")[2] for lane in self.chosen}
-        return [part for part in self.system["partitions"] if not wanted or part["name"] in wanted]
+    def fabrics(self) -> list[Fabric]:
+        """The fabrics of the chosen lanes."""
+        wanted = {lane_parts(lane)[1] for lane in self.chosen}
+        return [fabric for fabric in self.system.fabrics if not wanted or fabric.name in wanted]
 
     def lanes(self) -> list[Lane]:
-        return lanes_of(self.configuration, self.file)
+        return lanes_of(self.system)
 
     def broken(self, what: str, *, expected: str = "", hint: str = "") -> Problem:
         return self._problem("broken", what, expected, hint)
@@ -95,12 +87,12 @@ def site_problems(system: str, chosen: Collection[str] = ()) -> list[Problem]:
     found = [*_form(site), *_names(site)]
     if any(problem.state == "broken" for problem in found):
         return [*found, site.unchecked("what the fabrics need of the cluster, until the file is correct")]
-    for part in site.fabrics:
-        found += [*_start(site, part), *_modules(site, part), *_ports(site, part)]
+    for fabric in site.fabrics:
+        found += [*_start(site, fabric), *_modules(site, fabric), *_ports(site, fabric)]
     found += [*_lanes(site), *_requirements(file, site)]
     found += [
         Problem(state, str(BadInput(what, where=str(file), hint=hint)))
-        for state, what, hint in slurm_problems([_demand(site, part) for part in site.fabrics])
+        for state, what, hint in slurm_problems([_demand(site, fabric) for fabric in site.fabrics])
     ]
     return found
 
@@ -116,7 +108,7 @@ def demand_sound(system: str, chosen: Collection[str] = ()) -> None:
 def _form(site: _Site) -> Iterator[Problem]:
     """Check keys and types by ReFrame's schema. ReFrame itself supplies the top-level sections that a site omits."""
     schema = json.loads(importlib.resources.files("reframe").joinpath("schemas/config.json").read_text())
-    for error in Draft7Validator(schema).iter_errors(site.configuration):
+    for error in Draft7Validator(schema).iter_errors(site.settings.configuration):
         if error.validator == "required" and not error.absolute_path:
             continue
         place = ".".join(map(str, error.absolute_path)) or "site_configuration"
@@ -125,61 +117,62 @@ def _form(site: _Site) -> Iterator[Problem]:
 
 def _names(site: _Site) -> Iterator[Problem]:
     folder = site.file.parent.name
-    if site.system["name"] != folder:
-        what = f"the system is called '{site.system['name']}'"
+    if site.system.name != folder:
+        what = f"the system is called '{site.system.name}'"
         yield site.broken(what, expected=f"'{folder}', the name of its folder")
-    environs = [(part["name"], name) for part in site.system["partitions"] for name in part["environs"]]
-    for kind, names in (
-        ("fabric", [part["name"] for part in site.system["partitions"]]),
-        ("stack", [env["name"] for env in site.configuration["environments"]]),
-    ):
+    pairings = [(fabric, name) for fabric in site.system.fabrics for name in fabric.stacks]
+    named = [(fabric.name, name) for fabric, name in pairings]
+    kinds: tuple[tuple[str, list[str]], ...] = (
+        ("fabric", [fabric.name for fabric in site.system.fabrics]),
+        ("stack", list(site.system.stacks)),
+    )
+    for kind, names in kinds:
         for name in _duplicates(names):
             yield site.broken(f"duplicate {kind} '{name}'", hint="remove one of them")
         for name in names:
             if not re.fullmatch(r"[A-Za-z_][\w-]*", name, re.ASCII):
                 yield site.broken(f"the {kind} '{name[:40]}'", expected="letters, digits, '_' and '-' only")
-    for fabric, name in _duplicates(environs):
-        yield site.broken(f"fabric {fabric} names the stack '{name}' twice", hint="remove one of them")
-    for fabric, name in dict.fromkeys(environs):
-        if name not in site.stacks:
-            yield Problem("broken", str(unknown_stack(site.file, fabric, name, site.stacks)))
-    for name in sorted(site.stacks.keys() - {name for _, name in environs}):
-        yield site.warning(f"no fabric names the stack '{name}'", hint="add it to a fabric's environs")
+    for place, name in _duplicates(named):
+        yield site.broken(f"fabric {place} names the stack '{name}' twice", hint="remove one of them")
+    unknown = {(fabric.name, name): fabric for fabric, name in pairings if name not in site.system.stacks}
+    for (_, name), fabric in unknown.items():
+        yield Problem("broken", str(site.system.unknown_stack(fabric, name)))
+    for name in sorted(set(site.system.stacks) - {name for _, name in named}):
+        yield site.warning(f"no fabric names the stack '{name}'", hint="add it to the stacks of a fabric")
 
 
-def _duplicates(names: list[Any]) -> list[Any]:
+def _duplicates(names: list[_Name]) -> list[_Name]:
     return [name for name, count in Counter(names).items() if count > 1]
 
 
-def _start(site: _Site, part: Mapping[str, Any]) -> Iterator[Problem]:
+def _start(site: _Site, fabric: Fabric) -> Iterator[Problem]:
     """Check that scheduler, launcher and number of nodes are compatible."""
-    facts = part["extras"]
-    scheduler, launcher, name = facts["scheduler"], facts["launcher"], part["name"]
+    scheduler, launcher, name = fabric.scheduler.name, fabric.scheduler.launcher, fabric.name
     if scheduler not in SCHEDULERS:
         what = f"fabric {name}: unknown scheduler '{scheduler}'"
         yield site.broken(what, expected=nearest(scheduler, SCHEDULERS))
     elif launcher == "srun" and scheduler not in (*SLURM, "local"):
         what = f"fabric {name}: the launcher srun is Slurm's, the scheduler is {scheduler}"
         yield site.broken(what, expected="mpirun")
-    elif scheduler == "local" and facts["nodes"] > 1:
-        what = f"fabric {name}: {facts['nodes']} nodes without a scheduler: only within an allocation of your own"
+    elif scheduler == "local" and fabric.nodes.count > 1:
+        what = f"fabric {name}: {fabric.nodes.count} nodes without a scheduler: only within an allocation of your own"
         yield site.warning(what, hint="name a scheduler")
     elif scheduler not in (*SLURM, "local"):
         yield site.unchecked(f"fabric {name}: queues and nodes of {scheduler}; only Slurm is queried")
 
 
-def _modules(site: _Site, part: Mapping[str, Any]) -> Iterator[Problem]:
+def _modules(site: _Site, fabric: Fabric) -> Iterator[Problem]:
     """Check that the modules exist, by their files in MODULEPATH, without starting a module system."""
-    modules, folders = part["modules"], os.environ.get("MODULEPATH", "").split(":")
-    if modules and site.system["modules_system"] == "nomod":
-        what = f"fabric {part['name']}: modules, but no modules_system to load them"
-        yield site.broken(what, expected="modules_system='lmod', 'tmod4' or 'envmod' in configuration()")
+    modules, folders = fabric.scheduler.modules, os.environ.get("MODULEPATH", "").split(":")
+    if modules and site.system.modules_system == "nomod":
+        what = f"fabric {fabric.name}: modules, but no modules_system to load them"
+        yield site.broken(what, expected="modules_system='lmod', 'tmod4' or 'envmod' of the System")
     elif modules and not any(folders):
-        yield site.unchecked(f"fabric {part['name']}: the modules {' '.join(modules)}; MODULEPATH is not set here")
+        yield site.unchecked(f"fabric {fabric.name}: the modules {' '.join(modules)}; MODULEPATH is not set here")
     else:
         absent = [module for module in modules if not any(_is_module(Path(f), module) for f in folders if f)]
         for module in absent:
-            what = f"fabric {part['name']}: no module '{module}' in MODULEPATH"
+            what = f"fabric {fabric.name}: no module '{module}' in MODULEPATH"
             if module == modules[0]:
                 yield site.broken(what, hint="module avail lists them")
             else:
@@ -190,16 +183,15 @@ def _is_module(folder: Path, module: str) -> bool:
     return (folder / module).exists() or (folder / f"{module}.lua").is_file()
 
 
-def _ports(site: _Site, part: Mapping[str, Any]) -> Iterator[Problem]:
-    facts, name = part["extras"], part["name"]
-    between = facts["nodes"] > 1
-    counted = between and facts["ports"]
-    if facts["transport"] in DEVICES and not counted and facts["attestation"] == "required":
+def _ports(site: _Site, fabric: Fabric) -> Iterator[Problem]:
+    name, between = fabric.name, fabric.nodes.count > 1
+    counted = between and fabric.ports
+    if fabric.transport in DEVICES and not counted and fabric.attestation == "required":
         why = "it names no ports" if between else "it has one node"
-        what = f"fabric {name}: {why}, so that no launch on {facts['transport']} can be attested"
+        what = f"fabric {name}: {why}, so that no launch on {fabric.transport} can be attested"
         yield site.warning(what, hint="name nodes and ports, or say attestation='optional'")
-    absent = [port for port in facts["ports"] if not _is_port(port)]
-    if absent and facts["scheduler"] == "local":
+    absent = [port for port in fabric.ports if not _is_port(port)]
+    if absent and fabric.scheduler.name == "local":
         what = f"fabric {name}: this node has no port {', '.join(absent)}"
         yield site.warning(what, hint="ip link and ls /sys/class/infiniband name them")
     elif absent:
@@ -217,12 +209,28 @@ def _is_port(port: str) -> bool:
 
 
 def _lanes(site: _Site) -> Iterator[Problem]:
-    """Name the lanes that will be skipped; a reason is reported for the first of its lanes only."""
-    reported: set[str] = set()
+    """Warns of lanes whose launches will be skipped; once for all lanes of a stack that is not set up."""
+    warned: set[str] = set()
     for lane in site.lanes():
-        if lane.missing and (not site.chosen or lane.name in site.chosen) and lane.missing not in reported:
-            reported.add(lane.missing)
-            yield site.warning(f"{lane.name} will be skipped: {lane.missing}", hint=lane.hint)
+        if lane.unavailable and (not site.chosen or lane.name in site.chosen) and lane.unavailable.reason not in warned:
+            warned.add(lane.unavailable.reason)
+            yield site.warning(f"{lane.name} will be skipped: {lane.unavailable.reason}", hint=lane.unavailable.hint)
+
+
+def check_requirements(system: str) -> int | None:
+    """Checks the names in the site's requirements. Returns how many requirements there are; None without a file."""
+    file = settings_file(system).with_name(REQUIREMENTS)
+    return len(load_requirements(file, _known_names(lanes(system))).items) if file.exists() else None
+
+
+def _known_names(available: Collection[Lane]) -> dict[str, set[str]]:
+    """Returns the names that requirements may use, by kind."""
+    return {
+        "stack": {lane.stack.name for lane in available},
+        "fabric": {lane.fabric.name for lane in available},
+        "tool": set(TOOLS),
+        "benchmark": benchmarks(),
+    }
 
 
 def _requirements(file: Path, site: _Site | None) -> Iterator[Problem]:
@@ -238,11 +246,10 @@ def _requirements(file: Path, site: _Site | None) -> Iterator[Problem]:
         return
     if site is None:
         return
-    lanes = site.lanes()
-    known = known_names(lanes)
-    most = {part["name"]: part["extras"]["nodes"] for part in site.system["partitions"]}
+    available = site.lanes()
+    known = _known_names(available)
     for item in items:
-        wrong = list(_unknown_names(item, known)) or list(_unmeasured(item, lanes, most))
+        wrong = list(_unknown_names(item, known)) or list(_unmeasured(item, available))
         yield from (Problem("broken", str(error)) for error in wrong)
 
 
@@ -254,31 +261,31 @@ def _unknown_names(item: Requirement, known: Mapping[str, Collection[str]]) -> I
             yield error
 
 
-def _unmeasured(item: Requirement, lanes: list[Lane], most: Mapping[str, int]) -> Iterator[BadInput]:
+def _unmeasured(item: Requirement, available: list[Lane]) -> Iterator[BadInput]:
     """Check that a lane of the site matches what the requirement selects."""
     stacks, fabrics = item.many.get("stack"), item.many.get("fabric")
-    chosen = [x for x in lanes if (stacks is None or x.stack in stacks) and (fabrics is None or x.fabric in fabrics)]
+    chosen = [
+        lane
+        for lane in available
+        if (stacks is None or lane.stack.name in stacks) and (fabrics is None or lane.fabric.name in fabrics)
+    ]
     if not chosen:
         selection = f"{' or '.join(stacks or ())}@{' or '.join(fabrics or ())}"
-        expected = nearest(selection, [lane.name for lane in lanes])
+        expected = nearest(selection, [lane.name for lane in available])
         yield BadInput(f"{item.id}: there is no lane {selection}", where=item.where("select"), expected=expected)
         return
     nodes = item.counts.get("nodes", 1)
-    largest = max(most[lane.fabric] for lane in chosen)
+    largest = max(lane.fabric.nodes.count for lane in chosen)
     if nodes > largest:
         expected = f"at most {largest}, as the fabrics have"
         yield BadInput(f"{item.id}: {nodes} nodes", where=item.where("select.nodes"), expected=expected)
 
 
-def _demand(site: _Site, part: Mapping[str, Any]) -> Demand:
-    facts = part["extras"]
-    chosen = {lane.partition("@")[0] for lane in site.chosen}
-    return Demand(
-        fabric=part["name"],
-        request=request_of(facts),
-        pmi={
-            name: pmi
-            for name in part["environs"]
-            if (not chosen or name in chosen) and (pmi := lane_pmi(facts, site.stacks[name])) is not None
-        },
-    )
+def _demand(site: _Site, fabric: Fabric) -> Demand:
+    chosen = {lane_parts(lane)[0] for lane in site.chosen}
+    pmi = {
+        lane.stack.name: lane.pmi
+        for lane in site.lanes()
+        if lane.fabric == fabric and (not chosen or lane.stack.name in chosen) and lane.pmi is not None
+    }
+    return Demand(fabric=fabric.name, request=request_of(fabric), pmi=pmi)

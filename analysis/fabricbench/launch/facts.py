@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, AliasChoices, BaseModel, ConfigDict, Field
 
 from fabricbench.metrics import METRICS
-from fabricbench.site.lane import lane_name
+from fabricbench.site.lane import LaneNamed
 from fabricbench.site.transports import Binding, Transport
 
 SCHEMA: Literal[1] = 1
@@ -97,7 +97,7 @@ class OmittedSizes(FileModel):
     reason: str
 
 
-class Launch(FileModel):
+class Launch(LaneNamed, FileModel):
     """``launch.json``: everything that was decided before the start.
 
     ``runs``: the number of program starts. ``ports``: the fabric's ports on every node. ``port``: the requested one of
@@ -136,13 +136,8 @@ class Launch(FileModel):
     expected: tuple[Expected, ...] = ()
     left_out: OmittedSizes | None = None
 
-    @property
-    def lane(self) -> str:
-        """``stack@fabric`` or ``stack@fabric:variant``."""
-        return lane_name(self.stack, self.fabric, self.variant)
 
-
-class Skip(FileModel):
+class Skip(LaneNamed, FileModel):
     """Rows of a benchmark on a lane that could not be measured, with the reason and a hint.
 
     ``expected`` holds the rows that the launch would have yielded, each with its case; None if they are unknown, as in
@@ -162,11 +157,6 @@ class Skip(FileModel):
     applies: bool = True
     reason: str
     hint: str = Field(default="", validation_alias=AliasChoices("hint", "cure"))
-
-    @property
-    def lane(self) -> str:
-        """``stack@fabric`` or ``stack@fabric:variant``."""
-        return lane_name(self.stack, self.fabric, self.variant)
 
 
 class SkippedLaunch(Skip):

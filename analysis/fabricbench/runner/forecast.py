@@ -22,6 +22,7 @@ from fabricbench.doctor.site import Problem, site_problems
 from fabricbench.errors import BadInput
 from fabricbench.launch.facts import Launch, SkippedLaunch
 from fabricbench.launch.record import Record
+from fabricbench.launch.session import FORECAST, Session
 from fabricbench.runner import reframe
 from fabricbench.runner.plan import (
     Plan,
@@ -35,8 +36,7 @@ from fabricbench.runner.plan import (
     selection,
 )
 from fabricbench.runner.session import Start
-from fabricbench.setup.system import lanes, settings_file
-from fabricbench.site.settings import FORECAST, Session, no_blanks
+from fabricbench.site.settings import lanes, no_blanks, settings_file
 from fabricbench.slurm.allocation import Request
 
 HOUR = 3600
@@ -205,7 +205,7 @@ def forecast(plan: Plan, reference: Path | None) -> Forecast:
         ]
     if not launches and not skips:
         block_cases(plan)
-    nodes = {lane.name: lane.nodes for lane in lanes(plan.system)}
+    nodes = {lane.name: lane.fabric.nodes.count for lane in lanes(plan.system)}
     once = set(finished_launches(plan.path, -1))
     starts = (
         ()

@@ -13,8 +13,9 @@ from fabricbench.errors import BadInput, nearest
 from fabricbench.files.layout import FACTS, LAUNCHES, SKIPPED
 from fabricbench.launch.record import CampaignFacts
 from fabricbench.runner import reframe
-from fabricbench.setup.system import Lane, lanes, settings_file
-from fabricbench.slurm.allocation import Request
+from fabricbench.site.lane import Lane
+from fabricbench.site.settings import lanes, settings_file
+from fabricbench.slurm.allocation import Request, request_of
 
 COMPLETE = "complete.json"
 PLAN_FIELDS = ("system", "tier", "lanes", "checks", "variables")
@@ -46,7 +47,7 @@ def ready_lanes(plan: Plan) -> list[Lane]:
     return [
         lane
         for lane in lanes(plan.system)
-        if not lane.missing
+        if lane.unavailable is None
         and lane.installed is not None
         and not lane.installed.missing_file
         and (not plan.lanes or lane.name in plan.lanes)
@@ -66,7 +67,7 @@ def by_nodes(plan: Plan) -> dict[Request | None, set[str]]:
     found: dict[Request | None, set[str]] = {}
     for lane in lanes(plan.system):
         if not plan.lanes or lane.name in plan.lanes:
-            found.setdefault(lane.request, set()).add(lane.name)
+            found.setdefault(request_of(lane.fabric), set()).add(lane.name)
     return found
 
 

@@ -19,6 +19,7 @@ from fabricbench.files.reading import open_log
 from fabricbench.files.writing import write_json
 from fabricbench.launch.lost import why_lost
 from fabricbench.launch.record import CampaignFacts
+from fabricbench.launch.session import Session, next_session
 from fabricbench.launch.unmeasured import Case
 from fabricbench.processes.leftovers import end_marked
 from fabricbench.runner import reframe
@@ -37,8 +38,7 @@ from fabricbench.runner.plan import (
 )
 from fabricbench.runner.progress import CampaignProgress
 from fabricbench.runner.session import Start, run_session
-from fabricbench.setup.system import lanes, settings_file
-from fabricbench.site.settings import Session, next_session, no_blanks
+from fabricbench.site.settings import lanes, no_blanks, settings_file
 from fabricbench.slurm.allocation import Request, demand_slurm, end_jobs
 
 LEAST_FREE_BYTES = 32 * 2**20

@@ -9,11 +9,11 @@ from pathlib import Path
 
 from fabricbench.errors import BadInput
 from fabricbench.files.reading import is_regular, open_log
+from fabricbench.launch.session import ALLOCATION, Session
 from fabricbench.processes.leftovers import MARK
 from fabricbench.runner import reframe
 from fabricbench.runner.progress import CampaignProgress
-from fabricbench.setup.system import settings_file
-from fabricbench.site.settings import ALLOCATION, Session
+from fabricbench.site.settings import settings_file
 from fabricbench.slurm import allocation
 
 POLL_SECONDS = 0.2

@@ -5,8 +5,7 @@ import shlex
 import sys
 from pathlib import Path
 
-from fabricbench.setup.system import site_root
-from fabricbench.site.settings import REPOSITORY
+from fabricbench.site.settings import REPOSITORY, site_root
 
 
 def write_environment(root: Path) -> Path:

@@ -15,8 +15,7 @@ from fabricbench.errors import BadInput, nearest
 from fabricbench.files.writing import write_json
 from fabricbench.setup.environment import write_environment
 from fabricbench.setup.gromacs.builds import gromacs_of
-from fabricbench.setup.system import lanes, settings_file, site_root
-from fabricbench.site.settings import REPOSITORY, build_root
+from fabricbench.site.settings import REPOSITORY, build_root, lanes, settings_file, site_root
 from fabricbench.site.spack import (
     ENVIRONMENT,
     INSTALL,
@@ -174,7 +173,7 @@ def site_choice(system: str, environment: Environment, file: Path) -> tuple[str,
 
     BadInput where the site's settings name a stack that only Spack builds and that is not among them.
     """
-    named = list(dict.fromkeys(lane.stack for lane in lanes(system)))
+    named = list(dict.fromkeys(lane.stack.name for lane in lanes(system)))
     chosen = chosen_stacks(file, environment) if file.exists() else tuple(n for n in named if n in environment.stacks)
     known = site_stacks(site_root())
     for name in named:

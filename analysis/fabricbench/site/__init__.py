@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a site declares: systems, fabrics, stacks, lanes, requirements. Imports files and metrics."""
+"""The model of a site: systems, fabrics, stacks, lanes and requirements. Imports files and metrics."""

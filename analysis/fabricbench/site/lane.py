@@ -1,41 +1,99 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a fabric and a stack make together, from what each says of itself (``extras`` in a site's configuration)."""
+"""A lane, a stack on a fabric, and its name."""
 
-from collections.abc import Mapping
-from typing import Any
+from dataclasses import dataclass
+from typing import Protocol
 
-Facts = Mapping[str, Any]
+from fabricbench.site.fabric import Fabric
+from fabricbench.site.stacks import Installed, Stack, Unavailable
 
 
-def lane_pmi(fabric: Facts, stack: Facts) -> str | None:
-    """What ``srun --mpi`` is to take, empty for Slurm's default; None where the stack's own launcher starts the ranks.
+@dataclass(frozen=True, slots=True)
+class Lane:
+    """A stack on a fabric. ``installed`` is None if the stack is not set up on this machine."""
 
-    The fabric's word for a stack stands before the stack's own.
-    """
-    if fabric["launcher"] != "srun" or stack["level"] != "mpi":
+    fabric: Fabric
+    stack: Stack
+    installed: Installed | None
+
+    @property
+    def name(self) -> str:
+        """The lane's name, ``stack@fabric``."""
+        return lane_name(self.stack.name, self.fabric.name)
+
+    @property
+    def unavailable(self) -> Unavailable | None:
+        """The reason why the lane cannot run on this machine, with a hint; None if it can."""
+        if unsupported := self.stack.unavailable_on(self.fabric.transport):
+            return unsupported
+        if self.installed is None:
+            return Unavailable(
+                f"the stack {self.stack.name} is not set up on this machine", f"run: {self.stack.set_up_command}"
+            )
         return None
-    return str(fabric["pmi"].get(stack["stack"], stack["pmi"]))
+
+    @property
+    def pmi(self) -> str | None:
+        """The value of ``srun --mpi``, empty for Slurm's default; None if ``srun`` does not start the ranks."""
+        if self.fabric.scheduler.launcher != "srun" or self.stack.level != "mpi":
+            return None
+        return self.fabric.scheduler.pmi.get(self.stack.name, self.stack.pmi)
+
+    @property
+    def handshake(self) -> tuple[str, ...]:
+        """The arguments of ``fabricbench-pair`` for the stack's handshake; empty if it has none or is not set up."""
+        if self.stack.handshake is None or self.installed is None:
+            return ()
+        return self.stack.handshake.arguments(self.installed.programs, self.fabric.addresses[0])
+
+    def variables(self, *, oversubscribed: bool = False) -> dict[str, str]:
+        """The environment variables of a launch.
+
+        Later groups override earlier ones: the stack's for the transport, for the launcher, for ``oversubscribed``
+        launches; then the fabric's for all stacks and for this stack.
+        """
+        fabric, stack = self.fabric, self.stack
+        known = self.installed is not None and fabric.transport in stack.transports
+        return {
+            **(self.installed.variables(stack, fabric.transport) if self.installed and known else {}),
+            **stack.launcher_environment.get(fabric.scheduler.launcher, {}),
+            **(stack.oversubscribed if oversubscribed else {}),
+            **fabric.variables,
+            **fabric.stack_variables.get(stack.name, {}),
+        }
 
 
-def lane_variables(fabric: Facts, stack: Facts, *, oversubscribed: bool = False) -> dict[str, str]:
-    """The variables of a lane: the stack's for transport, launcher and (``oversubscribed``) more ranks than cores, then
-    the site's for all stacks and for this one, which override them."""
-    return {
-        **stack["variables"].get(fabric["transport"], {}),
-        **stack["launcher_environment"].get(fabric["launcher"], {}),
-        **(stack["oversubscribed"] if oversubscribed else {}),
-        **fabric["site_variables"],
-        **fabric["stack_variables"].get(stack["stack"], {}),
-    }
+class OnLane(Protocol):
+    """Anything that has a stack, a fabric and a variant by name."""
+
+    @property
+    def stack(self) -> str: ...
+
+    @property
+    def fabric(self) -> str: ...
+
+    @property
+    def variant(self) -> str: ...
+
+
+class LaneNamed:
+    """Adds the property ``lane`` to a class with the fields ``stack``, ``fabric`` and ``variant``."""
+
+    __slots__ = ()
+
+    @property
+    def lane(self: OnLane) -> str:
+        """The name of the lane, ``stack@fabric`` or ``stack@fabric:variant``."""
+        return lane_name(self.stack, self.fabric, self.variant)
 
 
 def lane_name(stack: str, fabric: str, variant: str = "") -> str:
-    """A lane as users write it: ``openmpi@tcp``, ``mvapich2@ib:two-rails``."""
+    """Returns the name of a lane: ``openmpi@tcp``, ``mvapich2@ib:two-rails``."""
     return f"{stack}@{fabric}" + (f":{variant}" if variant else "")
 
 
 def lane_parts(lane: str) -> tuple[str, str, str]:
-    """Stack, fabric and variant of a lane as users write it."""
+    """Returns the stack, the fabric and the variant, empty if there is none, of a lane's name."""
     stack, _, rest = lane.partition("@")
     fabric, _, variant = rest.partition(":")
     return stack, fabric, variant

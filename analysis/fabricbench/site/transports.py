@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Transports and bindings: the closed lists that sites and launches share."""
+"""Transports and bindings: the closed lists that sites, launches and attestation share."""
 
 from typing import Literal, get_args
 
-TRANSPORTS = ("shm", "tcp", "verbs", "mx", "psm", "cxi", "simulated")
 Transport = Literal["shm", "tcp", "verbs", "mx", "psm", "cxi", "simulated"]
+TRANSPORTS: tuple[Transport, ...] = get_args(Transport)
 Binding = Literal["none", "core", "numa", "socket"]
-"""What each rank is bound to; none: whatever its launcher does unasked."""
-BINDINGS = get_args(Binding)
+"""The part of a node that each rank is bound to; ``none`` leaves the launcher's default."""
+BINDINGS: tuple[Binding, ...] = get_args(Binding)

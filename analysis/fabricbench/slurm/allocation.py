@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from fabricbench.errors import BadInput
+from fabricbench.site.fabric import Fabric
 from fabricbench.slurm import state as slurm_state
 from fabricbench.slurm.state import Job, NoAnswer, Node, Partition, host_names
 
@@ -101,6 +102,15 @@ class Request:
                 return False
             return sum(node.up for node in within.values()) < self.nodes or not all(node.up for node in listed)
         return _NEVER.search(job.reason) is not None
+
+
+def request_of(fabric: Fabric) -> Request | None:
+    """Returns the request of a block on ``fabric``; None if its scheduler is not Slurm."""
+    scheduler, nodes = fabric.scheduler, fabric.nodes
+    if not scheduler.is_slurm:
+        return None
+    cores = None if scheduler.exclusive else nodes.cores
+    return Request(tuple(scheduler.access), nodes.count, scheduler.minutes, scheduler.exclusive, cores)
 
 
 def job_name(mark: str) -> str:

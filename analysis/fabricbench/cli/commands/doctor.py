@@ -30,7 +30,7 @@ def doctor(system: System = "local", site: Site = False, spack: Spack = False, l
 def _check_lanes(system: str, names: list[str]) -> bool:
     """Prints a line per lane. Returns whether any lane is ready."""
     from fabricbench.doctor.lanes import examine
-    from fabricbench.setup.system import choose, lanes
+    from fabricbench.site.settings import choose, lanes
 
     ready = 0
     for result in examine(choose(lanes(system), names)):
@@ -53,7 +53,7 @@ def _check_spack(system: str) -> bool:
 def _check_site(system: str, names: list[str]) -> bool:
     """Prints what is wrong with a site, or with the fabrics of the lanes called ``names``; exit status 2 if broken."""
     from fabricbench.doctor.lanes import examine_site
-    from fabricbench.setup.system import choose, lanes
+    from fabricbench.site.settings import choose, lanes
 
     chosen = [lane.name for lane in choose(lanes(system), names)] if names else []
     problems, summary = examine_site(system, chosen)

@@ -50,7 +50,7 @@ def setup(
 def _chosen(names: list[str] | None, spack: Path | None) -> "list[Stack]":
     """The stacks to set up: those named, else those in Spack's views, else all that need no Spack."""
     from fabricbench.setup.spack import views_in
-    from fabricbench.setup.system import site_root
+    from fabricbench.site.settings import site_root
     from fabricbench.site.stacks import site_stacks
 
     known = site_stacks(site_root())

@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A fabric as its site declares it: a network, the nodes that it joins, and the scheduler that gives them."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Literal
+
+from fabricbench.errors import BadInput, nearest
+from fabricbench.site.transports import BINDINGS, TRANSPORTS, Binding, Transport
+
+Launcher = Literal["mpirun", "srun"]
+Attestation = Literal["required", "optional"]
+LAUNCHERS: tuple[Launcher, ...] = ("mpirun", "srun")
+
+SLURM = ("slurm", "squeue")
+"""ReFrame's names of Slurm, with and without its accounting."""
+SCHEDULERS = ("local", *SLURM, "pbs", "pbspro", "torque", "flux", "lsf", "sge", "oar")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scheduler:
+    """The scheduler that gives the nodes of a fabric, and the launcher that starts the ranks.
+
+    ``name`` is ReFrame's name of the scheduler. ``access`` holds its options for these nodes, such as a partition or an
+    account. ``launcher`` is ``mpirun``, each stack's own, or ``srun``. ``pmi`` is the value of ``srun --mpi`` by stack;
+    it overrides that of ``site/stacks.py``. ``minutes`` limits the allocation of a block. ``exclusive`` requests nodes
+    without other jobs; on shared nodes the counters of the ports include the traffic of other jobs. ``modules`` are
+    loaded in each job. ``max_jobs`` limits the jobs that ReFrame submits at once.
+    """
+
+    name: str = "local"
+    launcher: Launcher = "mpirun"
+    access: Sequence[str] = ()
+    pmi: Mapping[str, str] = field(default_factory=dict)
+    minutes: int = 120
+    exclusive: bool = True
+    modules: Sequence[str] = ()
+    max_jobs: int = 1
+
+    @property
+    def is_local(self) -> bool:
+        """Whether launches run on this machine, without a scheduler."""
+        return self.name == "local"
+
+    @property
+    def is_slurm(self) -> bool:
+        """Whether the scheduler is Slurm."""
+        return self.name in SLURM
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Nodes:
+    """The nodes of a fabric.
+
+    A launch spreads its ranks over ``count`` nodes, or over one node per rank if it has fewer ranks. ``cores`` and
+    ``memory_bytes`` describe one node; None stands for the values of this machine.
+    """
+
+    count: int = 1
+    cores: int | None = None
+    memory_bytes: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Fabric:
+    """A network of a system, with the stacks that use it.
+
+    ``stacks`` are names of ``site/stacks.py``. ``ports`` names the ports of one node, an interface (``eth0``) or a port
+    of an adapter (``mlx5_0:1``): attestation reads their counters, and stacks and checks select among them. ``rails``
+    is the number of ports of one node; None stands for the number of names, at least 1. The server of a user-level
+    benchmark listens on ``addresses``: on the first for one flow; for two flows, on the first two, of two networks.
+
+    ``binding`` is the part of a node that each rank is bound to, unless a check sets another. ``variables`` apply to
+    all stacks and override those of ``site/stacks.py``; ``stack_variables``, by stack, override both. With
+    ``attestation`` optional, a launch passes whose transport could not be determined.
+    """
+
+    name: str
+    transport: Transport
+    stacks: Sequence[str]
+    scheduler: Scheduler = Scheduler()
+    nodes: Nodes = Nodes()
+    ports: Sequence[str] = ()
+    rails: int | None = None
+    addresses: Sequence[str] = ("127.0.0.1",)
+    binding: Binding = "none"
+    variables: Mapping[str, str] = field(default_factory=dict)
+    stack_variables: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    attestation: Attestation = "required"
+
+    @property
+    def rail_count(self) -> int:
+        """Number of ports of one node."""
+        return (len(self.ports) or 1) if self.rails is None else self.rails
+
+    def check(self, file: Path, stacks: Sequence[str]) -> None:
+        """Raises BadInput if a value is not accepted; ``file`` and ``stacks`` are those of the system."""
+        wrong = partial(BadInput, where=str(file))
+        named = f"fabric {self.name}"
+        for what, value, accepted in (
+            ("transport", self.transport, TRANSPORTS),
+            ("binding", self.binding, BINDINGS),
+            ("launcher", self.scheduler.launcher, LAUNCHERS),
+        ):
+            if value not in accepted:
+                raise wrong(f"{named}: unknown {what} '{value}'", expected=nearest(value, accepted))
+        if self.attestation not in ("required", "optional"):
+            raise wrong(f"{named}: attestation is '{self.attestation}'", expected="required or optional")
+        nodes, minutes = self.nodes, self.scheduler.minutes
+        if nodes.count < 1 or minutes < 1 or (nodes.cores is not None and nodes.cores < 1):
+            raise wrong(f"{named}: {nodes.count} nodes, {minutes} minutes, {nodes.cores} cores", expected="1 or more")
+        if nodes.memory_bytes is not None and nodes.memory_bytes < 1:
+            raise wrong(f"{named}: {nodes.memory_bytes} bytes of memory", expected="1 or more")
+        for kind, by_stack, known in (
+            ("pmi", self.scheduler.pmi, stacks),  # fabrics may share a scheduler
+            ("stack_variables", self.stack_variables, self.stacks),
+        ):
+            for stack in by_stack:
+                if stack not in known:
+                    raise wrong(f"{named}: {kind} for the stack '{stack}'", expected=nearest(stack, known))
+        if self.rail_count < 1 or len(self.ports) not in (0, self.rail_count):
+            what = f"{named}: {self.rail_count} rails, {len(self.ports)} ports"
+            raise wrong(what, expected="1 or more rails, and a name for each port or none")

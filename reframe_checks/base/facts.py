@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The facts that a launch or a skip leaves in its directory before it starts: ``launch.json``, ``skipped.json``."""
+
+import itertools
+import os
+from functools import cache
+from importlib import metadata
+from pathlib import Path
+
+import reframe as rfm
+from pydantic import BaseModel
+
+from fabricbench.campaign.write import open_single
+from fabricbench.files.writing import write_json
+from fabricbench.launch.facts import Launch, SkippedLaunch, inherited_variables
+from fabricbench.launch.session import FORECAST, session
+
+from .lane import system
+
+_positions = itertools.count()
+_version = cache(metadata.version)
+
+
+class FactsMixin(rfm.RegressionTestPlugin):
+    """Writes the facts of a launch and of a skip. Needs ``LaneMixin``, ``PortsMixin`` and ``LeafMixin``."""
+
+    @property
+    def writes_facts(self) -> bool:
+        """Whether facts are written: in every run, and in the dry runs of ``fabricbench run --dry-run``."""
+        return not self.is_dry_run() or FORECAST in os.environ
+
+    def write_launch(self) -> None:
+        """Writes ``launch.json``."""
+        if self.writes_facts:
+            self._write("launch.json", self._launch())
+
+    def write_skip(self, reason: str, hint: str) -> None:
+        """Writes ``skipped.json``."""
+        if self.writes_facts:
+            self._write("skipped.json", self._skipped(reason, hint))
+
+    def _write(self, name: str, facts: BaseModel) -> None:
+        file = Path(self.stagedir) / name
+        if FORECAST in os.environ:  # the forecast deletes it: no need to sync it to the disk
+            file.write_text(facts.model_dump_json())
+        else:
+            write_json(file, facts.model_dump(mode="json"))
+
+    def _open_campaign(self) -> None:
+        """Creates the campaign if ReFrame was started without ``fabricbench run``."""
+        open_single(Path(session().campaign), system().folder, session().seed)
+
+    def _launch(self) -> Launch:
+        self._open_campaign()
+        return Launch(
+            id=self.launch_id,
+            block=session().block,
+            position=next(_positions),
+            system=self.current_system.name,
+            fabric=self.fabric.name,
+            transport=self.fabric.transport,
+            stack=self.stack.name,
+            tool=self.tool,
+            benchmark=self.benchmark,
+            messages=self.message_class,
+            case=self.case,
+            ranks=self.ranks,
+            nodes=self.nodes,
+            binding=self.rank_binding,
+            ports=tuple(self.fabric.ports),
+            port=self.selected_port,
+            exclusive=self.fabric.scheduler.exclusive,
+            runs=self.runs(),
+            mode=self.mode,
+            argv=(self.program(), *self.arguments()),
+            environment=inherited_variables() | self.lane_variables(),
+            versions={
+                self.stack.name: self.installed.version,
+                "fabricbench": _version("fabricbench"),
+                "reframe": _version("reframe-hpc"),
+                **self.tool_versions(),
+            },
+            spec_hash=self.spec_hash(),
+            limit_seconds=self.limit_seconds,
+            attestation=self.fabric.attestation,
+            wireup=self.wireup_facts(),
+            expected=tuple(self.expected()),
+            left_out=self.left_out(),
+        )
+
+    def _skipped(self, reason: str, hint: str) -> SkippedLaunch:
+        self._open_campaign()
+        return SkippedLaunch(
+            id=self.launch_id,
+            block=session().block,
+            system=self.current_system.name,
+            fabric=self.fabric.name,
+            stack=self.stack.name,
+            tool=self.tool,
+            benchmark=f"{self.recorded_benchmark} {self.named_case}".strip(),
+            messages=self.message_class,
+            ranks=self.ranks,
+            nodes=self.nodes,
+            expected=self.planned(),
+            applies=self.applies(),
+            reason=reason,
+            hint=hint,
+        )

@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The job of a launch: the launch wrapper around the launcher, the witness in each process of the program."""
+
+import os
+import shlex
+
+import reframe as rfm
+
+from fabricbench.launch.session import lock_file
+
+from .launchers import launcher_of, per_node
+
+WAIT_FOR_LOCK_SECONDS, STARTING_SECONDS = 3600, 60
+LARGEST_REPORTED_BY_RANK = 64
+"""The largest number of ranks with one witness report each; launches with more ranks have one report per node."""
+NODE_DIRECTORY = "/tmp"
+"""A directory local to each node, in which the reports of its ranks are gathered."""
+
+
+class JobMixin(rfm.RegressionTestPlugin):
+    """Composes the job of a launch. Needs ``LaneMixin`` and ``LeafMixin``."""
+
+    @property
+    def witness_by_node(self) -> bool:
+        """Whether each node writes one witness report: for ranks that daemons start, and for many ranks."""
+        by_node = self.fabric.scheduler.launcher == "srun" or self.ranks > LARGEST_REPORTED_BY_RANK
+        return self.stack.level == "mpi" and by_node
+
+    def configure_job(self) -> None:
+        """Sets the launcher, the paths and the variables of the lane. Values reach the shell quoted."""
+        installed = self.installed
+        self.num_tasks, self.num_tasks_per_node = self.ranks, per_node(self.ranks, self.nodes)
+        self.exclusive_access = self.fabric.scheduler.exclusive
+        self.job.launcher = launcher_of(self.lane, self.nodes, int(self.ranks), self.rank_binding)
+        variables = self.lane_variables()
+        variables.pop("LD_PRELOAD", None)  # for the program only, not for the launcher
+        self.env_vars = {name: shlex.quote(value) for name, value in variables.items()}
+        if not installed.programs:
+            self.env_vars["PATH"] = f"{shlex.quote(installed.prefix + '/bin')}:$PATH"
+        if installed.library_path:
+            paths = ":".join(shlex.quote(path) for path in installed.library_path)
+            self.env_vars["LD_LIBRARY_PATH"] = f"{paths}${{LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}}"
+
+    def wrap(self) -> None:
+        """Puts the launch wrapper in front of the launcher, and the witness in front of the program."""
+        local = self.current_partition.scheduler.registered_name == "local"
+        self.job.launcher.modifier = shlex.quote(f"{self.installed.apps}/bin/fabricbench-launch")
+        self.job.launcher.modifier_options = [
+            *("--dir", shlex.quote(self.stagedir), "--limit", f"{self.limit_seconds:g}"),
+            *(("--lock", shlex.quote(lock_file())) if self.fabric.scheduler.is_local else ()),
+            *(("--watch", str(os.getpid())) if local else ()),
+            *(("--host", "no") if self.witness_by_node else ()),
+            "--",
+        ]
+        self.time_limit = f"{int(self.limit_seconds) + (WAIT_FOR_LOCK_SECONDS if local else STARTING_SECONDS)}s"
+        self.executable, *self.executable_opts = [shlex.quote(word) for word in self.command()]
+
+    def command(self) -> list[str]:
+        """Returns the command that the launcher starts: the program, or server and client, each behind the witness."""
+        witness = f"{self.installed.apps}/lib/libfabricbench_witness.so"
+        libraries = ":".join([witness, *self.lane_variables().get("LD_PRELOAD", "").split(":")]).rstrip(":")
+        if self.witness_by_node:
+            node = [f"{self.installed.apps}/bin/fabricbench-node", "--dir", self.stagedir, "--witness", libraries]
+            gather = ["--gather", NODE_DIRECTORY] if self.ranks > LARGEST_REPORTED_BY_RANK else []
+            return [*node, "--expect", str(self.ranks), *gather, "--", self.program(), *self.arguments()]
+        expect = f"FABRICBENCH_EXPECT_RANKS={self.ranks}"
+        preload = ["env", f"LD_PRELOAD={libraries}", f"FABRICBENCH_WITNESS_DIR={self.stagedir}", expect]
+        if self.stack.level == "mpi":
+            return [*preload, self.program(), *self.arguments()]
+        words: list[str] = [self.program()]
+        for word in self.arguments():
+            words += [word, *preload] if word in ("--", "::") else [word]
+        return words
