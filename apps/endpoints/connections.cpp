@@ -15,7 +15,6 @@
 #include <utility>
 
 #include "common/usage_error.hpp"
-#include "micro/fault.hpp"
 #include "timing/clock.hpp"
 
 namespace fabricbench::endpoints {
@@ -275,14 +274,8 @@ void Connections::synchronise() {
   size_ = size;
 }
 
-bool Connections::agree(bool right) {
-  return peer_.swap(right ? "right" : "wrong", [this] { progress(); }) == "right" && right;
-}
-
-void Connections::fill(std::int64_t iteration, bool flip) {
-  const std::span<std::uint8_t> payload = buffers_.send.first(size_);
-  micro::fill_pattern(payload, message(true, iteration));
-  if (flip) micro::flip_byte(payload);
+void Connections::fill(std::int64_t iteration) {
+  micro::fill_pattern(outgoing(), message(true, iteration));
 }
 
 std::optional<micro::Mismatch> Connections::verify(std::int64_t iteration) const {

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -84,10 +85,15 @@ class Connections {
 
   /// Returns when the other side is here, too: an empty message each way on the first connection.
   void synchronise();
-  /// Whether `right` here and there, when nothing is under way any more. Beside the network.
-  [[nodiscard]] bool agree(bool right);
+  /// Handles what has completed. Also drives providers that make no progress by themselves.
+  void progress();
 
-  void fill(std::int64_t iteration, bool flip);
+  [[nodiscard]] std::size_t count() const { return ends_.size(); }
+  /// The payload that this side sends on every connection.
+  [[nodiscard]] std::span<std::uint8_t> outgoing() const { return buffers_.send.first(size_); }
+  /// Writes that payload.
+  void fill(std::int64_t iteration);
+  /// First wrong byte of what this side received in the iteration, if any.
   [[nodiscard]] std::optional<micro::Mismatch> verify(std::int64_t iteration) const;
 
  private:
@@ -113,7 +119,6 @@ class Connections {
   void start(const char* call, auto post);
   void wait(const Transfer& transfer);
   void wait_all();
-  void progress();
   [[noreturn]] void fail() const;
   [[nodiscard]] std::uint8_t* incoming(std::size_t connection) const;
   [[nodiscard]] micro::MessageId message(bool own, std::int64_t iteration) const;

@@ -12,9 +12,7 @@
 #include <string_view>
 #include <vector>
 
-#include "common/world.hpp"
 #include "micro/dimension.hpp"
-#include "micro/fault.hpp"
 #include "micro/pattern.hpp"
 #include "timing/loop.hpp"
 
@@ -37,16 +35,7 @@ struct Traffic {
   }
 };
 
-/// What holds for a whole launch.
-struct Setting {
-  World world;
-  std::int64_t largest_size;    ///< bytes
-  std::int64_t largest_amount;  ///< of the benchmark's amount, 0 without one
-  std::int64_t rounds;          ///< as in Options
-  std::int64_t block;
-  bool checked;  ///< every byte of every message is verified on arrival
-  Fault fault;
-};
+struct Setting;  // setting.hpp
 
 /// Key and value, in order of key: parts of a case, facts.
 using Words = std::map<std::string, std::string>;
@@ -137,6 +126,11 @@ struct Quantity {
   std::int64_t fewer_iterations = 1;
 };
 
+/// In which order points are measured. by_size: all amounts of a size, then the next size;
+/// processes agree after each point that all answers were right. by_amount: all sizes of an amount,
+/// then the next amount; they agree after each amount.
+enum class Order { by_size, by_amount };
+
 enum class Ranks { pairs, two_or_more, any };  ///< how many ranks a benchmark runs on
 /// Ranks 0 … n-1 report values; named: one in each case, which the part names.
 enum class Reporters { half, all_but_last, all, named };
@@ -155,6 +149,7 @@ struct Benchmark {
   std::span<const Quantity> quantities = {};
   /// Sizes are added where the first quantity bends; else the sizes asked for are all.
   bool adaptive = false;
+  Order order = Order::by_size;
   std::string_view synchronisation = barrier_before_size;
 
   [[nodiscard]] bool sends_messages() const { return !quantities.empty(); }

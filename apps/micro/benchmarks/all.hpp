@@ -2,6 +2,7 @@
 #pragma once
 
 #include "micro/benchmark.hpp"
+#include "micro/setting.hpp"
 
 /// Every benchmark that sends messages, each defined in a file of this folder and listed in
 /// registry.cpp.
