@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <cstdio>
 #include <stdexcept>
 #include <string>
 #include <string_view>
+
+#include "common/complain.h"
 
 namespace fabricbench {
 
@@ -18,10 +19,9 @@ struct UsageError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// One line on stderr, in one write, so that ranks do not mix theirs.
-inline void complain(std::string_view program, const std::string& what) {
-  const std::string line = std::string(program) + ": " + what + "\n";
-  std::fwrite(line.data(), 1, line.size(), stderr);
+/// Prints "program: text" as one line on stderr.
+inline void complain(std::string_view program, const std::string& text) {
+  complain_as(std::string(program).c_str(), text.c_str());
 }
 
 }  // namespace fabricbench

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <libgen.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -101,7 +102,7 @@ static void wait_for_members(const char* folder) {
 
 struct collection {
   const char* folder;
-  FILE* out;
+  struct sink* out;
   unsigned reports;
 };
 
@@ -113,7 +114,7 @@ static void append_report(const char* name, void* context) {
   FILE* file = fopen(path, "re");
   if (!file) return;
   size_t n;
-  while ((n = fread(block, 1, sizeof block, file)) > 0) fwrite(block, 1, n, collection->out);
+  while ((n = fread(block, 1, sizeof block, file)) > 0) sink_bytes(collection->out, block, n);
   fclose(file);
   collection->reports++;
 }
@@ -122,18 +123,16 @@ void gathering_close(const struct gathering* gathering, const struct directory* 
                      bool wait) {
   if (!*gathering->path) return;
   if (wait) wait_for_members(gathering->path);
-  char *text = NULL, name[NAME_MAX + 1];
-  size_t size;
-  struct collection collection = {.folder = gathering->path, .out = open_memstream(&text, &size)};
-  if (!collection.out) {
-    complain("out of memory");
-    return;
-  }
-  each_entry(gathering->path, append_report, &collection);
-  bool complete = fclose(collection.out) == 0;
+  char name[NAME_MAX + 1];
+  struct atomic_file file;
   host_file_name(name, sizeof name, report, ".jsonl");
-  if (complete && collection.reports) write_atomically(directory, name, text);
-  free(text);
+  atomic_begin(&file, directory, name);
+  struct collection collection = {.folder = gathering->path, .out = &file.json.sink};
+  each_entry(gathering->path, append_report, &collection);
+  if (collection.reports)
+    atomic_commit(&file);
+  else
+    atomic_discard(&file);
   remove_folder(gathering->path);
   char base[PATH_MAX];
   snprintf(base, sizeof base, "%s", gathering->path);

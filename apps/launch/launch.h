@@ -22,6 +22,7 @@
 #include <sys/types.h>
 
 #include "facts.h"
+#include "program.h"
 
 enum { EXIT_TIME_LIMIT = 124, EXIT_WATCH_DIED = 125 };
 

@@ -25,44 +25,43 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { EXIT_NOT_FOUND = 127 };
+static const char help[] =
+    "usage: fabricbench-node --dir DIR [option]... -- PROGRAM [ARGUMENT]...\n"
+    "\n"
+    "Starts one rank with the witness. On the first rank of each node it also writes host.<name>.\n"
+    "\n"
+    "  --dir DIR            the launch's directory\n"
+    "  --witness LIBRARIES  libraries for LD_PRELOAD (none)\n"
+    "  --expect RANKS       the program refuses a world of another size (none)\n"
+    "  --gather BASE        a directory on this node; the reports of its ranks become one file\n"
+    "\n"
+    "exit code: the program's, 126 or 127 if it cannot be executed, 75 if host.<name> cannot be\n"
+    "written, 2 for wrong use.";
 
 struct options {
   const char *directory, *witness, *expect, *gather;  // NULL: none; witness as LD_PRELOAD
   char** command;
 };
 
-static _Noreturn void refuse(const char* what, const char* which) {
-  complain(
-      "%s '%s'; usage: fabricbench-node --dir DIR [--witness LIBRARIES] [--expect RANKS] "
-      "[--gather BASE] -- PROGRAM [ARGUMENT...]",
-      what, which);
-  exit(EXIT_USE);
-}
-
 static struct options parse_options(int argc, char** argv) {
   struct options options = {0};
-  int i = 1;
-  for (; i < argc && strcmp(argv[i], "--") != 0; i += 2) {
-    const char *name = argv[i], *value = i + 1 < argc ? argv[i + 1] : NULL;
-    if (strncmp(name, "--", 2) != 0) refuse("a -- must stand before the program", name);
-    if (!value || strcmp(value, "--") == 0 || !*value) refuse("a value is missing after", name);
-    if (strcmp(name, "--dir") == 0)
-      options.directory = value;
-    else if (strcmp(name, "--witness") == 0)
-      options.witness = value;
-    else if (strcmp(name, "--expect") == 0)
-      options.expect = value;
-    else if (strcmp(name, "--gather") == 0)
-      options.gather = value;
+  struct arguments arguments = {.count = argc, .words = argv, .next = 1, .help = help};
+  for (struct option option; next_option(&arguments, &option);) {
+    if (is_option(&option, "--dir"))
+      options.directory = option.value;
+    else if (is_option(&option, "--witness"))
+      options.witness = option.value;
+    else if (is_option(&option, "--expect"))
+      options.expect = option.value;
+    else if (is_option(&option, "--gather"))
+      options.gather = option.value;
     else
-      refuse("unknown option", name);
+      refuse_option(&option);
   }
-  if (!options.directory) refuse("missing", "--dir DIR");
+  if (!options.directory) refuse("missing: --dir DIR");
   if (options.expect && strspn(options.expect, "0123456789") != strlen(options.expect))
-    refuse("--expect needs a number of ranks, not", options.expect);
-  if (i + 1 >= argc || !*argv[i + 1]) refuse("missing", "-- PROGRAM");
-  options.command = argv + i + 1;
+    refuse("--expect: '%s' is not a number of ranks", options.expect);
+  options.command = command_words(&arguments, "PROGRAM");
   return options;
 }
 

@@ -12,7 +12,6 @@
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,11 +22,26 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { EXIT_USE = 2, EXIT_LOST = 1, EXIT_SIGNAL_BASE = 128, MOST_AT_ONCE = 16, LISTENING = 0x0A };
+#include "program.h"
 
-static const char usage[] =
-    "usage: fabricbench-pair [--each VALUE,VALUE+VALUE,...] [--listen SECONDS] "
-    "-- SERVER [ARGUMENT...] :: CLIENT [ARGUMENT...]";
+enum { EXIT_LOST = 1, MOST_AT_ONCE = 16, LISTENING = 0x0A };
+
+static const char help[] =
+    "usage: fabricbench-pair [option]... -- SERVER [ARGUMENT]... :: CLIENT [ARGUMENT]...\n"
+    "\n"
+    "Starts a server, and its client when the server listens, once for each value. In the "
+    "arguments,\n"
+    "{value} becomes the value and {port} a free TCP port.\n"
+    "\n"
+    "  --each VALUES      values joined by commas run one after the other, values joined by plus "
+    "at\n"
+    "                     once (one empty value)\n"
+    "  --listen SECONDS   how long a server may take to listen (10)\n"
+    "\n"
+    "output: each client's, after a line #@round=N value=V; the last line is #@end=ok.\n"
+    "exit code: 0, that of the first client or server that failed, 1 if one cannot be started, 2 "
+    "for\n"
+    "wrong use.";
 static const double server_end_s = 2, server_term_s = 1, pause_s = 0.002;
 
 struct options {
@@ -43,56 +57,30 @@ struct pair {
   FILE* output;  // the client's
 };
 
-__attribute__((format(printf, 1, 2))) static void complain(const char* format, ...) {
-  va_list arguments;
-  va_start(arguments, format);
-  fputs("fabricbench-pair: ", stderr);
-  vfprintf(stderr, format, arguments);
-  fputc('\n', stderr);
-  va_end(arguments);
-}
-
-static _Noreturn void refuse(const char* what) {
-  complain("%s; %s", what, usage);
-  exit(EXIT_USE);
-}
-
-static double now_s(void) {
-  struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
-}
-
 static void pause_a_little(void) {
   nanosleep(&(struct timespec){.tv_nsec = (long)(pause_s * 1e9)}, NULL);
 }
 
 static struct options parse_options(int argc, char** argv) {
+  static const double most_seconds = 1e6;
   struct options options = {.each = "", .listen_s = 10};
-  int i = 1;
-  for (; i < argc && strcmp(argv[i], "--") != 0; i += 2) {
-    const char* value = i + 1 < argc ? argv[i + 1] : NULL;
-    if (strcmp(argv[i], "--help") == 0) {
-      puts(usage);
-      exit(EXIT_SUCCESS);
-    }
-    if (!value) refuse("a value is missing after the last option");
-    char* end = NULL;
-    if (strcmp(argv[i], "--each") == 0)
-      options.each = value;
-    else if (strcmp(argv[i], "--listen") == 0)
-      options.listen_s = strtod(value, &end);
+  struct arguments arguments = {
+      .count = argc, .words = argv, .next = 1, .help = help, .empty_values = true};
+  for (struct option option; next_option(&arguments, &option);) {
+    if (is_option(&option, "--each"))
+      options.each = option.value;
+    else if (is_option(&option, "--listen"))
+      options.listen_s = option_seconds(&option, false, most_seconds);
     else
-      refuse("unknown option");
-    if (end && (end == value || *end || !(options.listen_s > 0 && options.listen_s < 1e6)))
-      refuse("--listen needs a positive number of seconds");
+      refuse_option(&option);
   }
-  options.server = argv + i + 1;
-  for (i++; i < argc && strcmp(argv[i], "::") != 0; i++) {
-  }
-  if (i + 1 >= argc || options.server == argv + i) refuse("a server or a client is missing");
-  argv[i] = NULL;
-  options.client = argv + i + 1;
+  options.server = command_words(&arguments, "SERVER :: CLIENT");
+  char** separator = options.server;
+  while (*separator && strcmp(*separator, "::") != 0) separator++;
+  if (separator == options.server || !*separator || !separator[1])
+    refuse("missing: SERVER :: CLIENT");
+  *separator = NULL;
+  options.client = separator + 1;
   return options;
 }
 
@@ -169,7 +157,7 @@ static pid_t start(char** command, const struct pair* pair, const char* rank, in
   if (output >= 0) dup2(output, STDOUT_FILENO);
   execvp(words[0], words);
   complain("cannot execute %s: %s", words[0], strerror(errno));
-  _exit(127);
+  _exit(EXIT_NOT_FOUND);
 }
 
 static int exit_status(int wait_status) {
@@ -179,13 +167,13 @@ static int exit_status(int wait_status) {
 
 // Waits until the process has ended or the time is over; its exit status, or -1.
 static int wait_for(pid_t pid, double seconds) {
-  double end_s = now_s() + seconds;
+  double end_s = monotonic_s() + seconds;
   int status;
   for (;;) {
     pid_t found = waitpid(pid, &status, WNOHANG);
     if (found == pid) return exit_status(status);
     if (found < 0 && errno != EINTR) return EXIT_LOST;
-    if (now_s() >= end_s) return -1;
+    if (monotonic_s() >= end_s) return -1;
     pause_a_little();
   }
 }
@@ -196,7 +184,7 @@ static bool start_server(struct pair* pair, const struct options* options) {
   pair->server = start(options->server, pair, "0", nowhere);
   if (nowhere >= 0) close(nowhere);
   if (pair->server < 0) return false;
-  double end_s = now_s() + options->listen_s;
+  double end_s = monotonic_s() + options->listen_s;
   while (!listens(pair->port)) {
     int status = wait_for(pair->server, 0);
     if (status >= 0) {
@@ -205,7 +193,7 @@ static bool start_server(struct pair* pair, const struct options* options) {
       pair->server = 0;
       return false;
     }
-    if (now_s() >= end_s) {
+    if (monotonic_s() >= end_s) {
       complain("the server %s did not listen on port %d within %g s", options->server[0],
                pair->port, options->listen_s);
       return false;
@@ -285,7 +273,7 @@ int main(int argc, char** argv) {
     struct pair pairs[MOST_AT_ONCE] = {0};
     size_t count = 0;
     for (char *more = round, *value; (value = strsep(&more, "+")); count++) {
-      if (count == MOST_AT_ONCE) refuse("too many values at once");
+      if (count == MOST_AT_ONCE) refuse("--each: more than %d values joined by plus", MOST_AT_ONCE);
       pairs[count].value = value;
     }
     int status = run_round(pairs, count, number, &options);

@@ -7,6 +7,7 @@
 #include <math.h>
 #include <net/if.h>
 #include <net/if_arp.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -125,33 +126,28 @@ static const struct port* find_port(const struct port_list* list, const char* na
   return NULL;
 }
 
-static void count_or_null(FILE* out, const struct port* port, int counter) {
+static void count_or_null(struct json* out, const struct port* port, int counter) {
   if (port && port->known[counter])
-    fprintf(out, "%llu", (unsigned long long)port->counters[counter]);
+    json_unsigned(out, NULL, port->counters[counter]);
   else
-    fputs("null", out);
+    json_null(out, NULL);
 }
 
-void counters(FILE* out, const struct port_list* before, const struct port_list* after) {
-  fputs(",\"counters\":{", out);
+void counters(struct json* out, const struct port_list* before, const struct port_list* after) {
+  json_begin_object(out, "counters");
   for (size_t i = 0; i < before->count; i++) {
     const struct port *first = &before->items[i], *then = find_port(after, first->name);
-    const char* separator = "";
-    fputs(i ? "," : "", out);
-    json_string(out, first->name);
-    fputs(":{", out);
+    json_begin_object(out, first->name);
     for (int counter = 0; counter < COUNTERS; counter++) {
       if (!first->known[counter]) continue;
-      fprintf(out, "%s\"%s\":[", separator, counter_names[counter]);
+      json_begin_array(out, counter_names[counter]);
       count_or_null(out, first, counter);
-      fputc(',', out);
       count_or_null(out, then, counter);
-      fputc(']', out);
-      separator = ",";
+      json_end_array(out);
     }
-    fputc('}', out);
+    json_end_object(out);
   }
-  fputc('}', out);
+  json_end_object(out);
 }
 
 // ---- what a port is
@@ -278,38 +274,46 @@ static void read_cxi(const char* name, struct nic* nic) {
   nic->kind = "cxi";
 }
 
-void nics(FILE* out, const struct port_list* ports) {
-  fputs(",\"nics\":[", out);
+static void nic_fields(struct json* out, const struct nic* nic) {
+  json_string_or_null(out, "kind", nic->kind);
+  json_string_or_null(out, "driver", nic->driver);
+  json_string_or_null(out, "firmware", nic->firmware);
+  json_string_or_null(out, "model", nic->model);
+  number_or_null(out, "speed_mbit", nic->speed_mbit);
+  number_or_null(out, "mtu", nic->mtu);
+  json_string_or_null(out, "pcie_speed", nic->pcie_speed);
+  number_or_null(out, "pcie_width", nic->pcie_width);
+  number_or_null(out, "numa_node", nic->numa_node);
+  json_string_or_null(out, "link_layer", nic->link_layer);
+  json_string_or_null(out, "state", nic->state);
+  json_string_or_null(out, "lid", nic->lid);
+  json_string_or_null(out, "sm_lid", nic->sm_lid);
+}
+
+static struct nic read_nic(const struct port* port) {
+  const double unknown = (double)NAN;
+  struct nic nic = {.kind = "other",
+                    .speed_mbit = unknown,
+                    .mtu = unknown,
+                    .pcie_width = unknown,
+                    .numa_node = unknown};
+  if (port->interface)
+    read_interface(port->name, &nic);
+  else if (strchr(port->name, ':'))
+    read_rdma(port->name, &nic);
+  else
+    read_cxi(port->name, &nic);
+  return nic;
+}
+
+void nics(struct json* out, const struct port_list* ports) {
+  json_begin_array(out, "nics");
   for (size_t i = 0; i < ports->count; i++) {
-    const struct port* port = &ports->items[i];
-    double unknown = (double)NAN;
-    struct nic nic = {.kind = "other",
-                      .speed_mbit = unknown,
-                      .mtu = unknown,
-                      .pcie_width = unknown,
-                      .numa_node = unknown};
-    if (port->interface)
-      read_interface(port->name, &nic);
-    else if (strchr(port->name, ':'))
-      read_rdma(port->name, &nic);
-    else
-      read_cxi(port->name, &nic);
-    fputs(i ? ",{\"name\":" : "{\"name\":", out);
-    json_string(out, port->name);
-    string_or_null(out, "kind", nic.kind);
-    string_or_null(out, "driver", nic.driver);
-    string_or_null(out, "firmware", nic.firmware);
-    string_or_null(out, "model", nic.model);
-    number_or_null(out, "speed_mbit", nic.speed_mbit);
-    number_or_null(out, "mtu", nic.mtu);
-    string_or_null(out, "pcie_speed", nic.pcie_speed);
-    number_or_null(out, "pcie_width", nic.pcie_width);
-    number_or_null(out, "numa_node", nic.numa_node);
-    string_or_null(out, "link_layer", nic.link_layer);
-    string_or_null(out, "state", nic.state);
-    string_or_null(out, "lid", nic.lid);
-    string_or_null(out, "sm_lid", nic.sm_lid);
-    fputc('}', out);
+    const struct nic nic = read_nic(&ports->items[i]);
+    json_begin_object(out, NULL);
+    json_string(out, "name", ports->items[i].name);
+    nic_fields(out, &nic);
+    json_end_object(out);
   }
-  fputc(']', out);
+  json_end_array(out);
 }

@@ -158,7 +158,7 @@ static bool read_directory(void) {
     sink_char(&out, '/');
   }
   sink_string(&out, name);
-  return !out.failed;
+  return !out.error;
 }
 
 static void in_fork_child(void) {

@@ -42,26 +42,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "common/json.h"
+#include "common/sink.h"
+
 #define EXPORT __attribute__((visibility("default")))  // interposed, or called by programs
-
-// ---- sink.c: text into a fixed buffer, and from there into a file by bare system calls.
-
-struct sink {
-  char* text;
-  size_t size, used;
-  int fd;       // -1: the text stays in the buffer, zero-terminated
-  bool failed;  // did not fit, or could not be written
-};
-
-struct sink sink_in(char* text, size_t size);
-void sink_char(struct sink* out, char c);
-void sink_string(struct sink* out, const char* string);
-void sink_number(struct sink* out, uint64_t number);
-// With quotes; bytes that are not UTF-8 become U+FFFD.
-void sink_json_string(struct sink* out, const char* string);
-// Anything but letters, digits, '.', '_' and '-' becomes '_'.
-void sink_file_part(struct sink* out, const char* string);
-void sink_flush(struct sink* out);
 
 // ---- sockets.c: the tables. Any thread may sample at any time, also inside a signal handler.
 
@@ -146,7 +130,7 @@ void traces_forget(void);
 
 void cpus_remember(void);  // where it may run now, at its start
 // ,"cpus":"0-3,8","cpus_at_end":null,"cpu_seconds":1.500000: those at the end where they differ.
-void cpus_fields(struct sink* out);
+void cpus_fields(struct json* out);
 
 // ---- interpose.c: the process, and what is interposed.
 
