@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Every part of `make test`, also after one that failed, and at the end what came of each.
+# Runs every part of `make test`, also after a failed one, and prints the result of each at the end.
 # all.sh DIRECTORY-OF-PROGRAMS DIRECTORY-OF-MEASURING-TESTS...
 set -u
 bin=$(cd "$1" && pwd) || exit 2
@@ -38,6 +38,7 @@ others() {
 
 part lint sh tests/lint.sh "$bin"
 part set-up "$bin/fabricbench" setup --for-tests
+part clang-tidy sh tests/lint.sh "$bin" tidy
 part "measuring tests" "$bin/python" -m pytest -q "$@"
 part "other tests" others "$@"
 

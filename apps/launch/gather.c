@@ -36,8 +36,9 @@ static bool ours(const char* path) {
 static void remove_folder(const char* path) {
   DIR* folder = opendir(path);
   if (!folder) return;
-  for (const struct dirent* entry; (entry = readdir(folder));)
-    unlinkat(dirfd(folder), entry->d_name, 0);
+  int fd = dirfd(folder);
+  for (const struct dirent* entry; fd >= 0 && (entry = readdir(folder));)
+    unlinkat(fd, entry->d_name, 0);
   closedir(folder);
   rmdir(path);
 }
@@ -114,7 +115,10 @@ static void append_report(const char* name, void* context) {
   FILE* file = fopen(path, "re");
   if (!file) return;
   size_t n;
-  while ((n = fread(block, 1, sizeof block, file)) > 0) sink_bytes(collection->out, block, n);
+  do {
+    n = fread(block, 1, sizeof block, file);
+    sink_bytes(collection->out, block, n);
+  } while (n == sizeof block);
   fclose(file);
   collection->reports++;
 }

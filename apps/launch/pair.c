@@ -219,11 +219,12 @@ static void show(const struct pair* pair, unsigned round) {
   size_t n;
   bool whole_line = true;
   printf("#@round=%u value=%s\n", round, pair->value);
-  rewind(pair->output);
-  while ((n = fread(block, 1, sizeof block, pair->output)) > 0) {
+  if (fseek(pair->output, 0, SEEK_SET) != 0) return;
+  do {
+    n = fread(block, 1, sizeof block, pair->output);
     fwrite(block, 1, n, stdout);
-    whole_line = block[n - 1] == '\n';
-  }
+    if (n > 0) whole_line = block[n - 1] == '\n';
+  } while (n == sizeof block);
   if (!whole_line) putchar('\n');
   fflush(stdout);
 }
@@ -277,9 +278,12 @@ int main(int argc, char** argv) {
       pairs[count].value = value;
     }
     int status = run_round(pairs, count, number, &options);
-    if (status) return status;
+    if (status) {
+      free(rounds);
+      return status;
+    }
   }
-  puts("#@end=ok");
   free(rounds);
+  puts("#@end=ok");
   return fflush(stdout) == 0 ? EXIT_SUCCESS : EXIT_LOST;
 }

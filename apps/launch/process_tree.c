@@ -100,6 +100,7 @@ static int by_pid(const void* a, const void* b) {
 // Passes over the list until nothing changes: as many as the deepest chain is long.
 static void mark_descendants(struct process_list* list) {
   pid_t self = getpid();
+  if (list->count == 0) return;
   qsort(list->items, list->count, sizeof *list->items, by_pid);
   for (bool changed = true; changed;) {
     changed = false;

@@ -61,7 +61,8 @@ static void cpus_field(struct json* out, const char* key, const struct cpus* cpu
 void cpus_fields(struct json* out) {
   struct cpus now;
   read_cpus(&now);
-  bool differs = now.known && memcmp(&now, &at_start, sizeof now) != 0;
+  bool same = at_start.known && memcmp(now.words, at_start.words, sizeof now.words) == 0;
+  bool differs = now.known && !same;
   cpus_field(out, "cpus", at_start.known ? &at_start : NULL);
   cpus_field(out, "cpus_at_end", differs ? &now : NULL);
   struct rusage used = {0};

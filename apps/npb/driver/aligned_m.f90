@@ -19,5 +19,5 @@ contains
 
     past = modulo(transfer(c_loc(store(1)), past), int(cache_line_bytes, c_intptr_t))
     shift = int(modulo(cache_line_bytes - past, int(cache_line_bytes, c_intptr_t))) / real_bytes
-  end function
+  end function aligned_shift
 end module aligned_m
