@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What is known about this node and its load. A fact that the system does not tell is null.
+// The facts about this node and its load. A fact that cannot be read is null.
 #include "facts.h"
 
 #include <fcntl.h>
@@ -47,7 +47,7 @@ static void mitigations(struct json* out) {
   if (list.begun) json_end_object(out);
 }
 
-// Everything but idle and waiting for I/O; stolen time is somebody else's load as well.
+// All time but idle and I/O wait. Stolen time counts: it is the load of other virtual machines.
 static double busy_cpu_seconds(void) {
   char line[512];
   unsigned long long t[8] = {0};  // user nice system idle iowait irq softirq steal
@@ -144,7 +144,7 @@ bool write_host(const struct directory* directory, const struct observation* bef
   number_or_null(out, "seconds", elapsed);
   number_or_null(out, "busy_cpu_seconds", busy);
   number_or_null(out, "own_cpu_seconds", after ? own_cpu_s : unknown);
-  // An unknown time makes it unknown: it is not smaller than anything.
+  // NAN is not smaller than any number, so an unknown time gives an unknown share.
   double foreign = busy < own_cpu_s ? 0 : (busy - own_cpu_s) / ((double)cores * elapsed);
   number_or_null(out, "foreign_cpu_share", foreign);
   counters(out, &before->ports, after ? &after->ports : NULL);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// host.<name>: what is known about this node, its load and its network ports' counters before and
-// after. fabricbench-launch writes it for itself and its descendants; where a resource manager's
-// daemons start the ranks, fabricbench-node does, beside the first rank of each node.
+// host.<name>: the facts about one node: hardware, kernel settings, and the load and the network
+// ports' counters before and after the launch. fabricbench-launch writes it for its own node. Where
+// a resource manager's daemons start the ranks, fabricbench-node writes it, once for each node.
 #ifndef FABRICBENCH_FACTS_H
 #define FABRICBENCH_FACTS_H
 
@@ -35,17 +35,17 @@ void atomic_begin(struct atomic_file* file, const struct directory* directory, c
 bool atomic_commit(struct atomic_file* file);
 void atomic_discard(struct atomic_file* file);
 
-// ---- system_files.c: a fact that cannot be read is "", NAN, or null
+// ---- system_files.c: a fact that cannot be read is "" or NAN, and null in JSON
 
 void read_line(const char* path, char* text, size_t size);
-// The text behind "key :" in a file of such lines.
+// The text after "key :" in a file of such lines.
 void read_key(const char* path, const char* key, char* text, size_t size);
-// The file NAME in FOLDER.
+// The first line of the file NAME in FOLDER.
 void read_in(const char* folder, const char* name, char* text, size_t size);
 double read_number(const char* folder, const char* name);
 // Six significant digits, or null where the value is not finite.
 void number_or_null(struct json* out, const char* key, double value);
-// Calls visit for every entry of a folder, in order of name; hidden ones are left out.
+// Calls visit for every entry of a folder that is not hidden, in order of name.
 void each_entry(const char* folder, void (*visit)(const char* name, void* context), void* context);
 
 // ---- topology.c
@@ -85,8 +85,8 @@ struct observation {
 };
 
 struct observation observe(void);
-// before.time_s to after->time_s is the time of the launch; after NULL: it has not ended. own_cpu_s
-// is NAN where nobody here can tell: the foreign share is then null.
+// Writes host.<name>. The launch lasted from before->time_s to after->time_s; `after` is NULL while
+// it runs. own_cpu_s is the launch's own CPU time, NAN if unknown: the foreign share is then null.
 bool write_host(const struct directory* directory, const struct observation* before,
                 const struct observation* after, double own_cpu_s);
 const char* host_name(void);

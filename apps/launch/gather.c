@@ -32,7 +32,7 @@ static bool ours(const char* path) {
          (info.st_mode & 0077) == 0;
 }
 
-// Hidden files too: what a report that came too late had begun.
+// Also removes hidden files, which reports that were interrupted leave.
 static void remove_folder(const char* path) {
   DIR* folder = opendir(path);
   if (!folder) return;
@@ -43,8 +43,8 @@ static void remove_folder(const char* path) {
   rmdir(path);
 }
 
-// What a node's ranks left that were all killed at once, together with fabricbench-node. No launch
-// lasts so long.
+// Removes the directory of an old launch whose ranks and fabricbench-node were all killed at once.
+// No launch lasts as long as old_s.
 static void remove_if_old(const char* name, void* context) {
   const char* base = context;
   char prefix[64], path[PATH_MAX];
@@ -60,7 +60,7 @@ struct gathering gathering_open(const char* base, const char* launch_directory) 
   struct gathering gathering = {.path = ""};
   char real[PATH_MAX];
   if (!realpath(launch_directory, real)) return gathering;
-  // Nodes of one machine, in namespaces, may share the base: the host's name is part of it.
+  // Virtual nodes of one machine may share the base, so the host's name is part of the hash.
   uint64_t name = hash(hash(UINT64_C(0xCBF29CE484222325), real), host_name());
   int length = snprintf(gathering.path, sizeof gathering.path, "%s/fabricbench.%ld.%016llx", base,
                         (long)geteuid(), (unsigned long long)name);
@@ -78,7 +78,7 @@ void gathering_join(const struct gathering* gathering) {
   if (fd >= 0) close(fd);
 }
 
-// A zombie has reported: its parent may reap it only after us.
+// A zombie has written its report; its parent may reap it later than this process ends.
 static void count_running(const char* name, void* context) {
   unsigned* running = context;
   char path[64], line[512];

@@ -13,7 +13,7 @@
 
 #include "launch.h"
 
-// CPU time of every reaped descendant whose own parents reaped theirs.
+// CPU time of all reaped descendants.
 static double own_cpu_seconds(void) {
   struct rusage usage;
   getrusage(RUSAGE_CHILDREN, &usage);
@@ -25,14 +25,14 @@ static struct directory open_directory(const char* path) {
   struct directory directory = {.path = path};
   directory.fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (directory.fd < 0 || faccessat(directory.fd, ".", W_OK | X_OK, 0) != 0) {
-    complain("cannot write into --dir %s: %s; name an existing directory that you may write", path,
+    complain("--dir %s: cannot write: %s; give an existing directory that you may write", path,
              strerror(errno));
     exit(EXIT_USE);
   }
-  // An `end` from before would make a launch that never came back look finished.
+  // With an older `end`, a launch that is killed would look finished.
   if (faccessat(directory.fd, "begin", F_OK, AT_SYMLINK_NOFOLLOW) == 0 ||
       faccessat(directory.fd, "end", F_OK, AT_SYMLINK_NOFOLLOW) == 0) {
-    complain("--dir %s already holds a launch; name a new directory", path);
+    complain("--dir %s: already holds a launch; give a new directory", path);
     exit(EXIT_USE);
   }
   return directory;
@@ -148,7 +148,7 @@ static int launch(const struct options* options, const struct directory* directo
   return exit_code(supervisor, timed_out);
 }
 
-// So that no file of ours takes the place of a standard stream that was closed.
+// Opens closed standard streams, so that no other file gets their descriptors.
 static void occupy_standard_streams(void) {
   int fd;
   do fd = open("/dev/null", O_RDWR);
@@ -161,7 +161,7 @@ int main(int argc, char** argv) {
   struct options options = parse_options(argc, argv);
   struct directory directory = open_directory(options.directory);
   if (!find_command(options.command[0])) {
-    complain("command not found or not executable: %s; check its name and PATH",
+    complain("command %s: not found or not executable; check its name and PATH",
              options.command[0]);
     return EXIT_USE;
   }

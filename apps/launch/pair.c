@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// fabricbench-pair starts programs that come as server and client and know no launcher: for every
-// value a server, and, when that listens, its client. Values are separated by commas and run one
-// after the other; values joined by a plus run at once, as one round. In the arguments {value} and
-// {port} stand for the value and for a TCP port that was free a moment ago.
+// fabricbench-pair starts a server and, when it listens, its client, once for each value. Values
+// separated by commas run one after the other; values joined by a plus run at the same time, as one
+// round. In the arguments, {value} becomes the value and {port} a TCP port that was free shortly
+// before.
 //
-// A client's output follows a line "#@round=N value=V", whole, whoever ran beside it. The last line
-// is "#@end=ok"; the first client that fails ends everything, with its exit status. A server's
-// standard output is dropped. Server and client are rank 0 and 1 to the witness.
+// The output has, for each client, the line "#@round=N value=V" and then the client's whole output.
+// The last line is "#@end=ok". The first client that fails ends the program with its exit status.
+// The standard output of servers is dropped. In the witness's reports, the server is rank 0 and the
+// client rank 1.
 #include <errno.h>
 #include <fcntl.h>
 #include <netinet/in.h>
@@ -54,7 +55,7 @@ struct pair {
   const char* value;
   int port;
   pid_t server, client;
-  FILE* output;  // the client's
+  FILE* output;  // of the client
 };
 
 static void pause_a_little(void) {
@@ -84,7 +85,7 @@ static struct options parse_options(int argc, char** argv) {
   return options;
 }
 
-// A port that nobody listens on; both families, as a server may choose either.
+// A port that is free for IPv4 and IPv6, as a server may choose either.
 static int free_port(void) {
   struct sockaddr_in6 any = {.sin6_family = AF_INET6, .sin6_addr = IN6ADDR_ANY_INIT};
   struct sockaddr_in any4 = {.sin_family = AF_INET};
@@ -93,29 +94,30 @@ static int free_port(void) {
   socklen_t length = fd >= 0 ? sizeof any : sizeof any4;
   if (fd < 0) fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   if (fd < 0 || bind(fd, address, length) != 0 || getsockname(fd, address, &length) != 0) {
-    complain("no free port: %s", strerror(errno));
+    complain("cannot find a free TCP port: %s; check the limits (ulimit -n)", strerror(errno));
     exit(EXIT_LOST);
   }
   close(fd);
   return ntohs(address->sa_family == AF_INET6 ? any.sin6_port : any4.sin_port);
 }
 
-// /proc/net/tcp, tcp6: "  0: 00000000:15B3 00000000:0000 0A …". Nobody is disturbed by the look:
-// a connection would be the only one that some servers accept.
+// Whether a process listens on the port, from /proc/net/tcp and tcp6:
+// "  0: 00000000:15B3 00000000:0000 0A …". A test connection is no alternative: some servers accept
+// only one.
 static bool listens(int port) {
   static const char* const tables[] = {"/proc/net/tcp", "/proc/net/tcp6"};
-  bool found = false;
-  for (size_t i = 0; i < 2 && !found; i++) {
+  bool listening = false;
+  for (size_t i = 0; i < 2 && !listening; i++) {
     FILE* table = fopen(tables[i], "re");
     char line[512];
-    while (table && !found && fgets(line, sizeof line, table)) {
+    while (table && !listening && fgets(line, sizeof line, table)) {
       unsigned local, state;
       if (sscanf(line, " %*d: %*[0-9A-Fa-f]:%x %*[0-9A-Fa-f]:%*x %x", &local, &state) == 2)
-        found = (int)local == port && state == LISTENING;
+        listening = (int)local == port && state == LISTENING;
     }
     if (table) fclose(table);
   }
-  return found;
+  return listening;
 }
 
 static char* replaced(const char* word, const struct pair* pair) {
@@ -144,7 +146,8 @@ static pid_t start(char** command, const struct pair* pair, const char* rank, in
   while (command[count]) count++;
   pid_t parent = getpid(), child = fork();
   if (child != 0) {
-    if (child < 0) complain("cannot start a process: %s", strerror(errno));
+    if (child < 0)
+      complain("cannot start a process: %s; check the limits (ulimit -u)", strerror(errno));
     return child;
   }
   prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -156,7 +159,7 @@ static pid_t start(char** command, const struct pair* pair, const char* rank, in
   setenv("FABRICBENCH_RANKS", "2", 1);
   if (output >= 0) dup2(output, STDOUT_FILENO);
   execvp(words[0], words);
-  complain("cannot execute %s: %s", words[0], strerror(errno));
+  complain("cannot execute %s: %s; check its name and PATH", words[0], strerror(errno));
   _exit(EXIT_NOT_FOUND);
 }
 
@@ -165,7 +168,7 @@ static int exit_status(int wait_status) {
                                   : WEXITSTATUS(wait_status);
 }
 
-// Waits until the process has ended or the time is over; its exit status, or -1.
+// Waits for the end of the process, at most `seconds`. Returns its exit status, or -1.
 static int wait_for(pid_t pid, double seconds) {
   double end_s = monotonic_s() + seconds;
   int status;
@@ -188,14 +191,14 @@ static bool start_server(struct pair* pair, const struct options* options) {
   while (!listens(pair->port)) {
     int status = wait_for(pair->server, 0);
     if (status >= 0) {
-      complain("the server %s ended before it listened, exit status %d", options->server[0],
-               status);
+      complain("the server %s ended before it listened, exit status %d; see its messages",
+               options->server[0], status);
       pair->server = 0;
       return false;
     }
     if (monotonic_s() >= end_s) {
-      complain("the server %s did not listen on port %d within %g s", options->server[0],
-               pair->port, options->listen_s);
+      complain("the server %s did not listen on port %d within %g s; see --listen",
+               options->server[0], pair->port, options->listen_s);
       return false;
     }
     pause_a_little();
@@ -229,7 +232,7 @@ static void show(const struct pair* pair, unsigned round) {
   fflush(stdout);
 }
 
-// Ends what is left of a server; what it says itself counts, how we end it does not.
+// Ends the server. Returns its exit status if it ended by itself, else 0.
 static int end_server(struct pair* pair, bool wait) {
   if (pair->server <= 0) return 0;
   int status = wait ? wait_for(pair->server, server_end_s) : -1;
@@ -241,7 +244,8 @@ static int end_server(struct pair* pair, bool wait) {
   return 0;
 }
 
-// All pairs of a round at once. The exit status of the first that failed, clients before servers.
+// Runs all pairs of a round at once. Returns the exit status of the first client that failed, else
+// of the first server that failed.
 static int run_round(struct pair* pairs, size_t count, unsigned round,
                      const struct options* options) {
   bool started = true;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which processors are one core, one socket, one NUMA node, as the kernel's lists ("0-3,8-11").
+// The processors of each core, socket and NUMA node, as lists of the kernel ("0-3,8-11").
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,7 +11,8 @@
 static const char processors[] = "/sys/devices/system/cpu", memories[] = "/sys/devices/system/node";
 
 struct lists {
-  const char* const* names;  // of the file in a processor's topology: new name, old name
+  const char* const*
+      names;  // of the file in a processor's topology folder: the current name, the old name
   struct json* out;
   size_t count;
 };
@@ -21,7 +22,7 @@ static bool numbered(const char* name, const char* prefix) {
   return strncmp(name, prefix, length) == 0 && isdigit((unsigned char)name[length]);
 }
 
-// The list of a group of processors, at the first of them only: so each group comes once.
+// Writes the list of a group of processors when `name` is the first of them, so each group once.
 static void group_of(const char* name, void* context) {
   struct lists* lists = context;
   char folder[PATH_MAX], text[1024] = "";

@@ -16,7 +16,7 @@ struct cpus {
 
 static struct cpus at_start;
 
-// Of the main thread, which is the one that a launcher and an MPI library bind.
+// Reads the affinity of the main thread, which launchers and MPI libraries bind.
 static void read_cpus(struct cpus* cpus) {
   memset(cpus, 0, sizeof *cpus);
   cpus->known = syscall(SYS_sched_getaffinity, getpid(), sizeof cpus->words, cpus->words) > 0;
@@ -26,7 +26,7 @@ static bool has(const struct cpus* cpus, unsigned cpu) {
   return cpu < CPU_LIMIT && (cpus->words[cpu / WORD_BITS] >> cpu % WORD_BITS & 1);
 }
 
-// "0-3,8": as the kernel writes them.
+// Writes "0-3,8", in the kernel's form.
 static void sink_cpus(struct sink* out, const struct cpus* cpus) {
   bool first = true;
   sink_char(out, '"');

@@ -163,8 +163,8 @@ static const char* temporary_name(const char* host) {
   return name_buffer[1];
 }
 
-// Never over an existing file. A fork child leaves the first name to the program that it was forked
-// from.
+// Gives the file its name and never replaces another one. A fork child does not take the first
+// name, which belongs to its parent.
 static void publish(const char* temporary, const char* host) {
   for (unsigned attempt = witness_process.forked ? 1 : 0; attempt < 100; attempt++) {
     const char* name = final_name(host, attempt > 0, attempt > 1 ? attempt - 1 : 0);
@@ -205,8 +205,8 @@ void witness_report(const char* ended) {
     if (!witness_process.forked || sockets_any_tcp()) write_file(ended);
     atomic_store(&progress, REPORTED);
   } else if (atomic_load(&reporter) != self) {
-    // Another thread is ending the process, too: give it up to a second to finish. (A signal
-    // handler that interrupted the report in its own thread must not wait for itself.)
+    // Another thread ends the process, too: wait for its report, at most a second. A signal handler
+    // that interrupted the report in its own thread must not wait.
     struct timespec pause = {.tv_nsec = 1000000};
     for (int i = 0; i < 1000 && atomic_load(&progress) != REPORTED; i++)
       syscall(SYS_nanosleep, &pause, NULL);
