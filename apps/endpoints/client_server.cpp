@@ -21,7 +21,7 @@ int ClientServer::open(std::size_t count) {
 }
 
 std::int64_t ClientServer::largest(std::int64_t value) {
-  const std::string reply = peer_.swap(std::to_string(value), [this] {
+  const std::string reply = peer_.exchange(std::to_string(value), [this] {
     if (connections_) connections_->progress();
   });
   std::int64_t other = 0;

@@ -67,7 +67,7 @@ std::string in_step(Peer& peer, const std::function<std::string()>& step) {
   } catch (const Refused& refused) {
     mine = std::string(1, refusal).append(refused.what());
   }
-  const std::string theirs = peer.swap(mine, [] {});
+  const std::string theirs = peer.exchange(mine, [] {});
   if (mine.starts_with('+') && theirs.starts_with('+')) return theirs.substr(1);
   // A side that stopped because of the other one has an empty reason.
   throw Refused(mine.starts_with('+') || mine.size() == 1 ? theirs.substr(1) : mine.substr(1));
@@ -157,7 +157,9 @@ void Connections::add_end(fi_info* info) {
 
 void Connections::connect(std::string_view name) {
   const Info info(fi_dupinfo(&network_.info()), fi_freeinfo);
-  if (!info || (info->dest_addr = std::malloc(name.size())) == nullptr) throw std::bad_alloc();
+  if (!info) throw std::bad_alloc();
+  info->dest_addr = std::malloc(name.size());
+  if (info->dest_addr == nullptr) throw std::bad_alloc();
   info->dest_addrlen = name.copy(static_cast<char*>(info->dest_addr), name.size());
   add_end(info.get());
   check("fi_connect", fi_connect(ends_.back().endpoint.get(), info->dest_addr, nullptr, 0));

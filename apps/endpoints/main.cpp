@@ -97,7 +97,7 @@ std::string exchange_hosts(Peer& peer, const Request& request) {
   std::array<char, 256> name{};
   gethostname(name.data(), name.size() - 1);
   const std::string own(name.data());
-  const std::string reply = peer.swap(request.words + own, [] {});
+  const std::string reply = peer.exchange(request.words + own, [] {});
   const std::size_t length = request.words.size();
   if (reply.compare(0, length, request.words) != 0 ||
       reply.find('\n', length) != std::string::npos) {
@@ -109,7 +109,7 @@ std::string exchange_hosts(Peer& peer, const Request& request) {
 
 /// Throws UsageError unless both sides have the same provider.
 void check_provider(Peer& peer, const Network& network) {
-  const std::string other = peer.swap(network.provider(), [] {});
+  const std::string other = peer.exchange(network.provider(), [] {});
   if (other == network.provider()) return;
   throw UsageError("FI_PROVIDER: this side has the provider " + network.provider() +
                    ", the other side " + other + "; set it to the same on both");

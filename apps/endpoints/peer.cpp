@@ -76,7 +76,7 @@ Peer::~Peer() {
   if (socket_ >= 0) close(socket_);
 }
 
-std::string Peer::swap(std::string_view mine, const std::function<void()>& meanwhile) {
+std::string Peer::exchange(std::string_view mine, const std::function<void()>& meanwhile) {
   std::string sent = std::to_string(mine.size());
   sent.insert(0, head_length - sent.size(), '0');
   sent.append(mine);

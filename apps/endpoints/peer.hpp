@@ -19,7 +19,7 @@ class Peer {
   /// Sends `mine`, which must fit into a socket's buffer, and returns the text that the other side
   /// sends in the same call. Calls `meanwhile` while it waits. Throws std::runtime_error if the
   /// connection is lost.
-  std::string swap(std::string_view mine, const std::function<void()>& meanwhile);
+  std::string exchange(std::string_view mine, const std::function<void()>& meanwhile);
 
   /// Whether a message that begins with `first` has arrived. Throws std::runtime_error if the
   /// connection is lost.

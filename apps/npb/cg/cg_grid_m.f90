@@ -1,5 +1,5 @@
 ! SPDX-License-Identifier: Apache-2.0
-!> The grid of processors of NAS CG and what they exchange. A rank has a block of the matrix's rows and a block of its
+!> The process grid of NAS CG and its exchanges. A rank has a block of the matrix's rows and a block of its
 !> columns, and of each vector the part that its columns multiply; the ranks of a grid column have the same part.
 !> There are as many grid columns as rows, or twice as many; then a block of columns is half a block of rows.
 module cg_grid_m
@@ -12,7 +12,7 @@ module cg_grid_m
   public :: grid_t, make_grid, place_in_grid, sum_scalars, sum_rows
   public :: phase_total, phase_solve, phase_rows, phase_norm
 
-  !> As in Kernel::phases; the sums within the solution are not counted to it.
+  !> Index in Kernel::phases. It does not contain the sums within the solution.
   integer(c_int), parameter :: phase_total = 0, phase_solve = 1, phase_rows = 2, phase_norm = 3
 
   type :: grid_t
@@ -60,7 +60,7 @@ contains
     end if
   end function place_in_grid
 
-  !> The first blocks take what does not divide.
+  !> Rows or columns of one block. The first blocks are one larger if the division has a remainder.
   pure type(range_t) function block_of(n, blocks, block) result(range)
     integer, intent(in) :: n, blocks, block
 

@@ -37,7 +37,7 @@ contains
     call make_system(n, nonzeros, shift, make_grid(n, ranks, comm), fault /= 0, system)
     allocate (x(extent(system%grid%columns)), z(extent(system%grid%columns)))
 
-    ! Untimed, so that all memory was touched.
+    ! One untimed iteration touches all memory.
     x = 1.0_dp
     call iterate(system, shift, x, z, residuals(1), zetas(1))
 

@@ -1,8 +1,8 @@
 ! SPDX-License-Identifier: Apache-2.0
-!> All MPI that the kernels in Fortran call. Each call counts to the phase that the caller names.
+!> All MPI calls of the Fortran kernels. Each call is timed in the phase that the caller gives.
 !>
-!> Buffers are passed as real(dp), because not every stack's mpi module takes other types in the same place; complex
-!> ones are seen as twice as many reals.
+!> Buffers are real(dp), because not every mpi module accepts several types for one argument. A complex buffer is
+!> passed as twice as many reals.
 module comm_m
   use, intrinsic :: iso_c_binding, only: c_f_pointer, c_int, c_int64_t, c_loc
   use mpi

@@ -1,5 +1,5 @@
 ! SPDX-License-Identifier: Apache-2.0
-!> What the driver offers to kernels in Fortran: phases (driver/phases.hpp) and NASA's generator (driver/random.hpp).
+!> The driver's interface for Fortran kernels: phases (driver/phases.hpp) and NASA's generator (driver/random.hpp).
 module npb_m
   use, intrinsic :: iso_c_binding, only: c_double, c_int, c_int64_t
   implicit none
@@ -25,7 +25,7 @@ module npb_m
       implicit none
     end subroutine phases_clear
 
-    !> Moves the state on and returns the number, in (0, 1).
+    !> Advances the state and returns the next number, in (0, 1).
     function random_next(state, a) result(number) bind(c, name="npb_random_next")
       import :: c_double, c_int64_t
       implicit none
@@ -34,7 +34,7 @@ module npb_m
       real(c_double) :: number
     end function random_next
 
-    !> a**n mod 2**46: what skips n numbers.
+    !> a**n mod 2**46, the factor that skips n numbers.
     function random_power(a, n) result(power) bind(c, name="npb_random_power")
       import :: c_int64_t
       implicit none

@@ -108,7 +108,7 @@ contains
     call run(fft%passes(last), 1, fft%work(from), fft%in_order, merge(2, 1, inverse), grid, place)
   end subroutine fft_finish
 
-  !> One pass from chunks in(:) of x to chunks out(:) of y; xr and yr say which part of x and y is the real one.
+  !> One pass from chunks in(:) of x to chunks out(:) of y; xr and yr are the indices of the real part in x and y.
   pure subroutine run(pass, xr, x, in, yr, y, out)
     type(pass_t), intent(in) :: pass
     integer, intent(in) :: xr, yr, in(0:*), out(0:*)

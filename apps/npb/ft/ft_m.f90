@@ -16,7 +16,7 @@ module ft_m
   integer(c_int64_t), parameter :: seed = 314159265_c_int64_t, multiplier = 1220703125_c_int64_t
   integer, parameter :: checksum_points = 1024
 
-  !> In the order of ft.cpp.
+  !> Phases, numbered as in ft.cpp.
   integer(c_int), parameter :: phase_total = 0, phase_setup = 1, phase_fft = 2, phase_checksum = 4, phase_sync = 7
 
 contains

@@ -22,7 +22,7 @@ module transform_m
   public :: grid_t, grid_init, layout_t, layout_init, layout_free, transform_t, transform_init, factors_t, forward, &
             inverse
 
-  !> In the order of ft.cpp.
+  !> Phases, numbered as in ft.cpp.
   integer(c_int), parameter :: phase_evolve = 3, phase_exchange_xz = 5, phase_exchange_xy = 6
 
   !> Chunks, aligned to cache lines.
@@ -31,7 +31,7 @@ module transform_m
     real(dp), pointer, contiguous :: at(:, :, :) => null() !< shape: lanes, 2, 0:…
   end type grid_t
 
-  !> Who holds what.
+  !> The distribution of the points over the ranks.
   type :: layout_t
     integer :: n(3)                 !< points in x, y, z
     integer :: p1, p2               !< ranks that share x or y, and y or z

@@ -69,7 +69,7 @@ contains
     call scatter(fft%n, fft%work(fft%second + 1), merge(2, 1, inverse), grid, place)
   end subroutine fft_finish
 
-  !> `re` says which part of the grid is the real one.
+  !> `re` is the index of the real part in the grid.
   pure subroutine gather(n, grid, place, re, lines)
     integer, intent(in) :: n, place(0:*), re
     real(dp), intent(in) :: grid(lanes, 2, 0:*)
