@@ -50,6 +50,7 @@ cluster_result() {
 
 part lint sh tests/lint.sh "$bin"
 part set-up "$bin/fabricbench" setup --for-tests
+part clang-tidy sh tests/lint.sh "$bin" tidy
 # shellcheck disable=SC2086  # several folders
 part "measuring tests" "$bin/python" -m pytest -q $measuring
 log=$(mktemp)

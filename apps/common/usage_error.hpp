@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <cstdio>
 #include <stdexcept>
 #include <string>
 #include <string_view>
+
+#include "common/complain.h"
 
 namespace fabricbench {
 
@@ -12,16 +13,15 @@ inline constexpr int exit_verified = 0;
 inline constexpr int exit_wrong = 1;
 inline constexpr int exit_bad_input = 2;
 
-/// Bad input. The message says what is wrong, where, what is expected and what to do. The exit
-/// status of the program is 2.
+/// Bad input: the message says what was wrong, where, what was expected and what to do. The program
+/// ends with exit code 2.
 struct UsageError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// Prints one line on stderr in one write, so that lines of several ranks do not mix.
-inline void complain(std::string_view program, const std::string& what) {
-  const std::string line = std::string(program) + ": " + what + "\n";
-  std::fwrite(line.data(), 1, line.size(), stderr);
+/// Prints "program: text" as one line on stderr.
+inline void complain(std::string_view program, const std::string& text) {
+  complain_as(std::string(program).c_str(), text.c_str());
 }
 
 }  // namespace fabricbench

@@ -15,65 +15,21 @@
 #include <utility>
 
 #include "common/usage_error.hpp"
-#include "micro/fault.hpp"
 #include "timing/clock.hpp"
 
 namespace fabricbench::endpoints {
 namespace {
 
-constexpr std::uint32_t interface_version = FI_VERSION(FI_MAJOR_VERSION, FI_MINOR_VERSION);
-/// So often in a row nothing completes before another process may have the processor.
+/// After so many polls without a completion the process yields its processor.
 constexpr std::uint32_t patience = 128;
-/// What libfabric 1.17 took at most.
+/// Shared memory of one endpoint, the most that libfabric 1.17 used.
 constexpr std::uint64_t shm_bytes_of_endpoint = 8 << 20;
 constexpr std::int64_t longest_silence_ns = 10'000'000'000;
-/// How a message begins that says why a step was not possible.
+/// First character of a message that carries the reason why a step failed.
 constexpr char refusal = '-';
 
-void check(const char* call, ssize_t result) {
-  if (result < 0) throw Refused(std::string(call) + ": " + fi_strerror(static_cast<int>(-result)));
-}
-
-/// What `open` writes through its argument.
-template <class T, class Open>
-Handle<T> opened(const char* call, Open open) {
-  T* handle = nullptr;
-  check(call, open(&handle));
-  return Handle<T>(handle);
-}
-
-Info find_provider(const std::string& address) {
-  const Info hints(fi_allocinfo(), fi_freeinfo);
-  if (!hints) throw std::bad_alloc();
-  hints->caps = FI_MSG;
-  hints->mode = FI_CONTEXT | FI_CONTEXT2;
-  hints->tx_attr->size = messages_per_connection;
-  hints->rx_attr->size = messages_per_connection;
-  hints->domain_attr->threading = FI_THREAD_DOMAIN;
-  hints->domain_attr->control_progress = FI_PROGRESS_MANUAL;
-  hints->domain_attr->data_progress = FI_PROGRESS_MANUAL;
-  hints->domain_attr->resource_mgmt = FI_RM_ENABLED;
-  int error = 0;
-  const auto find = [&](const char* node, std::uint64_t flags) {
-    fi_info* found = nullptr;
-    error = fi_getinfo(interface_version, node, nullptr, flags, hints.get(), &found);
-    return Info(found, fi_freeinfo);
-  };
-  for (const fi_ep_type type : {FI_EP_MSG, FI_EP_RDM}) {
-    hints->ep_attr->type = type;
-    Info found = find(nullptr, 0);
-    // Other providers make names up, the same ones in both processes if they are told the node.
-    if (found && found->addr_format >= FI_SOCKADDR && found->addr_format <= FI_SOCKADDR_IN6)
-      found = find(address.c_str(), FI_SOURCE);
-    if (found) return found;
-  }
-  const char* const provider = std::getenv("FI_PROVIDER");
-  throw UsageError("FI_PROVIDER=" + std::string(provider == nullptr ? "" : provider) +
-                   ": no provider of connections or reliable datagrams at " + address + ": " +
-                   fi_strerror(-error) + "; name one that fi_info lists");
-}
-
-/// Shared memory that is not there kills who touches it, and the provider shm does not look.
+/// Throws Refused if /dev/shm is too small. The provider shm does not check, and its first access
+/// to memory that is not there would end the process.
 void check_room(const Network& network, std::size_t count) {
   struct statvfs room{};
   if (network.provider() != "shm" || statvfs("/dev/shm", &room) != 0) return;
@@ -83,7 +39,7 @@ void check_room(const Network& network, std::size_t count) {
                   " bytes of both sides");
 }
 
-/// A name as it is sent: behind its length.
+/// The name of an endpoint, with its length in front: "12:...".
 std::string name_of(fid& object) {
   std::array<char, 256> name{};
   std::size_t length = name.size();
@@ -91,7 +47,7 @@ std::string name_of(fid& object) {
   return std::to_string(length).append(":").append(name.data(), length);
 }
 
-/// Takes the first of what name_of() has made.
+/// Removes the first name from a sequence of results of name_of() and returns it.
 std::string_view next_name(std::string_view& names) {
   std::size_t length = 0;
   const auto [colon, error] = std::from_chars(names.data(), names.data() + names.size(), length);
@@ -102,8 +58,8 @@ std::string_view next_name(std::string_view& names) {
   return name;
 }
 
-/// Does `step` here while the other side does its own; returns what that yields there. Throws
-/// Refused on both sides if one of them throws it.
+/// Runs `step` on both sides and returns the other side's result. Throws Refused on both sides if
+/// one of the steps throws it.
 std::string in_step(Peer& peer, const std::function<std::string()>& step) {
   std::string mine;
   try {
@@ -111,20 +67,13 @@ std::string in_step(Peer& peer, const std::function<std::string()>& step) {
   } catch (const Refused& refused) {
     mine = std::string(1, refusal).append(refused.what());
   }
-  const std::string theirs = peer.swap(mine, [] {});
+  const std::string theirs = peer.exchange(mine, [] {});
   if (mine.starts_with('+') && theirs.starts_with('+')) return theirs.substr(1);
-  // Who gave up because the other did has no reason of its own.
+  // A side that stopped because of the other one has an empty reason.
   throw Refused(mine.starts_with('+') || mine.size() == 1 ? theirs.substr(1) : mine.substr(1));
 }
 
 }  // namespace
-
-Network::Network(const std::string& address) : info_(find_provider(address)) {
-  fabric_ = opened<fid_fabric>(
-      "fi_fabric", [&](auto out) { return fi_fabric(info_->fabric_attr, out, nullptr); });
-  domain_ = opened<fid_domain>(
-      "fi_domain", [&](auto out) { return fi_domain(fabric_.get(), info_.get(), out, nullptr); });
-}
 
 Connections::Connections(const Network& network, Peer& peer, bool initiates, std::size_t count,
                          const Buffers& buffers)
@@ -140,8 +89,7 @@ Connections::Connections(const Network& network, Peer& peer, bool initiates, std
   });
 }
 
-/// Opens what can be without the peer; returns the names of what it connects to, each behind its
-/// length.
+/// Opens everything that does not need the peer. Returns the names that the peer connects to.
 std::string Connections::open(std::size_t count) {
   fi_cq_attr queue{};
   queue.size = transfers_.size();
@@ -170,7 +118,7 @@ std::string Connections::open(std::size_t count) {
   return name_of(listening_->fid);
 }
 
-/// Makes the connections, one after the other, to what the peer has opened.
+/// Connects to the peer's endpoints, one after the other.
 void Connections::join(std::string_view names, std::size_t count) {
   for (std::size_t i = 0; i < count; ++i) {
     if (!network_.connected()) {
@@ -209,7 +157,9 @@ void Connections::add_end(fi_info* info) {
 
 void Connections::connect(std::string_view name) {
   const Info info(fi_dupinfo(&network_.info()), fi_freeinfo);
-  if (!info || (info->dest_addr = std::malloc(name.size())) == nullptr) throw std::bad_alloc();
+  if (!info) throw std::bad_alloc();
+  info->dest_addr = std::malloc(name.size());
+  if (info->dest_addr == nullptr) throw std::bad_alloc();
   info->dest_addrlen = name.copy(static_cast<char*>(info->dest_addr), name.size());
   add_end(info.get());
   check("fi_connect", fi_connect(ends_.back().endpoint.get(), info->dest_addr, nullptr, 0));
@@ -223,7 +173,8 @@ void Connections::accept() {
   static_cast<void>(await(FI_CONNECTED));
 }
 
-/// Waits for an event of a connection in the making. A side without a file to spare says nothing.
+/// Waits for an event of a connection that is being opened. The time is limited: a side that has no
+/// file descriptor left sends nothing.
 Info Connections::await(std::uint32_t wanted) {
   const std::int64_t deadline = timing::now_ns() + longest_silence_ns;
   for (;;) {
@@ -275,14 +226,8 @@ void Connections::synchronise() {
   size_ = size;
 }
 
-bool Connections::agree(bool right) {
-  return peer_.swap(right ? "right" : "wrong", [this] { progress(); }) == "right" && right;
-}
-
-void Connections::fill(std::int64_t iteration, bool flip) {
-  const std::span<std::uint8_t> payload = buffers_.send.first(size_);
-  micro::fill_pattern(payload, message(true, iteration));
-  if (flip) micro::flip_byte(payload);
+void Connections::fill(std::int64_t iteration) {
+  micro::fill_pattern(outgoing(), message(true, iteration));
 }
 
 std::optional<micro::Mismatch> Connections::verify(std::int64_t iteration) const {
@@ -305,7 +250,7 @@ void Connections::start_receive(std::size_t connection) {
   });
 }
 
-/// Posts the next transfer, again while the provider has no room for it.
+/// Posts the next transfer. Tries again while the provider's queue is full.
 void Connections::start(const char* call, auto post) {
   Transfer& transfer = transfers_[started_++];
   transfer.done = false;
@@ -323,7 +268,6 @@ void Connections::wait_all() {
   started_ = completed_ = 0;
 }
 
-/// Takes what has completed; this also drives providers that do nothing by themselves.
 void Connections::progress() {
   std::array<fi_cq_entry, 64> entries;
   const ssize_t count = fi_cq_read(completions_.get(), entries.data(), entries.size());
@@ -339,7 +283,7 @@ void Connections::progress() {
   completed_ += static_cast<std::size_t>(count);
 }
 
-/// Says what a transfer failed of.
+/// Throws Refused with the reason of a failed transfer.
 void Connections::fail() const {
   fi_cq_err_entry entry{};
   const ssize_t count = fi_cq_readerr(completions_.get(), &entry, 0);

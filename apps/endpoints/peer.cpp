@@ -17,14 +17,16 @@
 namespace fabricbench::endpoints {
 namespace {
 
-constexpr std::size_t head_length = 8;  ///< digits of the length in front of what is sent
+constexpr std::size_t head_length = 8;  ///< digits of the length in front of each message
 constexpr std::size_t largest_message = 1 << 20;
 
 [[noreturn]] void lost() {
-  throw std::runtime_error("the other side is gone, or is no fabricbench-endpoints");
+  throw std::runtime_error(
+      "lost the connection to the other side; see its messages, and check that it runs "
+      "fabricbench-endpoints");
 }
 
-/// The client of the first that connects to `address`, or -1 and errno.
+/// A socket to the first client that connects to `address`, or -1 and errno.
 int accept_at(const addrinfo& address) {
   const int on = 1;
   const int listening = socket(address.ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -74,7 +76,7 @@ Peer::~Peer() {
   if (socket_ >= 0) close(socket_);
 }
 
-std::string Peer::swap(std::string_view mine, const std::function<void()>& meanwhile) {
+std::string Peer::exchange(std::string_view mine, const std::function<void()>& meanwhile) {
   std::string sent = std::to_string(mine.size());
   sent.insert(0, head_length - sent.size(), '0');
   sent.append(mine);
@@ -117,7 +119,7 @@ std::string Peer::address() const {
   if (getsockname(socket_, reinterpret_cast<sockaddr*>(&own), &length) != 0 ||
       getnameinfo(reinterpret_cast<sockaddr*>(&own), length, text.data(), text.size(), nullptr, 0,
                   NI_NUMERICHOST) != 0) {
-    throw std::runtime_error("this side's address is not known");
+    throw std::runtime_error("cannot read this side's address from its TCP connection");
   }
   return text.data();
 }

@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
@@ -31,8 +32,9 @@ bool find_command(const char* name) {
   }
 }
 
-// Several users may share the lock: it is opened for reading, created only when missing, and never
-// through a symbolic link that somebody left in a directory like /tmp.
+// Several users may share the lock, so it is opened for reading and created only where it is
+// missing. Symbolic links are refused: the lock may be in a directory like /tmp that everyone can
+// write.
 int open_lock(const char* path) {
   int fd = -1;
   for (int attempt = 0; fd < 0 && attempt < 10; attempt++) {
@@ -45,13 +47,13 @@ int open_lock(const char* path) {
   struct stat info;
   bool regular = fd >= 0 && fstat(fd, &info) == 0 && S_ISREG(info.st_mode);
   if (regular) return fd;
-  complain("cannot open the lock %s: %s; name a file that all who launch here can read", path,
+  complain("--lock %s: cannot open: %s; give a file that everyone who launches here can read", path,
            fd >= 0 ? "not a regular file" : strerror(errno));
   exit(EXIT_USE);
 }
 
-// A child waits for the lock, which belongs to the open file that both share: so the wrapper can
-// watch for signals meanwhile, and does not have to ask again and again beside somebody's launch.
+// A child waits for the lock, which belongs to the open file that parent and child share. Meanwhile
+// the parent can watch for signals, without polling beside a running launch.
 bool take_lock(struct supervisor* supervisor, int lock) {
   if (flock(lock, LOCK_EX | LOCK_NB) == 0) return true;
   pid_t parent = getpid(), waiter = fork();
@@ -63,7 +65,7 @@ bool take_lock(struct supervisor* supervisor, int lock) {
     _exit(0);
   }
   if (waiter < 0) {
-    complain("fork: %s", strerror(errno));
+    complain("cannot start a process: %s; check the limits (ulimit -u)", strerror(errno));
     return false;
   }
   supervisor->child = waiter;
@@ -73,7 +75,8 @@ bool take_lock(struct supervisor* supervisor, int lock) {
     kill(waiter, SIGKILL);
     wait_for_descendants(supervisor, 1);
   } else if (!taken && outcome == CAME_BACK) {
-    complain("cannot lock: the file system refuses flock(); put the lock on a local one");
+    complain(
+        "--lock: the file system does not support flock(); give a file on a local file system");
   }
   supervisor->child = 0;
   supervisor->reaped = false;
@@ -87,7 +90,7 @@ static void default_signals(void) {
   signal(SIGPIPE, SIG_DFL);
 }
 
-// What the command gets as standard input, output and error.
+// Opens the command's standard input, output and error.
 static bool open_streams(const struct directory* directory, int streams[3]) {
   static const char* const names[] = {"/dev/null", "stdout", "stderr"};
   for (int i = 0; i < 3; i++) {
@@ -95,8 +98,8 @@ static bool open_streams(const struct directory* directory, int streams[3]) {
     streams[i] = openat(directory->fd, names[i], flags | O_CLOEXEC, 0644);
     if (streams[i] >= 0) continue;
     int error = errno;
-    complain("cannot open %s in %s: %s; check the directory and its space", names[i],
-             directory->path, strerror(error));
+    complain("--dir %s: cannot open %s: %s; check the directory and its space", directory->path,
+             names[i], strerror(error));
     while (i > 0) close(streams[--i]);
     errno = error;
     return false;
@@ -142,7 +145,7 @@ struct started start_command(const struct directory* directory, char** command) 
   for (int i = 0; i < 3; i++) close(streams[i]);
   close(go[0]);
   close(failure[1]);
-  setpgid(started.pid, started.pid);  // by the child and by us: whoever comes first
+  setpgid(started.pid, started.pid);  // in parent and child, so that the order does not matter
   started.go = go[1];
   started.failure = failure[0];
   return started;

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What is known about this node and its load. A fact that the system does not tell is null.
+// The facts about this node and its load. A fact that cannot be read is null.
 #include "facts.h"
 
 #include <fcntl.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/utsname.h>
@@ -23,31 +24,30 @@ void host_file_name(char* name, size_t size, const char* before, const char* aft
   for (char* slash; (slash = strchr(name, '/'));) *slash = '_';
 }
 
-struct text_list {
-  FILE* out;
+struct mitigation_list {
+  struct json* out;
   const char* folder;
-  size_t count;
+  bool begun;
 };
 
 static void mitigation(const char* name, void* context) {
-  struct text_list* list = context;
+  struct mitigation_list* list = context;
   char text[256];
   read_in(list->folder, name, text, sizeof text);
   text[strcspn(text, ";")] = '\0';
-  fputs(list->count++ ? "," : ",\"mitigations\":{", list->out);
-  json_string(list->out, name);
-  fputc(':', list->out);
-  json_string(list->out, text);
+  if (!list->begun) json_begin_object(list->out, "mitigations");
+  list->begun = true;
+  json_string(list->out, name, text);
 }
 
 // {"spectre_v2":"Mitigation: Retpolines", ...}: of each text the part before the first ';'.
-static void mitigations(FILE* out) {
-  struct text_list list = {.out = out, .folder = "/sys/devices/system/cpu/vulnerabilities"};
+static void mitigations(struct json* out) {
+  struct mitigation_list list = {.out = out, .folder = "/sys/devices/system/cpu/vulnerabilities"};
   each_entry(list.folder, mitigation, &list);
-  if (list.count) fputc('}', out);
+  if (list.begun) json_end_object(out);
 }
 
-// Everything but idle and waiting for I/O; stolen time is somebody else's load as well.
+// All time but idle and I/O wait. Stolen time counts: it is the load of other virtual machines.
 static double busy_cpu_seconds(void) {
   char line[512];
   unsigned long long t[8] = {0};  // user nice system idle iowait irq softirq steal
@@ -59,14 +59,14 @@ static double busy_cpu_seconds(void) {
 }
 
 struct observation observe(void) {
-  struct observation seen = {
+  struct observation observed = {
       .busy_cpu_s = busy_cpu_seconds(), .load_1min = unknown, .running = -1, .ports = read_ports()};
   char line[128];
   read_line("/proc/loadavg", line, sizeof line);
-  if (sscanf(line, "%lf %*s %*s %ld/", &seen.load_1min, &seen.running) != 2)
-    seen.load_1min = unknown, seen.running = -1;
-  seen.time_s = monotonic_s();
-  return seen;
+  if (sscanf(line, "%lf %*s %*s %ld/", &observed.load_1min, &observed.running) != 2)
+    observed.load_1min = unknown, observed.running = -1;
+  observed.time_s = monotonic_s();
+  return observed;
 }
 
 // "always [madvise] never": the word in brackets.
@@ -78,59 +78,61 @@ static void chosen_word(const char* path, char* text, size_t size) {
 }
 
 // Whether the processor may exceed its nominal frequency.
-static void boost(FILE* out) {
+static void boost(struct json* out) {
   double allowed = read_number(processors, "cpufreq/boost");
   if (!isfinite(allowed)) allowed = 1 - read_number(processors, "intel_pstate/no_turbo");
-  fprintf(out, ",\"boost\":%s", !isfinite(allowed) ? "null" : allowed > 0 ? "true" : "false");
+  if (isfinite(allowed))
+    json_bool(out, "boost", allowed > 0);
+  else
+    json_null(out, "boost");
 }
 
-static void processor_facts(FILE* out, long cores) {
+static void processor_facts(struct json* out, long cores) {
   char text[512];
   read_key("/proc/cpuinfo", "model name", text, sizeof text);
-  string_or_null(out, "cpu_model", text);
-  fprintf(out, ",\"cores\":%ld", cores);
+  json_string_or_null(out, "cpu_model", text);
+  json_unsigned(out, "cores", (uint64_t)cores);
   topology(out);
   read_in(processors, "cpu0/cpufreq/scaling_governor", text, sizeof text);
-  string_or_null(out, "governor", text);
+  json_string_or_null(out, "governor", text);
   read_in(processors, "cpu0/cpufreq/scaling_driver", text, sizeof text);
-  string_or_null(out, "frequency_driver", text);
+  json_string_or_null(out, "frequency_driver", text);
   boost(out);
   read_in(processors, "smt/control", text, sizeof text);
-  string_or_null(out, "smt", text);
+  json_string_or_null(out, "smt", text);
   mitigations(out);
 }
 
-static void node_facts(FILE* out, long cores) {
+static void node_facts(struct json* out, long cores) {
   struct utsname machine;
   char text[4096];
-  fputs("{\"schema\":1,\"host\":", out);
-  json_string(out, host_name());
+  json_unsigned(out, "schema", 1);
+  json_string(out, "host", host_name());
   read_line("/proc/sys/kernel/random/boot_id", text, sizeof text);
-  string_or_null(out, "boot_id", text);
-  string_or_null(out, "kernel", uname(&machine) == 0 ? machine.release : "");
+  json_string_or_null(out, "boot_id", text);
+  json_string_or_null(out, "kernel", uname(&machine) == 0 ? machine.release : "");
   read_line("/proc/cmdline", text, sizeof text);
-  string_or_null(out, "kernel_command_line", text);
+  json_string_or_null(out, "kernel_command_line", text);
   processor_facts(out, cores);
   read_key("/proc/meminfo", "MemTotal", text, sizeof text);
-  fprintf(out, ",\"memory_bytes\":%llu", strtoull(text, NULL, 10) * 1024);
+  json_unsigned(out, "memory_bytes", strtoull(text, NULL, 10) * 1024);
   chosen_word("/sys/kernel/mm/transparent_hugepage/enabled", text, sizeof text);
-  string_or_null(out, "transparent_hugepages", text);
+  json_string_or_null(out, "transparent_hugepages", text);
   read_key("/proc/meminfo", "HugePages_Total", text, sizeof text);
   number_or_null(out, "hugepages", *text ? strtod(text, NULL) : unknown);
   // Slurm's topology plugin: the switches from the top to this node, "core.leaf3.n17".
   const char* address = getenv("SLURM_TOPOLOGY_ADDR");
-  string_or_null(out, "topology_address", address ? address : "");
+  json_string_or_null(out, "topology_address", address ? address : "");
 }
 
 bool write_host(const struct directory* directory, const struct observation* before,
                 const struct observation* after, double own_cpu_s) {
-  char* text = NULL;
-  size_t size;
-  FILE* out = open_memstream(&text, &size);
-  if (!out) {
-    complain("out of memory");
-    return false;
-  }
+  char name[NAME_MAX + 1];
+  struct atomic_file file;
+  host_file_name(name, sizeof name, "host.", "");
+  atomic_begin(&file, directory, name);
+  struct json* out = &file.json;
+  json_begin_object(out, NULL);
   long cores = sysconf(_SC_NPROCESSORS_ONLN);
   node_facts(out, cores);
   nics(out, &before->ports);
@@ -142,15 +144,11 @@ bool write_host(const struct directory* directory, const struct observation* bef
   number_or_null(out, "seconds", elapsed);
   number_or_null(out, "busy_cpu_seconds", busy);
   number_or_null(out, "own_cpu_seconds", after ? own_cpu_s : unknown);
-  // An unknown time makes it unknown: it is not smaller than anything.
+  // NAN is not smaller than any number, so an unknown time gives an unknown share.
   double foreign = busy < own_cpu_s ? 0 : (busy - own_cpu_s) / ((double)cores * elapsed);
   number_or_null(out, "foreign_cpu_share", foreign);
   counters(out, &before->ports, after ? &after->ports : NULL);
-  fputs("}\n", out);
-  bool complete = fclose(out) == 0;
-  char name[NAME_MAX + 1];
-  host_file_name(name, sizeof name, "host.", "");
-  bool written = complete && write_atomically(directory, name, text);
-  free(text);
-  return written;
+  json_end_object(out);
+  sink_char(&out->sink, '\n');
+  return atomic_commit(&file);
 }

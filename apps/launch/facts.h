@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// host.<name>: what is known about this node, its load and its network ports' counters before and
-// after. fabricbench-launch writes it for itself and its descendants; where a resource manager's
-// daemons start the ranks, fabricbench-node does, beside the first rank of each node.
+// host.<name>: the facts about one node: hardware, kernel settings, and the load and the network
+// ports' counters before and after the launch. fabricbench-launch writes it for its own node. Where
+// a resource manager's daemons start the ranks, fabricbench-node writes it, once for each node.
 #ifndef FABRICBENCH_FACTS_H
 #define FABRICBENCH_FACTS_H
 
@@ -10,19 +10,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <stdio.h>
 
-enum {
-  EXIT_USE = 2,        // wrong use, unwritable directory, command not found
-  EXIT_NO_SPACE = 75,  // a file could not be written
-  EXIT_NOT_EXECUTED = 126,
-  EXIT_SIGNAL_BASE = 128,
-};
-
-// ---- program.c
-
-__attribute__((format(printf, 1, 2))) void complain(const char* format, ...);  // one line on stderr
-double monotonic_s(void);
+#include "common/json.h"
+#include "program.h"
 
 // ---- atomic_file.c
 
@@ -31,26 +21,37 @@ struct directory {
   int fd;
 };
 
-bool write_atomically(const struct directory* directory, const char* name, const char* text);
-void json_string(FILE* out, const char* string);  // with quotes; not UTF-8 becomes U+FFFD
+// A file that gets its name when it is complete.
+struct atomic_file {
+  const struct directory* directory;
+  char name[NAME_MAX + 1], temporary[NAME_MAX + 1];
+  char buffer[16384];
+  struct json json;  // its text
+};
 
-// ---- system_files.c: a fact that cannot be read is "", NAN, or null
+// Starts the file. A failure is kept until the commit.
+void atomic_begin(struct atomic_file* file, const struct directory* directory, const char* name);
+// Gives the file its name. On failure: a complaint, false and errno.
+bool atomic_commit(struct atomic_file* file);
+void atomic_discard(struct atomic_file* file);
+
+// ---- system_files.c: a fact that cannot be read is "" or NAN, and null in JSON
 
 void read_line(const char* path, char* text, size_t size);
-// The text behind "key :" in a file of such lines.
+// The text after "key :" in a file of such lines.
 void read_key(const char* path, const char* key, char* text, size_t size);
-// The file NAME in FOLDER.
+// The first line of the file NAME in FOLDER.
 void read_in(const char* folder, const char* name, char* text, size_t size);
 double read_number(const char* folder, const char* name);
-void string_or_null(FILE* out, const char* name, const char* text);  // ,"name":"text"
-void number_or_null(FILE* out, const char* name, double value);      // ,"name":1.5
-// Calls visit for every entry of a folder, in order of name; hidden ones are left out.
+// Six significant digits, or null where the value is not finite.
+void number_or_null(struct json* out, const char* key, double value);
+// Calls visit for every entry of a folder that is not hidden, in order of name.
 void each_entry(const char* folder, void (*visit)(const char* name, void* context), void* context);
 
 // ---- topology.c
 
-// ,"sockets":2,"topology":{…},"numa":{…}
-void topology(FILE* out);
+// "topology":{…},"sockets":2,"numa":{…}
+void topology(struct json* out);
 
 // ---- ports.c: interfaces and adapters' ports
 
@@ -69,9 +70,9 @@ struct port_list {
 };
 
 struct port_list read_ports(void);
-void nics(FILE* out, const struct port_list* ports);  // ,"nics":[…]
-// ,"counters":{"eth0":{"tx_bytes":[before,after],…},…}; after NULL: not read yet.
-void counters(FILE* out, const struct port_list* before, const struct port_list* after);
+void nics(struct json* out, const struct port_list* ports);  // "nics":[…]
+// "counters":{"eth0":{"tx_bytes":[before,after],…},…}; after NULL: not read yet.
+void counters(struct json* out, const struct port_list* before, const struct port_list* after);
 
 // ---- facts.c
 
@@ -84,8 +85,8 @@ struct observation {
 };
 
 struct observation observe(void);
-// before.time_s to after->time_s is the time of the launch; after NULL: it has not ended. own_cpu_s
-// is NAN where nobody here can tell: the foreign share is then null.
+// Writes host.<name>. The launch lasted from before->time_s to after->time_s; `after` is NULL while
+// it runs. own_cpu_s is the launch's own CPU time, NAN if unknown: the foreign share is then null.
 bool write_host(const struct directory* directory, const struct observation* before,
                 const struct observation* after, double own_cpu_s);
 const char* host_name(void);

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <libgen.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -31,18 +32,19 @@ static bool ours(const char* path) {
          (info.st_mode & 0077) == 0;
 }
 
-// Hidden files too: what a report that came too late had begun.
+// Also removes hidden files, which reports that were interrupted leave.
 static void remove_folder(const char* path) {
   DIR* folder = opendir(path);
   if (!folder) return;
-  for (const struct dirent* entry; (entry = readdir(folder));)
-    unlinkat(dirfd(folder), entry->d_name, 0);
+  int fd = dirfd(folder);
+  for (const struct dirent* entry; fd >= 0 && (entry = readdir(folder));)
+    unlinkat(fd, entry->d_name, 0);
   closedir(folder);
   rmdir(path);
 }
 
-// What a node's ranks left that were all killed at once, together with fabricbench-node. No launch
-// lasts so long.
+// Removes the directory of an old launch whose ranks and fabricbench-node were all killed at once.
+// No launch lasts as long as old_s.
 static void remove_if_old(const char* name, void* context) {
   const char* base = context;
   char prefix[64], path[PATH_MAX];
@@ -58,7 +60,7 @@ struct gathering gathering_open(const char* base, const char* launch_directory) 
   struct gathering gathering = {.path = ""};
   char real[PATH_MAX];
   if (!realpath(launch_directory, real)) return gathering;
-  // Nodes of one machine, in namespaces, may share the base: the host's name is part of it.
+  // Virtual nodes of one machine may share the base, so the host's name is part of the hash.
   uint64_t name = hash(hash(UINT64_C(0xCBF29CE484222325), real), host_name());
   int length = snprintf(gathering.path, sizeof gathering.path, "%s/fabricbench.%ld.%016llx", base,
                         (long)geteuid(), (unsigned long long)name);
@@ -76,7 +78,7 @@ void gathering_join(const struct gathering* gathering) {
   if (fd >= 0) close(fd);
 }
 
-// A zombie has reported: its parent may reap it only after us.
+// A zombie has written its report; its parent may reap it later than this process ends.
 static void count_running(const char* name, void* context) {
   unsigned* running = context;
   char path[64], line[512];
@@ -101,7 +103,7 @@ static void wait_for_members(const char* folder) {
 
 struct collection {
   const char* folder;
-  FILE* out;
+  struct sink* out;
   unsigned reports;
 };
 
@@ -113,7 +115,10 @@ static void append_report(const char* name, void* context) {
   FILE* file = fopen(path, "re");
   if (!file) return;
   size_t n;
-  while ((n = fread(block, 1, sizeof block, file)) > 0) fwrite(block, 1, n, collection->out);
+  do {
+    n = fread(block, 1, sizeof block, file);
+    sink_bytes(collection->out, block, n);
+  } while (n == sizeof block);
   fclose(file);
   collection->reports++;
 }
@@ -122,18 +127,16 @@ void gathering_close(const struct gathering* gathering, const struct directory* 
                      bool wait) {
   if (!*gathering->path) return;
   if (wait) wait_for_members(gathering->path);
-  char *text = NULL, name[NAME_MAX + 1];
-  size_t size;
-  struct collection collection = {.folder = gathering->path, .out = open_memstream(&text, &size)};
-  if (!collection.out) {
-    complain("out of memory");
-    return;
-  }
-  each_entry(gathering->path, append_report, &collection);
-  bool complete = fclose(collection.out) == 0;
+  char name[NAME_MAX + 1];
+  struct atomic_file file;
   host_file_name(name, sizeof name, report, ".jsonl");
-  if (complete && collection.reports) write_atomically(directory, name, text);
-  free(text);
+  atomic_begin(&file, directory, name);
+  struct collection collection = {.folder = gathering->path, .out = &file.json.sink};
+  each_entry(gathering->path, append_report, &collection);
+  if (collection.reports)
+    atomic_commit(&file);
+  else
+    atomic_discard(&file);
   remove_folder(gathering->path);
   char base[PATH_MAX];
   snprintf(base, sizeof base, "%s", gathering->path);

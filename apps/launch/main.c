@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -12,7 +13,7 @@
 
 #include "launch.h"
 
-// CPU time of every reaped descendant whose own parents reaped theirs.
+// CPU time of all reaped descendants.
 static double own_cpu_seconds(void) {
   struct rusage usage;
   getrusage(RUSAGE_CHILDREN, &usage);
@@ -24,63 +25,82 @@ static struct directory open_directory(const char* path) {
   struct directory directory = {.path = path};
   directory.fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (directory.fd < 0 || faccessat(directory.fd, ".", W_OK | X_OK, 0) != 0) {
-    complain("cannot write into --dir %s: %s; name an existing directory that you may write", path,
+    complain("--dir %s: cannot write: %s; give an existing directory that you may write", path,
              strerror(errno));
     exit(EXIT_USE);
   }
-  // An `end` from before would make a launch that never came back look finished.
+  // With an older `end`, a launch that is killed would look finished.
   if (faccessat(directory.fd, "begin", F_OK, AT_SYMLINK_NOFOLLOW) == 0 ||
       faccessat(directory.fd, "end", F_OK, AT_SYMLINK_NOFOLLOW) == 0) {
-    complain("--dir %s already holds a launch; name a new directory", path);
+    complain("--dir %s: already holds a launch; give a new directory", path);
     exit(EXIT_USE);
   }
   return directory;
 }
 
-// "{"schema":1,"time":1700000000.123", to be continued.
-static int print_time(char* text, size_t size) {
+static void begin_json(struct json* out) {
   struct timespec now;
+  char time[32];
   clock_gettime(CLOCK_REALTIME, &now);
-  return snprintf(text, size, "{\"schema\":1,\"time\":%lld.%03ld", (long long)now.tv_sec,
-                  now.tv_nsec / 1000000);
+  snprintf(time, sizeof time, "%lld.%03ld", (long long)now.tv_sec, now.tv_nsec / 1000000);
+  json_begin_object(out, NULL);
+  json_unsigned(out, "schema", 1);
+  json_raw(out, "time", time);
+}
+
+static bool end_json(struct atomic_file* file) {
+  json_end_object(&file->json);
+  sink_char(&file->json.sink, '\n');
+  return atomic_commit(file);
 }
 
 static bool write_begin(const struct directory* directory, pid_t group) {
-  char boot_id[64], time[64], *text = NULL;
-  size_t size;
+  char boot_id[64];
   uint64_t ticks = 0;
   read_line("/proc/sys/kernel/random/boot_id", boot_id, sizeof boot_id);
   start_time(getpid(), &ticks);
-  print_time(time, sizeof time);
-  FILE* out = open_memstream(&text, &size);
-  if (!out) return false;
-  fprintf(out, "%s,\"host\":", time);
-  json_string(out, host_name());
-  fprintf(out, ",\"pid\":%ld,\"pgid\":%ld,\"boot_id\":", (long)getpid(), (long)group);
-  json_string(out, boot_id);
-  fprintf(out, ",\"starttime\":%llu}\n", (unsigned long long)ticks);
-  bool written = fclose(out) == 0 && write_atomically(directory, "begin", text);
-  free(text);
-  return written;
+  struct atomic_file file;
+  struct json* out = &file.json;
+  atomic_begin(&file, directory, "begin");
+  begin_json(out);
+  json_string(out, "host", host_name());
+  json_unsigned(out, "pid", (uint64_t)getpid());
+  json_unsigned(out, "pgid", (uint64_t)group);
+  json_string(out, "boot_id", boot_id);
+  json_unsigned(out, "starttime", ticks);
+  return end_json(&file);
+}
+
+static void microseconds_field(struct json* out, const char* key, double seconds) {
+  char text[64];
+  snprintf(text, sizeof text, "%.6f", seconds);
+  json_raw(out, key, text);
+}
+
+static void number_if(struct json* out, const char* key, bool known, int number) {
+  if (known)
+    json_unsigned(out, key, (uint64_t)number);
+  else
+    json_null(out, key);
 }
 
 static bool write_end(const struct directory* directory, const struct supervisor* supervisor,
                       double seconds, bool timed_out, unsigned leftovers) {
-  char text[512], status[16] = "null", signal[16] = "null";
-  int wait_status = supervisor->wait_status;
-  if (supervisor->reaped && WIFEXITED(wait_status))
-    snprintf(status, sizeof status, "%d", WEXITSTATUS(wait_status));
-  if (supervisor->reaped && WIFSIGNALED(wait_status))
-    snprintf(signal, sizeof signal, "%d", WTERMSIG(wait_status));
-  int n = print_time(text, sizeof text);
-  snprintf(text + n, sizeof text - (size_t)n,
-           ",\"seconds\":%.6f,\"status\":%s,\"signal\":%s,\"timed_out\":%s,\"leftovers\":%u,"
-           "\"cpu_seconds\":%.6f}\n",
-           seconds, status, signal, timed_out ? "true" : "false", leftovers, own_cpu_seconds());
-  return write_atomically(directory, "end", text);
+  int status = supervisor->wait_status;
+  struct atomic_file file;
+  struct json* out = &file.json;
+  atomic_begin(&file, directory, "end");
+  begin_json(out);
+  microseconds_field(out, "seconds", seconds);
+  number_if(out, "status", supervisor->reaped && WIFEXITED(status), WEXITSTATUS(status));
+  number_if(out, "signal", supervisor->reaped && WIFSIGNALED(status), WTERMSIG(status));
+  json_bool(out, "timed_out", timed_out);
+  json_unsigned(out, "leftovers", leftovers);
+  microseconds_field(out, "cpu_seconds", own_cpu_seconds());
+  return end_json(&file);
 }
 
-// What the launch is over for without an `end`: 0, or the exit code.
+// The exit code of a launch that was interrupted and leaves no `end`; 0 if it was not.
 static int interrupted(const struct supervisor* supervisor) {
   if (supervisor->stop_signal) return EXIT_SIGNAL_BASE + supervisor->stop_signal;
   return supervisor->watch_died ? EXIT_WATCH_DIED : 0;
@@ -128,7 +148,7 @@ static int launch(const struct options* options, const struct directory* directo
   return exit_code(supervisor, timed_out);
 }
 
-// So that no file of ours takes the place of a standard stream that was closed.
+// Opens closed standard streams, so that no other file gets their descriptors.
 static void occupy_standard_streams(void) {
   int fd;
   do fd = open("/dev/null", O_RDWR);
@@ -141,7 +161,7 @@ int main(int argc, char** argv) {
   struct options options = parse_options(argc, argv);
   struct directory directory = open_directory(options.directory);
   if (!find_command(options.command[0])) {
-    complain("command not found or not executable: %s; check its name and PATH",
+    complain("command %s: not found or not executable; check its name and PATH",
              options.command[0]);
     return EXIT_USE;
   }

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// fabricbench-node stands before every rank where a resource manager's daemons start the ranks,
+// fabricbench-node starts each rank where a resource manager's daemons start the ranks:
 //
 //   srun ... fabricbench-node --dir DIR --witness LIBRARIES --expect RANKS -- PROGRAM [ARGUMENT...]
 //
-// and gives the program what it needs to be witnessed. The first rank's of each node stays beside
-// its program and leaves host.<name> in DIR: before the program starts, so that a node that dies
-// has left its facts, and again with load and counters after. It passes signals on, and ends as the
-// program did. All others become the program.
+// It sets the variables that the witness needs and executes the program. On the first rank of each
+// node it stays as the program's parent and writes host.<name> into DIR: before the program starts,
+// so that the facts of a node that fails are there, and again with load and counters after its end.
+// It forwards signals and ends with the program's status.
 //
-// With --gather BASE, a directory on the node itself, the ranks leave their reports there, and the
-// first rank's fabricbench-node moves them to DIR in one file: so a shared file system sees one
-// file per node.
+// With --gather BASE, a directory on the node itself, the ranks write their reports there and the
+// first rank's fabricbench-node copies them into one file in DIR. A shared file system then
+// receives one file per node.
 #include "node.h"
 
 #include <errno.h>
@@ -25,51 +25,50 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { EXIT_NOT_FOUND = 127 };
+static const char help[] =
+    "usage: fabricbench-node --dir DIR [option]... -- PROGRAM [ARGUMENT]...\n"
+    "\n"
+    "Starts one rank with the witness. On the first rank of each node it also writes host.<name>.\n"
+    "\n"
+    "  --dir DIR            the launch's directory\n"
+    "  --witness LIBRARIES  libraries for LD_PRELOAD (none)\n"
+    "  --expect RANKS       the program refuses a world of another size (none)\n"
+    "  --gather BASE        a directory on this node; the reports of its ranks become one file\n"
+    "\n"
+    "exit code: the program's, 126 or 127 if it cannot be executed, 75 if host.<name> cannot be\n"
+    "written, 2 for wrong use.";
 
 struct options {
   const char *directory, *witness, *expect, *gather;  // NULL: none; witness as LD_PRELOAD
   char** command;
 };
 
-static _Noreturn void refuse(const char* what, const char* which) {
-  complain(
-      "%s '%s'; usage: fabricbench-node --dir DIR [--witness LIBRARIES] [--expect RANKS] "
-      "[--gather BASE] -- PROGRAM [ARGUMENT...]",
-      what, which);
-  exit(EXIT_USE);
-}
-
 static struct options parse_options(int argc, char** argv) {
   struct options options = {0};
-  int i = 1;
-  for (; i < argc && strcmp(argv[i], "--") != 0; i += 2) {
-    const char *name = argv[i], *value = i + 1 < argc ? argv[i + 1] : NULL;
-    if (strncmp(name, "--", 2) != 0) refuse("a -- must stand before the program", name);
-    if (!value || strcmp(value, "--") == 0 || !*value) refuse("a value is missing after", name);
-    if (strcmp(name, "--dir") == 0)
-      options.directory = value;
-    else if (strcmp(name, "--witness") == 0)
-      options.witness = value;
-    else if (strcmp(name, "--expect") == 0)
-      options.expect = value;
-    else if (strcmp(name, "--gather") == 0)
-      options.gather = value;
+  struct arguments arguments = {.count = argc, .words = argv, .next = 1, .help = help};
+  for (struct option option; next_option(&arguments, &option);) {
+    if (is_option(&option, "--dir"))
+      options.directory = option.value;
+    else if (is_option(&option, "--witness"))
+      options.witness = option.value;
+    else if (is_option(&option, "--expect"))
+      options.expect = option.value;
+    else if (is_option(&option, "--gather"))
+      options.gather = option.value;
     else
-      refuse("unknown option", name);
+      refuse_option(&option);
   }
-  if (!options.directory) refuse("missing", "--dir DIR");
+  if (!options.directory) refuse("missing: --dir DIR");
   if (options.expect && strspn(options.expect, "0123456789") != strlen(options.expect))
-    refuse("--expect needs a number of ranks, not", options.expect);
-  if (i + 1 >= argc || !*argv[i + 1]) refuse("missing", "-- PROGRAM");
-  options.command = argv + i + 1;
+    refuse("--expect: '%s' is not a number of ranks", options.expect);
+  options.command = command_words(&arguments, "PROGRAM");
   return options;
 }
 
 enum place { FIRST, LATER, UNKNOWN };
 
-// Of this rank on its node, as the launcher says; a launcher's own word goes before Slurm's, whose
-// variables a launcher under Slurm inherits.
+// The place of this rank on its node, from the launcher's variables. Slurm's come last: other
+// launchers inherit them inside a Slurm job.
 static enum place place_on_node(void) {
   static const char* const names[] = {
       "MPI_LOCALRANKID", "OMPI_COMM_WORLD_LOCAL_RANK", "MV2_COMM_WORLD_LOCAL_RANK",
@@ -87,7 +86,7 @@ static void prepare(const struct options* options, const char* reports) {
   if (options->witness) set = setenv("LD_PRELOAD", options->witness, 1) == 0 && set;
   if (options->expect) set = setenv("FABRICBENCH_EXPECT_RANKS", options->expect, 1) == 0 && set;
   if (set) return;
-  complain("cannot set the program's variables: %s", strerror(errno));
+  complain("cannot set the program's environment: %s; free some memory", strerror(errno));
   exit(EXIT_USE);
 }
 
@@ -95,11 +94,12 @@ static _Noreturn void become(char** command, const struct gathering* gathering) 
   gathering_join(gathering);
   execvp(command[0], command);
   int error = errno;
-  complain("cannot execute %s: %s", command[0], strerror(error));
+  complain("cannot execute %s: %s; check its name and PATH", command[0], strerror(error));
   _exit(error == ENOENT ? EXIT_NOT_FOUND : EXIT_NOT_EXECUTED);
 }
 
-// In a process group of its own: who signals the group reaches the program by us, and once.
+// Starts the program in its own process group, so that it receives a signal to this group only
+// once, forwarded by this process.
 static pid_t start(char** command, const struct gathering* gathering, const sigset_t* signals) {
   pid_t parent = getpid(), child = fork();
   if (child != 0) return child;
@@ -110,7 +110,7 @@ static pid_t start(char** command, const struct gathering* gathering, const sigs
   become(command, gathering);
 }
 
-// Passes every signal on until the program has ended; returns its wait status.
+// Forwards every signal until the program has ended; returns its wait status.
 static int wait_for(pid_t child, const sigset_t* all) {
   for (;;) {
     int number = sigwaitinfo(all, NULL), status;
@@ -124,9 +124,9 @@ static int wait_for(pid_t child, const sigset_t* all) {
 
 static _Noreturn void end_as(int status, const sigset_t* signals) {
   if (WIFSIGNALED(status)) {
-    setrlimit(RLIMIT_CORE, &(struct rlimit){0});  // the program has left its core
+    setrlimit(RLIMIT_CORE, &(struct rlimit){0});  // the program has written its core file
     signal(WTERMSIG(status), SIG_DFL);
-    raise(WTERMSIG(status));  // blocked until the mask is as it was
+    raise(WTERMSIG(status));  // blocked until the mask is restored
     sigprocmask(SIG_SETMASK, signals, NULL);
     exit(EXIT_SIGNAL_BASE + WTERMSIG(status));
   }
@@ -138,14 +138,15 @@ static _Noreturn void stay_beside(const struct options* options,
   struct directory directory = {.path = options->directory};
   directory.fd = open(directory.path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (directory.fd < 0) {
-    complain("cannot write into --dir %s: %s", directory.path, strerror(errno));
+    complain("--dir %s: cannot open: %s; give an existing directory", directory.path,
+             strerror(errno));
     exit(EXIT_USE);
   }
   struct observation before = observe();
   if (!write_host(&directory, &before, NULL, (double)NAN)) exit(EXIT_NO_SPACE);
   sigset_t all, signals;
   sigfillset(&all);
-  signal(SIGCHLD, SIG_DFL);  // ignored, the kernel would reap the program unseen
+  signal(SIGCHLD, SIG_DFL);  // if it were ignored, the kernel would reap the program
   sigprocmask(SIG_BLOCK, &all, &signals);
   pid_t child = start(options->command, gathering, &signals);
   if (child < 0) {
@@ -155,7 +156,7 @@ static _Noreturn void stay_beside(const struct options* options,
   int status = wait_for(child, &all);
   struct observation after = observe();
   write_host(&directory, &before, &after, (double)NAN);
-  // Of a launch that failed nothing more is wanted, and the launcher is waiting for the failure.
+  // After a failure there is no wait: the launcher must learn of the failure at once.
   gathering_close(gathering, &directory, WIFEXITED(status) && WEXITSTATUS(status) == 0);
   end_as(status, &signals);
 }

@@ -1,72 +1,64 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "launch.h"
 
-static const char usage[] =
-    "usage: fabricbench-launch --dir DIR --limit SECONDS [--grace SECONDS] [--lock PATH] "
-    "[--watch PID] [--host yes|no] -- COMMAND [ARGUMENT...]";
+static const char help[] =
+    "usage: fabricbench-launch --dir DIR --limit SECONDS [option]... -- COMMAND [ARGUMENT]...\n"
+    "\n"
+    "Runs the command, ends everything that it started, and writes begin, stdout, stderr, end and\n"
+    "host.<name> into a directory.\n"
+    "\n"
+    "  --dir DIR        an existing directory that holds no launch\n"
+    "  --limit SECONDS  ends the command after this time\n"
+    "  --grace SECONDS  from SIGTERM to SIGKILL (2)\n"
+    "  --lock PATH      a file; launches with the same file run one after the other (none)\n"
+    "  --watch PID      ends the launch when this process ends (none)\n"
+    "  --host yes|no    writes host.<name> (yes); no where fabricbench-node writes it\n"
+    "\n"
+    "exit code: the command's, 128 + N if signal N ended it, 124 after the time limit, 125 if the\n"
+    "watched process ended, 126 if the command cannot be executed, 75 if a file cannot be "
+    "written,\n"
+    "2 for wrong use.";
 
-static _Noreturn void refuse(const char* what, const char* which) {
-  complain("%s '%s'; %s", what, which, usage);
-  exit(EXIT_USE);
-}
-
-static double seconds(const char* name, const char* text, bool zero_allowed) {
+static pid_t process_id(const struct option* option) {
   char* end;
-  double value = strtod(text, &end);
-  if (end == text || *end || !isfinite(value) || value < 0 || (value == 0 && !zero_allowed) ||
-      value > 1e8)
-    refuse(name, text);
-  return value;
-}
-
-static pid_t process_id(const char* text) {
-  char* end;
-  long value = strtol(text, &end, 10);
-  if (end == text || *end || value <= 0 || value > INT_MAX)
-    refuse("--watch needs a process id, not", text);
+  long value = strtol(option->value, &end, 10);
+  if (end == option->value || *end || value <= 0 || value > INT_MAX)
+    refuse("%s: '%s' is not a process id", option->name, option->value);
   return (pid_t)value;
 }
 
-static bool yes_or_no(const char* text) {
-  bool yes = strcmp(text, "yes") == 0;
-  if (!yes && strcmp(text, "no") != 0) refuse("--host needs yes or no, not", text);
+static bool yes_or_no(const struct option* option) {
+  bool yes = strcmp(option->value, "yes") == 0;
+  if (!yes && strcmp(option->value, "no") != 0)
+    refuse("%s: '%s' is neither yes nor no", option->name, option->value);
   return yes;
 }
 
 struct options parse_options(int argc, char** argv) {
+  static const double most_seconds = 1e8;
   struct options options = {.limit_s = -1, .grace_s = 2, .host = true};
-  int i = 1;
-  for (; i < argc && strcmp(argv[i], "--") != 0; i += 2) {
-    const char* name = argv[i];
-    const char* value = i + 1 < argc ? argv[i + 1] : NULL;
-    if (strcmp(name, "--help") == 0) {
-      puts(usage);
-      exit(EXIT_SUCCESS);
-    }
-    if (strncmp(name, "--", 2) != 0) refuse("a -- must stand before the command", name);
-    if (!value || strcmp(value, "--") == 0 || !*value) refuse("a value is missing after", name);
-    if (strcmp(name, "--dir") == 0)
-      options.directory = value;
-    else if (strcmp(name, "--limit") == 0)
-      options.limit_s = seconds("--limit needs a positive number of seconds, not", value, false);
-    else if (strcmp(name, "--grace") == 0)
-      options.grace_s = seconds("--grace needs a number of seconds, not", value, true);
-    else if (strcmp(name, "--lock") == 0)
-      options.lock = value;
-    else if (strcmp(name, "--watch") == 0)
-      options.watch = process_id(value);
-    else if (strcmp(name, "--host") == 0)
-      options.host = yes_or_no(value);
+  struct arguments arguments = {.count = argc, .words = argv, .next = 1, .help = help};
+  for (struct option option; next_option(&arguments, &option);) {
+    if (is_option(&option, "--dir"))
+      options.directory = option.value;
+    else if (is_option(&option, "--limit"))
+      options.limit_s = option_seconds(&option, false, most_seconds);
+    else if (is_option(&option, "--grace"))
+      options.grace_s = option_seconds(&option, true, most_seconds);
+    else if (is_option(&option, "--lock"))
+      options.lock = option.value;
+    else if (is_option(&option, "--watch"))
+      options.watch = process_id(&option);
+    else if (is_option(&option, "--host"))
+      options.host = yes_or_no(&option);
     else
-      refuse("unknown option", name);
+      refuse_option(&option);
   }
-  if (!options.directory) refuse("missing", "--dir DIR");
-  if (options.limit_s < 0) refuse("missing", "--limit SECONDS");
-  if (i + 1 >= argc || !*argv[i + 1]) refuse("missing", "-- COMMAND");
-  options.command = argv + i + 1;
+  if (!options.directory) refuse("missing: --dir DIR");
+  if (options.limit_s < 0) refuse("missing: --limit SECONDS");
+  options.command = command_words(&arguments, "COMMAND");
   return options;
 }

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// fabricbench-pair starts programs that come as server and client and know no launcher: for every
-// value a server, and, when that listens, its client. Values are separated by commas and run one
-// after the other; values joined by a plus run at once, as one round. In the arguments {value} and
-// {port} stand for the value and for a TCP port that was free a moment ago.
+// fabricbench-pair starts a server and, when it listens, its client, once for each value. Values
+// separated by commas run one after the other; values joined by a plus run at the same time, as one
+// round. In the arguments, {value} becomes the value and {port} a TCP port that was free shortly
+// before.
 //
-// A client's output follows a line "#@round=N value=V", whole, whoever ran beside it. The last line
-// is "#@end=ok"; the first client that fails ends everything, with its exit status. A server's
-// standard output is dropped. Server and client are rank 0 and 1 to the witness.
+// The output has, for each client, the line "#@round=N value=V" and then the client's whole output.
+// The last line is "#@end=ok". The first client that fails ends the program with its exit status.
+// The standard output of servers is dropped. In the witness's reports, the server is rank 0 and the
+// client rank 1.
 #include <errno.h>
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,11 +23,26 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { EXIT_USE = 2, EXIT_LOST = 1, EXIT_SIGNAL_BASE = 128, MOST_AT_ONCE = 16, LISTENING = 0x0A };
+#include "program.h"
 
-static const char usage[] =
-    "usage: fabricbench-pair [--each VALUE,VALUE+VALUE,...] [--listen SECONDS] "
-    "-- SERVER [ARGUMENT...] :: CLIENT [ARGUMENT...]";
+enum { EXIT_LOST = 1, MOST_AT_ONCE = 16, LISTENING = 0x0A };
+
+static const char help[] =
+    "usage: fabricbench-pair [option]... -- SERVER [ARGUMENT]... :: CLIENT [ARGUMENT]...\n"
+    "\n"
+    "Starts a server, and its client when the server listens, once for each value. In the "
+    "arguments,\n"
+    "{value} becomes the value and {port} a free TCP port.\n"
+    "\n"
+    "  --each VALUES      values joined by commas run one after the other, values joined by plus "
+    "at\n"
+    "                     once (one empty value)\n"
+    "  --listen SECONDS   how long a server may take to listen (10)\n"
+    "\n"
+    "output: each client's, after a line #@round=N value=V; the last line is #@end=ok.\n"
+    "exit code: 0, that of the first client or server that failed, 1 if one cannot be started, 2 "
+    "for\n"
+    "wrong use.";
 static const double server_end_s = 2, server_term_s = 1, pause_s = 0.002;
 
 struct options {
@@ -40,63 +55,37 @@ struct pair {
   const char* value;
   int port;
   pid_t server, client;
-  FILE* output;  // the client's
+  FILE* output;  // of the client
 };
-
-__attribute__((format(printf, 1, 2))) static void complain(const char* format, ...) {
-  va_list arguments;
-  va_start(arguments, format);
-  fputs("fabricbench-pair: ", stderr);
-  vfprintf(stderr, format, arguments);
-  fputc('\n', stderr);
-  va_end(arguments);
-}
-
-static _Noreturn void refuse(const char* what) {
-  complain("%s; %s", what, usage);
-  exit(EXIT_USE);
-}
-
-static double now_s(void) {
-  struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
-}
 
 static void pause_a_little(void) {
   nanosleep(&(struct timespec){.tv_nsec = (long)(pause_s * 1e9)}, NULL);
 }
 
 static struct options parse_options(int argc, char** argv) {
+  static const double most_seconds = 1e6;
   struct options options = {.each = "", .listen_s = 10};
-  int i = 1;
-  for (; i < argc && strcmp(argv[i], "--") != 0; i += 2) {
-    const char* value = i + 1 < argc ? argv[i + 1] : NULL;
-    if (strcmp(argv[i], "--help") == 0) {
-      puts(usage);
-      exit(EXIT_SUCCESS);
-    }
-    if (!value) refuse("a value is missing after the last option");
-    char* end = NULL;
-    if (strcmp(argv[i], "--each") == 0)
-      options.each = value;
-    else if (strcmp(argv[i], "--listen") == 0)
-      options.listen_s = strtod(value, &end);
+  struct arguments arguments = {
+      .count = argc, .words = argv, .next = 1, .help = help, .empty_values = true};
+  for (struct option option; next_option(&arguments, &option);) {
+    if (is_option(&option, "--each"))
+      options.each = option.value;
+    else if (is_option(&option, "--listen"))
+      options.listen_s = option_seconds(&option, false, most_seconds);
     else
-      refuse("unknown option");
-    if (end && (end == value || *end || !(options.listen_s > 0 && options.listen_s < 1e6)))
-      refuse("--listen needs a positive number of seconds");
+      refuse_option(&option);
   }
-  options.server = argv + i + 1;
-  for (i++; i < argc && strcmp(argv[i], "::") != 0; i++) {
-  }
-  if (i + 1 >= argc || options.server == argv + i) refuse("a server or a client is missing");
-  argv[i] = NULL;
-  options.client = argv + i + 1;
+  options.server = command_words(&arguments, "SERVER :: CLIENT");
+  char** separator = options.server;
+  while (*separator && strcmp(*separator, "::") != 0) separator++;
+  if (separator == options.server || !*separator || !separator[1])
+    refuse("missing: SERVER :: CLIENT");
+  *separator = NULL;
+  options.client = separator + 1;
   return options;
 }
 
-// A port that nobody listens on; both families, as a server may choose either.
+// A port that is free for IPv4 and IPv6, as a server may choose either.
 static int free_port(void) {
   struct sockaddr_in6 any = {.sin6_family = AF_INET6, .sin6_addr = IN6ADDR_ANY_INIT};
   struct sockaddr_in any4 = {.sin_family = AF_INET};
@@ -105,29 +94,30 @@ static int free_port(void) {
   socklen_t length = fd >= 0 ? sizeof any : sizeof any4;
   if (fd < 0) fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   if (fd < 0 || bind(fd, address, length) != 0 || getsockname(fd, address, &length) != 0) {
-    complain("no free port: %s", strerror(errno));
+    complain("cannot find a free TCP port: %s; check the limits (ulimit -n)", strerror(errno));
     exit(EXIT_LOST);
   }
   close(fd);
   return ntohs(address->sa_family == AF_INET6 ? any.sin6_port : any4.sin_port);
 }
 
-// /proc/net/tcp, tcp6: "  0: 00000000:15B3 00000000:0000 0A …". Nobody is disturbed by the look:
-// a connection would be the only one that some servers accept.
+// Whether a process listens on the port, from /proc/net/tcp and tcp6:
+// "  0: 00000000:15B3 00000000:0000 0A …". A test connection is no alternative: some servers accept
+// only one.
 static bool listens(int port) {
   static const char* const tables[] = {"/proc/net/tcp", "/proc/net/tcp6"};
-  bool found = false;
-  for (size_t i = 0; i < 2 && !found; i++) {
+  bool listening = false;
+  for (size_t i = 0; i < 2 && !listening; i++) {
     FILE* table = fopen(tables[i], "re");
     char line[512];
-    while (table && !found && fgets(line, sizeof line, table)) {
+    while (table && !listening && fgets(line, sizeof line, table)) {
       unsigned local, state;
       if (sscanf(line, " %*d: %*[0-9A-Fa-f]:%x %*[0-9A-Fa-f]:%*x %x", &local, &state) == 2)
-        found = (int)local == port && state == LISTENING;
+        listening = (int)local == port && state == LISTENING;
     }
     if (table) fclose(table);
   }
-  return found;
+  return listening;
 }
 
 static char* replaced(const char* word, const struct pair* pair) {
@@ -156,7 +146,8 @@ static pid_t start(char** command, const struct pair* pair, const char* rank, in
   while (command[count]) count++;
   pid_t parent = getpid(), child = fork();
   if (child != 0) {
-    if (child < 0) complain("cannot start a process: %s", strerror(errno));
+    if (child < 0)
+      complain("cannot start a process: %s; check the limits (ulimit -u)", strerror(errno));
     return child;
   }
   prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -168,8 +159,8 @@ static pid_t start(char** command, const struct pair* pair, const char* rank, in
   setenv("FABRICBENCH_RANKS", "2", 1);
   if (output >= 0) dup2(output, STDOUT_FILENO);
   execvp(words[0], words);
-  complain("cannot execute %s: %s", words[0], strerror(errno));
-  _exit(127);
+  complain("cannot execute %s: %s; check its name and PATH", words[0], strerror(errno));
+  _exit(EXIT_NOT_FOUND);
 }
 
 static int exit_status(int wait_status) {
@@ -177,15 +168,15 @@ static int exit_status(int wait_status) {
                                   : WEXITSTATUS(wait_status);
 }
 
-// Waits until the process has ended or the time is over; its exit status, or -1.
+// Waits for the end of the process, at most `seconds`. Returns its exit status, or -1.
 static int wait_for(pid_t pid, double seconds) {
-  double end_s = now_s() + seconds;
+  double end_s = monotonic_s() + seconds;
   int status;
   for (;;) {
     pid_t found = waitpid(pid, &status, WNOHANG);
     if (found == pid) return exit_status(status);
     if (found < 0 && errno != EINTR) return EXIT_LOST;
-    if (now_s() >= end_s) return -1;
+    if (monotonic_s() >= end_s) return -1;
     pause_a_little();
   }
 }
@@ -196,18 +187,18 @@ static bool start_server(struct pair* pair, const struct options* options) {
   pair->server = start(options->server, pair, "0", nowhere);
   if (nowhere >= 0) close(nowhere);
   if (pair->server < 0) return false;
-  double end_s = now_s() + options->listen_s;
+  double end_s = monotonic_s() + options->listen_s;
   while (!listens(pair->port)) {
     int status = wait_for(pair->server, 0);
     if (status >= 0) {
-      complain("the server %s ended before it listened, exit status %d", options->server[0],
-               status);
+      complain("the server %s ended before it listened, exit status %d; see its messages",
+               options->server[0], status);
       pair->server = 0;
       return false;
     }
-    if (now_s() >= end_s) {
-      complain("the server %s did not listen on port %d within %g s", options->server[0],
-               pair->port, options->listen_s);
+    if (monotonic_s() >= end_s) {
+      complain("the server %s did not listen on port %d within %g s; see --listen",
+               options->server[0], pair->port, options->listen_s);
       return false;
     }
     pause_a_little();
@@ -231,16 +222,17 @@ static void show(const struct pair* pair, unsigned round) {
   size_t n;
   bool whole_line = true;
   printf("#@round=%u value=%s\n", round, pair->value);
-  rewind(pair->output);
-  while ((n = fread(block, 1, sizeof block, pair->output)) > 0) {
+  if (fseek(pair->output, 0, SEEK_SET) != 0) return;
+  do {
+    n = fread(block, 1, sizeof block, pair->output);
     fwrite(block, 1, n, stdout);
-    whole_line = block[n - 1] == '\n';
-  }
+    if (n > 0) whole_line = block[n - 1] == '\n';
+  } while (n == sizeof block);
   if (!whole_line) putchar('\n');
   fflush(stdout);
 }
 
-// Ends what is left of a server; what it says itself counts, how we end it does not.
+// Ends the server. Returns its exit status if it ended by itself, else 0.
 static int end_server(struct pair* pair, bool wait) {
   if (pair->server <= 0) return 0;
   int status = wait ? wait_for(pair->server, server_end_s) : -1;
@@ -252,7 +244,8 @@ static int end_server(struct pair* pair, bool wait) {
   return 0;
 }
 
-// All pairs of a round at once. The exit status of the first that failed, clients before servers.
+// Runs all pairs of a round at once. Returns the exit status of the first client that failed, else
+// of the first server that failed.
 static int run_round(struct pair* pairs, size_t count, unsigned round,
                      const struct options* options) {
   bool started = true;
@@ -285,13 +278,16 @@ int main(int argc, char** argv) {
     struct pair pairs[MOST_AT_ONCE] = {0};
     size_t count = 0;
     for (char *more = round, *value; (value = strsep(&more, "+")); count++) {
-      if (count == MOST_AT_ONCE) refuse("too many values at once");
+      if (count == MOST_AT_ONCE) refuse("--each: more than %d values joined by plus", MOST_AT_ONCE);
       pairs[count].value = value;
     }
     int status = run_round(pairs, count, number, &options);
-    if (status) return status;
+    if (status) {
+      free(rounds);
+      return status;
+    }
   }
-  puts("#@end=ok");
   free(rounds);
+  puts("#@end=ok");
   return fflush(stdout) == 0 ? EXIT_SUCCESS : EXIT_LOST;
 }

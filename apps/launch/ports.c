@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Interfaces come from /proc/net/dev and from the kernel by ioctl: in a network namespace
-// /sys/class/net may still show the host's. Adapters' ports come from /sys/class/infiniband and
+// Reads network interfaces from /proc/net/dev and by ioctl, because in a network namespace
+// /sys/class/net may show those of the host. Reads adapters' ports from /sys/class/infiniband and
 // /sys/class/cxi.
 #include <errno.h>
 #include <math.h>
 #include <net/if.h>
 #include <net/if_arp.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -59,8 +60,8 @@ static void read_interfaces(struct port_list* list) {
   if (table) fclose(table);
 }
 
-// The file's number times unit; a counter that is known already, or a file that is not there,
-// changes nothing.
+// Sets a counter to the file's number times unit. Does nothing if the counter is known already or
+// the file is missing.
 static void read_counter(struct port* port, int counter, const char* folder, const char* file,
                          unsigned unit) {
   char text[64], *end;
@@ -82,7 +83,7 @@ static void read_rdma_port(const char* number, void* context) {
   snprintf(name, sizeof name, "%.200s:%.10s", adapter->name, number);
   struct port* port = add_port(adapter->list, name);
   if (!port) return;
-  // Data in words of four bytes (InfiniBand Architecture Specification, PortCounters).
+  // Counts words of four bytes (InfiniBand Architecture Specification, PortCounters).
   snprintf(folder, sizeof folder, "%s/%.200s/ports/%.10s/counters", rdma, adapter->name, number);
   read_counter(port, TX_BYTES, folder, "port_xmit_data", 4);
   read_counter(port, RX_BYTES, folder, "port_rcv_data", 4);
@@ -101,7 +102,7 @@ static void read_rdma_adapter(const char* name, void* context) {
   each_entry(folder, read_rdma_port, &adapter);
 }
 
-// "12345@1700000000.5": the count and when it was taken.
+// A file holds "12345@1700000000.5": the count and its time.
 static void read_cxi_adapter(const char* name, void* context) {
   char folder[FOLDER];
   struct port* port = add_port(context, name);
@@ -125,36 +126,31 @@ static const struct port* find_port(const struct port_list* list, const char* na
   return NULL;
 }
 
-static void count_or_null(FILE* out, const struct port* port, int counter) {
+static void count_or_null(struct json* out, const struct port* port, int counter) {
   if (port && port->known[counter])
-    fprintf(out, "%llu", (unsigned long long)port->counters[counter]);
+    json_unsigned(out, NULL, port->counters[counter]);
   else
-    fputs("null", out);
+    json_null(out, NULL);
 }
 
-void counters(FILE* out, const struct port_list* before, const struct port_list* after) {
-  fputs(",\"counters\":{", out);
+void counters(struct json* out, const struct port_list* before, const struct port_list* after) {
+  json_begin_object(out, "counters");
   for (size_t i = 0; i < before->count; i++) {
     const struct port *first = &before->items[i], *then = find_port(after, first->name);
-    const char* separator = "";
-    fputs(i ? "," : "", out);
-    json_string(out, first->name);
-    fputs(":{", out);
+    json_begin_object(out, first->name);
     for (int counter = 0; counter < COUNTERS; counter++) {
       if (!first->known[counter]) continue;
-      fprintf(out, "%s\"%s\":[", separator, counter_names[counter]);
+      json_begin_array(out, counter_names[counter]);
       count_or_null(out, first, counter);
-      fputc(',', out);
       count_or_null(out, then, counter);
-      fputc(']', out);
-      separator = ",";
+      json_end_array(out);
     }
-    fputc('}', out);
+    json_end_object(out);
   }
-  fputc('}', out);
+  json_end_object(out);
 }
 
-// ---- what a port is
+// ---- properties of a port
 
 struct nic {
   const char* kind;
@@ -176,24 +172,24 @@ static void read_pci(const char* device, struct nic* nic) {
   if (nic->numa_node < 0) nic->numa_node = (double)NAN;
 }
 
-// The kernel's answer about an interface, in *about; false when there is none.
-static bool ask(int asked, unsigned long request, const char* name, struct ifreq* about) {
+// Reads a property of an interface into *about. Returns false if the kernel does not know it.
+static bool query(int socket, unsigned long request, const char* name, struct ifreq* about) {
   snprintf(about->ifr_name, sizeof about->ifr_name, "%.*s", IFNAMSIZ - 1, name);
-  return asked >= 0 && ioctl(asked, request, about) == 0;
+  return socket >= 0 && ioctl(socket, request, about) == 0;
 }
 
-static bool ask_ethtool(int asked, const char* name, void* answer) {
+static bool query_ethtool(int socket, const char* name, void* answer) {
   struct ifreq about = {.ifr_data = answer};
-  return ask(asked, SIOCETHTOOL, name, &about);
+  return query(socket, SIOCETHTOOL, name, &about);
 }
 
 static void copy_text(char* to, size_t size, const char* from, size_t length) {
   snprintf(to, size, "%.*s", (int)strnlen(from, length), from);
 }
 
-static void read_driver(int asked, const char* name, struct nic* nic) {
+static void read_driver(int socket, const char* name, struct nic* nic) {
   struct ethtool_drvinfo driver = {.cmd = ETHTOOL_GDRVINFO};
-  if (!ask_ethtool(asked, name, &driver)) return;
+  if (!query_ethtool(socket, name, &driver)) return;
   copy_text(nic->driver, sizeof nic->driver, driver.driver, sizeof driver.driver);
   copy_text(nic->firmware, sizeof nic->firmware, driver.fw_version, sizeof driver.fw_version);
   if (strcmp(nic->firmware, "N/A") == 0) nic->firmware[0] = '\0';
@@ -218,18 +214,17 @@ static const char* hardware_kind(unsigned short type) {
 }
 
 static void read_interface(const char* name, struct nic* nic) {
-  int asked = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+  int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
   struct ifreq about = {0};
-  if (ask(asked, SIOCGIFHWADDR, name, &about))
-    nic->kind = hardware_kind(about.ifr_hwaddr.sa_family);
-  if (ask(asked, SIOCGIFMTU, name, &about)) nic->mtu = about.ifr_mtu;
-  if (ask(asked, SIOCGIFFLAGS, name, &about))
+  if (query(fd, SIOCGIFHWADDR, name, &about)) nic->kind = hardware_kind(about.ifr_hwaddr.sa_family);
+  if (query(fd, SIOCGIFMTU, name, &about)) nic->mtu = about.ifr_mtu;
+  if (query(fd, SIOCGIFFLAGS, name, &about))
     snprintf(nic->state, sizeof nic->state, "%s", about.ifr_flags & IFF_RUNNING ? "up" : "down");
   struct ethtool_cmd settings = {.cmd = ETHTOOL_GSET};
-  if (ask_ethtool(asked, name, &settings) && ethtool_cmd_speed(&settings) != (__u32)SPEED_UNKNOWN)
+  if (query_ethtool(fd, name, &settings) && ethtool_cmd_speed(&settings) != (__u32)SPEED_UNKNOWN)
     nic->speed_mbit = ethtool_cmd_speed(&settings);
-  read_driver(asked, name, nic);
-  if (asked >= 0) close(asked);
+  read_driver(fd, name, nic);
+  if (fd >= 0) close(fd);
 }
 
 static void read_driver_link(const char* device, struct nic* nic) {
@@ -278,38 +273,46 @@ static void read_cxi(const char* name, struct nic* nic) {
   nic->kind = "cxi";
 }
 
-void nics(FILE* out, const struct port_list* ports) {
-  fputs(",\"nics\":[", out);
+static void nic_fields(struct json* out, const struct nic* nic) {
+  json_string_or_null(out, "kind", nic->kind);
+  json_string_or_null(out, "driver", nic->driver);
+  json_string_or_null(out, "firmware", nic->firmware);
+  json_string_or_null(out, "model", nic->model);
+  number_or_null(out, "speed_mbit", nic->speed_mbit);
+  number_or_null(out, "mtu", nic->mtu);
+  json_string_or_null(out, "pcie_speed", nic->pcie_speed);
+  number_or_null(out, "pcie_width", nic->pcie_width);
+  number_or_null(out, "numa_node", nic->numa_node);
+  json_string_or_null(out, "link_layer", nic->link_layer);
+  json_string_or_null(out, "state", nic->state);
+  json_string_or_null(out, "lid", nic->lid);
+  json_string_or_null(out, "sm_lid", nic->sm_lid);
+}
+
+static struct nic read_nic(const struct port* port) {
+  const double unknown = (double)NAN;
+  struct nic nic = {.kind = "other",
+                    .speed_mbit = unknown,
+                    .mtu = unknown,
+                    .pcie_width = unknown,
+                    .numa_node = unknown};
+  if (port->interface)
+    read_interface(port->name, &nic);
+  else if (strchr(port->name, ':'))
+    read_rdma(port->name, &nic);
+  else
+    read_cxi(port->name, &nic);
+  return nic;
+}
+
+void nics(struct json* out, const struct port_list* ports) {
+  json_begin_array(out, "nics");
   for (size_t i = 0; i < ports->count; i++) {
-    const struct port* port = &ports->items[i];
-    double unknown = (double)NAN;
-    struct nic nic = {.kind = "other",
-                      .speed_mbit = unknown,
-                      .mtu = unknown,
-                      .pcie_width = unknown,
-                      .numa_node = unknown};
-    if (port->interface)
-      read_interface(port->name, &nic);
-    else if (strchr(port->name, ':'))
-      read_rdma(port->name, &nic);
-    else
-      read_cxi(port->name, &nic);
-    fputs(i ? ",{\"name\":" : "{\"name\":", out);
-    json_string(out, port->name);
-    string_or_null(out, "kind", nic.kind);
-    string_or_null(out, "driver", nic.driver);
-    string_or_null(out, "firmware", nic.firmware);
-    string_or_null(out, "model", nic.model);
-    number_or_null(out, "speed_mbit", nic.speed_mbit);
-    number_or_null(out, "mtu", nic.mtu);
-    string_or_null(out, "pcie_speed", nic.pcie_speed);
-    number_or_null(out, "pcie_width", nic.pcie_width);
-    number_or_null(out, "numa_node", nic.numa_node);
-    string_or_null(out, "link_layer", nic.link_layer);
-    string_or_null(out, "state", nic.state);
-    string_or_null(out, "lid", nic.lid);
-    string_or_null(out, "sm_lid", nic.sm_lid);
-    fputc('}', out);
+    const struct nic nic = read_nic(&ports->items[i]);
+    json_begin_object(out, NULL);
+    json_string(out, "name", ports->items[i].name);
+    nic_fields(out, &nic);
+    json_end_object(out);
   }
-  fputc(']', out);
+  json_end_array(out);
 }

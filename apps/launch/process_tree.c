@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The descendants of this process, from /proc. As it is the reaper of its descendants (see prctl
-// PR_SET_CHILD_SUBREAPER), a chain of parents from any of them leads here.
+// Finds the descendants of this process in /proc. This process is the reaper of its descendants
+// (see prctl PR_SET_CHILD_SUBREAPER), so the chain of parents of each of them leads to it.
 #include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -96,9 +97,11 @@ static int by_pid(const void* a, const void* b) {
   return (left > right) - (left < right);
 }
 
-// Passes over the list until nothing changes: as many as the deepest chain is long.
+// Passes over the list until nothing changes. The number of passes is the length of the deepest
+// chain.
 static void mark_descendants(struct process_list* list) {
   pid_t self = getpid();
+  if (list->count == 0) return;
   qsort(list->items, list->count, sizeof *list->items, by_pid);
   for (bool changed = true; changed;) {
     changed = false;
@@ -108,7 +111,7 @@ static void mark_descendants(struct process_list* list) {
       struct process key = {.pid = process->parent};
       const struct process* parent =
           bsearch(&key, list->items, list->count, sizeof *list->items, by_pid);
-      // A parent that is younger than its child has only its number.
+      // A "parent" that is younger than its child has reused the parent's number.
       bool real = parent && parent->start_ticks <= process->start_ticks;
       if (process->parent == self || (real && parent->descendant))
         process->descendant = changed = true;
@@ -116,9 +119,8 @@ static void mark_descendants(struct process_list* list) {
   }
 }
 
-// The number may have passed to another process since the list was read: a descriptor pins whoever
-// has it now, and the start time, read after that, says whether it is still the one that was
-// listed.
+// Another process may have the number since the list was read. The descriptor fixes the process
+// that has it now; its start time, read afterwards, shows whether it is the listed one.
 static void signal_process(const struct process* listed, int signal) {
   int fd = (int)syscall(SYS_pidfd_open, listed->pid, 0);
   bool no_descriptors = fd < 0 && errno != ESRCH;  // Linux before 5.3
@@ -134,17 +136,17 @@ static void signal_process(const struct process* listed, int signal) {
 
 int signal_descendants(int signal, pid_t except) {
   struct process_list list = {0};
-  int found = -1;
+  int alive = -1;
   if (read_processes(&list)) {
-    found = 0;
+    alive = 0;
     mark_descendants(&list);
     for (size_t i = 0; i < list.count; i++) {
       const struct process* process = &list.items[i];
       if (!process->descendant || process->state == 'Z' || process->state == 'X') continue;
-      found++;
+      alive++;
       if (except == 0 || process->group != except) signal_process(process, signal);
     }
   }
   free(list.items);
-  return found;
+  return alive;
 }

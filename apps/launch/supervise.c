@@ -16,7 +16,7 @@
 #endif
 
 enum { KILL_ROUNDS = 200 };
-static const double kill_pause_s = 0.05;   // so unkillable processes hold the wrapper for 10 s
+static const double kill_pause_s = 0.05;  // KILL_ROUNDS of them: unkillable processes delay by 10 s
 static const double watch_period_s = 0.2;  // without pidfd_open
 static const double settle_s = 0.1;        // for a launcher's helpers that are just ending
 
@@ -26,7 +26,7 @@ void supervisor_open(struct supervisor* supervisor, pid_t watch_pid) {
   sigset_t set;
   sigemptyset(&set);
   for (size_t i = 0; i < sizeof wanted / sizeof wanted[0]; i++) sigaddset(&set, wanted[i]);
-  signal(SIGCHLD, SIG_DFL);  // ignored, the kernel would reap the command unseen
+  signal(SIGCHLD, SIG_DFL);  // if it were ignored, the kernel would reap the command
   sigprocmask(SIG_BLOCK, &set, NULL);
   supervisor->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
   if (supervisor->signals < 0) {
@@ -59,9 +59,9 @@ static int milliseconds(double seconds) {  // rounded up, at most about ten days
   return seconds > 1e6 ? 1000000000 : (int)(seconds * 1e3) + 1;
 }
 
-// Sleeps until something happens, seconds at most, and takes note of it. Returns whether one more
-// signal to stop, or the death of the watched process, is among it.
-static bool sleep_and_look(struct supervisor* supervisor, double seconds) {
+// Waits for signals and for the end of the watched process, at most `seconds`, and records them.
+// Returns whether a signal to stop arrived or the watched process ended.
+static bool wait_for_event(struct supervisor* supervisor, double seconds) {
   if (supervisor->watch_pid && seconds > watch_period_s) seconds = watch_period_s;
   struct pollfd sources[2] = {
       {.fd = supervisor->signals, .events = POLLIN},
@@ -83,24 +83,24 @@ static bool sleep_and_look(struct supervisor* supervisor, double seconds) {
 
 enum outcome supervise(struct supervisor* supervisor, double start_s, double limit_s) {
   for (;;) {
-    // First what says that the launch does not count.
+    // First the events that make the launch void.
     if (supervisor->stop_signal) return SIGNALLED;
     if (supervisor->watch_died) return WATCH_DIED;
     if (supervisor->reaped) return CAME_BACK;
-    double left_s = start_s + limit_s - monotonic_s();
-    if (left_s <= 0) return TIME_LIMIT;
-    sleep_and_look(supervisor, left_s);
+    double remaining_s = start_s + limit_s - monotonic_s();
+    if (remaining_s <= 0) return TIME_LIMIT;
+    wait_for_event(supervisor, remaining_s);
   }
 }
 
 void wait_for_descendants(struct supervisor* supervisor, double seconds) {
-  double end_s = monotonic_s() + seconds, left_s;
+  double end_s = monotonic_s() + seconds, remaining_s;
   reap(supervisor);
-  while (!supervisor->childless && (left_s = end_s - monotonic_s()) > 0)
-    if (sleep_and_look(supervisor, left_s)) return;
+  while (!supervisor->childless && (remaining_s = end_s - monotonic_s()) > 0)
+    if (wait_for_event(supervisor, remaining_s)) return;
 }
 
-// The group's number is the command's and stays its own until the command is reaped.
+// The group's number is that of the command and cannot be reused before the command is reaped.
 static int signal_all(const struct supervisor* supervisor, int signal) {
   bool group = supervisor->child > 0 && !supervisor->reaped;
   if (group) kill(-supervisor->child, signal);
@@ -112,12 +112,12 @@ unsigned end_descendants(struct supervisor* supervisor, double grace_s) {
   if (supervisor->childless) return 0;
   int found = signal_all(supervisor, SIGTERM);
   wait_for_descendants(supervisor, grace_s);
-  // A process may have forked between the listing and its death: again, until nobody is left.
+  // A process may have forked between the listing and its end: repeat until none is left.
   for (int round = 0; !supervisor->childless && round < KILL_ROUNDS; round++) {
     signal_all(supervisor, SIGKILL);
-    sleep_and_look(supervisor, kill_pause_s);
+    wait_for_event(supervisor, kill_pause_s);
   }
   if (!supervisor->childless)
-    complain("some processes did not end after SIGKILL; look for them before the next launch");
+    complain("processes remain after SIGKILL; find and end them before the next launch");
   return found > 0 ? (unsigned)found : 0;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <dirent.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -44,20 +45,10 @@ double read_number(const char* folder, const char* name) {
   return end == text ? (double)NAN : value;
 }
 
-void string_or_null(FILE* out, const char* name, const char* text) {
-  fprintf(out, ",\"%s\":", name);
-  if (*text)
-    json_string(out, text);
-  else
-    fputs("null", out);
-}
-
-void number_or_null(FILE* out, const char* name, double value) {
-  fprintf(out, ",\"%s\":", name);
-  if (isfinite(value))
-    fprintf(out, "%.6g", value);
-  else
-    fputs("null", out);
+void number_or_null(struct json* out, const char* key, double value) {
+  char text[32] = "null";
+  if (isfinite(value)) snprintf(text, sizeof text, "%.6g", value);
+  json_raw(out, key, text);
 }
 
 static int not_hidden(const struct dirent* entry) {

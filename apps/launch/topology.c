@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which processors are one core, one socket, one NUMA node, as the kernel's lists ("0-3,8-11").
+// The processors of each core, socket and NUMA node, as lists of the kernel ("0-3,8-11").
 #include <ctype.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,8 +11,9 @@
 static const char processors[] = "/sys/devices/system/cpu", memories[] = "/sys/devices/system/node";
 
 struct lists {
-  const char* const* names;  // of the file in a processor's topology: new name, old name
-  FILE* out;
+  const char* const*
+      names;  // of the file in a processor's topology folder: the current name, the old name
+  struct json* out;
   size_t count;
 };
 
@@ -20,7 +22,7 @@ static bool numbered(const char* name, const char* prefix) {
   return strncmp(name, prefix, length) == 0 && isdigit((unsigned char)name[length]);
 }
 
-// The list of a group of processors, at the first of them only: so each group comes once.
+// Writes the list of a group of processors when `name` is the first of them, so each group once.
 static void group_of(const char* name, void* context) {
   struct lists* lists = context;
   char folder[PATH_MAX], text[1024] = "";
@@ -29,15 +31,15 @@ static void group_of(const char* name, void* context) {
   for (const char* const* file = lists->names; *file && !*text; file++)
     read_in(folder, *file, text, sizeof text);
   if (!*text || strtol(text, NULL, 10) != strtol(name + strlen("cpu"), NULL, 10)) return;
-  fputs(lists->count++ ? "," : "", lists->out);
-  json_string(lists->out, text);
+  lists->count++;
+  json_string(lists->out, NULL, text);
 }
 
-static size_t groups(FILE* out, const char* const* names) {
+static size_t groups(struct json* out, const char* key, const char* const* names) {
   struct lists lists = {.names = names, .out = out};
-  fputc('[', out);
+  json_begin_array(out, key);
   each_entry(processors, group_of, &lists);
-  fputc(']', out);
+  json_end_array(out);
   return lists.count;
 }
 
@@ -47,14 +49,10 @@ static void distances_of(const char* name, void* context) {
   if (!numbered(name, "node")) return;
   snprintf(folder, sizeof folder, "%s/%s", memories, name);
   read_in(folder, "distance", text, sizeof text);
-  fputs(lists->count++ ? ",[" : "[", lists->out);
-  const char* separator = "";
+  json_begin_array(lists->out, NULL);
   for (char *rest = text, *word; (word = strsep(&rest, " "));)
-    if (*word) {
-      fprintf(lists->out, "%s%ld", separator, strtol(word, NULL, 10));
-      separator = ",";
-    }
-  fputc(']', lists->out);
+    if (*word) json_unsigned(lists->out, NULL, strtoul(word, NULL, 10));
+  json_end_array(lists->out);
 }
 
 static void processors_of(const char* name, void* context) {
@@ -63,31 +61,33 @@ static void processors_of(const char* name, void* context) {
   if (!numbered(name, "node")) return;
   snprintf(folder, sizeof folder, "%s/%s", memories, name);
   read_in(folder, "cpulist", text, sizeof text);
-  fputs(lists->count++ ? "," : "", lists->out);
-  json_string(lists->out, text);
+  lists->count++;
+  json_string(lists->out, NULL, text);
 }
 
-void topology(FILE* out) {
+static void count_or_null(struct json* out, const char* key, size_t count) {
+  if (count)
+    json_unsigned(out, key, count);
+  else
+    json_null(out, key);
+}
+
+void topology(struct json* out) {
   static const char* const core[] = {"core_cpus_list", "thread_siblings_list", NULL};
   static const char* const socket[] = {"package_cpus_list", "core_siblings_list", NULL};
   struct lists nodes = {.out = out}, far = {.out = out};
-  fputs(",\"topology\":{\"cores\":", out);
-  groups(out, core);
-  fputs(",\"sockets\":", out);
-  size_t sockets = groups(out, socket);
-  fputs(",\"numa\":[", out);
+  json_begin_object(out, "topology");
+  groups(out, "cores", core);
+  size_t sockets = groups(out, "sockets", socket);
+  json_begin_array(out, "numa");
   each_entry(memories, processors_of, &nodes);
-  fputs("]},\"sockets\":", out);
-  if (sockets)
-    fprintf(out, "%zu", sockets);
-  else
-    fputs("null", out);
-  fputs(",\"numa\":{\"nodes\":", out);
-  if (nodes.count)
-    fprintf(out, "%zu", nodes.count);
-  else
-    fputs("null", out);
-  fputs(",\"distances\":[", out);
+  json_end_array(out);
+  json_end_object(out);
+  count_or_null(out, "sockets", sockets);
+  json_begin_object(out, "numa");
+  count_or_null(out, "nodes", nodes.count);
+  json_begin_array(out, "distances");
   each_entry(memories, distances_of, &far);
-  fputs("]}", out);
+  json_end_array(out);
+  json_end_object(out);
 }

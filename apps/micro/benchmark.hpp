@@ -13,9 +13,7 @@
 #include <string_view>
 #include <vector>
 
-#include "common/world.hpp"
 #include "micro/dimension.hpp"
-#include "micro/fault.hpp"
 #include "micro/pattern.hpp"
 #include "timing/loop.hpp"
 
@@ -39,16 +37,7 @@ struct Traffic {
   }
 };
 
-/// The options and the world of a launch, the same for all of its points.
-struct Setting {
-  World world;
-  std::int64_t largest_size;    ///< bytes
-  std::int64_t largest_amount;  ///< largest value of the benchmark's amount; 0 without an amount
-  std::int64_t rounds;          ///< as in Options
-  std::int64_t block;
-  bool checked;  ///< every byte of every message is verified on arrival
-  Fault fault;
-};
+struct Setting;  // setting.hpp
 
 /// Key and value, in order of key: parts of a case, facts.
 using Words = std::map<std::string, std::string>;
@@ -168,6 +157,11 @@ struct Held {
   std::int64_t per_rank = 0;
 };
 
+/// In which order points are measured. by_size: all amounts of a size, then the next size;
+/// processes agree after each point that all answers were right. by_amount: all sizes of an amount,
+/// then the next amount; they agree after each amount.
+enum class Order { by_size, by_amount };
+
 enum class Ranks { pairs, two_or_more, any };  ///< the numbers of ranks that a benchmark runs on
 /// The ranks that report values: the first half, all but the last, all, or (named) those that
 /// the part names, each in a case of its own.
@@ -189,6 +183,7 @@ struct Benchmark {
   std::span<const Quantity> quantities = {};
   /// Whether sizes are added where the curve of the first quantity bends.
   bool adaptive = false;
+  Order order = Order::by_size;
   std::string_view synchronisation = barrier_before_size;
   std::span<const Metric> metrics = {};
   std::string_view base = "";  ///< part of the case that `latency_ratio` divides by: "queued=0"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -25,6 +26,11 @@ struct Options {
   bool check = false;              ///< checked mode
   bool any_given = false;          ///< an option followed the benchmark's name
 };
+
+/// The largest of at least one value.
+[[nodiscard]] inline std::int64_t largest_of(const std::vector<std::int64_t>& values) {
+  return *std::max_element(values.begin(), values.end());
+}
 
 /// Parses the arguments after the benchmark's name, each option as `--name value` or
 /// `--name=value`. The `dimensions` of the benchmark add options. Throws UsageError for an

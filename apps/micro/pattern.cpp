@@ -23,6 +23,11 @@ std::uint8_t byte_at(std::uint8_t base, std::size_t offset) noexcept {
   return static_cast<std::uint8_t>(hashed(offset) + base);
 }
 
+std::string hex(std::uint8_t byte) {
+  constexpr const char* digits = "0123456789abcdef";
+  return {'0', 'x', digits[byte >> 4U], digits[byte & 15U]};
+}
+
 }  // namespace
 
 std::uint8_t pattern_byte(const MessageId& id, std::size_t offset) noexcept {
@@ -42,6 +47,14 @@ std::optional<Mismatch> find_mismatch(std::span<const std::uint8_t> buffer,
     if (buffer[i] != expected) return Mismatch{id, i, expected, buffer[i]};
   }
   return std::nullopt;
+}
+
+std::string mismatch_text(const Mismatch& wrong, int rank) {
+  return "wrong answer on rank " + std::to_string(rank) + ": message of " +
+         std::to_string(wrong.message.msg_size_bytes) + " B from rank " +
+         std::to_string(wrong.message.sender) + ", iteration " +
+         std::to_string(wrong.message.iteration) + ", offset " + std::to_string(wrong.offset) +
+         ": expected " + hex(wrong.expected) + ", found " + hex(wrong.found);
 }
 
 }  // namespace fabricbench::micro

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string>
 
 namespace fabricbench::micro {
 
@@ -36,5 +37,8 @@ void fill_pattern(std::span<std::uint8_t> buffer, const MessageId& id) noexcept;
 /// byte.
 [[nodiscard]] std::optional<Mismatch> find_mismatch(std::span<const std::uint8_t> buffer,
                                                     const MessageId& id) noexcept;
+
+/// One line that describes a wrong byte that `rank` received.
+[[nodiscard]] std::string mismatch_text(const Mismatch& wrong, int rank);
 
 }  // namespace fabricbench::micro

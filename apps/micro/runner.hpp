@@ -6,29 +6,31 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "micro/benchmark.hpp"
-#include "micro/options.hpp"
+#include "micro/job.hpp"
+#include "micro/processes.hpp"
 #include "micro/report.hpp"
 #include "timing/plan.hpp"
 
 namespace fabricbench::micro {
 
-/// Runs one benchmark over all its sizes and cases and reports it. Every member function is
-/// collective.
+/// Measures one benchmark at all its points and reports it. Every member function is collective.
 class Runner {
  public:
-  /// Throws UsageError if memory does not suffice, std::bad_alloc.
-  Runner(const Benchmark& benchmark, const Options& options, const Fault& fault, const World& world,
+  /// `parts`: one for each quantity of the benchmark. Throws std::bad_alloc. The references must
+  /// outlive the runner.
+  Runner(const Job& job, Processes& processes, std::vector<std::unique_ptr<Part>> parts,
          Report& report);
 
-  /// Measures size after size; stops after the first one with a wrong answer. Returns whether all
-  /// answers were right.
+  /// Measures point after point and stops after the first wrong answer. Returns whether all answers
+  /// were right.
   bool run();
 
  private:
-  /// The numbers of iterations of one quantity at one point.
+  /// The iterations of one quantity at one point.
   struct Count {
     std::int64_t pilot = 0;
     timing::Plan plan;
@@ -39,48 +41,59 @@ class Runner {
     }
   };
 
-  /// A case and the ranks that report its values.
-  struct Told {
+  /// One case and the ranks that report values of it.
+  struct CaseReport {
     std::string case_name;
     std::vector<int> ranks;
 
-    [[nodiscard]] bool by(int rank) const;
+    [[nodiscard]] bool reported_by(int rank) const;
   };
 
-  bool measure_size(std::int64_t size);
+  /// The smallest amount that could not be measured, and the reason.
+  struct Refusal {
+    std::int64_t amount;
+    std::string reason;
+  };
+
+  using Points = std::vector<Point>;
+
+  [[nodiscard]] std::vector<Points> all_points() const;
+  [[nodiscard]] Points points_of_size(std::int64_t size) const;
+  [[nodiscard]] bool measure(const Points& points);
   void measure_point(const Point& point);
   void measure_turn(Part& part, const Quantity& quantity, const Point& point);
   void calibrate();
+  void calibrate_barriers();
   Count measure_marked(Part& part, const Quantity& quantity, const Point& point);
   Count measure_part(Part& part, const Quantity& quantity, const Point& point);
   template <class Op>
   Count measure_with(Op& operation, const Quantity& quantity, const Point& point);
-  [[nodiscard]] bool enter(Part& part, const Quantity& quantity, const Point& point);
-  [[nodiscard]] std::vector<Told> told(const Part& part, const Point& point) const;
+  template <class Op>
+  [[nodiscard]] double pilot_s(Op& operation);
+  [[nodiscard]] bool enter(Part& part, const Point& point);
+  [[nodiscard]] std::vector<CaseReport> case_reports(const Part& part, const Point& point) const;
   void report_part(const Part& part, const Quantity& quantity, const Point& point,
                    const Count& count);
   void report_facts(const Part& part, const std::string& suffix, const Count& count);
-  void report_samples(const Told& told, const Report::Series& series, const Count& count,
+  void report_samples(const CaseReport& report, const Report::Series& series, const Count& count,
                       bool of_first_quantity);
-  [[nodiscard]] std::string interval_label(const Part& part, const Quantity& quantity,
-                                           const Point& point) const;
-  [[nodiscard]] std::string label(const Quantity& quantity, const Point& point,
-                                  const std::string& case_name) const;
-  [[nodiscard]] bool all_verified() const;
-  [[nodiscard]] std::optional<std::int64_t> added_size() const;
-  [[nodiscard]] int reporting() const { return benchmark_.reporting(world_.ranks); }
+  void report_skipped(const Point& point, std::string_view reason);
+  [[nodiscard]] std::optional<std::int64_t> added_size();
+  [[nodiscard]] int reporting() const { return benchmark_.reporting(processes_.ranks()); }
 
+  const Job& job_;
   const Benchmark& benchmark_;
   const Options& options_;
-  const Fault& fault_;
-  const World world_;
+  Processes& processes_;
   Report& report_;
-  std::vector<std::unique_ptr<Part>> parts_;          ///< one for each quantity
-  std::vector<std::int64_t> samples_ns_;              ///< shape (max_samples): this rank's
-  std::vector<std::int64_t> received_ns_;             ///< on rank 0: those of another rank
-  std::map<std::int64_t, double> first_quantity_ns_;  ///< on rank 0: its median by size
-  std::map<std::size_t, std::int64_t> refused_;  ///< by choice: smallest amount that was skipped
-  std::optional<Mismatch> mismatch_;             ///< this rank's first wrong byte
+  std::vector<std::unique_ptr<Part>> parts_;
+  std::vector<std::int64_t> samples_ns_;   ///< shape (max_samples): this rank's
+  std::vector<std::int64_t> received_ns_;  ///< shape (max_samples): another rank's, for printing
+  /// On the printing rank: the median of the first quantity, by size.
+  std::map<std::int64_t, double> first_quantity_ns_;
+  std::map<std::size_t, Refusal> refusals_;  ///< by choice
+  std::optional<Mismatch> mismatch_;         ///< this rank's first wrong byte
+  bool calibrated_ = false;
   Traffic payload_;
 };
 

@@ -7,13 +7,14 @@
 // transfer of 25 bytes, which the peer acknowledges only while it calls ucp_worker_progress. When a
 // rank has closed its last endpoint, it waits in read() for the process manager's barrier and makes
 // no more progress. A rank that closes its endpoints later waits for that rank's acknowledgement
-// for ever. MPI_Finalize does not synchronise the ranks before the close. So a rank that still
-// waits for a third one when its peers close is enough. MPICH 4.2 has no barrier behind the close.
+// for ever. MPI_Finalize does not synchronise the ranks before the close, so it happens as soon as
+// one rank still waits for a third one while its peers close. MPICH 4.2 has no barrier after the
+// close.
 //
-// The mend: from the first close until the worker is destroyed, a read() that would block makes
+// The remedy: from the first close until the worker is destroyed, a read() that would block makes
 // progress while it waits. No rank leaves the barrier before every rank has closed its endpoints,
 // so every acknowledgement is sent. A process manager whose client waits in another function than
-// read() is not mended.
+// read() still hangs.
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -39,7 +40,7 @@ static struct {
 
 // MPICH creates and destroys workers on one thread at a time.
 static void* workers[MOST_WORKERS];
-// Only for the thread that closes: MPICH calls UCX from no other during MPI_Finalize.
+// Per thread: during MPI_Finalize MPICH calls UCX only from the thread that closes.
 static _Thread_local bool closing;
 
 static void find_next(void* pointer, const char* name) {
@@ -64,7 +65,7 @@ static void replace(const void* old, void* new) {
     }
 }
 
-// UCX's own headers need not be there.
+// Declared here because UCX's headers may be missing.
 int ucp_worker_create(void* context, const void* parameters, void** worker);
 void* ucp_disconnect_nb(void* endpoint);
 void ucp_worker_destroy(void* worker);
@@ -94,7 +95,7 @@ static bool would_block(int fd) {
 }
 
 static void make_progress(void) {
-  closing = false;  // a read() of UCX's own is left alone
+  closing = false;  // read() calls of UCX itself are not changed
   for (size_t i = 0; next.progress && i < MOST_WORKERS; i++)
     if (workers[i]) next.progress(workers[i]);
   closing = true;

@@ -16,7 +16,7 @@ struct cpus {
 
 static struct cpus at_start;
 
-// Of the main thread, which is the one that a launcher and an MPI library bind.
+// Reads the affinity of the main thread, which launchers and MPI libraries bind.
 static void read_cpus(struct cpus* cpus) {
   memset(cpus, 0, sizeof *cpus);
   cpus->known = syscall(SYS_sched_getaffinity, getpid(), sizeof cpus->words, cpus->words) > 0;
@@ -26,7 +26,7 @@ static bool has(const struct cpus* cpus, unsigned cpu) {
   return cpu < CPU_LIMIT && (cpus->words[cpu / WORD_BITS] >> cpu % WORD_BITS & 1);
 }
 
-// "0-3,8": as the kernel writes them.
+// Writes "0-3,8", in the kernel's form.
 static void sink_cpus(struct sink* out, const struct cpus* cpus) {
   bool first = true;
   sink_char(out, '"');
@@ -36,7 +36,10 @@ static void sink_cpus(struct sink* out, const struct cpus* cpus) {
     while (has(cpus, last + 1)) last++;
     if (!first) sink_char(out, ',');
     sink_number(out, cpu);
-    if (last > cpu) sink_char(out, '-'), sink_number(out, last);
+    if (last > cpu) {
+      sink_char(out, '-');
+      sink_number(out, last);
+    }
     cpu = last;
     first = false;
   }
@@ -47,26 +50,27 @@ void cpus_remember(void) {
   read_cpus(&at_start);
 }
 
-void cpus_fields(struct sink* out) {
+static void cpus_field(struct json* out, const char* key, const struct cpus* cpus) {
+  json_key(out, key);
+  if (cpus)
+    sink_cpus(&out->sink, cpus);
+  else
+    sink_string(&out->sink, "null");
+}
+
+void cpus_fields(struct json* out) {
   struct cpus now;
   read_cpus(&now);
-  sink_string(out, ",\"cpus\":");
-  if (at_start.known)
-    sink_cpus(out, &at_start);
-  else
-    sink_string(out, "null");
-  sink_string(out, ",\"cpus_at_end\":");
-  if (now.known && memcmp(&now, &at_start, sizeof now) != 0)
-    sink_cpus(out, &now);
-  else
-    sink_string(out, "null");
+  bool same = at_start.known && memcmp(now.words, at_start.words, sizeof now.words) == 0;
+  bool differs = now.known && !same;
+  cpus_field(out, "cpus", at_start.known ? &at_start : NULL);
+  cpus_field(out, "cpus_at_end", differs ? &now : NULL);
   struct rusage used = {0};
   getrusage(RUSAGE_SELF, &used);
   uint64_t microseconds = (uint64_t)(used.ru_utime.tv_sec + used.ru_stime.tv_sec) * 1000000 +
                           (uint64_t)(used.ru_utime.tv_usec + used.ru_stime.tv_usec);
-  sink_string(out, ",\"cpu_seconds\":");
-  sink_number(out, microseconds / 1000000);
-  sink_char(out, '.');
+  json_unsigned(out, "cpu_seconds", microseconds / 1000000);
+  sink_char(&out->sink, '.');
   for (uint64_t unit = 100000; unit; unit /= 10)
-    sink_char(out, (char)('0' + microseconds / unit % 10));
+    sink_char(&out->sink, (char)('0' + microseconds / unit % 10));
 }

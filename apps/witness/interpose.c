@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Interposed is what closes a socket, flushes stdout or ends the process, nothing per message.
-// Every function does what it always did, with the errno that it always left. Signal- and
-// thread-safe: fixed tables, atomics, no allocation, no lock (output.c: but the one that a flush
-// takes anyway).
+// Interposes the functions that close a socket or end the process, and none that is called for each
+// message. Every function keeps its effect, its result and errno. Safe in threads and signal
+// handlers: fixed tables and atomics, no allocation, no lock (except in output.c, where a flush
+// takes the stream's lock anyway).
 #include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
@@ -28,8 +28,8 @@
 
 struct witness_process witness_process = {.rank = -1, .world_size = -1};
 
-// The next definitions in the search order; a null one, before the constructor, is replaced by the
-// bare system call.
+// The next definitions in the search order. They are null before the constructor has run; the bare
+// system call is used then.
 static struct {
   int (*close)(int);
   int (*shutdown)(int, int);
@@ -52,7 +52,7 @@ static void find_next(void* pointer, const char* name) {
 static bool identify(int fd, uint64_t* inode, unsigned* mode) {
   struct statx wide;
   struct stat plain;
-  // Without asking a file server: a close must not cost a round trip to it.
+  // Without synchronisation: a close must not cost a round trip to a file server.
   if (statx(fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_TYPE | STATX_INO, &wide) == 0) {
     *inode = wide.stx_ino;
     *mode = wide.stx_mode;
@@ -126,7 +126,7 @@ void witness_sample_range(unsigned first, unsigned last, enum sample_reason reas
   errno = saved;
 }
 
-// ---- the process's life
+// ---- start and end of the process
 
 static void read_rank(void) {
   static const char* const names[][2] = {
@@ -146,8 +146,8 @@ static void read_rank(void) {
   }
 }
 
-// The directory's absolute name, as the program may change its working directory; kept as a name,
-// as a descriptor would shift the program's.
+// Keeps the directory's absolute name, because the program may change its working directory. An
+// open descriptor would change the numbers of the program's own.
 static bool read_directory(void) {
   const char* name = getenv("FABRICBENCH_WITNESS_DIR");
   if (!name || !*name) return false;
@@ -158,7 +158,7 @@ static bool read_directory(void) {
     sink_char(&out, '/');
   }
   sink_string(&out, name);
-  return !out.failed;
+  return !out.error;
 }
 
 static void in_fork_child(void) {

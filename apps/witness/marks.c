@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Intervals: the growth of the sockets' counters between two marks of the program, or between two
-// of its flushes of stdout. Sockets that were closed in between count too.
+// An interval is the growth of the sockets' counters between two marks of the program, or between
+// two flushes of stdout. Sockets that were closed in between count too.
 #include <stdatomic.h>
 #include <string.h>
 
@@ -34,7 +34,7 @@ static void add_both(struct both_nodes* total, const struct both_nodes* from,
   add(&total->other_node, &from->other_node, &to->other_node);
 }
 
-// ---- marks: the same label again adds to its interval
+// ---- marks: intervals with the same label are added up
 
 static struct interval* find(const char* label) {
   for (size_t i = interval_count; i > 0; i--)
@@ -94,8 +94,8 @@ static void end_line(void) {
   line_ended = false;
 }
 
-// While one thread prints, what another one prints is skipped: a line that is missing costs
-// evidence and nothing else.
+// What a second thread prints at the same time is not recorded. A missing line only reduces the
+// evidence.
 void lines_print(const char* text, size_t length) {
   if (atomic_flag_test_and_set(&lines_busy)) return;
   keep(text, length);
@@ -113,7 +113,7 @@ const struct interval* lines_next(size_t* cursor) {
   return *cursor < line_count ? &lines[(*cursor)++] : NULL;
 }
 
-// Only in a fork child, which has one thread.
+// Called only in a fork child, which has one thread.
 void marks_forget(void) {
   interval_count = line_count = last_length = 0;
   running = NULL;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Interposed is what prints to stdout and flushes it, so that the lines of a benchmark tell its
-// sizes apart. What is printed does not change. Only with glibc, whose buffers can be read.
-#undef _FORTIFY_SOURCE  // its inline functions would stand where these are defined
+// Interposes the functions that print to stdout and flush it, so that each printed line ends an
+// interval. The output does not change. Only with glibc, whose buffers can be read.
+#undef _FORTIFY_SOURCE  // its inline functions would replace the definitions below
 #include <dlfcn.h>
 #include <errno.h>
 #include <stdarg.h>
@@ -19,7 +19,7 @@ static bool is_own_stdout(const FILE* stream) {
   return stream == stdout && witness_process.active && witness_process.pid == (int)getpid();
 }
 
-// Whether a flush finds nothing in the buffer, because each print or each line is written at once.
+// Whether the buffer is empty at a flush because each print or each line is written at once.
 static bool writes_at_once(FILE* stream) {
   return __fbufsize(stream) == 1 || __flbf(stream);
 }
@@ -46,10 +46,10 @@ EXPORT int fflush(FILE* stream) {
   return next(stream);
 }
 
-// What vfprintf is in programs built with _FORTIFY_SOURCE; with flag 0 it is vfprintf.
+// Replaces vfprintf in programs built with _FORTIFY_SOURCE; with flag 0 it is vfprintf.
 int __vfprintf_chk(FILE* stream, int flag, const char* format, va_list arguments);
 
-// Prints, and keeps the text where a flush could not read it from the stream's buffer.
+// Prints, and records the text if a flush cannot read it from the stream's buffer.
 static int print(FILE* stream, int flag, const char* format, va_list arguments) {
   va_list copy;
   va_copy(copy, arguments);
@@ -81,7 +81,7 @@ EXPORT int fprintf(FILE* stream, const char* format, ...) {
   PRINT(stream, 0, format);
 }
 
-// What printf and fprintf are in programs built with _FORTIFY_SOURCE.
+// Replace printf and fprintf in programs built with _FORTIFY_SOURCE.
 int __printf_chk(int flag, const char* format, ...);
 int __fprintf_chk(FILE* stream, int flag, const char* format, ...);
 

@@ -22,96 +22,114 @@ void witness_report_forget(void) {
   reporter = 0;
 }
 
-static void field(struct sink* out, const char* name, uint64_t number) {
-  sink_string(out, name);
-  sink_number(out, number);
-}
-
-static void number_or_null(struct sink* out, const char* name, int64_t number) {
-  sink_string(out, name);
+static void rank_number(struct json* out, const char* key, int64_t number) {
   if (number < 0)
-    sink_string(out, "null");
+    json_null(out, key);
   else
-    sink_number(out, (uint64_t)number);
+    json_unsigned(out, key, (uint64_t)number);
 }
 
-static void string_field(struct sink* out, const char* name, const char* string) {
-  sink_string(out, name);
-  sink_json_string(out, string);
+static void list_field(struct json* out, const char* key, const struct name_list* list) {
+  json_begin_array(out, key);
+  for (size_t i = 0; i < list->count; i++) json_string(out, NULL, list->names[i]);
+  json_end_array(out);
 }
 
-static void list_field(struct sink* out, const char* name, const struct name_list* list) {
-  sink_string(out, name);
-  for (size_t i = 0; i < list->count; i++) {
-    sink_string(out, i ? "," : "");
-    sink_json_string(out, list->names[i]);
+static void totals_fields(struct json* out, const struct socket_totals* totals) {
+  json_unsigned(out, "tx_bytes", totals->tx_bytes);
+  json_unsigned(out, "rx_bytes", totals->rx_bytes);
+  json_unsigned(out, "tx_segs", totals->tx_segs);
+  json_unsigned(out, "rx_segs", totals->rx_segs);
+}
+
+static void sockets_fields(struct json* out) {
+  struct socket_entry entry;
+  size_t cursor = 0;
+  json_begin_array(out, "sockets");
+  while (sockets_next(&cursor, &entry)) {
+    json_begin_object(out, NULL);
+    json_unsigned(out, "inode", entry.inode);
+    json_string(out, "local", entry.local);
+    json_string(out, "peer", entry.peer);
+    totals_fields(out, &entry.totals);
+    json_end_object(out);
   }
-  sink_char(out, ']');
+  json_end_array(out);
+  struct socket_totals dropped;
+  json_begin_object(out, "dropped");
+  json_unsigned(out, "sockets", sockets_dropped(&dropped));
+  totals_fields(out, &dropped);
+  json_end_object(out);
 }
 
-static void totals_fields(struct sink* out, const struct socket_totals* totals) {
-  field(out, ",\"tx_bytes\":", totals->tx_bytes);
-  field(out, ",\"rx_bytes\":", totals->rx_bytes);
-  field(out, ",\"tx_segs\":", totals->tx_segs);
-  field(out, ",\"rx_segs\":", totals->rx_segs);
-  sink_char(out, '}');
+static void carried_field(struct json* out, const char* key, const struct carried* carried) {
+  json_begin_object(out, key);
+  json_unsigned(out, "bytes", carried->bytes);
+  json_unsigned(out, "segments", carried->segs);
+  json_end_object(out);
 }
 
-static void intervals_field(struct sink* out, const char* name,
+static void intervals_field(struct json* out, const char* key,
                             const struct interval* (*next)(size_t* cursor)) {
   size_t cursor = 0;
-  sink_string(out, name);
+  json_begin_array(out, key);
   for (const struct interval* one; (one = next(&cursor));) {
-    string_field(out, cursor > 1 ? ",{\"label\":" : "{\"label\":", one->label);
-    field(out, ",\"same_node\":{\"bytes\":", one->carried.same_node.bytes);
-    field(out, ",\"segments\":", one->carried.same_node.segs);
-    field(out, "},\"other_node\":{\"bytes\":", one->carried.other_node.bytes);
-    field(out, ",\"segments\":", one->carried.other_node.segs);
-    sink_string(out, "}}");
+    json_begin_object(out, NULL);
+    json_string(out, "label", one->label);
+    carried_field(out, "same_node", &one->carried.same_node);
+    carried_field(out, "other_node", &one->carried.other_node);
+    json_end_object(out);
   }
-  sink_char(out, ']');
+  json_end_array(out);
 }
 
-static void write_json(struct sink* out, const char* host, const char* ended) {
-  static struct name_list names;
+static void process_fields(struct json* out, const char* host, const char* ended) {
   static char exe[PATH_MAX];
   ssize_t length = readlink("/proc/self/exe", exe, sizeof exe - 1);
   exe[length > 0 ? length : 0] = '\0';
-
-  string_field(out, "{\"schema\":1,\"host\":", host);
-  number_or_null(out, ",\"rank\":", witness_process.rank);
-  number_or_null(out, ",\"world_size\":", witness_process.world_size);
-  field(out, ",\"pid\":", (uint64_t)witness_process.pid);
-  sink_string(out, witness_process.forked ? ",\"forked\":true" : ",\"forked\":false");
-  string_field(out, ",\"exe\":", exe);
-  string_field(out, ",\"ended\":", ended);
+  json_unsigned(out, "schema", 1);
+  json_string(out, "host", host);
+  rank_number(out, "rank", witness_process.rank);
+  rank_number(out, "world_size", witness_process.world_size);
+  json_unsigned(out, "pid", (uint64_t)witness_process.pid);
+  json_bool(out, "forked", witness_process.forked);
+  json_string(out, "exe", exe);
+  json_string(out, "ended", ended);
   cpus_fields(out);
+}
 
-  struct socket_entry entry;
-  size_t cursor = 0;
-  sink_string(out, ",\"sockets\":[");
-  for (bool first = true; sockets_next(&cursor, &entry); first = false) {
-    field(out, first ? "{\"inode\":" : ",{\"inode\":", entry.inode);
-    string_field(out, ",\"local\":", entry.local);
-    string_field(out, ",\"peer\":", entry.peer);
-    totals_fields(out, &entry.totals);
-  }
-  struct socket_totals dropped;
-  field(out, "],\"dropped\":{\"sockets\":", sockets_dropped(&dropped));
-  totals_fields(out, &dropped);
-  intervals_field(out, ",\"intervals\":[", marks_next);
-  field(out, ",\"dropped_marks\":", marks_dropped());
-  intervals_field(out, ",\"lines\":[", lines_next);
-  field(out, ",\"udp_sockets\":", sockets_udp());
-  field(out, ",\"unix_sockets\":", sockets_unix());
+static void write_json(struct json* out, const char* host, const char* ended) {
+  static struct name_list names;
+  json_begin_object(out, NULL);
+  process_fields(out, host, ended);
+  sockets_fields(out);
+  intervals_field(out, "intervals", marks_next);
+  json_unsigned(out, "dropped_marks", marks_dropped());
+  intervals_field(out, "lines", lines_next);
+  json_unsigned(out, "udp_sockets", sockets_udp());
+  json_unsigned(out, "unix_sockets", sockets_unix());
   traces_devices(&names);
-  list_field(out, ",\"devices\":[", &names);
+  list_field(out, "devices", &names);
   struct shared_maps maps;
   traces_maps(&names, &maps);
-  list_field(out, ",\"libraries\":[", &names);
-  field(out, ",\"shared_maps\":{\"count\":", maps.count);
-  field(out, ",\"bytes\":", maps.bytes);
-  sink_string(out, "}}\n");
+  list_field(out, "libraries", &names);
+  json_begin_object(out, "shared_maps");
+  json_unsigned(out, "count", maps.count);
+  json_unsigned(out, "bytes", maps.bytes);
+  json_end_object(out);
+  json_end_object(out);
+  sink_char(&out->sink, '\n');
+}
+
+// Replaces every character but letters, digits, '.', '_' and '-' by '_'.
+static void sink_file_part(struct sink* out, const char* string) {
+  static const char allowed[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
+  for (; *string; string++) sink_char(out, strchr(allowed, *string) ? *string : '_');
+}
+
+static void sink_dotted(struct sink* out, uint64_t number) {
+  sink_char(out, '.');
+  sink_number(out, number);
 }
 
 // DIR/witness.HOST.RANK[.PID[.AGAIN]].json
@@ -125,8 +143,8 @@ static const char* final_name(const char* host, bool with_pid, unsigned again) {
     sink_char(&out, 'x');
   else
     sink_number(&out, (uint64_t)witness_process.rank);
-  if (with_pid) field(&out, ".", (uint64_t)witness_process.pid);
-  if (again) field(&out, ".", again);
+  if (with_pid) sink_dotted(&out, (uint64_t)witness_process.pid);
+  if (again) sink_dotted(&out, again);
   sink_string(&out, ".json");
   return name_buffer[0];
 }
@@ -138,15 +156,15 @@ static const char* temporary_name(const char* host) {
   sink_string(&out, witness_process.directory);
   sink_string(&out, "/.witness.");
   sink_file_part(&out, host);
-  field(&out, ".", (uint64_t)witness_process.pid);
-  field(&out, ".", (uint64_t)now.tv_sec);
-  field(&out, ".", (uint64_t)now.tv_nsec);
+  sink_dotted(&out, (uint64_t)witness_process.pid);
+  sink_dotted(&out, (uint64_t)now.tv_sec);
+  sink_dotted(&out, (uint64_t)now.tv_nsec);
   sink_string(&out, ".tmp");
   return name_buffer[1];
 }
 
-// Never over an existing file. A fork child leaves the first name to the program that it was forked
-// from.
+// Gives the file its name and never replaces another one. A fork child does not take the first
+// name, which belongs to its parent.
 static void publish(const char* temporary, const char* host) {
   for (unsigned attempt = witness_process.forked ? 1 : 0; attempt < 100; attempt++) {
     const char* name = final_name(host, attempt > 0, attempt > 1 ? attempt - 1 : 0);
@@ -166,19 +184,19 @@ static void write_file(const char* ended) {
   int fd = (int)syscall(SYS_openat, AT_FDCWD, temporary,
                         O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
   if (fd < 0) return;
-  struct sink out = {.text = buffer, .size = sizeof buffer, .fd = fd};
+  struct json out = {.sink = sink_to(fd, buffer, sizeof buffer)};
   write_json(&out, host, ended);
-  sink_flush(&out);
-  if (syscall(SYS_close, fd) != 0) out.failed = true;
-  if (out.failed)
-    unlink(temporary);
-  else
+  sink_flush(&out.sink);
+  bool closed = syscall(SYS_close, fd) == 0;
+  if (closed && !out.sink.error)
     publish(temporary, host);
+  else
+    unlink(temporary);
 }
 
 void witness_report(const char* ended) {
   if (!witness_process.active || witness_process.pid != (int)getpid())
-    return;  // a vfork child must not speak for its parent
+    return;  // a vfork child must not report for its parent
   int saved = errno, expected = NOT_REPORTED;
   int self = (int)syscall(SYS_gettid);
   if (atomic_compare_exchange_strong(&progress, &expected, REPORTING)) {
@@ -187,8 +205,8 @@ void witness_report(const char* ended) {
     if (!witness_process.forked || sockets_any_tcp()) write_file(ended);
     atomic_store(&progress, REPORTED);
   } else if (atomic_load(&reporter) != self) {
-    // Another thread is ending the process, too: give it up to a second to finish. (A signal
-    // handler that interrupted the report in its own thread must not wait for itself.)
+    // Another thread ends the process, too: wait for its report, at most a second. A signal handler
+    // that interrupted the report in its own thread must not wait.
     struct timespec pause = {.tv_nsec = 1000000};
     for (int i = 0; i < 1000 && atomic_load(&progress) != REPORTED; i++)
       syscall(SYS_nanosleep, &pause, NULL);

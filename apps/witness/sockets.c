@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Sockets are keyed by inode, in open-addressing tables whose slots are claimed by compare-and-swap
-// and never given back. Counters of one socket only grow, so a later sample replaces an earlier one
-// by a maximum, in whatever order the samples arrive.
+// Sockets are kept in open-addressing tables by inode. A slot is claimed by compare-and-swap and
+// never released. The counters of a socket only grow, so the maximum of all samples is the latest
+// one, whatever their order.
 #include <arpa/inet.h>
 #include <linux/tcp.h>  // not <netinet/tcp.h>: glibc's struct tcp_info ends before the byte counters
 #include <netinet/in.h>
@@ -35,7 +35,7 @@ struct slot {
 
 static struct slot tcp_slots[TCP_CAPACITY];
 static _Atomic uint64_t other_inodes[OTHER_CAPACITY];
-static _Atomic uint64_t tcp_seen, udp_seen, unix_seen;
+static _Atomic uint64_t tcp_count, udp_count, unix_count;
 static _Atomic uint64_t dropped, dropped_tx_bytes, dropped_rx_bytes, dropped_tx_segs,
     dropped_rx_segs;
 
@@ -86,8 +86,8 @@ static void address_text(const struct address* address, char* text, size_t size)
   sink_number(&out, ntohs(address->port));
 }
 
-// Counters of a connection that carries or carried data, or false. An orderly closed or reset
-// connection still has its counters.
+// Reads the counters of a connection. Returns false if it neither exists nor has carried data. A
+// closed or reset connection still has its counters.
 static bool tcp_totals(int fd, bool connected, struct socket_totals* totals) {
   struct tcp_info info;
   socklen_t length = sizeof info;
@@ -100,14 +100,14 @@ static bool tcp_totals(int fd, bool connected, struct socket_totals* totals) {
   totals->rx_bytes = info.tcpi_bytes_received;
   totals->tx_segs = info.tcpi_data_segs_out;
   totals->rx_segs = info.tcpi_data_segs_in;
-  // The kernel counts a received FIN as one byte; in these states it has received one for certain.
+  // The kernel counts a received FIN as one byte. In these states it has received one.
   bool got_fin = info.tcpi_state == STATE_CLOSE_WAIT || info.tcpi_state == STATE_LAST_ACK ||
                  info.tcpi_state == STATE_CLOSING;
   if (got_fin && totals->rx_bytes > 0) totals->rx_bytes--;
   return connected || totals->tx_bytes > 0 || totals->rx_bytes > 0;
 }
 
-// Also of a connection that the peer has reset, where getpeername() knows nothing any more.
+// Works also after the peer has reset the connection, when getpeername() fails.
 static struct address peer_address(int fd, int domain) {
   struct sockaddr_storage raw = {0};
   // The kernel refuses a buffer longer than the address.
@@ -116,8 +116,8 @@ static struct address peer_address(int fd, int domain) {
   return getsockopt(fd, SOL_SOCKET, SO_PEERNAME, &raw, &length) == 0 ? address_of(&raw) : unknown;
 }
 
-// Whether this node has the address: only then may a socket be bound to it. The socket lives for
-// these calls alone.
+// Whether this node has the address: only then can a socket be bound to it. Opens a socket for that
+// and closes it.
 static bool is_of_this_node(const struct address* address) {
   struct sockaddr_in in = {.sin_family = AF_INET};
   struct sockaddr_in6 in6 = {.sin6_family = AF_INET6};
@@ -148,7 +148,7 @@ static void sample_tcp(int fd, int domain, uint64_t inode, enum sample_reason re
                        bool connected) {
   struct socket_totals totals;
   if (!tcp_totals(fd, connected, &totals)) return;
-  atomic_fetch_add(&tcp_seen, 1);
+  atomic_fetch_add(&tcp_count, 1);
   struct slot* slot = NULL;
   for (size_t i = 0; i < TCP_CAPACITY && !slot; i++) {
     struct slot* candidate = &tcp_slots[(spread(inode) + i) % TCP_CAPACITY];
@@ -165,7 +165,7 @@ static void sample_tcp(int fd, int domain, uint64_t inode, enum sample_reason re
     }
   }
   if (!slot) {
-    if (reason == SAMPLE_CLOSE || reason == SAMPLE_END)  // after the others its close follows
+    if (reason == SAMPLE_CLOSE || reason == SAMPLE_END)  // after other samples, a close follows
       drop(&totals);
     return;
   }
@@ -181,7 +181,7 @@ static void count_other(_Atomic uint64_t* counter, uint64_t inode) {
     if (result == CLAIM_KNOWN) return;
     if (result == CLAIM_NEW) break;
   }
-  atomic_fetch_add(counter, 1);  // with a full table every close counts
+  atomic_fetch_add(counter, 1);  // if the table is full, every close counts
 }
 
 static int option(int fd, int name) {
@@ -200,9 +200,9 @@ void sockets_sample(int fd, uint64_t inode, enum sample_reason reason) {
   if (domain != AF_UNIX && protocol == IPPROTO_TCP)
     sample_tcp(fd, domain, inode, reason, connected);
   else if (connected && domain == AF_UNIX)
-    count_other(&unix_seen, inode);
+    count_other(&unix_count, inode);
   else if (connected && protocol == IPPROTO_UDP)
-    count_other(&udp_seen, inode);
+    count_other(&udp_count, inode);
 }
 
 bool sockets_next(size_t* cursor, struct socket_entry* entry) {
@@ -211,7 +211,7 @@ bool sockets_next(size_t* cursor, struct socket_entry* entry) {
     uint64_t inode = atomic_load(&slot->inode);
     if (inode == 0) continue;
     struct address unknown = {0};
-    bool ready = atomic_load(&slot->ready);  // not: another thread is just claiming it
+    bool ready = atomic_load(&slot->ready);  // false while another thread claims the slot
     entry->inode = inode;
     address_text(ready ? &slot->local : &unknown, entry->local, sizeof entry->local);
     address_text(ready ? &slot->peer : &unknown, entry->peer, sizeof entry->peer);
@@ -253,20 +253,20 @@ struct both_nodes sockets_carried(bool both_ways) {
 }
 
 uint64_t sockets_udp(void) {
-  return atomic_load(&udp_seen);
+  return atomic_load(&udp_count);
 }
 uint64_t sockets_unix(void) {
-  return atomic_load(&unix_seen);
+  return atomic_load(&unix_count);
 }
 bool sockets_any_tcp(void) {
-  return atomic_load(&tcp_seen) > 0;
+  return atomic_load(&tcp_count) > 0;
 }
 
-// Only in a fork child, which has one thread.
+// Called only in a fork child, which has one thread.
 void sockets_forget(void) {
-  if (tcp_seen)  // spares an ordinary fork the copying of untouched pages
+  if (tcp_count)  // else the table is untouched, and a fork need not copy its pages
     memset(tcp_slots, 0, sizeof tcp_slots);
   memset(other_inodes, 0, sizeof other_inodes);
-  tcp_seen = udp_seen = unix_seen = 0;
+  tcp_count = udp_count = unix_count = 0;
   dropped = dropped_tx_bytes = dropped_rx_bytes = dropped_tx_segs = dropped_rx_segs = 0;
 }

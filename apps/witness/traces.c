@@ -88,7 +88,7 @@ void traces_forget(void) {
   memset(devices, 0, sizeof devices);
 }
 
-// A hexadecimal number; *text moves behind it and one separator.
+// Reads a hexadecimal number and moves *text past it and one separator.
 static uint64_t hexadecimal(const char** text) {
   static const char digits[] = "0123456789abcdef";
   uint64_t value = 0;
@@ -116,7 +116,7 @@ static void map_line(char* line, struct name_list* libraries, struct shared_maps
   if (is_transport_library(name)) add_name(libraries, name);
 }
 
-// Called by one thread only, the one that reports.
+// Called only by the thread that reports.
 void traces_maps(struct name_list* libraries, struct shared_maps* maps) {
   static char buffer[16384];
   size_t kept = 0;

@@ -1,39 +1,40 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The witness: preloaded into a process (`env LD_PRELOAD=libfabricbench_witness.so exe`), it says
-// at the process's end which transport carried how many bytes to which peers, as one JSON file in
-// the directory named by FABRICBENCH_WITNESS_DIR. Without that variable it does nothing. It knows
-// no MPI: it asks the kernel about each TCP socket (TCP_INFO) when the socket is shut down or
-// closed, or is still open at the end, and looks at device files, mapped libraries, shared memory,
-// CPU time, and the processors that the process may run on.
+// The witness is a library that is preloaded into a process
+// (`env LD_PRELOAD=libfabricbench_witness.so exe`). At the end of the process it writes one JSON
+// file into the directory FABRICBENCH_WITNESS_DIR: how many bytes each transport carried to which
+// peers. Without that variable it does nothing. It does not use MPI. It reads the kernel's counters
+// of each TCP socket (TCP_INFO) when the socket is shut down or closed and at the end of the
+// process, and it lists device files, mapped libraries, shared memory, CPU time and the processors
+// on which the process may run.
 //
-// What is seen
-// - TCP sockets, one entry per socket however often it was dup'ed, shut down and closed. Bytes are
-//   payload that left for the first time (retransmissions taken off) and payload that arrived;
-//   segments are those that carried data.
-// - Connected UDP and AF_UNIX sockets (a count), transport device files (open at a close or at the
-//   end), and at the end the transport libraries and the shared memory that are mapped.
-// - A fork child tells only of sockets that it closed itself or that were open when it ended, and
-//   writes nothing when there were none. A socket that parent and child both held stands in both
-//   files under one inode: a reader takes the larger entry per host and inode.
+// The report contains
+// - TCP sockets, one entry for each socket however often it was duplicated, shut down and closed.
+//   Bytes are payload: sent for the first time (without retransmissions), and received. Segments
+//   are those with data.
+// - The number of connected UDP and AF_UNIX sockets, the transport device files that were open at a
+//   close or at the end, and the transport libraries and shared memory that are mapped at the end.
+// - Marked intervals: a program that finds the function fabricbench_mark(begins, label) may call it
+//   around its iterations, outside the timed region. Each interval has the sum of what this process
+//   sent in it, to addresses of this node and of other nodes.
+// - Lines: each flush of stdout ends an interval, labelled by the last printed line. A benchmark
+// that
+//   flushes a line for each size has one interval for each size without marks. An interval has the
+//   sum of what this process sent and received since the flush before.
+// - A fork child reports only sockets that it closed or that were open at its end, and writes no
+// file
+//   if there were none. A socket of both parent and child is in both files under one inode: a
+//   reader takes the larger entry for each host and inode.
 //
-// - Marks: a program that finds the function fabricbench_mark(begins, label) among its symbols may
-//   call it around its iterations, outside the timed region. Each interval then has a sum of what
-//   this process sent meanwhile, to addresses of this node and to others.
-// - Flushes of stdout: a benchmark that prints and flushes a line for each size tells the sizes
-//   apart without a mark. Each flush has the line, and what this process sent and received since
-//   the flush before.
-//
-// What is not seen
-// - A process that is killed, aborts, or is replaced by exec reports nothing: its peers have the
-//   counts.
-// - Bytes that were still in the send queue at the sample are not in tx_bytes: the peer's rx_bytes
-//   has them. The peer's FIN may count as one received byte, as the kernel counts it.
+// The report does not contain
+// - Processes that are killed, abort, or are replaced by exec: their peers have the counts.
+// - Bytes in the send queue at the time of the sample: they are in the peer's rx_bytes, not in
+//   tx_bytes. The peer's FIN may count as one received byte, as in the kernel's counter.
 // - Loads and stores to shared memory and copies between processes (process_vm_readv, xpmem, knem):
-//   no call per message is interposed, so shared memory is known by exclusion. Components that
-//   MPI_Finalize unloads, and segments that it unmaps, are gone by the end.
+//   the witness interposes no call that happens once per message. Shared memory is inferred by
+//   exclusion. Components that MPI_Finalize unloads and segments that it unmaps are missing.
 // - Sockets closed by close-on-exec or in a vfork child (the parent still has them), and processes
-//   made by a bare clone().
+//   created by a bare clone().
 #ifndef FABRICBENCH_WITNESS_H
 #define FABRICBENCH_WITNESS_H
 
@@ -42,28 +43,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "common/json.h"
+#include "common/sink.h"
+
 #define EXPORT __attribute__((visibility("default")))  // interposed, or called by programs
 
-// ---- sink.c: text into a fixed buffer, and from there into a file by bare system calls.
-
-struct sink {
-  char* text;
-  size_t size, used;
-  int fd;       // -1: the text stays in the buffer, zero-terminated
-  bool failed;  // did not fit, or could not be written
-};
-
-struct sink sink_in(char* text, size_t size);
-void sink_char(struct sink* out, char c);
-void sink_string(struct sink* out, const char* string);
-void sink_number(struct sink* out, uint64_t number);
-// With quotes; bytes that are not UTF-8 become U+FFFD.
-void sink_json_string(struct sink* out, const char* string);
-// Anything but letters, digits, '.', '_' and '-' becomes '_'.
-void sink_file_part(struct sink* out, const char* string);
-void sink_flush(struct sink* out);
-
-// ---- sockets.c: the tables. Any thread may sample at any time, also inside a signal handler.
+// ---- sockets.c: tables of sockets. Any thread may sample at any time, also in a signal handler.
 
 enum sample_reason { SAMPLE_SHUTDOWN, SAMPLE_CLOSE, SAMPLE_END, SAMPLE_MARK };
 
@@ -81,25 +66,25 @@ struct both_nodes {
 
 struct socket_entry {
   uint64_t inode;
-  char local[64], peer[64];  // "ip:port" or "[ip6]:port"; "" when the kernel does not tell
+  char local[64], peer[64];  // "ip:port" or "[ip6]:port"; "" if unknown
   struct socket_totals totals;
 };
 
 void sockets_sample(int fd, uint64_t inode, enum sample_reason reason);
-// Starts from *cursor == 0; false at the end.
+// Iterates from *cursor == 0; returns false at the end.
 bool sockets_next(size_t* cursor, struct socket_entry* entry);
-// Sockets that found the table full: counted at each of their closes, so an upper bound.
+// Sockets for which the table had no room, counted at each close: an upper bound.
 uint64_t sockets_dropped(struct socket_totals* totals);
-// What all sockets have sent up to their latest sample, to addresses of this node and to others;
-// `both_ways`: sent and received.
+// The traffic of all sockets up to their latest sample, with addresses of this node and of others:
+// sent, or with `both_ways` sent and received.
 struct both_nodes sockets_carried(bool both_ways);
 uint64_t sockets_udp(void);
 uint64_t sockets_unix(void);
 bool sockets_any_tcp(void);
 void sockets_forget(void);
 
-// ---- marks.c: what was carried between two marks of the program, and between two of its flushes
-// of stdout. The main thread alone marks; any thread may print and flush.
+// ---- marks.c: traffic between two marks of the program, and between two flushes of stdout. Only
+// the main thread marks; any thread may print and flush.
 
 enum { LABEL_LENGTH = 128 };
 
@@ -108,19 +93,19 @@ struct interval {
   struct both_nodes carried;
 };
 
-// What a program calls, found by name: begin (true) or end of the interval `label`. Of the main
+// Begins (true) or ends the interval `label`. Programs find it by name and call it from the main
 // thread, not from a signal handler.
 void fabricbench_mark(bool begins, const char* label);
 void marks_set(bool begins, const char* label);
-// Starts from *cursor == 0; null at the end.
+// Iterates from *cursor == 0; returns null at the end.
 const struct interval* marks_next(size_t* cursor);
-// Text printed to a stdout without a buffer.
+// Records text that is printed to an unbuffered stdout.
 void lines_print(const char* text, size_t length);
-// Before a flush of what stdout's buffer holds: ends an interval that began at the flush before,
-// with the last line printed as its label. Nothing where nothing was printed.
+// Records the text in stdout's buffer before a flush and ends the interval that began at the flush
+// before, labelled by the last printed line. Does nothing if nothing was printed.
 void lines_flush(const char* buffered, size_t length);
 const struct interval* lines_next(size_t* cursor);
-// Begins that found the table full or the label too long.
+// Intervals that were dropped: the table was full or the label too long.
 uint64_t marks_dropped(void);
 void marks_forget(void);
 
@@ -137,18 +122,18 @@ struct shared_maps {
   uint64_t count, bytes;
 };
 
-void traces_device(int fd);  // of a character device: remembers it if it belongs to a transport
+void traces_device(int fd);  // remembers a character device if it belongs to a transport
 void traces_devices(struct name_list* list);
 void traces_maps(struct name_list* libraries, struct shared_maps* maps);
 void traces_forget(void);
 
-// ---- cpus.c: where the process may run, and what it used.
+// ---- cpus.c: the processors on which the process may run, and its CPU time.
 
-void cpus_remember(void);  // where it may run now, at its start
-// ,"cpus":"0-3,8","cpus_at_end":null,"cpu_seconds":1.500000: those at the end where they differ.
-void cpus_fields(struct sink* out);
+void cpus_remember(void);  // reads the processors at the start
+// "cpus":"0-3,8","cpus_at_end":null,"cpu_seconds":1.500000; cpus_at_end only if it differs.
+void cpus_fields(struct json* out);
 
-// ---- interpose.c: the process, and what is interposed.
+// ---- interpose.c: the process and the interposed functions.
 
 struct witness_process {
   bool active;  // FABRICBENCH_WITNESS_DIR is set and usable as a name
@@ -165,7 +150,8 @@ void witness_sample_range(unsigned first, unsigned last, enum sample_reason reas
 
 // ---- report.c
 
-void witness_report(const char* ended);  // once per process; later calls wait for the first one
+// Writes the report once per process; later calls wait for the first one.
+void witness_report(const char* ended);
 void witness_report_forget(void);
 
 #endif

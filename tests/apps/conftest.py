@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Builds the two components that know no MPI, alone, with every warning an error, and runs small programs with them."""
+"""Builds witness and launch without MPI, with warnings as errors, and runs small programs with them."""
 
 import contextlib
 import shutil
@@ -15,26 +15,16 @@ from support.wrapped import Process, Start
 SUPPORT = Path(__file__).resolve().parents[1] / "support"
 APPS = Path(__file__).resolve().parents[2] / "apps"
 
-PROJECT = """\
-cmake_minimum_required(VERSION 3.22)
-project(parts LANGUAGES C)
-set(CMAKE_BUILD_TYPE Release)
-add_compile_options(-Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wstrict-prototypes -Werror)
-add_subdirectory({apps}/witness witness)
-add_subdirectory({apps}/launch launch)
-"""
-
 
 @pytest.fixture(scope="session")
 def prefix(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Where both components were installed."""
-    if not shutil.which("cmake") or not shutil.which("cc"):
-        pytest.skip("needs cmake and a C compiler")
+    """The prefix into which both components are installed."""
+    if not shutil.which("cmake") or not shutil.which("c++"):
+        pytest.skip("needs cmake and a C++ compiler")
     root = tmp_path_factory.mktemp("parts")
-    (root / "CMakeLists.txt").write_text(PROJECT.format(apps=APPS))
     build = str(root / "build")
-    configure = ["cmake", "-S", str(root), "-B", build, "-DCMAKE_INSTALL_LIBDIR=lib"]
-    configure.append(f"-DCMAKE_INSTALL_PREFIX={root / 'prefix'}")
+    configure = ["cmake", "-S", str(APPS), "-B", build, "-DFABRICBENCH_MPI=OFF", "-DFABRICBENCH_WERROR=ON"]
+    configure += ["-DCMAKE_INSTALL_LIBDIR=lib", f"-DCMAKE_INSTALL_PREFIX={root / 'prefix'}"]
     for command in (configure, ["cmake", "--build", build, "--target", "install"]):
         done = subprocess.run(command, capture_output=True, text=True, timeout=300)
         assert done.returncode == 0, done.stdout + done.stderr
@@ -49,13 +39,13 @@ def witness(prefix: Path) -> Path:
 
 @pytest.fixture(scope="session")
 def wrapper(prefix: Path) -> Path:
-    """The launch wrapper."""
+    """fabricbench-launch."""
     return prefix / "bin/fabricbench-launch"
 
 
 @pytest.fixture(scope="session")
 def victim(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The program, compiled."""
+    """The compiled test program."""
     folder = tmp_path_factory.mktemp("victim")
     command = ["cc", "-std=gnu11", "-w", "-O1", "-pthread", "-o", str(folder / "victim"), str(SUPPORT / "victim.c")]
     subprocess.run(command, check=True, timeout=60)
@@ -64,7 +54,7 @@ def victim(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def run(witness: Path, victim: Path, tmp_path: Path) -> Run:
-    """Runs the program; returns what the witness wrote."""
+    """Runs the program and returns the reports of the witness."""
 
     def run_it(what: str, status: int = 0, extra: Mapping[str, str] | None = None) -> list[Json]:
         out = tmp_path / "out"
@@ -79,7 +69,7 @@ def run(witness: Path, victim: Path, tmp_path: Path) -> Run:
 
 @pytest.fixture
 def start(wrapper: Path, tmp_path: Path) -> Iterator[Start]:
-    """Starts a wrapper; whatever a failed test leaves over is killed."""
+    """Starts fabricbench-launch. Kills what a failed test leaves running."""
     started: list[Process] = []
 
     def start_it(*command: str | Path, options: tuple[str, ...] = (), directory: Path | None = None) -> Process:

@@ -103,20 +103,23 @@ def test_a_server_that_does_not_listen(pair: Path, server: list[str], message: s
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        ([], "a server or a client is missing"),
-        (["--", "a"], "a server or a client is missing"),
-        (["--", "::", "b"], "a server or a client is missing"),
-        (["--", "a", "::"], "a server or a client is missing"),
-        (["--listen", "x", "--", "a", "::", "b"], "--listen needs a positive number"),
-        (["--listen", "-1", "--", "a", "::", "b"], "--listen needs a positive number"),
+        ([], "missing: "),
+        (["--", "a"], "missing: "),
+        (["--", "::", "b"], "missing: "),
+        (["--", "a", "::"], "missing: "),
+        (["--listen", "x", "--", "a", "::", "b"], "is not a positive number"),
+        (["--listen", "-1", "--", "a", "::", "b"], "is not a positive number"),
         (["--what", "1", "--", "a", "::", "b"], "unknown option"),
-        (["--each"], "a value is missing"),
+        (["--each"], "the value is missing"),
     ],
 )
 def test_wrong_use(pair: Path, words: list[str], message: str) -> None:
     done = run(pair, *words)
     assert done.returncode == 2
+    assert done.stderr.startswith("fabricbench-pair: ")
     assert message in done.stderr
+    assert done.stderr.endswith("; see fabricbench-pair --help\n")
+    assert len(done.stderr.splitlines()) == 1
 
 
 def test_a_killed_pair_leaves_nothing(pair: Path, tmp_path: Path) -> None:

@@ -4,6 +4,7 @@
 #include "micro/benchmark.hpp"
 #include "micro/buffer.hpp"
 #include "micro/msg_sizes.hpp"
+#include "micro/setting.hpp"
 
 namespace fabricbench::micro {
 

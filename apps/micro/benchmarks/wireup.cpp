@@ -3,6 +3,7 @@
 // wireup: MPI_Init and MPI_Finalize without a message between them, which shows what a transport
 // carries before a benchmark sends anything.
 #include "micro/benchmark.hpp"
+#include "micro/setting.hpp"
 
 namespace fabricbench::micro {
 namespace {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// CG: smallest eigenvalue of a sparse matrix with random places (RNR-94-007, kernel CG). The
-// iteration is in Fortran, cg_m.f90.
+// CG: estimates the smallest eigenvalue of a sparse matrix with a random pattern (RNR-94-007,
+// kernel CG). The iteration is in Fortran, in cg_m.f90.
 #include <mpi.h>
 
 #include <array>
@@ -91,7 +91,7 @@ int iterations(char problem_class) {
   return parameters_of(problem_class).iterations;
 }
 
-/// So that each column of processes has a column of the matrix.
+/// The most ranks for which each grid column has a column of the matrix.
 std::int64_t most_ranks(char problem_class) {
   const auto columns = std::bit_floor(static_cast<unsigned>(parameters_of(problem_class).n));
   return std::int64_t{columns} * columns;

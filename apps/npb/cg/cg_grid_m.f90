@@ -1,5 +1,5 @@
 ! SPDX-License-Identifier: Apache-2.0
-!> The grid of processors of NAS CG and what they exchange. A rank has a block of the matrix's rows and a block of its
+!> The process grid of NAS CG and its exchanges. A rank has a block of the matrix's rows and a block of its
 !> columns, and of each vector the part that its columns multiply; the ranks of a grid column have the same part.
 !> There are as many grid columns as rows, or twice as many; then a block of columns is half a block of rows.
 module cg_grid_m
@@ -12,7 +12,7 @@ module cg_grid_m
   public :: grid_t, make_grid, place_in_grid, sum_scalars, sum_rows
   public :: phase_total, phase_solve, phase_rows, phase_norm
 
-  !> As in Kernel::phases; the sums within the solution are not counted to it.
+  !> Index in Kernel::phases. It does not contain the sums within the solution.
   integer(c_int), parameter :: phase_total = 0, phase_solve = 1, phase_rows = 2, phase_norm = 3
 
   type :: grid_t
@@ -21,7 +21,7 @@ module cg_grid_m
     integer :: transposed             !< rank to which the columns of this block are rows
     type(range_t) :: rows, columns    !< of the matrix
     type(range_t) :: piece, others    !< rows that this rank sums up for its transposed, and the rest; from 1
-  end type
+  end type grid_t
 
 contains
 
@@ -31,7 +31,7 @@ contains
 
     grid = place_in_grid(n, ranks, comm_rank(comm))
     grid%comm = comm
-  end function
+  end function make_grid
 
   pure type(grid_t) function place_in_grid(n, ranks, rank) result(grid)
     integer, intent(in) :: n, ranks, rank
@@ -58,15 +58,15 @@ contains
         grid%transposed = row_block*grid%grid_columns + 2*grid%grid_row + half
       end associate
     end if
-  end function
+  end function place_in_grid
 
-  !> The first blocks take what does not divide.
+  !> Rows or columns of one block. The first blocks are one larger if the division has a remainder.
   pure type(range_t) function block_of(n, blocks, block) result(range)
     integer, intent(in) :: n, blocks, block
 
     range%first = block*(n/blocks) + min(block, modulo(n, blocks)) + 1
     range%last = (block + 1)*(n/blocks) + min(block + 1, modulo(n, blocks))
-  end function
+  end function block_of
 
   pure type(range_t) function half_of(whole, half) result(range)
     type(range_t), intent(in) :: whole
@@ -79,7 +79,7 @@ contains
     else
       range = range_t(last_of_first + 1, whole%last)
     end if
-  end function
+  end function half_of
 
   !> Sums over a row of the grid. Pairwise, so that all rows get the same bits.
   subroutine sum_scalars(grid, phase, values)
@@ -98,7 +98,7 @@ contains
       distance = distance/2
     end do
     call resume_solve(phase)
-  end subroutine
+  end subroutine sum_scalars
 
   !> From the product of this rank's block, w, to this rank's part q of the product of the matrix: sums w over the row
   !> of the grid and swaps the sum with the transposed rank. Overwrites w; `received` is as large as w.
@@ -136,25 +136,25 @@ contains
       real(dp), intent(in) :: values(:)
 
       w(grid%piece%first:grid%piece%last) = w(grid%piece%first:grid%piece%last) + values
-    end subroutine
-  end subroutine
+    end subroutine add
+  end subroutine sum_rows
 
   pure integer function neighbour(grid, distance)
     type(grid_t), intent(in) :: grid
     integer, intent(in) :: distance
 
     neighbour = grid%grid_row*grid%grid_columns + ieor(grid%grid_column, distance)
-  end function
+  end function neighbour
 
   subroutine pause_solve(phase)
     integer(c_int), intent(in) :: phase
 
     if (phase == phase_rows) call phase_end(phase_solve)
-  end subroutine
+  end subroutine pause_solve
 
   subroutine resume_solve(phase)
     integer(c_int), intent(in) :: phase
 
     if (phase == phase_rows) call phase_begin(phase_solve)
-  end subroutine
+  end subroutine resume_solve
 end module cg_grid_m

@@ -20,7 +20,7 @@ module cg_m
     type(tiles_t) :: matrix
     real(dp), allocatable :: p(:), q(:), r(:)
     real(dp), allocatable :: w(:), received(:)  !< this block's product and another's; on one rank empty
-  end type
+  end type system_t
 
 contains
 
@@ -37,7 +37,7 @@ contains
     call make_system(n, nonzeros, shift, make_grid(n, ranks, comm), fault /= 0, system)
     allocate (x(extent(system%grid%columns)), z(extent(system%grid%columns)))
 
-    ! Untimed, so that all memory was touched.
+    ! One untimed iteration touches all memory.
     x = 1.0_dp
     call iterate(system, shift, x, z, residuals(1), zetas(1))
 
@@ -50,7 +50,7 @@ contains
       call iterate(system, shift, x, z, residuals(i), zetas(i))
     end do
     call phase_end(phase_total)
-  end subroutine
+  end subroutine run
 
   subroutine make_system(n, nonzeros, shift, grid, fault, system)
     integer, intent(in) :: n, nonzeros
@@ -68,7 +68,7 @@ contains
     columns = extent(grid%columns)
     exchanged = merge(extent(grid%rows), 0, grid%grid_columns > 1)
     allocate (system%p(columns), system%q(columns), system%r(columns), system%w(exchanged), system%received(exchanged))
-  end subroutine
+  end subroutine make_system
 
   !> Solves A z = x; zeta is the estimate of the eigenvalue, and x becomes z scaled to length 1.
   subroutine iterate(system, shift, x, z, residual, zeta)
@@ -86,7 +86,7 @@ contains
     call sum_scalars(system%grid, phase_norm, products)
     zeta = shift + 1.0_dp/products(1)
     x = 1.0_dp/sqrt(products(2))*z
-  end subroutine
+  end subroutine iterate
 
   !> 25 steps of conjugate gradients from z = 0. `residual` is the length of x - A z.
   subroutine solve(system, x, z, residual)
@@ -124,8 +124,8 @@ contains
       values(1) = part
       call sum_scalars(system%grid, phase_rows, values)
       total = values(1)
-    end function
-  end subroutine
+    end function total
+  end subroutine solve
 
   !> q = A p
   subroutine apply(system, p, q)
@@ -139,7 +139,7 @@ contains
       call multiply(system%matrix, p, system%w)
       call sum_rows(system%grid, system%w, system%received, q)
     end if
-  end subroutine
+  end subroutine apply
 
   pure real(dp) function dot(a, b) result(sum)
     real(dp), intent(in), contiguous :: a(:), b(:)
@@ -150,7 +150,7 @@ contains
     do i = 1, size(a)
       sum = sum + a(i)*b(i)
     end do
-  end function
+  end function dot
 
   pure real(dp) function distance_squared(a, b) result(sum)
     real(dp), intent(in), contiguous :: a(:), b(:)
@@ -161,7 +161,7 @@ contains
     do i = 1, size(a)
       sum = sum + (a(i) - b(i))**2
     end do
-  end function
+  end function distance_squared
 
   !> r = r - alpha q, and r r
   pure subroutine descend(alpha, q, r, product)
@@ -177,7 +177,7 @@ contains
       r(i) = r(i) - alpha*q(i)
       product = product + r(i)*r(i)
     end do
-  end subroutine
+  end subroutine descend
 
   !> z = z + alpha p, then p = r + beta p: in one pass over p.
   pure subroutine advance(alpha, beta, r, p, z)
@@ -191,5 +191,5 @@ contains
       z(i) = z(i) + alpha*p(i)
       p(i) = r(i) + beta*p(i)
     end do
-  end subroutine
+  end subroutine advance
 end module cg_m

@@ -12,7 +12,7 @@ module cg_matrix_m
   !> The indices first to last, from 1.
   type :: range_t
     integer :: first, last
-  end type
+  end type range_t
 
   !> A part of the matrix, row by row: elements start(i) to start(i + 1) - 1 are those of row i, each of another column.
   !> Rows and columns count from 1 within the part.
@@ -21,7 +21,7 @@ module cg_matrix_m
     integer(int64), allocatable :: start(:)
     integer(int32), allocatable :: column(:)
     real(dp), allocatable :: value(:)
-  end type
+  end type rows_t
 
   integer(c_int64_t), parameter :: multiplier = 1220703125_c_int64_t, seed = 314159265_c_int64_t
   real(dp), parameter :: smallest_size = 0.1_dp, diagonal = 0.5_dp
@@ -32,7 +32,7 @@ contains
     type(range_t), intent(in) :: range
 
     extent = range%last - range%first + 1
-  end function
+  end function extent
 
   !> The part of the matrix of order n in these rows and columns. Every rank draws all vectors, twice: to count the
   !> elements and to store them, so that no list of the products is kept beside the rows.
@@ -63,7 +63,7 @@ contains
     part%start(2:) = part%start(:part%rows)
     part%start(1) = 1
     call merge_columns(part)
-  end subroutine
+  end subroutine make_rows
 
   !> Adds the outer products and the diagonal: the number of elements of a row to its start, or the elements at it.
   subroutine add_products(n, nonzeros, shift, row_range, column_range, part, store)
@@ -117,8 +117,8 @@ contains
         part%value(first:next - 1) = values
       end if
       part%start(row) = next
-    end subroutine
-  end subroutine
+    end subroutine add
+  end subroutine add_products
 
   !> The i-th random vector: `nonzeros` random elements at random places, and 1/2 at i.
   subroutine draw_vector(n, nonzeros, i, state, place, element, length)
@@ -151,7 +151,7 @@ contains
       place(at) = i
     end if
     element(at) = diagonal
-  end subroutine
+  end subroutine draw_vector
 
   !> Adds up the elements of a row that are in the same column, in the order in which they came.
   subroutine merge_columns(part)
@@ -178,7 +178,7 @@ contains
       part%start(row) = first
     end do
     part%start(part%rows + 1) = next
-  end subroutine
+  end subroutine merge_columns
 
   !> Halves or doubles the element in the first row and column, if there is one, by a bit of its exponent.
   subroutine flip_bit(part)
@@ -190,5 +190,5 @@ contains
       if (part%column(k) /= 1) cycle
       part%value(k) = transfer(ieor(transfer(part%value(k), 0_int64), ibset(0_int64, lowest_of_exponent)), 0.0_dp)
     end do
-  end subroutine
+  end subroutine flip_bit
 end module cg_matrix_m

@@ -1,7 +1,7 @@
 ! SPDX-License-Identifier: Apache-2.0
-!> The matrix as it is multiplied. Its columns are cut into blocks whose part of the vector stays in the first cache;
-!> its rows into windows. In a tile (a window of a block) rows of similar length stand side by side as lanes, so that
-!> no sum runs across a vector register and hardly a place is empty (Kreutzer et al., A unified sparse matrix data
+!> The storage format of the matrix for products. Its columns are cut into blocks whose part of the vector stays in the first cache;
+!> its rows into windows. In a tile (a window of a block) rows of similar length are the lanes of a vector, so that
+!> no sum runs across a vector register and few places are empty (Kreutzer et al., A unified sparse matrix data
 !> format, SIAM J. Sci. Comput. 36 (2014) C401: SELL-C-sigma).
 module cg_tiles_m
   use, intrinsic :: iso_fortran_env, only: int16, int64, int8
@@ -27,7 +27,7 @@ module cg_tiles_m
     integer(int16), allocatable :: column(:, :)       !< of a lane of a step
     real(dp), allocatable :: storage(:)               !< of a lane of a step, from `aligned`
     integer :: aligned
-  end type
+  end type tiles_t
 
 contains
 
@@ -80,7 +80,7 @@ contains
       call count_elements(part, window, tiles%block_columns, count)
       call fill_window(tiles, part, window, count, first_step(window, :), tiles%storage(tiles%aligned))
     end do
-  end subroutine
+  end subroutine make_tiles
 
   !> `at` becomes the place where its elements begin, `next` the one where they end.
   pure subroutine advance(next, at)
@@ -90,7 +90,7 @@ contains
     elements = at
     at = next
     next = next + elements
-  end subroutine
+  end subroutine advance
 
   pure integer function block_count(rows, columns, elements, width)
     integer, intent(in) :: rows, columns, width
@@ -105,7 +105,7 @@ contains
     end if
     best = min(best, most_columns)
     block_count = max((columns + best - 1)/best, 1)
-  end function
+  end function block_count
 
   !> Elements of each row of the window in each block.
   pure subroutine count_elements(part, window, block_columns, count)
@@ -124,7 +124,7 @@ contains
         end associate
       end do
     end do
-  end subroutine
+  end subroutine count_elements
 
   !> The rows of a tile, longest first.
   pure subroutine sort_rows(count, order)
@@ -147,14 +147,14 @@ contains
       order(first(count(row))) = row
       first(count(row)) = first(count(row)) + 1
     end do
-  end subroutine
+  end subroutine sort_rows
 
   !> Groups of a tile whose longest row has an element.
   pure integer function filled_groups(count, order)
     integer, intent(in) :: count(:), order(:)
 
     filled_groups = (findloc(count(order) > 0, .true., dim=1, back=.true.) + lanes - 1)/lanes
-  end function
+  end function filled_groups
 
   subroutine fill_window(tiles, part, window, count, first_step, values)
     type(tiles_t), intent(inout) :: tiles
@@ -200,7 +200,7 @@ contains
         values(lane, step) = part%value(k)
       end do
     end do
-  end subroutine
+  end subroutine fill_window
 
   !> w = A p
   subroutine multiply(tiles, p, w)
@@ -226,7 +226,7 @@ contains
                            w((window - 1)*window_rows + 1))
       end do
     end do
-  end subroutine
+  end subroutine multiply
 
   !> A scalar per lane: GCC makes vectors of them and loads each element of p by itself. With an array of lanes it takes
   !> the columns out of a vector or gathers, which was a fifth to a half slower (GCC 12, Zen 5).
@@ -273,5 +273,5 @@ contains
       w(row(8, group)) = w(row(8, group)) + w8
     end do
     step = k
-  end subroutine
+  end subroutine multiply_tile
 end module cg_tiles_m

@@ -1,5 +1,5 @@
 ! SPDX-License-Identifier: Apache-2.0
-!> Arrays that start a cache line: allocate `slack` elements more, and skip aligned_shift of them.
+!> Arrays that start at a cache line: allocate `slack` elements more, and skip aligned_shift of them.
 module aligned_m
   use, intrinsic :: iso_c_binding, only: c_intptr_t, c_loc
   use npb_m, only: dp
@@ -12,12 +12,12 @@ module aligned_m
 
 contains
 
-  !> How many elements to skip so that the next starts a cache line.
+  !> The number of elements before the first one that starts a cache line.
   integer function aligned_shift(store) result(shift)
     real(dp), intent(in), target, contiguous :: store(:)
     integer(c_intptr_t) :: past
 
     past = modulo(transfer(c_loc(store(1)), past), int(cache_line_bytes, c_intptr_t))
     shift = int(modulo(cache_line_bytes - past, int(cache_line_bytes, c_intptr_t))) / real_bytes
-  end function
+  end function aligned_shift
 end module aligned_m

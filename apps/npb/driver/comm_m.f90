@@ -1,8 +1,8 @@
 ! SPDX-License-Identifier: Apache-2.0
-!> All MPI that the kernels in Fortran call. Each call counts to the phase that the caller names.
+!> All MPI calls of the Fortran kernels. Each call is timed in the phase that the caller gives.
 !>
-!> Buffers are passed as real(dp), because not every stack's mpi module takes other types in the same place; complex
-!> ones are seen as twice as many reals.
+!> Buffers are real(dp), because not every mpi module accepts several types for one argument. A complex buffer is
+!> passed as twice as many reals.
 module comm_m
   use, intrinsic :: iso_c_binding, only: c_f_pointer, c_int, c_int64_t, c_loc
   use mpi
@@ -24,7 +24,7 @@ contains
     integer :: error
 
     call MPI_Comm_rank(comm, rank, error)
-  end function
+  end function comm_rank
 
   !> The ranks of `comm` with the same colour, in the order of their keys.
   integer function comm_split(comm, color, key) result(part)
@@ -32,14 +32,14 @@ contains
     integer :: error
 
     call MPI_Comm_split(comm, color, key, part, error)
-  end function
+  end function comm_split
 
   subroutine comm_free(comm)
     integer, intent(inout) :: comm
     integer :: error
 
     call MPI_Comm_free(comm, error)
-  end subroutine
+  end subroutine comm_free
 
   subroutine comm_barrier(comm, phase)
     integer, intent(in) :: comm
@@ -49,7 +49,7 @@ contains
     call phase_begin(phase)
     call MPI_Barrier(comm, error)
     call phase_end(phase)
-  end subroutine
+  end subroutine comm_barrier
 
   !> Sums over all ranks, element by element, on all of them.
   subroutine sum_many(values, n, comm, phase)
@@ -63,7 +63,7 @@ contains
     call MPI_Allreduce(values, sums, n, MPI_DOUBLE_PRECISION, MPI_SUM, comm, error)
     call phase_end(phase)
     values = sums
-  end subroutine
+  end subroutine sum_many
 
   subroutine sum_complex(values, n, comm, phase)
     integer, intent(in) :: n, comm
@@ -73,7 +73,7 @@ contains
 
     call c_f_pointer(c_loc(values), parts, [2 * n])
     call sum_many(parts, 2 * n, comm, phase)
-  end subroutine
+  end subroutine sum_complex
 
   !> Sends n numbers to `partner` and receives as many from it. With this rank itself as partner it copies.
   subroutine comm_exchange(send, receive, n, partner, comm, phase)
@@ -83,7 +83,7 @@ contains
     integer(c_int), intent(in) :: phase
 
     call comm_swap(send, n, receive, n, partner, comm, phase)
-  end subroutine
+  end subroutine comm_exchange
 
   !> Sends `sent` numbers to `partner` and receives `received` from it.
   subroutine comm_swap(send, sent, receive, received, partner, comm, phase)
@@ -97,7 +97,7 @@ contains
     call MPI_Sendrecv(send, sent, MPI_DOUBLE_PRECISION, partner, tag, receive, received, MPI_DOUBLE_PRECISION, &
                       partner, tag, comm, MPI_STATUS_IGNORE, error)
     call phase_end(phase)
-  end subroutine
+  end subroutine comm_swap
 
   !> Each rank of `comm` gets n numbers from every other: the i-th piece of `send` goes to rank i - 1.
   subroutine comm_alltoall(send, receive, n, comm, phase)
@@ -114,5 +114,5 @@ contains
     call phase_begin(phase)
     call MPI_Alltoall(out, 2 * n, MPI_DOUBLE_PRECISION, in, 2 * n, MPI_DOUBLE_PRECISION, comm, error)
     call phase_end(phase)
-  end subroutine
+  end subroutine comm_alltoall
 end module comm_m

@@ -11,7 +11,7 @@
 
 namespace fabricbench::npb {
 
-/// The problem that is asked for. Classes are NASA's: S, W, A, B, C, D.
+/// The requested problem. Classes are NASA's: S, W, A, B, C, D.
 struct Problem {
   char problem_class;
   int ranks;
@@ -19,17 +19,17 @@ struct Problem {
   bool fault;          ///< perturb one element of the state, so that verification must fail
 };
 
-/// A part of the run that is timed; `communication` if all it does is MPI.
+/// A timed part of the run; `communication` if it consists of MPI calls only.
 struct Phase {
   std::string_view name;
   bool communication;
 };
 
-/// What came of a run. Only rank 0's counts.
+/// The result of a run; valid on rank 0.
 struct Outcome {
   double operations;  ///< NASA's operation count of the whole timed region
   bool verified;
-  std::string text;  ///< what the kernel reports beside the common form: norms, checksums
+  std::string text;  ///< the kernel's own lines of the report: norms, checksums
 };
 
 /// One NAS kernel. A program links exactly one.
@@ -39,14 +39,14 @@ struct Kernel {
   std::span<const std::string_view> layouts;  ///< values of --layout
   std::span<const Phase> phases;              ///< the first is NASA's timed region as a whole
 
-  /// Points of the problem; the second and third are 0 where it is no grid.
+  /// Points of the problem in each dimension; the second and third are 0 if it is not a grid.
   std::array<std::int64_t, 3> (*size)(char problem_class);
   int (*iterations)(char problem_class);
-  /// Why these ranks cannot run it and which can, or nothing.
+  /// Why the problem cannot run on these ranks, and which numbers can; empty if it can.
   std::string (*refusal)(const Problem& problem);
-  /// Memory that the largest rank takes.
+  /// Bytes of memory of the largest rank.
   std::int64_t (*bytes_per_rank)(const Problem& problem);
-  /// Lines between the header and the run: the parameters that are the kernel's own.
+  /// The kernel's own parameters, as lines between the header and the run.
   std::string (*parameters)(const Problem& problem);
   /// Collective over `comm`. Exceptions end all ranks.
   Outcome (*run)(const Problem& problem, MPI_Comm comm);

@@ -12,16 +12,17 @@
 extern "C" {
 void npb_phase_begin(int phase);
 void npb_phase_end(int phase);
-/// Sets all phases to zero; kernels call it where NASA clears the timers after the warm-up.
+/// Sets all phases to zero. Kernels call it after the warm-up, where NASA clears the timers.
 void npb_phases_clear();
 }
 
 namespace fabricbench::npb {
 
-/// Switches the phases on; until then begin and end cost a branch. The first phase is always timed.
+/// Enables the timing of all phases. Without it only the first phase is timed, and begin and end of
+/// the others cost a branch.
 void enable_phases();
 
-/// Seconds in the first phase of the rank that took longest; on rank 0. Collective.
+/// Seconds in the first phase on the slowest rank; valid on rank 0. Collective.
 [[nodiscard]] double timed_seconds(MPI_Comm comm);
 
 /// NPB's table: minimum, maximum and average over ranks of every phase, and of computation and

@@ -17,7 +17,7 @@ inline constexpr std::uint64_t random_seed = 314159265;
   return (a * b) & random_mask;
 }
 
-/// a^n mod 2^46: what skips n numbers.
+/// a^n mod 2^46, the factor that skips n numbers.
 [[nodiscard]] constexpr std::uint64_t random_power(std::uint64_t a, std::uint64_t n) {
   std::uint64_t power = 1;
   for (; n != 0; n >>= 1, a = random_product(a, a)) {
@@ -26,7 +26,7 @@ inline constexpr std::uint64_t random_seed = 314159265;
   return power;
 }
 
-/// Moves the state on and returns the number.
+/// Advances the state and returns the next number.
 [[nodiscard]] constexpr double random_next(std::uint64_t& state, std::uint64_t a) {
   state = random_product(a, state);
   return static_cast<double>(state) * random_unit;
@@ -38,6 +38,6 @@ inline constexpr std::uint64_t random_seed = 314159265;
 extern "C" {
 double npb_random_next(std::uint64_t* state, std::uint64_t a);
 std::uint64_t npb_random_power(std::uint64_t a, std::uint64_t n);
-/// The next n numbers into values (shape: n).
+/// Writes the next n numbers into values (shape: n).
 void npb_random_fill(std::int64_t n, std::uint64_t* state, std::uint64_t a, double* values);
 }

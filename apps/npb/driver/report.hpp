@@ -13,7 +13,7 @@ inline constexpr const char* npb_version = "3.4";
 /// Name, size, iterations and ranks, as NPB prints before a run.
 [[nodiscard]] std::string header(const Kernel& kernel, const Problem& problem);
 
-/// NPB's closing form after `seconds` in the timed region. Mop/s only of a run that verified.
+/// NPB's result lines after `seconds` in the timed region. Mop/s is given only for a verified run.
 [[nodiscard]] std::string results(const Kernel& kernel, const Problem& problem,
                                   const Outcome& outcome, double seconds);
 

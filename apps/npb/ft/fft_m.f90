@@ -20,7 +20,7 @@ module fft_m
   type :: pass_t
     integer :: radix, m, done
     real(dp), allocatable :: twiddle(:, :, :) !< shape: 2, radix - 1, m
-  end type
+  end type pass_t
 
   !> Transforms of one length; `work` is the space between passes, so a value serves one caller at a time.
   type :: fft_t
@@ -29,7 +29,7 @@ module fft_m
     integer, allocatable, private :: in_order(:)
     real(dp), allocatable, private :: work(:)
     integer, private :: first = 0, second = 0 !< where in `work` the two buffers start
-  end type
+  end type fft_t
 
 contains
 
@@ -60,7 +60,7 @@ contains
     allocate (fft%work(2 * chunk * n + slack))
     fft%first = aligned_shift(fft%work)
     fft%second = fft%first + chunk * n
-  end subroutine
+  end subroutine fft_init
 
   !> exp(-2 pi i k p / (radix m)) for k = 1 … radix - 1 and p = 0 … m - 1.
   pure function twiddles(radix, m) result(w)
@@ -75,7 +75,7 @@ contains
         w(:, k, p + 1) = [cos(angle), sin(angle)]
       end do
     end do
-  end function
+  end function twiddles
 
   !> First half: reads element j of the eight lines in chunk place(j) of the grid. The inverse (not divided by n) is the
   !> transform with real and imaginary parts exchanged on the way in and out.
@@ -86,7 +86,7 @@ contains
     logical, intent(in) :: inverse
 
     call run(fft%passes(1), merge(2, 1, inverse), grid, place, 1, fft%work(fft%first + 1), fft%in_order)
-  end subroutine
+  end subroutine fft_begin
 
   !> Second half: writes frequency k into chunk place(k) of the grid, which may be the one that was read.
   subroutine fft_finish(fft, grid, place, inverse)
@@ -106,9 +106,9 @@ contains
       to = kept
     end do
     call run(fft%passes(last), 1, fft%work(from), fft%in_order, merge(2, 1, inverse), grid, place)
-  end subroutine
+  end subroutine fft_finish
 
-  !> One pass from chunks in(:) of x to chunks out(:) of y; xr and yr say which part of x and y is the real one.
+  !> One pass from chunks in(:) of x to chunks out(:) of y; xr and yr are the indices of the real part in x and y.
   pure subroutine run(pass, xr, x, in, yr, y, out)
     type(pass_t), intent(in) :: pass
     integer, intent(in) :: xr, yr, in(0:*), out(0:*)
@@ -120,7 +120,7 @@ contains
     else
       call radix_4(pass%m, pass%done, pass%twiddle, xr, x, in, yr, y, out)
     end if
-  end subroutine
+  end subroutine run
 
   pure subroutine radix_4(m, s, w, xr, x, in, yr, y, out)
     integer, intent(in) :: m, s, xr, yr, in(0:*), out(0:*)
@@ -168,7 +168,7 @@ contains
         end do
       end do
     end do
-  end subroutine
+  end subroutine radix_4
 
   !> Two transforms of four, of the sums x(t) + x(t + 4) and of the turned differences (x(t) - x(t + 4)) w**t.
   pure subroutine radix_8(m, s, w, xr, x, in, yr, y, out)
@@ -261,5 +261,5 @@ contains
         end do
       end do
     end do
-  end subroutine
+  end subroutine radix_8
 end module fft_m

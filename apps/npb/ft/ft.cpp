@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// FT for the driver; the computation is in Fortran (ft_m).
+// FT: the kernel's record for the driver. The computation is in Fortran (ft_m).
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -96,7 +96,7 @@ Outcome run(const Problem& problem, MPI_Comm comm) {
     const std::complex expected(reference("FT", problem.problem_class, name + ".re"),
                                 reference("FT", problem.problem_class, name + ".im"));
     const std::complex sum = sums[t - 1];
-    // A NaN is no success.
+    // Written so that NaN fails.
     if (!(std::abs((sum - expected) / expected) <= tolerance)) outcome.verified = false;
     outcome.text += checksum_line(t, sum);
   }

@@ -16,7 +16,7 @@ module ft_m
   integer(c_int64_t), parameter :: seed = 314159265_c_int64_t, multiplier = 1220703125_c_int64_t
   integer, parameter :: checksum_points = 1024
 
-  !> In the order of ft.cpp.
+  !> Phases, numbered as in ft.cpp.
   integer(c_int), parameter :: phase_total = 0, phase_setup = 1, phase_fft = 2, phase_checksum = 4, phase_sync = 7
 
 contains
@@ -70,8 +70,8 @@ contains
       call phase_begin(phase_fft)
       call forward(transform, layout, first, other, spectrum)
       call phase_end(phase_fft)
-    end subroutine
-  end subroutine
+    end subroutine start
+  end subroutine ft_run
 
   !> Fills the grid with NASA's random numbers, which run along x, y, z with real before imaginary part.
   subroutine set_initial(layout, grid)
@@ -92,7 +92,7 @@ contains
         call spread_lanes(line, rows, grid%at(:, :, y / lanes * layout%n(1) + z * layout%plane_physical:))
       end do
     end do
-  end subroutine
+  end subroutine set_initial
 
   subroutine skip(state, numbers)
     integer(c_int64_t), intent(inout) :: state
@@ -100,7 +100,7 @@ contains
     real(dp) :: unused
 
     unused = random_next(state, random_power(multiplier, numbers))
-  end subroutine
+  end subroutine skip
 
   pure subroutine spread_lanes(n, rows, chunks)
     integer, intent(in) :: n
@@ -119,7 +119,7 @@ contains
       chunks(7, i) = rows(i, 7)
       chunks(8, i) = rows(i, 8)
     end do
-  end subroutine
+  end subroutine spread_lanes
 
   !> Flips the highest bit of the mantissa of one element that the checksum reads.
   subroutine perturb(layout, grid)
@@ -131,7 +131,7 @@ contains
     if (chunk < 0) return
     grid%at(lane, 1, chunk) = transfer(ieor(transfer(grid%at(lane, 1, chunk), 0_c_int64_t), &
                                             shiftl(1_c_int64_t, 51)), 0.0_dp)
-  end subroutine
+  end subroutine perturb
 
   !> Lane and chunk of the checksum's j-th point; no chunk (-1) if another rank has it.
   pure subroutine locate(layout, j, lane, chunk)
@@ -147,7 +147,7 @@ contains
     chunk = -1
     if (y < 0 .or. y >= layout%rows_x .or. z < 0 .or. z >= layout%planes) return
     chunk = x + y / lanes * layout%n(1) + z * layout%plane_physical
-  end subroutine
+  end subroutine locate
 
   !> Factors of time t for this rank's part of the spectrum.
   pure subroutine set_factors(factors, layout, t)
@@ -170,8 +170,8 @@ contains
       integer, intent(in) :: k, length
 
       factor = exp(-4 * alpha * pi**2 * t * real(modulo(k + length / 2, length) - length / 2, dp)**2)
-    end function
-  end subroutine
+    end function factor
+  end subroutine set_factors
 
   complex(dp) function checksum(layout, grid, comm) result(total)
     type(layout_t), intent(in) :: layout
@@ -188,5 +188,5 @@ contains
     sums = sums / product(real(layout%n, dp))
     call comm_sum(sums, 1, comm, phase_sync)
     total = sums(1)
-  end function
+  end function checksum
 end module ft_m

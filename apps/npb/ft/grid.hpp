@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-/// How FT shares its points among ranks.
+/// How FT distributes its points over ranks.
 namespace fabricbench::npb::ft {
 
 using Points = std::array<int, 3>;
@@ -19,10 +19,10 @@ struct Grid {
   int p2;
 };
 
-/// Why `ranks` cannot run the class with this layout (auto, 0d, 1d, 2d), or nothing.
+/// Why `ranks` cannot run the class with this layout (auto, 0d, 1d, 2d); empty if they can.
 [[nodiscard]] std::string refusal(char problem_class, int ranks, std::string_view layout);
 
-/// The grid of ranks that refusal() has nothing against.
+/// The grid of ranks for arguments for which refusal() is empty.
 [[nodiscard]] Grid process_grid(char problem_class, int ranks, std::string_view layout);
 
 }  // namespace fabricbench::npb::ft

@@ -22,16 +22,16 @@ module transform_m
   public :: grid_t, grid_init, layout_t, layout_init, layout_free, transform_t, transform_init, factors_t, forward, &
             inverse
 
-  !> In the order of ft.cpp.
+  !> Phases, numbered as in ft.cpp.
   integer(c_int), parameter :: phase_evolve = 3, phase_exchange_xz = 5, phase_exchange_xy = 6
 
   !> Chunks, aligned to cache lines.
   type :: grid_t
     real(dp), allocatable :: store(:)
     real(dp), pointer, contiguous :: at(:, :, :) => null() !< shape: lanes, 2, 0:…
-  end type
+  end type grid_t
 
-  !> Who holds what.
+  !> The distribution of the points over the ranks.
   type :: layout_t
     integer :: n(3)                 !< points in x, y, z
     integer :: p1, p2               !< ranks that share x or y, and y or z
@@ -42,7 +42,7 @@ module transform_m
     integer :: planes               !< in z, until the spectrum
     integer :: plane_x, plane_z     !< chunks from one z to the next
     integer :: plane_physical
-  end type
+  end type layout_t
 
   !> exp(-4 pi**2 alpha t k**2) along each dimension, for this rank's part of the spectrum. Their products are the
   !> factors of the evolution, so no array of them is kept.
@@ -50,7 +50,7 @@ module transform_m
     real(dp), allocatable :: x(:, :) !< shape: lanes, 0:chunks - 1
     real(dp), allocatable :: y(:)    !< shape: 0:rows_z - 1
     real(dp), allocatable :: z(:)    !< shape: 0:nz - 1
-  end type
+  end type factors_t
 
   type :: transform_t
     type(fft_t) :: along_x, along_y, along_z
@@ -59,7 +59,7 @@ module transform_m
     integer, allocatable :: z_at(:)                      !< z side: chunk of z
     integer, allocatable :: y_at_z_side(:), y_at_x_side(:)
     integer, allocatable :: x_at(:), row_at(:)           !< x side: chunk of x / lanes, and of y
-  end type
+  end type transform_t
 
 contains
 
@@ -72,7 +72,7 @@ contains
     shift = aligned_shift(grid%store)
     call c_f_pointer(c_loc(grid%store(1 + shift)), grid%at, [lanes, 2, chunks])
     grid%at(1:, 1:, 0:) => grid%at
-  end subroutine
+  end subroutine grid_init
 
   subroutine layout_init(layout, n, p1, p2, comm)
     type(layout_t), intent(out) :: layout
@@ -92,14 +92,14 @@ contains
     layout%plane_x = layout%chunks * layout%rows_x
     layout%plane_z = layout%chunks * layout%rows_z
     layout%plane_physical = n(1) * layout%rows_x / lanes
-  end subroutine
+  end subroutine layout_init
 
   subroutine layout_free(layout)
     type(layout_t), intent(inout) :: layout
 
     call comm_free(layout%comm1)
     call comm_free(layout%comm2)
-  end subroutine
+  end subroutine layout_free
 
   subroutine transform_init(transform, layout)
     type(transform_t), intent(out), target :: transform
@@ -117,7 +117,7 @@ contains
     allocate (transform%x_at(0:layout%n(1) / lanes - 1), &
               source=places(layout%n(1) / lanes, layout%chunks, 1, layout%planes * layout%plane_x))
     allocate (transform%row_at(0:layout%rows_x - 1), source=[(layout%chunks * i, i=0, layout%rows_x - 1)])
-  end subroutine
+  end subroutine transform_init
 
   !> Chunks of n elements that lie `stride` apart in pieces of `part`, the pieces `piece` apart.
   pure function places(n, part, stride, piece) result(at)
@@ -126,7 +126,7 @@ contains
     integer :: i
 
     at = [(stride * modulo(i, part) + piece * (i / part), i=0, n - 1)]
-  end function
+  end function places
 
   !> From physical space, in `a`, to the spectrum. `b` is a second grid of that size, or `a` again on one rank.
   subroutine forward(transform, layout, a, b, spectrum)
@@ -158,7 +158,7 @@ contains
       call exchange(b, a, layout%planes * layout%plane_z, layout%comm2, phase_exchange_xz)
       call z_forward(transform, layout, a%at, spectrum%at)
     end if
-  end subroutine
+  end subroutine forward
 
   !> From the spectrum, times the factors, to physical space in `a`; `b` as above.
   subroutine inverse(transform, layout, spectrum, factors, a, b)
@@ -191,7 +191,7 @@ contains
         call x_inverse(transform, layout, z, b%at, a%at)
       end do
     end if
-  end subroutine
+  end subroutine inverse
 
   !> Every rank of `comm` gets `chunks` from every other.
   subroutine exchange(from, to, chunks, comm, phase)
@@ -204,7 +204,7 @@ contains
     call c_f_pointer(c_loc(from%at), send, [lanes * size(from%at, 3)])
     call c_f_pointer(c_loc(to%at), receive, [lanes * size(to%at, 3)])
     call comm_alltoall(send, receive, lanes * chunks, comm, phase)
-  end subroutine
+  end subroutine exchange
 
   !> The lines along y of one plane.
   subroutine y_lines(transform, layout, z, from, from_at, from_plane, to, to_at, to_plane, backwards)
@@ -220,7 +220,7 @@ contains
       call fft_begin(transform%along_y, from(:, :, x + z * from_plane:), from_at, backwards)
       call fft_finish(transform%along_y, to(:, :, x + z * to_plane:), to_at, backwards)
     end do
-  end subroutine
+  end subroutine y_lines
 
   subroutine z_forward(transform, layout, from, spectrum)
     type(transform_t), intent(inout) :: transform
@@ -232,7 +232,7 @@ contains
       call fft_begin(transform%along_z, from(:, :, i:), transform%z_at, .false.)
       call fft_finish(transform%along_z, spectrum(:, :, i * layout%n(3):), transform%in_order, .false.)
     end do
-  end subroutine
+  end subroutine z_forward
 
   subroutine z_inverse(transform, layout, spectrum, factors, to)
     type(transform_t), intent(inout) :: transform
@@ -252,7 +252,7 @@ contains
         call fft_finish(transform%along_z, to(:, :, i:), transform%z_at, .true.)
       end do
     end do
-  end subroutine
+  end subroutine z_inverse
 
   pure subroutine evolve(n, line, factor_xy, factor_z, evolved)
     integer, intent(in) :: n
@@ -267,7 +267,7 @@ contains
         evolved(v, 2, i) = line(v, 2, i) * (factor_xy(v) * factor_z(i))
       end do
     end do
-  end subroutine
+  end subroutine evolve
 
   !> The lines along x of one plane, from chunks of y to chunks of x.
   subroutine x_forward(transform, layout, z, from, to)
@@ -286,7 +286,7 @@ contains
                           to(:, :, transform%x_at(x) + z * layout%plane_x:), transform%row_at(y:))
       end do
     end do
-  end subroutine
+  end subroutine x_forward
 
   subroutine x_inverse(transform, layout, z, from, to)
     type(transform_t), intent(inout) :: transform
@@ -304,7 +304,7 @@ contains
       call fft_finish(transform%along_x, to(:, :, y / lanes * layout%n(1) + z * layout%plane_physical:), &
                       transform%in_order, .true.)
     end do
-  end subroutine
+  end subroutine x_inverse
 
   !> Eight elements in x of eight rows, from a chunk per row to a chunk per element. The statements spelt out are one
   !> group, which the compiler transposes in registers.
@@ -327,7 +327,7 @@ contains
         elements(8, c, i) = rows(i, c, at(7))
       end do
     end do
-  end subroutine
+  end subroutine turn_from_rows
 
   pure subroutine turn_to_rows(elements, rows, at)
     real(dp), intent(in) :: elements(lanes, 2, *)
@@ -348,5 +348,5 @@ contains
         rows(i, c, at(7)) = elements(8, c, i)
       end do
     end do
-  end subroutine
+  end subroutine turn_to_rows
 end module transform_m

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // IS: ranks integer keys (RNR-94-007, kernel IS). Each iteration changes two keys and ranks all
-// of them anew: keys are ordered by bucket, every rank gets a range of buckets that holds about as
-// many keys as any other's, and counts how often each key occurs in its range.
+// keys again: it orders the keys by bucket, gives every rank a range of buckets with about the same
+// number of keys, and counts how often each key occurs in the range.
 #include <mpi.h>
 
 #include <algorithm>
@@ -64,7 +64,7 @@ std::array<TestKey, test_keys> load_test_keys(char problem_class) {
   return keys;
 }
 
-/// Makes room for `count` elements, without a copy of those that are there.
+/// Makes room for `count` elements without copying the old ones.
 template <class T>
 void make_room(std::vector<T>& elements, std::int64_t count) {
   if (std::ssize(elements) >= count) return;
@@ -72,7 +72,7 @@ void make_room(std::vector<T>& elements, std::int64_t count) {
   elements.resize(static_cast<std::size_t>(with_reserve(count)));
 }
 
-/// Sum over keys that no single wrong key leaves as it was, and two hardly.
+/// A checksum over keys. A single wrong key always changes it, two almost always.
 std::uint64_t checksum(std::span<const Key> keys) {
   std::uint64_t sum = 0;
   for (const Key key : keys) {
@@ -88,12 +88,12 @@ class Ranking {
 
   /// One iteration of the benchmark, with its partial verification.
   void rank(int iteration);
-  /// Whether the keys, ordered by the last iteration's ranks, are sorted and those of before.
+  /// Whether the keys in the order of the last ranks are sorted and are the original keys.
   /// Collective; ends the ranking.
   bool sorts();
 
   void reset_passed() { passed_ = 0; }
-  /// Test keys of this rank that had their rank.
+  /// Test keys of this rank with the expected rank.
   [[nodiscard]] int passed() const { return passed_; }
 
  private:
@@ -123,11 +123,11 @@ class Ranking {
   std::array<TestKey, test_keys> test_keys_;
 
   std::vector<Key> keys_;
-  std::vector<Key> ordered_;   ///< by bucket; what other ranks own is sent from here
-  std::vector<Key> incoming_;  ///< from other ranks; what this rank keeps stays in ordered_
+  std::vector<Key> ordered_;   ///< keys by bucket; those of other ranks are sent from here
+  std::vector<Key> incoming_;  ///< keys from other ranks; this rank's own stay in ordered_
   std::vector<std::uint32_t> population_;  ///< of the range that this rank owns, then ranks
 
-  /// Keys in each bucket, and behind them the test keys, which so need no message of their own.
+  /// Keys in each bucket, followed by the test keys, which then need no message of their own.
   std::vector<std::uint32_t> counts_, totals_;
   std::vector<std::uint32_t> bucket_ends_;
   std::vector<int> owner_ends_;
@@ -187,7 +187,7 @@ void Ranking::order_by_bucket() {
   spread(keys_, shift_, bucket_ends_, ordered_);
 }
 
-/// Who owns which buckets, and what goes there from here.
+/// The owner of each bucket, and the keys that this rank sends to it.
 void Ranking::share_out() {
   const std::span totals = std::span(totals_).first(buckets_);
   distribute(totals, static_cast<std::int64_t>(keys_.size()), owner_ends_);

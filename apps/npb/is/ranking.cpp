@@ -20,7 +20,7 @@ int buckets_log2(char problem_class, int ranks) {
 }
 
 void count_buckets(std::span<const Key> keys, int shift, std::span<std::uint32_t> counts) {
-  // Neighbours are often of one bucket; tables of their own keep them from waiting for each other.
+  // Neighbouring keys are often in one bucket. Separate tables make their updates independent.
   std::array<std::array<std::uint32_t, most_buckets>, unroll> tables{};
   const std::size_t whole = keys.size() / unroll * unroll;
   for (std::size_t i = 0; i < whole; i += unroll) {
@@ -37,7 +37,7 @@ void spread(std::span<const Key> keys, int shift, std::span<std::uint32_t> ends,
             std::span<Key> out) {
   const std::size_t whole = keys.size() / unroll * unroll;
   for (std::size_t i = 0; i < whole; i += unroll) {
-    // Read before the writes, which the compiler must take for writes to keys.
+    // Read before the writes, because the compiler assumes that they may change the keys.
     std::array<Key, unroll> next{};
     std::copy_n(keys.data() + i, unroll, next.begin());
     for (const Key key : next) out[ends[key >> shift]++] = key;

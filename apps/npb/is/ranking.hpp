@@ -7,7 +7,7 @@
 
 #include "npb/is/keys.hpp"
 
-/// The parts of the ranking that are one rank's own: no MPI, no memory taken.
+/// The parts of the ranking that are local to a rank. They use no MPI and allocate no memory.
 /// A bucket is the keys with the same leading bits: bucket = key >> shift.
 namespace fabricbench::npb::is {
 
@@ -15,7 +15,7 @@ namespace fabricbench::npb::is {
 /// lines stay in the first level while keys are spread over them.
 [[nodiscard]] int buckets_log2(char problem_class, int ranks);
 
-/// Keys in every bucket (shape: buckets), as `counts`.
+/// Writes the number of keys in every bucket into `counts` (shape: buckets).
 void count_buckets(std::span<const Key> keys, int shift, std::span<std::uint32_t> counts);
 
 /// Orders `keys` by bucket into `out` (shape: keys). `ends` (shape: buckets) holds where each
@@ -24,8 +24,8 @@ void spread(std::span<const Key> keys, int shift, std::span<std::uint32_t> ends,
             std::span<Key> out);
 
 /// The bucket after rank r's last, for each rank, as `ends` (shape: ranks): rank r closes with the
-/// bucket at which the ranks up to it have r + 1 average shares. Ranks that nothing is left for own
-/// no bucket.
+/// bucket at which the ranks up to it have r + 1 average shares. Ranks without
+/// remaining buckets own none.
 void distribute(std::span<const std::uint32_t> totals, std::int64_t keys_per_rank,
                 std::span<int> ends);
 
@@ -33,7 +33,7 @@ void distribute(std::span<const std::uint32_t> totals, std::int64_t keys_per_ran
 /// `least`.
 void count_keys(std::span<const Key> keys, Key least, std::span<std::uint32_t> population);
 
-/// Turns populations into ranks: how many keys are less.
+/// Turns populations into ranks: the number of smaller keys.
 void rank_keys(std::span<std::uint32_t> population);
 
 /// Bytes that the largest of `ranks` ranks takes, with the keys distributed as expected.

@@ -20,7 +20,7 @@ module fft_m
     type(c_ptr), private :: plan = c_null_ptr
   contains
     final :: fft_free
-  end type
+  end type fft_t
 
 contains
 
@@ -40,14 +40,14 @@ contains
                                         fft%work(fft%first + 1 + lanes), fft%work(fft%second + 1), &
                                         fft%work(fft%second + 1 + lanes), FFTW_ESTIMATE)
     if (.not. c_associated(fft%plan)) error stop "FFTW has no plan"
-  end subroutine
+  end subroutine fft_init
 
   impure elemental subroutine fft_free(fft)
     type(fft_t), intent(inout) :: fft
 
     if (c_associated(fft%plan)) call fftw_destroy_plan(fft%plan)
     fft%plan = c_null_ptr
-  end subroutine
+  end subroutine fft_free
 
   subroutine fft_begin(fft, grid, place, inverse)
     type(fft_t), intent(inout) :: fft
@@ -56,7 +56,7 @@ contains
     logical, intent(in) :: inverse
 
     call gather(fft%n, grid, place, merge(2, 1, inverse), fft%work(fft%first + 1))
-  end subroutine
+  end subroutine fft_begin
 
   subroutine fft_finish(fft, grid, place, inverse)
     type(fft_t), intent(inout) :: fft
@@ -67,9 +67,9 @@ contains
     call fftw_execute_split_dft(fft%plan, fft%work(fft%first + 1), fft%work(fft%first + 1 + lanes), &
                                 fft%work(fft%second + 1), fft%work(fft%second + 1 + lanes))
     call scatter(fft%n, fft%work(fft%second + 1), merge(2, 1, inverse), grid, place)
-  end subroutine
+  end subroutine fft_finish
 
-  !> `re` says which part of the grid is the real one.
+  !> `re` is the index of the real part in the grid.
   pure subroutine gather(n, grid, place, re, lines)
     integer, intent(in) :: n, place(0:*), re
     real(dp), intent(in) :: grid(lanes, 2, 0:*)
@@ -80,7 +80,7 @@ contains
       lines(:, 1, j) = grid(:, re, place(j))
       lines(:, 2, j) = grid(:, 3 - re, place(j))
     end do
-  end subroutine
+  end subroutine gather
 
   pure subroutine scatter(n, lines, re, grid, place)
     integer, intent(in) :: n, place(0:*), re
@@ -92,5 +92,5 @@ contains
       grid(:, re, place(j)) = lines(:, 1, j)
       grid(:, 3 - re, place(j)) = lines(:, 2, j)
     end do
-  end subroutine
+  end subroutine scatter
 end module fft_m

@@ -18,7 +18,7 @@ contains
     if (holds) return
     write (error_unit, "(2a)") "does not hold: ", what
     failures = failures + 1
-  end subroutine
+  end subroutine check
 
   !> Whether all elements differ by at most 1e-12.
   pure logical function close_to(a, b)
@@ -26,10 +26,10 @@ contains
 
     close_to = size(a) == size(b)
     if (close_to) close_to = all(abs(a - b) <= 1e-12_dp)
-  end function
+  end function close_to
 
   !> Ends the program.
   subroutine result()
     if (failures > 0) error stop 1
-  end subroutine
+  end subroutine result
 end module check_m

@@ -1,6 +1,7 @@
 ! SPDX-License-Identifier: Apache-2.0
 !> The grid of processors: the blocks cover the matrix once, and what transposed ranks send fits what they expect.
 program test_grid
+  use, intrinsic :: iso_fortran_env, only: int64
   use cg_grid_m, only: grid_t, place_in_grid
   use cg_matrix_m, only: extent, range_t
   use check_m, only: check, result
@@ -32,14 +33,14 @@ contains
   subroutine check_grid(n, ranks)
     integer, intent(in) :: n, ranks
     type(grid_t) :: grid, other
-    integer(8) :: area
+    integer(int64) :: area
     integer :: rank
 
     area = 0
     do rank = 0, ranks - 1
       grid = place_in_grid(n, ranks, rank)
       call check(grid%grid_rows*grid%grid_columns == ranks, "the grid has all ranks")
-      area = area + int(extent(grid%rows), 8)*extent(grid%columns)
+      area = area + int(extent(grid%rows), int64)*extent(grid%columns)
       if (grid%grid_column == 0) call check(grid%columns%first == 1, "columns begin")
       if (grid%grid_row == 0) call check(grid%rows%first == 1, "rows begin")
       if (grid%grid_column > 0) then
@@ -56,19 +57,19 @@ contains
       call check(other%transposed == rank, "transposed twice")
       call check(same(shifted(grid%piece, grid%rows%first - 1), other%columns), "piece is the transposed's columns")
     end do
-    call check(area == int(n, 8)*n, "the blocks cover the matrix")
-  end subroutine
+    call check(area == int(n, int64)*n, "the blocks cover the matrix")
+  end subroutine check_grid
 
   pure type(range_t) function shifted(range, by)
     type(range_t), intent(in) :: range
     integer, intent(in) :: by
 
     shifted = range_t(range%first + by, range%last + by)
-  end function
+  end function shifted
 
   pure logical function same(a, b)
     type(range_t), intent(in) :: a, b
 
     same = a%first == b%first .and. a%last == b%last
-  end function
+  end function same
 end program test_grid

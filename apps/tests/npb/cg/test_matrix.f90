@@ -54,7 +54,7 @@ contains
     do i = 1, n
       sum(i, i) = sum(i, i) + 0.1_dp - shift
     end do
-  end function
+  end function dense_sum
 
   function dense(part) result(full)
     type(rows_t), intent(in) :: part
@@ -69,7 +69,7 @@ contains
         full(row, part%column(k)) = part%value(k)
       end do
     end do
-  end function
+  end function dense
 
   subroutine check_matrix()
     type(rows_t) :: part
@@ -104,7 +104,7 @@ contains
     ones = 1.0_dp
     call multiply(tiles, ones, sums)
     call check(close_to(sums, sum(matrix, dim=2)), "the product with ones is the sums of rows")
-  end subroutine
+  end subroutine check_matrix
 
   !> The parts of all ranks are the matrix.
   subroutine check_parts()
@@ -123,7 +123,7 @@ contains
         end associate
       end do
     end do
-  end subroutine
+  end subroutine check_parts
 
   !> A random matrix with this share of elements, in blocks of several widths.
   subroutine check_product(rows, columns, share)
@@ -169,7 +169,7 @@ contains
       call multiply(tiles, p, w)
       call check(close_to(w, matmul(full, p)), "the product is the dense one")
     end do
-  end subroutine
+  end subroutine check_product
 
   subroutine check_flip()
     type(rows_t) :: part
@@ -182,5 +182,5 @@ contains
     associate (ratio => sum(part%value/before) - size(before))
       call check(abs(ratio - 1.0_dp) < 1e-9_dp .or. abs(ratio + 0.5_dp) < 1e-9_dp, "it doubles or halves")
     end associate
-  end subroutine
+  end subroutine check_flip
 end program test_matrix

@@ -49,5 +49,5 @@ contains
     do i = size(right), 1, -1
       solution(i) = (solution(i) - dot_product(a(i, i + 1:), solution(i + 1:)))/a(i, i)
     end do
-  end function
+  end function eliminate
 end program test_solve

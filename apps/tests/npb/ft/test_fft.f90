@@ -57,20 +57,20 @@ contains
     end do
     y = transformed(fft, y, .true.) / n
     call check(largest(reshape(y - x, [n * lanes])) < tolerance, "inverse", n)
-  end subroutine
+  end subroutine test_length
 
   integer function frequency(n, lane)
     integer, intent(in) :: n, lane
 
     frequency = modulo(n / 3 * lane + lane, n)
-  end function
+  end function frequency
 
   !> exp(-2 pi i k / n), with the product reduced first.
   complex(dp) function root(n, k)
     integer, intent(in) :: n, k
 
     root = exp(cmplx(0.0_dp, -2 * pi * modulo(k, n) / n, dp))
-  end function
+  end function root
 
   !> Goes in and out of a grid by places that are no sequence, with the lines written over what was read.
   function transformed(fft, x, inverse) result(y)
@@ -96,19 +96,19 @@ contains
       y(j, :) = cmplx(grid(:, 1, to(j)), grid(:, 2, to(j)), dp)
     end do
     call check(all(abs(grid(:, :, n) - 7.0_dp) <= 0), "chunk beyond the line", n)
-  end function
+  end function transformed
 
   real(dp) function largest(x)
     complex(dp), intent(in) :: x(:)
 
     largest = maxval(abs(x))
-  end function
+  end function largest
 
   real(dp) function energy(x)
     complex(dp), intent(in) :: x(:)
 
     energy = sum(real(x)**2 + aimag(x)**2)
-  end function
+  end function energy
 
   subroutine check(holds, what, n)
     logical, intent(in) :: holds
@@ -118,5 +118,5 @@ contains
     if (holds) return
     write (error_unit, "(a, a, a, i0)") "does not hold: ", what, ", length ", n
     failures = failures + 1
-  end subroutine
+  end subroutine check
 end program test_fft

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// One JSON text, written value after value into a sink. The writer sets the commas.
+#ifndef FABRICBENCH_JSON_H
+#define FABRICBENCH_JSON_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "common/sink.h"
+
+struct json {
+  struct sink sink;
+  bool comma;  // the next value needs a comma before it
+};
+
+// `key` is NULL in an array and at the top level.
+void json_begin_object(struct json* out, const char* key);
+void json_end_object(struct json* out);
+void json_begin_array(struct json* out, const char* key);
+void json_end_array(struct json* out);
+void json_null(struct json* out, const char* key);
+void json_bool(struct json* out, const char* key, bool value);
+void json_unsigned(struct json* out, const char* key, uint64_t value);
+// Bytes that are not UTF-8 become U+FFFD.
+void json_string(struct json* out, const char* key, const char* value);
+// null for an empty string.
+void json_string_or_null(struct json* out, const char* key, const char* value);
+// `text` is a JSON value already.
+void json_raw(struct json* out, const char* key, const char* text);
+// Starts a value that the caller writes into the sink.
+void json_key(struct json* out, const char* key);
+
+#endif

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "micro/benchmark.hpp"
+#include "micro/fault.hpp"
+#include "micro/options.hpp"
+#include "micro/report.hpp"
+
+namespace fabricbench::micro {
+
+/// What one start of a program measures.
+struct Job {
+  std::string_view program;  ///< its name, for messages
+  const Benchmark* benchmark = nullptr;
+  Options options = {};
+  Fault fault = {};
+};
+
+/// A job from the arguments after the benchmark's name and from FABRICBENCH_MICRO_FAULT. Throws
+/// UsageError.
+[[nodiscard]] Job parse_job(std::string_view program, const Benchmark& benchmark,
+                            std::span<const char* const> arguments);
+
+/// What the header says about the launch in addition to the job.
+struct Platform {
+  std::vector<std::pair<std::string_view, std::string>> libraries;  ///< key and value, in order
+  int ranks = 0;
+  std::string hosts = {};  ///< comma-separated, in order of rank; empty: not printed
+};
+
+/// The header of the output, up to the facts that only the runner knows. Measures the clock.
+void print_header(Report& report, const Job& job, const Platform& platform);
+
+/// Prints the last line and writes what is left. Returns the exit status.
+[[nodiscard]] int finish(Report& report, const Job& job, bool verified);
+
+}  // namespace fabricbench::micro
