@@ -102,7 +102,7 @@ class LaunchTest(JobMixin, FactsMixin, LaneMixin, PortsMixin, MetricsMixin, Leaf
         """Returns an expression that passes if the record is ok and else shows its reason."""
         record = self.record()
         if record.binding.problem:
-            getlogger().warning(f"{self.lane.name}: not bound as asked: {record.binding.problem}")
+            getlogger().warning(f"{self.lane.name}: not bound as requested: {record.binding.problem}")
         return sn.assert_true(record.state == "ok", msg=f"{self.lane.name}: {record.state}: {record.reason}")
 
     def record(self) -> Record:

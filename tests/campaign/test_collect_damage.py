@@ -187,7 +187,7 @@ def test_hostile_text_is_data(directory: Path) -> None:
     record = collect(directory, HOSTILE)
     assert record.launch is not None
     assert (record.state, record.directory, record.hosts) == ("unknown", HOSTILE, (HOSTILE,))
-    assert f"network devices were open that wire-up does not open: {HOSTILE}" in record.reason
+    assert f"ranks opened network devices that wire-up does not open: {HOSTILE}" in record.reason
     assert (record.launch.stack, record.launch.case) == (HOSTILE, case)
     assert record.attestation is not None
     assert record.attestation.traffic is not None

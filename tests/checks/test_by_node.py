@@ -57,14 +57,14 @@ def test_ranks_with_the_requested_binding(site: FakeSite) -> None:
 
 def test_ranks_with_another_binding_are_reported(site: FakeSite) -> None:
     said, record = only(site, "numa")
-    problem = "asked for a NUMA node for each rank, but ranks 0, 1 on .* shared 1 core"
+    problem = "a NUMA node was requested for each rank, but ranks 0, 1 on .* shared 1 core"
     assert record.state == "ok", said
     assert re.fullmatch(problem, record.reason)
     assert record.binding.problem == record.reason
     done = site.fabricbench("report", str(site.root / "campaign"))
     assert done.returncode == 0, done.stderr
     html = (site.root / "campaign/report.html").read_text()
-    assert "Not bound as asked" in html
+    assert "Not bound as requested" in html
     assert re.search(problem, html)
 
 

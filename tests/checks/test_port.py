@@ -30,7 +30,7 @@ def launch_directory(site: FakeSite, stack: str, port: str, fields: str = "") ->
     chosen = ("-p", f"^{stack}$", "-S", f"MicroPingpong.port={port}")
     done = site.reframe(*SMALL, *chosen, FABRICBENCH_CAMPAIGN=str(site.root / "campaign"))
     assert done.returncode == 0, done.stdout + done.stderr
-    assert ("WARNING: one@shm: not bound as asked: asked for the port p1" in done.stdout) == (
+    assert ("WARNING: one@shm: not bound as requested: port p1 was requested" in done.stdout) == (
         stack == "one" and "p1" in fields
     )
     (directory,) = (site.root / "campaign/launches").glob("*/*/*/*/Micro*")
@@ -48,7 +48,7 @@ def test_the_port_reaches_the_stack_and_the_case(site: FakeSite) -> None:
     assert record.launch.id.endswith("small port=p1 np=2")
     assert {row.case for row in record.rows} == {"port=p1"}
     assert record.state == "ok"
-    assert record.reason == "asked for the port p1, but on one node no counter tells which port was used"
+    assert record.reason == "port p1 was requested, but on one node no counter shows which port was used"
 
 
 @pytest.mark.parametrize(

@@ -72,9 +72,9 @@ def test_doctor() -> None:
     ("command", "unneeded"),
     [
         ("table", {"jinja2", "jsonschema", "matplotlib", "numpy", "reframe", "rich", "scipy"}),
-        ("judge", {"jinja2", "jsonschema", "matplotlib", "reframe", "rich", "scipy"}),
+        ("judge", {"jinja2", "jsonschema", "matplotlib", "reframe", "rich"}),
         ("provenance", {"jinja2", "jsonschema", "matplotlib", "reframe", "rich", "scipy"}),
-        ("report", {"jsonschema", "reframe", "rich", "scipy"}),
+        ("report", {"jsonschema", "reframe", "rich"}),
     ],
 )
 def test_commands_on_a_campaign(command: str, unneeded: set[str], tmp_path: Path) -> None:

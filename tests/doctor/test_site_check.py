@@ -385,7 +385,7 @@ def test_modules_are_found_by_their_files(site: Site, tmp_path: Path, monkeypatc
         (
             'here("x", transport="tcp", scheduler="flux")',
             "not checked",
-            "queues and nodes of flux; only Slurm is asked",
+            "queues and nodes of flux; only Slurm is queried",
         ),
     ],
 )

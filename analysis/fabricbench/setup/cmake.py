@@ -56,7 +56,8 @@ def build_apps(home: Path, options: Mapping[str, str], *, source: Path) -> None:
         (tree / UNFINISHED).unlink(missing_ok=True)
         raise
     (tree / UNFINISHED).unlink()
-    run_logged([cmake, "--install", str(tree)], log, what="installing")
+    # Without this variable, CMake keeps an installed file whose time stamp differs by less than a second.
+    run_logged([cmake, "--install", str(tree)], log, what="installing", environment={"CMAKE_INSTALL_ALWAYS": "1"})
 
 
 def source_digests(*folders: Path) -> dict[str, str]:

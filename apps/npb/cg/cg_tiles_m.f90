@@ -1,5 +1,6 @@
 ! SPDX-License-Identifier: Apache-2.0
-!> The storage format of the matrix for products. Its columns are cut into blocks whose part of the vector stays in the first cache;
+!> The storage format of the matrix for products. Its columns are cut into blocks whose part of the vector stays in the
+!> first cache;
 !> its rows into windows. In a tile (a window of a block) rows of similar length are the lanes of a vector, so that
 !> no sum runs across a vector register and few places are empty (Kreutzer et al., A unified sparse matrix data
 !> format, SIAM J. Sci. Comput. 36 (2014) C401: SELL-C-sigma).
