@@ -122,7 +122,7 @@ def test_an_invalid_reference_is_a_skip(water: Path, tmp_path: Path) -> None:
     (given / "water.reference.json").write_text("{")
     reframe(tmp_path / "e", given, *ENERGIES)
     (skip,) = read_campaign(tmp_path / "e").skips
-    assert "is no reference" in skip.reason
+    assert "is not a valid reference" in skip.reason
     (given / "water.reference.json").unlink()
     reframe(tmp_path / "d", given, *ENERGIES)
     (skip,) = read_campaign(tmp_path / "d").skips

@@ -117,7 +117,7 @@ def test_a_full_queue_is_a_skip_of_that_length(tmp_path: Path, name: str) -> Non
         "queued=0 tags=equal",
         "queued=16 tags=equal",
     }
-    assert "#@gap.queued:64,tags:equal.8=" in done.stdout
+    assert "#@skipped.queued:64,tags:equal.8=" in done.stdout
 
 
 def test_sizes_beyond_memory_are_refused(tmp_path: Path) -> None:
