@@ -178,7 +178,7 @@ class GromacsEnergies(Mdrun):
         if not file.exists():
             own = f"install gmx_d, then run: fabricbench inputs {self.md_system}"
             hint = own if self.input.record else f"put them into {file} (docs/gromacs.md)"
-            return f"no energies of {self.md_system} in double precision", hint
+            return f"there are no reference energies of {self.md_system} in double precision", hint
         again = f"delete it, and run: fabricbench inputs {self.md_system}"
         try:
             known = read_reference(file).sha256
