@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a fabric and an MPI stack cost the applications that run on them."""
+"""Fabricbench measures MPI stacks on fabrics, proves which transport carried the bytes, and judges the results."""

@@ -64,7 +64,7 @@ def test_ranks_with_another_binding_are_reported(site: FakeSite) -> None:
     done = site.fabricbench("report", str(site.root / "campaign"))
     assert done.returncode == 0, done.stderr
     html = (site.root / "campaign/report.html").read_text()
-    assert "Not bound as requested" in html
+    assert "Binding or port not as requested" in html
     assert re.search(problem, html)
 
 

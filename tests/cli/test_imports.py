@@ -11,7 +11,7 @@ import pytest
 from support.hostile import make_campaign
 from support.processes import clean_environment
 
-LIBRARIES = {"jinja2", "jsonschema", "matplotlib", "numpy", "polars", "pydantic", "reframe", "scipy", "yaml"}
+LIBRARIES = {"jinja2", "jsonschema", "matplotlib", "numpy", "polars", "pydantic", "reframe", "ruamel", "scipy"}
 """Every library whose import takes more than a few milliseconds, except rich, which prints ``--help``."""
 
 ROOMS = (
@@ -19,6 +19,8 @@ ROOMS = (
     "campaign",
     "launch",
     "parsers",
+    "doctor",
+    "inputs",
     "report",
     "runner",
     "setup",

@@ -14,7 +14,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-import yaml
+from ruamel.yaml import YAML
 
 from fabricbench.errors import BadInput
 from fabricbench.setup.spack import Spack, find_spack
@@ -123,7 +123,8 @@ def environment(home: Path, stack: str, changes: dict[str, Any]) -> Path:
     """A copy of spack.yaml for one stack: its paths absolute, its packages unified, what it installs kept apart."""
     shutil.rmtree(home, ignore_errors=True)
     home.mkdir(parents=True)
-    text = yaml.safe_load((REPOSITORY / "spack.yaml").read_text())["spack"]
+    yaml = YAML(typ="safe")
+    text = yaml.load((REPOSITORY / "spack.yaml").read_text())["spack"]
     del text["include"]
     text["definitions"] = [item for item in text["definitions"] if STACKS_LIST not in item]
     text["definitions"].insert(-1, {STACKS_LIST: [f"${stack}"]})
@@ -131,7 +132,8 @@ def environment(home: Path, stack: str, changes: dict[str, Any]) -> Path:
     text["develop"]["fabricbench"]["path"] = str(REPOSITORY)
     text["config"]["install_tree"] = {"root": str(HOME / "store")}
     text["concretizer"] = {"unify": True}
-    (home / "spack.yaml").write_text(yaml.safe_dump({"spack": text | changes}, sort_keys=False))
+    with (home / "spack.yaml").open("w") as stream:
+        yaml.dump({"spack": text | changes}, stream)
     return home
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from fabricbench.errors import BadInput
-from fabricbench.setup import spack as drive
+from fabricbench.setup import spack as spack_setup
 from fabricbench.setup.spack import find_spack, views_in, whole_view
 from fabricbench.site.spack import Lock, locked, package_of, read_environment, read_lock, read_view
 from fabricbench.site.stacks import read_installed
@@ -24,7 +24,7 @@ def a_view(root: Path, *, without: str = "") -> Path:
     """A view with this project's programs, OSU's and an MPI, but for one file."""
     files = {
         "mpich": ("bin/mpirun",),
-        "fabricbench": drive.OWN,
+        "fabricbench": spack_setup.OWN,
         "osu-micro-benchmarks": ("libexec/osu-micro-benchmarks/mpi/pt2pt/osu_latency",),
     }
     prefixes = []
@@ -49,7 +49,7 @@ def test_an_mpi_of_the_system_is_where_spack_was_told(tmp_path: Path) -> None:
     assert read_view(spack.view(tmp_path / "mpich", prefix)).mpi_prefix == Path("/opt/mpi")
 
 
-@pytest.mark.parametrize("file", ["bin/mpirun", *drive.OWN, "libexec/osu-micro-benchmarks/mpi/pt2pt/osu_latency"])
+@pytest.mark.parametrize("file", ["bin/mpirun", *spack_setup.OWN, "libexec/osu-micro-benchmarks/mpi/pt2pt/osu_latency"])
 def test_a_view_that_lacks_a_program_is_half_installed(tmp_path: Path, file: str) -> None:
     wanted = file if "osu" not in file else "libexec/osu-micro-benchmarks"
     with pytest.raises(BadInput, match=re.escape(f"half installed: no {tmp_path}/._mpich/abc/{wanted}")):
@@ -168,7 +168,7 @@ def test_a_spack_that_will_not_do(
 
 
 def test_doctor_compares_site_lock_and_view(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(drive, "REPOSITORY", tmp_path)
+    monkeypatch.setattr(spack_setup, "REPOSITORY", tmp_path)
     (tmp_path / "spack.yaml").write_text((REPOSITORY / "spack.yaml").read_text())
     folder = tmp_path / "site/ours/spack"
     folder.mkdir(parents=True)
@@ -179,21 +179,21 @@ def test_doctor_compares_site_lock_and_view(tmp_path: Path, monkeypatch: pytest.
     monkeypatch.setenv("FABRICBENCH_SITES", str(tmp_path / "site"))
     (folder / "stacks.yaml").write_text("definitions:\n  - stacks: [$mpich]\n")
     with pytest.raises(BadInput, match=r"stacks\.yaml: .* names the stack mvapich2, which is not in it"):
-        list(drive.examine_spack("ours"))
+        list(spack_setup.examine_spack("ours"))
 
     (folder / "stacks.yaml").write_text("definitions:\n  - stacks: [$mpich, $mvapich2]\n")
     (folder / "spack.lock").write_text(json.dumps(spack.lock("fabricbench", "osu-micro-benchmarks")))
     (tmp_path / "build/views").mkdir(parents=True)
     os.rename(a_view(tmp_path), tmp_path / "build/views/mpich")
-    mpich, mvapich2 = drive.examine_spack("ours")
+    mpich, mvapich2 = spack_setup.examine_spack("ours")
     assert (mpich.ready, mvapich2.ready) == (True, False)
     assert "mpich/mmmmmmm" in mpich.detail
     assert "the stack mvapich2 is not in it" in mvapich2.detail
 
     (folder / "spack.lock").write_text(json.dumps(spack.lock("fabricbench", "gromacs")))
-    mpich, _ = drive.examine_spack("ours")
+    mpich, _ = spack_setup.examine_spack("ours")
     assert "half installed: no gromacs" in mpich.detail
     other = [spack.node("mpich"), spack.node("fabricbench", hash="a" * 32)]
     (folder / "spack.lock").write_text(json.dumps(spack.lock(nodes=other)))
-    mpich, _ = drive.examine_spack("ours")
+    mpich, _ = spack_setup.examine_spack("ours")
     assert "fabricbench/fffffff is not the lock's fabricbench/aaaaaaa" in mpich.detail

@@ -196,7 +196,7 @@ def _ports(site: _Site, fabric: Fabric) -> Iterator[Problem]:
         yield site.warning(what, hint="ip link and ls /sys/class/infiniband name them")
     elif absent:
         yield site.unchecked(
-            f"fabric {name}: the port {', '.join(absent)} is not on this node, which may be no node of it"
+            f"fabric {name}: the port {', '.join(absent)} is not on this node; this node may not belong to the fabric"
         )
 
 

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reads and writes files safely, whatever their origin. Imports errors only."""
+"""Reads and writes files safely, whatever their origin. Every room may import it; imports errors only."""
