@@ -114,6 +114,6 @@ def test_the_page_names_every_field_of_a_fabric() -> None:
 
 def test_the_page_has_five_commands() -> None:
     page = PAGE.read_text()
-    section = page[page.index("## 2. See it work") : page.index("### What the doctor says")]
+    section = page[page.index("## 2. Test the site") : page.index("### What the doctor says")]
     commands = re.findall(r"^    (\w+) ", section, re.MULTILINE)
     assert commands == ["make", "fabricbench", "reframe", "fabricbench", "fabricbench"]
