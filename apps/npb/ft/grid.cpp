@@ -8,8 +8,8 @@
 namespace fabricbench::npb::ft {
 namespace {
 
-/// Lines that the transforms process at a time (fft_m): a rank has at least as many neighbouring
-/// lines.
+/// Lines that the transforms process at a time (fft_m). A rank holds at least this many
+/// neighbouring lines.
 constexpr int lanes = 8;
 
 int most_p1(const Points& n) {

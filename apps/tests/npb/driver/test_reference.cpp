@@ -16,7 +16,7 @@ bool lacks(std::string_view kernel, char problem_class, std::string_view name) {
 void test_found() {
   CHECK(reference("IS", 'S', "index.0") == 48427);
   CHECK(reference("IS", 'B', "step.0") == -1);
-  // More than a float or an int holds, to the last digit.
+  // These values have more digits than float can represent.
   CHECK(reference("IS", 'D', "rank.4") == 2147425337);
   CHECK(reference("CG", 'S', "zeta") == 8.5971775078648);
 }
