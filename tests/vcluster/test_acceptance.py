@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The commands of docs/acceptance.md, executed in order."""
+"""Executes the commands of docs/acceptance.md in order."""
 
 import re
 import subprocess
@@ -50,7 +50,7 @@ def test_the_commands_from_clause_to_verdict(tmp_path: Path, cluster: Cluster) -
 
 
 def _nodes(text: str) -> list[tuple[str, float]]:
-    """Names and slow-downs of the listed nodes."""
+    """Returns names and slow-downs of the listed nodes."""
     words = [line.split() for line in text.splitlines()]
     return [
         (line[1], next(float(word) for word in line[2:] if word[0].isdigit())) for line in words if line[:1] == ["node"]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The cluster starts after a crash of another one, and leaves nothing behind."""
+"""Tests that the cluster starts after a crash of an earlier one, and that `down` removes everything."""
 
 import os
 import random
@@ -41,7 +41,9 @@ def test_the_cluster_starts_after_a_crash(cluster: Cluster) -> None:
         (("sideways",), {}, "not 'sideways'"),
     ],
 )
-def test_bad_input_is_one_line(cluster: Cluster, words: tuple[str, ...], variables: dict[str, str], says: str) -> None:
+def test_bad_input_prints_one_line(
+    cluster: Cluster, words: tuple[str, ...], variables: dict[str, str], says: str
+) -> None:
     cluster.down()
     done = cluster.script(*words, **variables)
     assert done.returncode == 2
