@@ -26,7 +26,7 @@ void test_round_trip() {
   }
 }
 
-void test_every_byte_counts() {
+void test_flipped_bits() {
   const MessageId id{.sender = 0, .msg_size_bytes = 300, .iteration = 9};
   Bytes bytes = pattern(id);
   for (std::size_t i = 0; i < bytes.size(); ++i) {
@@ -64,7 +64,7 @@ void test_displacement() {
 
 int main() {
   test_round_trip();
-  test_every_byte_counts();
+  test_flipped_bits();
   test_other_messages();
   test_displacement();
   return check::result();

@@ -27,7 +27,7 @@ std::vector<std::int64_t> added(Curve curve, std::int64_t largest) {
   return sizes;
 }
 
-void test_straight() {
+void test_linear_times() {
   CHECK(added([](double size) { return 10 + 0.001 * size; }, 1 << 20).empty());
   CHECK(!size_to_add({}));
   CHECK(!size_to_add({{0, 1.0}, {1, 9.0}}));
@@ -45,15 +45,15 @@ void test_jump() {
 }
 
 /// Checks that steps between small sizes add no sizes.
-void test_close() {
+void test_small_sizes() {
   CHECK(added([](double size) { return size < 20 ? 1.0 : 9.0; }, 32).empty());
 }
 
 }  // namespace
 
 int main() {
-  test_straight();
+  test_linear_times();
   test_jump();
-  test_close();
+  test_small_sizes();
   return check::result();
 }

@@ -223,7 +223,7 @@ def test_without_a_safe_directory_each_rank_writes_a_file(
     assert list(open_to_all.iterdir()) == []
 
 
-def test_killing_the_prefix_keeps_the_facts_and_ends_the_program(node: Path, out: Path, tmp_path: Path) -> None:
+def test_killing_fabricbench_node_keeps_the_facts_and_ends_the_program(node: Path, out: Path, tmp_path: Path) -> None:
     said = tmp_path / "pid"
     with subprocess.Popen(
         [node, "--dir", out, "--", "sh", "-c", f"echo $$ > {said}; exec sleep 300"], env=environment()

@@ -48,7 +48,7 @@ def same_node(intervals: list[Json]) -> list[tuple[str, int, int]]:
 
 
 def test_a_marked_interval_counts_the_traffic_within_it(run: Run) -> None:
-    """Intervals with the same label are summed. Sockets closed within an interval count. An unmatched end is ignored."""
+    """Intervals with the same label are summed. Sockets closed within one count. An unmatched end is ignored."""
     (report,) = run("marks")
     assert same_node(report["intervals"]) == [("first.8", 111, 2), ("second", 14, 2)]
     assert report["dropped_marks"] == 1, "the interval with a label that is too long"

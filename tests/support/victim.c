@@ -128,7 +128,7 @@ int main(int argc, char** argv) {
     if (close_range(3, ~0U, 0)) return 96;
   } else if (!strcmp(what, "_exit") || !strcmp(what, "_Exit") || !strcmp(what, "quick_exit")) {
     moved(fds);
-    memset(malloc(1) - 64, 0x5a, 4096); /* a broken heap */
+    memset(malloc(1) - 64, 0x5a, 4096); /* corrupts the heap */
     if (what[1] == 'e') _exit(7);
     if (what[1] == 'E') _Exit(7);
     quick_exit(7);

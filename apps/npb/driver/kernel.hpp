@@ -44,7 +44,7 @@ struct Kernel {
   int (*iterations)(char problem_class);
   /// Returns why the problem cannot run on these ranks and which numbers are accepted, or "".
   std::string (*refusal)(const Problem& problem);
-  /// Returns the largest memory of a rank, in bytes.
+  /// Returns the memory of the rank that needs most, in bytes.
   std::int64_t (*bytes_per_rank)(const Problem& problem);
   /// Returns the kernel's own parameters as lines of the report after the header.
   std::string (*parameters)(const Problem& problem);

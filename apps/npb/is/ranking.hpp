@@ -36,7 +36,8 @@ void count_keys(std::span<const Key> keys, Key least, std::span<std::uint32_t> p
 /// Converts the counts in `population` to ranks: the rank of a key is the number of smaller keys.
 void rank_keys(std::span<std::uint32_t> population);
 
-/// Returns the largest memory of a rank, in bytes, for the expected distribution of the keys.
+/// Returns the memory of the rank that needs most, in bytes, for the expected distribution of the
+/// keys.
 [[nodiscard]] std::int64_t expected_bytes(char problem_class, int ranks);
 
 /// Returns the capacity for `count` elements and the possible growth when keys change between
