@@ -17,7 +17,7 @@ STACKS = site_stacks(REPOSITORY / "site")
 
 
 # Open MPI sleeps for two seconds after every program that fails, so other tests run in parallel.
-WAYS = {"openmpi": {"CTEST_PARALLEL_LEVEL": "4", "OMPI_MCA_odls_base_sigkill_timeout": "0"}}
+CTEST_VARIABLES = {"openmpi": {"CTEST_PARALLEL_LEVEL": "4", "OMPI_MCA_odls_base_sigkill_timeout": "0"}}
 
 
 @pytest.mark.parametrize("name", [name for name, stack in STACKS.items() if stack.level == "mpi" or stack.own])
@@ -29,7 +29,7 @@ def test_ctest(name: str) -> None:
     if STACKS[name].own and not STACKS[name].own.keys() <= installed.programs.keys():
         pytest.skip(f"no headers of {name} were installed at set-up")
     ctest = shutil.which("ctest") or str(Path(sys.executable).with_name("ctest"))
-    variables = installed.variables(STACKS[name], "shm") | WAYS.get(name, {"CTEST_PARALLEL_LEVEL": "1"})
+    variables = installed.variables(STACKS[name], "shm") | CTEST_VARIABLES.get(name, {"CTEST_PARALLEL_LEVEL": "1"})
     done = subprocess.run(
         [ctest, "--test-dir", str(home / "build"), "--output-on-failure", "-L", "unit|verification"],
         env=lane_environment(installed, variables) | {"HOME": os.environ.get("HOME", "/")},

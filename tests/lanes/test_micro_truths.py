@@ -48,20 +48,20 @@ def test_the_latency_ratio_refers_to_the_shortest_queue(tmp_path: Path, name: st
     assert values["latency_ratio", f"{LONG} tags=different", 8] == pytest.approx(long / short, rel=0.01)
 
 
-ALIKE = {
+EQUIVALENTS = {
     ("pingpong", "latency_mean"): ("PingPong", "latency", ""),
     ("unidirectional", "bandwidth_mean"): ("Uniband", "bandwidth", "window=64"),
     ("bidirectional", "bandwidth_mean"): ("Biband", "bandwidth", "window=64"),
 }
 
 
-@pytest.mark.parametrize(("benchmark", "metric"), ALIKE)
+@pytest.mark.parametrize(("benchmark", "metric"), EQUIVALENTS)
 def test_own_and_intels_benchmarks_have_the_same_cells_and_units(tmp_path: Path, benchmark: str, metric: str) -> None:
     """Both report the metric at the same size and case. The columns of one IMB launch agree that 1 MB is 10^6 bytes,
     independently of the machine's speed."""
     if stack("mpich").imb is None:
         pytest.skip("no IMB-MPI1 runs on this mpich")
-    theirs, their_metric, case = ALIKE[benchmark, metric]
+    theirs, their_metric, case = EQUIVALENTS[benchmark, metric]
     options = ("--sizes", "64KiB", "--iterations", "20", *(("--window", "64") if case else ()))
     mine = measured(tmp_path, "mpich", "tcp", benchmark, *options)
     other = imbs(tmp_path, theirs, case)

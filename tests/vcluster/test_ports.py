@@ -38,10 +38,10 @@ def test_the_requested_second_port_carries_the_bytes(site: Site, tmp_path: Path)
 def test_a_stack_that_uses_another_port_is_reported(site: Site, tmp_path: Path, otherwise: str) -> None:
     """The stack uses only the other port, or both. The launch is ok, because the bytes were on the fabric."""
     stacks = site.root / "site/stacks.py"
-    told = '"OMPI_MCA_btl_tcp_if_include": "{port}"'
-    assert told in stacks.read_text()
+    setting = '"OMPI_MCA_btl_tcp_if_include": "{port}"'
+    assert setting in stacks.read_text()
     stacks.write_text(
-        stacks.read_text().replace(told, f'"OMPI_MCA_btl_tcp_if_include": "{otherwise}", "NOT": "{{port}}"')
+        stacks.read_text().replace(setting, f'"OMPI_MCA_btl_tcp_if_include": "{otherwise}", "NOT": "{{port}}"')
     )
     done = site.reframe(tmp_path / "campaign", "-n", "^MicroPingpong%messages=large", *SHORT, "-p", "^openmpi$")
     assert done.returncode == 0, done.stdout[-3000:]
