@@ -3,13 +3,13 @@
 # add_mpi_test(<name> [NP <n>…] [LABELS <l>…] [EXIT <code>] [STDOUT <regex>…] [NO_STDOUT <regex>…] [STDERR <regex>…]
 #              [ENVIRONMENT <NAME=value>…] [TIMEOUT <s>] [PREFIX <command>…] COMMAND <program> [<argument>…])
 #
-# One test per number of ranks, named <name>.np<n>; without NP the command runs without a launcher, as <name>. The test
-# passes if the exit code is exactly EXIT (0), every STDOUT and STDERR expression matches and no NO_STDOUT one does. In
-# COMMAND a target's name stands for its file; PREFIX stands in front of the launcher. Every rank checks that the
-# launcher started <n> ranks in one world.
+# Adds one test per number of ranks, named <name>.np<n>. Without NP it adds one test <name>, which runs without a
+# launcher. A test passes if the exit code equals EXIT (default 0), all STDOUT and STDERR expressions match and no
+# NO_STDOUT expression matches. <program> is a target or a file. PREFIX precedes the launcher on the command line. Every
+# rank checks that the launcher started <n> ranks in one MPI_COMM_WORLD. TIMEOUT defaults to 60 s.
 set(FABRICBENCH_EXPECT_SCRIPT "${CMAKE_CURRENT_LIST_DIR}/expect.cmake")
 
-# What Open MPI 4 and 5 need to run as root and with more ranks than cores. MPICH needs nothing.
+# Lets Open MPI 4 and 5 run as root and with more ranks than cores. MPICH needs no settings for that.
 set(
   FABRICBENCH_MPI_TEST_ENVIRONMENT
   OMPI_ALLOW_RUN_AS_ROOT=1
@@ -46,7 +46,7 @@ function(add_mpi_test name)
   foreach(kind IN ITEMS STDOUT NO_STDOUT STDERR)
     set(index 0)
     foreach(regex IN LISTS arg_${kind})
-      # A semicolon would split the list, one in brackets does not.
+      # A plain semicolon would split the list; a semicolon in brackets does not.
       string(REPLACE ";" "[;]" regex "${regex}")
       list(APPEND expectations "-DEXPECT_${kind}_${index}=${regex}")
       math(EXPR index "${index} + 1")

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# Finds the stack's MPI as MPI::MPI_C and MPI::MPI_CXX, without the MPI C++ bindings, and where the stack and the
-# machine have Fortran, as MPI::MPI_Fortran with FABRICBENCH_FORTRAN set.
+# Finds the stack's MPI as MPI::MPI_C and MPI::MPI_CXX, without the MPI C++ bindings. If the stack and the machine
+# support Fortran, also finds MPI::MPI_Fortran and sets FABRICBENCH_FORTRAN.
 #
-# Debian names the parts of its stacks by a suffix (mpicxx.mpich, mpiexec.mpich) in one directory. FindMPI would pair
-# mpicxx.mpich with plain `mpiexec`, another stack's launcher, and every test would start single processes. So the
-# suffix of the one that was given chooses the others.
+# Debian installs all stacks into one directory and distinguishes them by suffix (mpicxx.mpich, mpiexec.mpich). FindMPI
+# would combine mpicxx.mpich with plain `mpiexec`, the launcher of another stack, and every test would start single
+# processes. Therefore the suffix of the configured compiler or launcher selects the other wrappers and the launcher.
 function(fabricbench_mpi_suffix out)
   set(suffix "")
   foreach(given IN ITEMS "${MPI_CXX_COMPILER}" "${MPI_C_COMPILER}" "${MPIEXEC_EXECUTABLE}")
@@ -18,7 +18,7 @@ function(fabricbench_mpi_suffix out)
   set(${out} "${suffix}" PARENT_SCOPE)
 endfunction()
 
-# SimGrid's wrappers redefine main, sleep, malloc and the clock; FindMPI takes only their libraries over.
+# SimGrid's wrappers redefine main, sleep, malloc and the clock, but FindMPI extracts only their libraries.
 if("${MPI_CXX_COMPILER};${MPI_C_COMPILER}" MATCHES "/?smpi(cc|cxx)(;|$)" AND NOT CMAKE_CXX_COMPILER MATCHES "smpicxx$")
   message(
     FATAL_ERROR
@@ -39,7 +39,7 @@ set(MPI_CXX_SKIP_MPICXX ON) # defines OMPI_SKIP_MPICXX and MPICH_SKIP_MPICXX on 
 find_package(MPI REQUIRED COMPONENTS C CXX)
 message(STATUS "Fabricbench: MPI ${MPI_CXX_VERSION}, ${MPI_CXX_COMPILER}, launcher ${MPIEXEC_EXECUTABLE}")
 
-# Only the wrapper that was given or belongs to the suffix: FindMPI would take another stack's.
+# Uses only a configured Fortran wrapper or the one with the suffix: FindMPI alone could select another stack's wrapper.
 set(FABRICBENCH_FORTRAN OFF)
 check_language(Fortran)
 if(CMAKE_Fortran_COMPILER AND (MPI_Fortran_COMPILER OR CMAKE_Fortran_COMPILER MATCHES "smpif90$"))

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# fabricbench_warnings: every warning that the project keeps clean, for C and C++ alike. Link it PRIVATE.
-# -DFABRICBENCH_WERROR=ON turns them into errors (continuous integration).
+# Defines the interface target fabricbench_warnings: the compiler warnings of all C and C++ targets. Link it PRIVATE.
+# -DFABRICBENCH_WERROR=ON turns the warnings into errors (continuous integration).
 option(FABRICBENCH_WERROR "Treat warnings as errors" OFF)
 
 add_library(fabricbench_warnings INTERFACE)

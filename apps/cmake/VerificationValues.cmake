@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# npb_write_references(<csv> <out>): turns lines `kernel,class,name,value` into C++ initialisers.
+# npb_write_references(<csv> <out>): converts the lines `kernel,class,name,value` of <csv> to C++ initialisers in <out>.
 function(npb_write_references csv out)
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${csv}")
   file(STRINGS "${csv}" lines REGEX "^[A-Z]+,[A-Z],[a-z0-9._]+,[-+0-9.eE]+$")

@@ -3,8 +3,8 @@
 # cmake -DEXPECT_EXIT=<code> [-DEXPECT_STDOUT_<i>=<regex>] [-DEXPECT_NO_STDOUT_<i>=<regex>] [-DEXPECT_STDERR_<i>=<regex>]
 #       -P expect.cmake -- <command> [<argument>…]
 #
-# Runs the command and fails unless its exit code is exactly the expected one and the output is as expected. (CTest's own
-# WILL_FAIL accepts any failure, a crash too, and PASS_REGULAR_EXPRESSION ignores the exit code.)
+# Runs the command and fails if its exit code or output differs from the expectation. CTest's own properties are weaker:
+# WILL_FAIL accepts any failure, even a crash, and PASS_REGULAR_EXPRESSION ignores the exit code.
 set(command "")
 set(in_command FALSE)
 math(EXPR last "${CMAKE_ARGC} - 1")

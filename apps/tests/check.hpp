@@ -4,18 +4,18 @@
 #include <cstdio>
 #include <string>
 
-/// Assertions of the unit tests: a failed one is printed with its place, the others still run.
+/// Assertions for unit tests. A failed assertion prints its file and line, and the test continues.
 namespace check {
 
 inline int failures = 0;
 
 inline void that(bool holds, const char* what, const char* file, int line) {
   if (holds) return;
-  std::fprintf(stderr, "%s:%d: does not hold: %s\n", file, line, what);
+  std::fprintf(stderr, "%s:%d: check failed: %s\n", file, line, what);
   ++failures;
 }
 
-/// Whether `action` throws an `Error` whose message contains `part`.
+/// Returns whether `action` throws an `Error` whose message contains `part`.
 template <class Error, class Action>
 bool throws(Action action, const std::string& part) {
   try {
@@ -27,7 +27,7 @@ bool throws(Action action, const std::string& part) {
   return false;
 }
 
-/// What main() returns.
+/// Returns the exit status of the test program: 1 if an assertion failed, else 0.
 inline int result() {
   return failures == 0 ? 0 : 1;
 }

@@ -26,7 +26,7 @@ void test_one_size() {
   CHECK(size("2147483647") == 2147483647);
 }
 
-void test_refused() {
+void test_rejected() {
   for (const char* text :
        {"", "-1", "-0", "+8", "8Q", "8 ", " 8", "8KB", "8k", "KiB", "0x8", "1.5K"}) {
     CHECK(refuses(text, "is not a message size"));
@@ -65,7 +65,7 @@ void test_memory() {
 
 int main() {
   test_one_size();
-  test_refused();
+  test_rejected();
   test_lists();
   test_doubling();
   test_memory();

@@ -44,7 +44,7 @@ void test_defaults() {
   CHECK(parse_options(Arguments{}, plain, 100).sizes_bytes.back() == 64);
 }
 
-void test_given() {
+void test_given_options() {
   const Options options = parse(
       {"--sizes", "1K,0", "--iterations=7", "--warmup", "0", "--time-limit", "2.5", "--check"});
   CHECK(options.sizes_bytes == (std::vector<std::int64_t>{1024, 0}));
@@ -55,7 +55,7 @@ void test_given() {
         (std::vector<std::int64_t>{2, 4, 8}));
 }
 
-void test_refused() {
+void test_rejected() {
   CHECK(refuses({"--size", "1"}, "unknown argument \"--size\""));
   CHECK(refuses({"extra"}, "unknown argument \"extra\""));
   CHECK(refuses({"--sizes"}, "--sizes lacks its value"));
@@ -72,7 +72,7 @@ void test_refused() {
   }
 }
 
-void test_dimensions() {
+void test_benchmark_options() {
   const Options all = parse({}, varied);
   CHECK(all.choices == (std::vector<std::size_t>{0, 1}));
   CHECK(all.amounts == (std::vector<std::int64_t>{0, 16}));
@@ -106,10 +106,10 @@ void test_rounds() {
 }  // namespace
 
 int main() {
-  test_dimensions();
+  test_benchmark_options();
   test_defaults();
-  test_given();
-  test_refused();
+  test_given_options();
+  test_rejected();
   test_rounds();
   return check::result();
 }

@@ -26,7 +26,7 @@ void test_round_trip() {
   }
 }
 
-void test_every_byte_counts() {
+void test_flipped_bits() {
   const MessageId id{.sender = 0, .msg_size_bytes = 300, .iteration = 9};
   Bytes bytes = pattern(id);
   for (std::size_t i = 0; i < bytes.size(); ++i) {
@@ -40,7 +40,7 @@ void test_every_byte_counts() {
   }
 }
 
-/// The message of another iteration or sender differs in every byte.
+/// Checks that messages of other iterations or senders differ.
 void test_other_messages() {
   const MessageId id{.sender = 0, .msg_size_bytes = 1, .iteration = 1000};
   for (std::int64_t later = 1; later < 256; ++later) {
@@ -51,7 +51,7 @@ void test_other_messages() {
   }
 }
 
-/// A block that lands elsewhere is seen, whatever the displacement.
+/// Checks that a displaced block differs from the expected bytes for every displacement.
 void test_displacement() {
   const MessageId id{.sender = 1, .msg_size_bytes = 1 << 20, .iteration = 0};
   const Bytes bytes = pattern(id);
@@ -64,7 +64,7 @@ void test_displacement() {
 
 int main() {
   test_round_trip();
-  test_every_byte_counts();
+  test_flipped_bits();
   test_other_messages();
   test_displacement();
   return check::result();

@@ -11,7 +11,7 @@ namespace {
 
 using Curve = double (*)(double);
 
-/// What is added to sizes that double, one after the other.
+/// Returns the sizes that are added, one after the other, to doubling sizes.
 std::vector<std::int64_t> added(Curve curve, std::int64_t largest) {
   std::map<std::int64_t, double> times{{0, curve(0)}};
   for (std::int64_t size = 1; size <= largest; size *= 2)
@@ -27,13 +27,13 @@ std::vector<std::int64_t> added(Curve curve, std::int64_t largest) {
   return sizes;
 }
 
-void test_straight() {
+void test_linear_times() {
   CHECK(added([](double size) { return 10 + 0.001 * size; }, 1 << 20).empty());
   CHECK(!size_to_add({}));
   CHECK(!size_to_add({{0, 1.0}, {1, 9.0}}));
 }
 
-/// A jump at 5000 bytes is closed in on, to an eighth of the size.
+/// Checks that added sizes locate a jump at 5000 bytes to within an eighth of the size.
 void test_jump() {
   const auto sizes =
       added([](double size) { return (size < 5000 ? 10 : 40) + 0.001 * size; }, 1 << 20);
@@ -44,16 +44,16 @@ void test_jump() {
                     [](auto size) { return size > 4096 && size < 32768; }));
 }
 
-/// Steps among small sizes are left alone.
-void test_close() {
+/// Checks that steps between small sizes add no sizes.
+void test_small_sizes() {
   CHECK(added([](double size) { return size < 20 ? 1.0 : 9.0; }, 32).empty());
 }
 
 }  // namespace
 
 int main() {
-  test_straight();
+  test_linear_times();
   test_jump();
-  test_close();
+  test_small_sizes();
   return check::result();
 }

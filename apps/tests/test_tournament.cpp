@@ -9,7 +9,7 @@ using namespace fabricbench::micro;
 
 namespace {
 
-void test_everyone_meets_everyone_once() {
+void test_every_rank_pair_occurs_once() {
   for (int players = 2; players <= 33; ++players) {
     const Tournament tournament(players);
     std::set<std::pair<int, int>> met;
@@ -27,7 +27,7 @@ void test_everyone_meets_everyone_once() {
   CHECK(Tournament(2).rounds() == 1 && Tournament(3).rounds() == 3 && Tournament(4).rounds() == 3);
 }
 
-void test_blocks_go_on() {
+void test_blocks_continue_the_rounds() {
   const Tournament four(4);
   using Rounds = std::vector<int>;
   CHECK(four.rounds_of_block(0, 7) == (Rounds{0, 1, 2}));
@@ -41,7 +41,7 @@ void test_blocks_go_on() {
 }  // namespace
 
 int main() {
-  test_everyone_meets_everyone_once();
-  test_blocks_go_on();
+  test_every_rank_pair_occurs_once();
+  test_blocks_continue_the_rounds();
   return check::result();
 }

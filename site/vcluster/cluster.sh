@@ -1,21 +1,21 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# A real Slurm on this machine, run as root. Each node n1, n2, … has its own namespaces (network, processes, shared
-# memory, mounts, host name). Links of a chosen rate and delay join the nodes to a bridge. With PORTS=2 each node has
-# eth0 and eth1, with a bridge for each; Slurm uses eth0.
+# Runs a real Slurm cluster on this machine. Needs root. Each node n1, n2, … has its own namespaces (network, processes,
+# shared memory, mounts, host name). Links with a configured rate and delay connect the nodes to a bridge. With PORTS=2
+# each node has eth0 and eth1, each with its own bridge; Slurm uses eth0.
 #
 #   cluster.sh up             NODES=2 CPUS=… PORTS=1 RATE=1000 (Mbit/s) DELAY_US=0 ISOLATION=all
-#   cluster.sh down           removes the cluster, also the remains of an `up` that was killed
+#   cluster.sh down           removes the cluster, and anything that a killed `up` left
 #   cluster.sh status         exits with 0 if the cluster is up
 #   cluster.sh rate NODE MBIT sets the rate of the links of one node, in both directions
-#   cluster.sh kill NODE      ends a node; `revive NODE` starts it again
+#   cluster.sh kill NODE      kills a node; `revive NODE` starts it again
 #
 # With ISOLATION=network the nodes share memory and processes: MPI stacks then copy between nodes through memory.
 set -euo pipefail
 
 run=/run/fabricbench-vcluster
-net=10.77 # followed by the number of the port
-bridge=fbvc # followed by the number of the port
+net=10.77 # prefix, the port number follows
+bridge=fbvc # prefix, the port number follows
 here=$(cd "$(dirname "$0")" && pwd)
 export FABRICBENCH_VCLUSTER=1 # marks the processes of the cluster
 export SLURM_CONF=$run/slurm.conf
@@ -55,7 +55,7 @@ need() {
     >/dev/null
 }
 
-shape() { # NODE MBIT: both directions of each link; a shaper limits only what its end sends
+shape() { # NODE MBIT: sets the rate of each link in both directions, because a shaper limits only outgoing traffic
   local port burst=$((64 + $2 / 8)) # KiB, at least half a millisecond
   for ((port = 0; port < PORTS; port++)); do
     tc qdisc replace dev "fbvc-$1-$port" root tbf rate "$2mbit" burst "${burst}kb" latency 50ms
@@ -100,9 +100,9 @@ start_node() { # NODE
   [ "$ISOLATION" = all ] && isolate+=(--ipc --pid --mount-proc)
   cpus=$(((${1#n} - 1) * CPUS))
   cpus=$cpus-$((cpus + CPUS - 1))
-  # Nodes that share processors use all of them: on a single one, two busy-waiting ranks would take turns.
+  # Nodes that share processors may use all of them. On one shared processor, busy-waiting ranks would block each other.
   if ((NODES * CPUS > $(nproc))); then cpus=0-$(($(nproc) - 1)); fi
-  # nsenter, because `ip netns exec` mounts another /sys, in which slurmd finds no control groups.
+  # Uses nsenter, because `ip netns exec` mounts a /sys without the control groups that slurmd needs.
   nsenter --net="/run/netns/fbvc-$1" setsid unshare "${isolate[@]}" --fork --kill-child \
     "$here/node.sh" "$1" "$run" "$cpus" "$ISOLATION" </dev/null >"$run/log/$1.out" 2>&1 &
 }
@@ -174,7 +174,7 @@ up() {
   whole DELAY_US "$DELAY_US" 0 1000000
   [[ $ISOLATION =~ ^(all|network)$ ]] || fail "ISOLATION is '$ISOLATION'; expected all or network"
   need
-  clean # what is left of another
+  clean # removes the remains of an earlier cluster
   trap clean EXIT
   trap 'exit 130' INT TERM
   mkdir -p "$run"/{log,state}
@@ -195,7 +195,7 @@ $(tail -qn2 "$run"/log/slurmd.* 2>/dev/null | xargs -0 || true)"
   echo "vcluster: $NODES nodes of $CPUS CPUs, $PORTS ports of $RATE Mbit/s, $DELAY_US us one way; export SLURM_CONF=$SLURM_CONF"
 }
 
-cluster_processes() { # of the host's own numbers; without this script and what started it
+cluster_processes() { # prints the host PIDs of the cluster's processes, without this script and its parent
   local file pid
   for file in /proc/[0-9]*/environ; do
     pid=${file#/proc/}
@@ -209,7 +209,7 @@ clean() {
   local pid name
   for _ in $(seq 40); do
     local left=()
-    # When the first process of a node ends, so do all others of its namespace and `unshare` (--kill-child).
+    # The kernel ends all processes of a PID namespace with its first process; `unshare` ends too (--kill-child).
     for pid in $(cluster_processes) $(ip netns list 2>/dev/null | sed -n 's/^\(fbvc-n[0-9]*\).*/\1/p' |
       xargs -r -n1 ip netns pids); do
       # Spares other cluster.sh processes, which a user may have started.

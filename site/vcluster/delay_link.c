@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// delay_link MICROSECONDS OUTER NAMESPACE INNER: a link between the TAP devices OUTER, in this
-// network namespace, and INNER, in another one (a file under /run/netns). It delays every frame.
-// For kernels without netem. It runs until it is killed, which removes both devices.
+// delay_link MICROSECONDS OUTER NAMESPACE INNER: links the TAP device OUTER in this network
+// namespace with the TAP device INNER in another one (a file under /run/netns) and delays every
+// frame. Replaces netem on kernels without it. Runs until it is killed; the kernel then removes
+// both devices.
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -28,7 +29,7 @@ struct frame {
   char bytes[FRAME];
 };
 
-// The frames on their way to one end. A full queue drops frames, as a switch does.
+// Queue of the frames in transit to one end. A full queue drops frames, as a switch does.
 struct lane {
   unsigned first, next;
   struct frame frames[FRAMES];
@@ -56,12 +57,14 @@ static int tap(const char* name) {
   return fd;
 }
 
-// Delivers what is due at `end`; returns when the next frame will be, 0: none is on its way.
+// Delivers the due frames to `end`. Returns the time at which the next frame is due, 0 if the queue
+// is empty.
 static uint64_t deliver(struct lane* lane, int end) {
   for (; lane->first != lane->next; lane->first++) {
     struct frame* frame = &lane->frames[lane->first % FRAMES];
     if (frame->due_ns > now_ns()) return frame->due_ns;
-    if (write(end, frame->bytes, (size_t)frame->size) < 0 && errno == EIO) continue;  // it is down
+    if (write(end, frame->bytes, (size_t)frame->size) < 0 && errno == EIO)
+      continue;  // the device is down
   }
   return 0;
 }

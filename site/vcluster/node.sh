@@ -1,10 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# The first process of a node, in its namespaces: node.sh NAME RUN CPUS ISOLATION. It executes Slurm's daemon.
+# node.sh NAME RUN CPUS ISOLATION: prepares the namespaces of a node as its first process, then executes slurmd.
 set -eu
 hostname "$1"
 mount --bind "$2/hosts" /etc/hosts
-# Stacks find interfaces in /sys, which must not show those of the host; slurmd needs the control groups in it.
+# MPI stacks read network interfaces from /sys, so it must not show those of the host. slurmd needs its control groups.
 mkdir -p "$2/cgroup.$1"
 mount --rbind /sys/fs/cgroup "$2/cgroup.$1"
 mount -t sysfs sysfs /sys

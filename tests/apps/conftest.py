@@ -18,7 +18,7 @@ APPS = Path(__file__).resolve().parents[2] / "apps"
 
 @pytest.fixture(scope="session")
 def prefix(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The prefix into which both components are installed."""
+    """Builds and installs both components. Returns the installation prefix."""
     if not shutil.which("cmake") or not shutil.which("c++"):
         pytest.skip("needs cmake and a C++ compiler")
     root = tmp_path_factory.mktemp("parts")
@@ -33,19 +33,19 @@ def prefix(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def witness(prefix: Path) -> Path:
-    """The library to preload."""
+    """Returns the path of the library to preload."""
     return prefix / "lib/libfabricbench_witness.so"
 
 
 @pytest.fixture(scope="session")
 def wrapper(prefix: Path) -> Path:
-    """fabricbench-launch."""
+    """Returns the path of fabricbench-launch."""
     return prefix / "bin/fabricbench-launch"
 
 
 @pytest.fixture(scope="session")
 def victim(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The compiled test program."""
+    """Compiles the test program and returns its path."""
     folder = tmp_path_factory.mktemp("victim")
     command = ["cc", "-std=gnu11", "-w", "-O1", "-pthread", "-o", str(folder / "victim"), str(SUPPORT / "victim.c")]
     subprocess.run(command, check=True, timeout=60)
@@ -54,7 +54,7 @@ def victim(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def run(witness: Path, victim: Path, tmp_path: Path) -> Run:
-    """Runs the program and returns the reports of the witness."""
+    """Returns a function that runs the test program and returns the reports of the witness."""
 
     def run_it(what: str, status: int = 0, extra: Mapping[str, str] | None = None) -> list[Json]:
         out = tmp_path / "out"
@@ -69,7 +69,7 @@ def run(witness: Path, victim: Path, tmp_path: Path) -> Run:
 
 @pytest.fixture
 def start(wrapper: Path, tmp_path: Path) -> Iterator[Start]:
-    """Starts fabricbench-launch. Kills what a failed test leaves running."""
+    """Returns a function that starts fabricbench-launch. Kills processes that a failed test leaves running."""
     started: list[Process] = []
 
     def start_it(*command: str | Path, options: tuple[str, ...] = (), directory: Path | None = None) -> Process:

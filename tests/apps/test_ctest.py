@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The programs' own tests, unit and verification on 1, 2 and 4 ranks, on every stack or library that is set up."""
+"""Runs the CTest tests (unit, and verification on 1, 2 and 4 ranks) of every stack or library that is set up."""
 
 import os
 import shutil
@@ -16,8 +16,8 @@ REPOSITORY = Path(__file__).resolve().parents[2]
 STACKS = site_stacks(REPOSITORY / "site")
 
 
-# Open MPI rests for two seconds after every program that fails: meanwhile others run.
-WAYS = {"openmpi": {"CTEST_PARALLEL_LEVEL": "4", "OMPI_MCA_odls_base_sigkill_timeout": "0"}}
+# Open MPI sleeps for two seconds after every program that fails, so other tests run in parallel.
+CTEST_VARIABLES = {"openmpi": {"CTEST_PARALLEL_LEVEL": "4", "OMPI_MCA_odls_base_sigkill_timeout": "0"}}
 
 
 @pytest.mark.parametrize("name", [name for name, stack in STACKS.items() if stack.level == "mpi" or stack.own])
@@ -27,9 +27,9 @@ def test_ctest(name: str) -> None:
     if installed is None:
         pytest.skip(f"the stack {name} is not set up: run `make setup`")
     if STACKS[name].own and not STACKS[name].own.keys() <= installed.programs.keys():
-        pytest.skip(f"no headers of {name} were there at set-up")
+        pytest.skip(f"no headers of {name} were installed at set-up")
     ctest = shutil.which("ctest") or str(Path(sys.executable).with_name("ctest"))
-    variables = installed.variables(STACKS[name], "shm") | WAYS.get(name, {"CTEST_PARALLEL_LEVEL": "1"})
+    variables = installed.variables(STACKS[name], "shm") | CTEST_VARIABLES.get(name, {"CTEST_PARALLEL_LEVEL": "1"})
     done = subprocess.run(
         [ctest, "--test-dir", str(home / "build"), "--output-on-failure", "-L", "unit|verification"],
         env=lane_environment(installed, variables) | {"HOME": os.environ.get("HOME", "/")},

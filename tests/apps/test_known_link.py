@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The own benchmarks over a link whose rate and delay are known, on a real stack.
+"""Tests the own benchmarks on a real stack over a link with known rate and delay.
 
-A busy machine makes the link slower, by any factor; nothing makes it faster. So no value may be better than the link
-allows. That the benchmarks find rate and delay is tested on simulated networks (test_simulated.py).
+A busy machine can slow the link down by any factor, and nothing speeds it up. So no value may be better than the link
+allows. Simulated networks (test_simulated.py) test that the benchmarks measure rate and delay correctly.
 """
 
 import os
@@ -19,7 +19,7 @@ from support.micro import STACKS, Values, stack, values_of
 DELAY_S = 0.005
 BYTES_PER_SECOND = 20e6
 ROUNDING = 0.98
-"""What the sizes of headers and the rounding of clocks may take off the time on the wire."""
+"""Factor on the time on the wire that allows for header sizes and clock rounding."""
 
 REMOTE = """\
 #!/bin/sh
@@ -39,7 +39,7 @@ def known() -> Iterator[Link]:
 
 
 def measured(known: Link, directory: Path, benchmark: str, *arguments: str) -> Values:
-    """A benchmark on Intel MPI, one rank in each namespace."""
+    """Runs a benchmark on Intel MPI with one rank in each namespace and returns its values."""
     impi = stack("impi")
     remote = directory / "remote.sh"
     remote.write_text(REMOTE.format(host=ADDRESSES[1], namespace=known.namespaces[1]))
@@ -76,7 +76,7 @@ def test_windows_are_not_faster_than_the_rate(known: Link, tmp_path: Path, bench
 
 
 def test_plogp_has_its_parameters_at_every_size(known: Link, tmp_path: Path) -> None:
-    """The skip is a difference of two measured times, so that only the round trips are bounded by the link."""
+    """The gap g is a difference of two measured times, so the link limits only the round trips."""
     values = measured(known, tmp_path, "plogp", "--sizes", "0,64KiB", "--iterations", "4", "--warmup", "1")
     names = ("round_trip", "send_overhead", "receive_overhead", "gap")
     found = {name: {size: value for (metric, _, size), value in values.items() if metric == name} for name in names}

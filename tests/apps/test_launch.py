@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The launch wrapper's facts about small commands, and what it refuses."""
+"""Tests the files that the launch wrapper writes for small commands, and its error messages."""
 
 import json
 import os
@@ -35,7 +35,7 @@ def test_exit_code(
     assert (tmp_path / "launch/stderr").read_text().startswith("err\n")
 
 
-def test_begin_is_there_before_the_command(start: Start, tmp_path: Path) -> None:
+def test_begin_exists_before_the_command(start: Start, tmp_path: Path) -> None:
     before = time.time()
     begin_file = tmp_path / "launch/begin"
     command = 'cat "$0"; cut -d" " -f5 /proc/self/stat'
@@ -50,7 +50,7 @@ def test_begin_is_there_before_the_command(start: Start, tmp_path: Path) -> None
     assert before - 1 < begin["time"] <= read(tmp_path / "launch/end")["time"] <= time.time() + 1
 
 
-def test_begin_names_a_process_that_can_be_found(start: Start, tmp_path: Path) -> None:
+def test_begin_identifies_a_running_process(start: Start, tmp_path: Path) -> None:
     start("sleep", "60")
     begin_file = tmp_path / "launch/begin"
     wait_until(begin_file.exists, "begin")
@@ -85,7 +85,7 @@ def test_host_facts(start: Start, tmp_path: Path) -> None:
         assert host["sockets"] >= 1
 
 
-def test_cpu_time_of_grandchildren_counts(start: Start, tmp_path: Path) -> None:
+def test_cpu_time_includes_grandchildren(start: Start, tmp_path: Path) -> None:
     busy = "import time\nwhile time.process_time() < 0.3: pass"
     assert finish(start("sh", "-c", f"{sys.executable} -c '{busy}'; true"))[0] == 0
     assert read(tmp_path / "launch/end")["cpu_seconds"] >= 0.3
@@ -103,7 +103,7 @@ def test_no_descriptor_but_the_lock_is_inherited(start: Start, tmp_path: Path) -
     assert (launch / "stdout").read_text().splitlines() == names
 
 
-def test_signals_are_as_usual_in_the_command(start: Start, tmp_path: Path) -> None:
+def test_the_command_has_default_signal_settings(start: Start, tmp_path: Path) -> None:
     assert finish(start("grep", "-E", "^Sig(Blk|Ign)", "/proc/self/status")) == (0, "")
     masks = [int(line.split()[1], 16) for line in (tmp_path / "launch/stdout").read_text().splitlines()]
     assert masks[0] == 0
@@ -152,7 +152,7 @@ def test_wrong_use(
     assert list((tmp_path / "launch").iterdir()) == []
 
 
-def test_a_used_directory_is_refused(start: Start, tmp_path: Path) -> None:
+def test_a_used_directory_is_rejected(start: Start, tmp_path: Path) -> None:
     assert finish(start("true")) == (0, "")
     before = (tmp_path / "launch/end").read_text()
     code, complaint = finish(start("true"))
@@ -160,7 +160,7 @@ def test_a_used_directory_is_refused(start: Start, tmp_path: Path) -> None:
     assert (tmp_path / "launch/end").read_text() == before
 
 
-def test_a_file_that_is_no_program(start: Start, tmp_path: Path) -> None:
+def test_a_file_that_cannot_be_executed(start: Start, tmp_path: Path) -> None:
     broken = tmp_path / "broken"
     broken.write_text("#!/no/such/interpreter\n")
     broken.chmod(0o755)
@@ -171,7 +171,7 @@ def test_a_file_that_is_no_program(start: Start, tmp_path: Path) -> None:
 
 @pytest.fixture
 def tiny_disk(tmp_path: Path) -> Iterator[Path]:
-    """A file system of 64 KiB."""
+    """Mounts a file system of 64 KiB and returns its path."""
     if os.geteuid() != 0:
         pytest.skip("mounting a tiny file system needs root")
     disk = tmp_path / "launch"

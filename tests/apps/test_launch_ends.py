@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The launch wrapper ends what it started, whatever happens, and lets no two launches overlap."""
+"""Tests that the launch wrapper ends all processes that it started, and that launches never overlap."""
 
 import itertools
 import os
@@ -26,7 +26,7 @@ def test_time_limit(start: Start, tmp_path: Path, command: str) -> None:
     assert end["seconds"] >= 0.3
 
 
-def test_time_limit_reaches_who_left_the_session(start: Start, tmp_path: Path) -> None:
+def test_time_limit_ends_processes_that_left_the_session(start: Start, tmp_path: Path) -> None:
     pid_file = tmp_path / "pid"
     process = start(
         "sh", "-c", f"{sys.executable} -c '{STUBBORN}' {pid_file} & wait",
@@ -46,7 +46,7 @@ def test_leftovers_are_ended_and_counted(start: Start, tmp_path: Path) -> None:
     assert not alive(int(pid_file.read_text()))
 
 
-def test_leftovers_do_not_hide_in_deep_trees(start: Start, tmp_path: Path) -> None:
+def test_leftovers_in_deep_process_trees_are_ended(start: Start, tmp_path: Path) -> None:
     deep = "import os, time\nfor _ in range(20):\n    if os.fork(): os._exit(0)\n    os.setsid()\n"
     deep += "time.sleep(300)"
     assert finish(start(sys.executable, "-c", deep, options=("--grace", "0"))) == (0, "")
@@ -54,7 +54,9 @@ def test_leftovers_do_not_hide_in_deep_trees(start: Start, tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
-def test_signal_ends_everything_without_end(start: Start, tmp_path: Path, number: signal.Signals) -> None:
+def test_signal_ends_all_processes_and_no_end_file_is_written(
+    start: Start, tmp_path: Path, number: signal.Signals
+) -> None:
     pid_file = tmp_path / "pid"
     process = start(sys.executable, "-c", STUBBORN, pid_file, options=("--grace", "0.1"))
     wait_until(lambda: pid_file.exists() and pid_file.read_text(), "the command")
@@ -92,12 +94,12 @@ def test_launches_with_one_lock_never_overlap(start: Start, tmp_path: Path) -> N
     assert [finish(process) for process in processes] == [(0, "")] * 4
     spans = sorted((read(f / "begin")["time"], read(f / "end")["time"]) for f in folders)
     for (_, end), (begin, _) in itertools.pairwise(spans):
-        assert begin >= end - 0.001  # both were cut to milliseconds
+        assert begin >= end - 0.001  # both are truncated to milliseconds
     assert (tmp_path / "lock").stat().st_mode & 0o777 == 0o644
 
 
 @pytest.mark.parametrize("how", ["signal", "watch"])
-def test_waiting_for_the_lock_can_be_given_up(start: Start, tmp_path: Path, how: str) -> None:
+def test_waiting_for_the_lock_can_be_cancelled(start: Start, tmp_path: Path, how: str) -> None:
     lock = ("--lock", str(tmp_path / "lock"))
     start("sleep", "60", options=lock, directory=tmp_path / "first")
     wait_until((tmp_path / "first/begin").exists, "the first launch")

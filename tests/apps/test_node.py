@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The prefix of each rank: its node's facts and counters before and after, and a program that does not notice it."""
+"""Tests fabricbench-node, which starts each rank: its node facts and counters, and that the program is unaffected."""
 
 import json
 import os
@@ -30,25 +30,25 @@ while left:
 
 @pytest.fixture(scope="session")
 def node(prefix: Path) -> Path:
-    """The prefix."""
+    """Returns the path of fabricbench-node."""
     return prefix / "bin/fabricbench-node"
 
 
 @pytest.fixture
 def out(tmp_path: Path) -> Path:
-    """Where the node's facts go."""
+    """Returns the directory for the node facts."""
     (tmp_path / "out").mkdir()
     return tmp_path / "out"
 
 
 def environment(**local_rank: str) -> dict[str, str]:
-    """Without any launcher's variables but these."""
+    """Returns the environment without the variables of any launcher except these."""
     launchers = ("MPI_", "OMPI_", "PMI", "SLURM_", "FABRICBENCH_")
     return {name: value for name, value in os.environ.items() if not name.startswith(launchers)} | local_rank
 
 
 def port(facts: Json, name: str) -> Json:
-    """The facts of one port."""
+    """Returns the facts of one port."""
     return next(nic for nic in facts["nics"] if nic["name"] == name)
 
 
@@ -63,12 +63,12 @@ def test_counters_before_and_after(node: Path, out: Path) -> None:
     assert port(facts, "lo")["kind"] == "loopback"
     assert facts["boot_id"] == Path("/proc/sys/kernel/random/boot_id").read_text().strip()
     assert facts["seconds"] > 0
-    # The ranks' own time stands in their witness reports: here nobody knows it.
+    # The CPU time of the ranks comes from witness reports, which this launch does not have.
     assert (facts["own_cpu_seconds"], facts["foreign_cpu_share"]) == (None, None)
     assert [path.name for path in out.iterdir()] == [HOST]
 
 
-def test_facts_are_there_before_the_program(node: Path, out: Path) -> None:
+def test_facts_exist_before_the_program(node: Path, out: Path) -> None:
     done = subprocess.run(
         [node, "--dir", out, "--", "cat", out / HOST], env=environment(), check=True, capture_output=True, text=True
     )
@@ -90,7 +90,7 @@ def test_facts_are_there_before_the_program(node: Path, out: Path) -> None:
         ({"OMPI_COMM_WORLD_LOCAL_RANK": "0", "SLURM_LOCALID": "1"}, True),
     ],
 )
-def test_one_rank_of_a_node_tells(node: Path, out: Path, variables: dict[str, str], first: bool) -> None:
+def test_one_rank_per_node_writes_the_facts(node: Path, out: Path, variables: dict[str, str], first: bool) -> None:
     with subprocess.Popen(
         [node, "--dir", out, "--", "sh", "-c", "echo $$"], env=environment(**variables), stdout=subprocess.PIPE
     ) as process:
@@ -100,7 +100,9 @@ def test_one_rank_of_a_node_tells(node: Path, out: Path, variables: dict[str, st
 
 
 @pytest.mark.parametrize("local_rank", ["0", "1"])
-def test_the_program_is_prepared(node: Path, out: Path, witness: Path, local_rank: str) -> None:
+def test_the_program_has_the_witness_and_unblocked_signals(
+    node: Path, out: Path, witness: Path, local_rank: str
+) -> None:
     program = 'echo "$LD_PRELOAD $FABRICBENCH_WITNESS_DIR $FABRICBENCH_EXPECT_RANKS"; grep ^SigBlk /proc/self/status'
     done = subprocess.run(
         [node, "--dir", out, "--witness", witness, "--expect", "2", "--", "sh", "-c", program],
@@ -119,7 +121,7 @@ def test_the_program_is_prepared(node: Path, out: Path, witness: Path, local_ran
     ("command", "status"),
     [("exit 0", 0), ("exit 37", 37), ("kill -SEGV $$", -signal.SIGSEGV), ("kill -KILL $$", -signal.SIGKILL)],
 )
-def test_it_ends_as_the_program_did(node: Path, out: Path, command: str, status: int) -> None:
+def test_the_exit_status_is_that_of_the_program(node: Path, out: Path, command: str, status: int) -> None:
     done = subprocess.run(
         [node, "--dir", out, "--", "sh", "-c", f"ulimit -c 0; {command}"], env=environment(), timeout=60
     )
@@ -142,7 +144,7 @@ MANY = 70
 
 
 def start_ranks(node: Path, witness: Path, out: Path, base: Path, ranks: int, *program: str) -> list[int]:
-    """So many ranks of one node, with their reports gathered in ``base``; their exit statuses."""
+    """Starts ranks of one node whose reports are gathered in ``base``. Returns their exit statuses."""
     command: list[str | Path] = [node, "--dir", out, "--witness", witness, "--expect", str(ranks)]
     command += ["--gather", base, "--", *program]
     started = [
@@ -153,19 +155,19 @@ def start_ranks(node: Path, witness: Path, out: Path, base: Path, ranks: int, *p
 
 
 def handshake(folder: Path, ranks: int) -> str:
-    """A shell program whose ranks wait for each other, as those of MPI do."""
+    """Returns a shell program whose ranks wait for each other, as MPI ranks do."""
     return f': > "{folder}/$PMI_RANK"; while [ "$(ls {folder} | wc -l)" -lt {ranks} ]; do sleep 0.1; done'
 
 
 @pytest.fixture
 def base(tmp_path: Path) -> Path:
-    """A directory of the node's own, and one where ranks meet."""
+    """Creates the node's directory and one for the handshake of the ranks. Returns the former."""
     (tmp_path / "met").mkdir()
     (tmp_path / "node").mkdir()
     return tmp_path / "node"
 
 
-def test_many_ranks_leave_one_file(node: Path, witness: Path, out: Path, base: Path, tmp_path: Path) -> None:
+def test_many_ranks_write_one_file(node: Path, witness: Path, out: Path, base: Path, tmp_path: Path) -> None:
     assert start_ranks(node, witness, out, base, MANY, "sh", "-c", handshake(tmp_path / "met", MANY)) == [0] * MANY
     assert sorted(path.name for path in out.iterdir()) == [HOST, f"witness.{socket.gethostname()}.jsonl"]
     reports = read_reports(out)
@@ -174,7 +176,7 @@ def test_many_ranks_leave_one_file(node: Path, witness: Path, out: Path, base: P
     assert list(base.iterdir()) == []
 
 
-def test_ranks_that_died_leave_the_others_reports(
+def test_a_killed_rank_does_not_lose_the_reports_of_others(
     node: Path, witness: Path, out: Path, base: Path, tmp_path: Path
 ) -> None:
     program = f'{handshake(tmp_path / "met", 3)}; [ "$PMI_RANK" != 1 ] || kill -KILL $$; sleep 0.3'
@@ -184,7 +186,7 @@ def test_ranks_that_died_leave_the_others_reports(
     assert list(base.iterdir()) == []
 
 
-def test_what_killed_nodes_left_long_ago_is_removed(node: Path, witness: Path, out: Path, base: Path) -> None:
+def test_old_directories_of_killed_launches_are_removed(node: Path, witness: Path, out: Path, base: Path) -> None:
     old, new, other = (base / f"fabricbench.{user}.{n}" for n, user in enumerate([os.geteuid(), os.geteuid(), "x"]))
     for folder in (old, new, other):
         folder.mkdir(mode=0o700)
@@ -203,7 +205,7 @@ def test_a_failed_rank_does_not_wait_for_the_others(node: Path, witness: Path, o
         other.kill()
 
 
-def test_without_a_safe_directory_each_rank_leaves_a_file(
+def test_without_a_safe_directory_each_rank_writes_a_file(
     node: Path, witness: Path, out: Path, base: Path, tmp_path: Path
 ) -> None:
     said = tmp_path / "said"
@@ -221,7 +223,7 @@ def test_without_a_safe_directory_each_rank_leaves_a_file(
     assert list(open_to_all.iterdir()) == []
 
 
-def test_a_killed_node_has_left_its_facts_and_no_program(node: Path, out: Path, tmp_path: Path) -> None:
+def test_killing_fabricbench_node_keeps_the_facts_and_ends_the_program(node: Path, out: Path, tmp_path: Path) -> None:
     said = tmp_path / "pid"
     with subprocess.Popen(
         [node, "--dir", out, "--", "sh", "-c", f"echo $$ > {said}; exec sleep 300"], env=environment()
@@ -261,7 +263,7 @@ def test_wrong_use(node: Path, out: Path, arguments: list[str], status: int, com
     assert len(done.stderr.splitlines()) == 1
 
 
-def test_interfaces_are_those_of_the_network_namespace(node: Path, out: Path) -> None:
+def test_interfaces_come_from_the_network_namespace(node: Path, out: Path) -> None:
     command = ["unshare", "--user", "--map-root-user", "--net"]
     if subprocess.run([*command, "true"], capture_output=True).returncode != 0:
         pytest.skip("no user namespaces here")
@@ -295,7 +297,7 @@ ADAPTERS = {
 
 @pytest.fixture
 def fake_sys(tmp_path: Path) -> Path:
-    """A /sys with adapters that this machine has not."""
+    """Creates a /sys with adapters that this machine lacks."""
     if os.geteuid() != 0:
         pytest.skip("another /sys needs root")
     for adapter, files in ADAPTERS.items():
@@ -322,7 +324,7 @@ def test_adapters(node: Path, out: Path, fake_sys: Path) -> None:
     }  # fmt: skip
     kinds = {nic["name"]: nic["kind"] for nic in facts["nics"] if ":" in nic["name"] or nic["kind"] == "cxi"}
     assert kinds == {"mlx5_0:1": "infiniband", "rxe0:1": "roce", "siw0:1": "iwarp", "cxi0": "cxi"}
-    # Words of four bytes; soft-RoCE counts packets alone, software iWARP nothing.
+    # InfiniBand counts words of four bytes, soft-RoCE counts only packets, software iWARP has no counters.
     assert {name: facts["counters"][name] for name in kinds} == {
         "mlx5_0:1": {"tx_bytes": [4000] * 2, "rx_bytes": [8000] * 2, "tx_packets": [30] * 2, "rx_packets": [40] * 2},
         "rxe0:1": {"tx_packets": [7] * 2, "rx_packets": [8] * 2},

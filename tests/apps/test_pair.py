@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""fabricbench-pair: the client starts when the server listens, outputs stay whole, nothing outlives it."""
+"""Tests fabricbench-pair: the client starts when the server listens, output is complete, and no process remains."""
 
 import os
 import signal
@@ -53,7 +53,7 @@ def run(pair: Path, *words: str, **environ: str) -> subprocess.CompletedProcess[
     return subprocess.run([pair, *words], env=env, capture_output=True, text=True, timeout=60, check=False)
 
 
-def test_every_value_is_a_server_and_a_client(pair: Path, tmp_path: Path) -> None:
+def test_every_value_starts_a_server_and_a_client(pair: Path, tmp_path: Path) -> None:
     done = run(pair, *arguments(tmp_path, "--each", "8,16+32"))
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.splitlines() == [
@@ -65,21 +65,21 @@ def test_every_value_is_a_server_and_a_client(pair: Path, tmp_path: Path) -> Non
     assert [(tmp_path / f"server.{value}").read_text().split()[1] for value in (8, 16, 32)] == ["0"] * 3
 
 
-def test_the_clients_failure_is_the_pairs(pair: Path, tmp_path: Path) -> None:
+def test_a_failed_client_fails_the_pair(pair: Path, tmp_path: Path) -> None:
     done = run(pair, *arguments(tmp_path, "--each", "1,2", status="7"))
     assert done.returncode == 7
     assert done.stdout.splitlines() == ["#@round=0 value=1", "1! 1 2", "cut line"]
     assert not (tmp_path / "server.2").exists()
 
 
-def test_a_server_that_fails_afterwards_is_not_passed_over(pair: Path, tmp_path: Path) -> None:
+def test_a_server_that_fails_after_the_client_fails_the_pair(pair: Path, tmp_path: Path) -> None:
     done = run(pair, *arguments(tmp_path, "--each", "1", after="5"))
     assert done.returncode == 5
     assert "exit status 5" in done.stderr
     assert "#@end=ok" not in done.stdout
 
 
-def test_a_server_that_stays_is_ended(pair: Path, tmp_path: Path) -> None:
+def test_a_server_that_keeps_running_is_ended(pair: Path, tmp_path: Path) -> None:
     done = run(pair, *arguments(tmp_path, "--each", "1", after="stay"))
     assert done.returncode == 0
     assert not alive(int((tmp_path / "server.1").read_text().split()[0]))
@@ -122,7 +122,7 @@ def test_wrong_use(pair: Path, words: list[str], message: str) -> None:
     assert len(done.stderr.splitlines()) == 1
 
 
-def test_a_killed_pair_leaves_nothing(pair: Path, tmp_path: Path) -> None:
+def test_killing_the_pair_ends_the_server(pair: Path, tmp_path: Path) -> None:
     process = subprocess.Popen([pair, *arguments(tmp_path, "--each", "1", after="stay")], stdout=subprocess.DEVNULL)
     named = tmp_path / "server.1"
     wait_until(lambda: named.exists() and named.read_text(), "the server")
@@ -131,7 +131,7 @@ def test_a_killed_pair_leaves_nothing(pair: Path, tmp_path: Path) -> None:
     wait_until(lambda: not alive(int(named.read_text().split()[0])), "the server's end")
 
 
-def test_the_witness_tells_server_from_client(pair: Path, witness: Path, tmp_path: Path) -> None:
+def test_the_witness_distinguishes_server_and_client(pair: Path, witness: Path, tmp_path: Path) -> None:
     (tmp_path / "out").mkdir()
     env = environment(witness, tmp_path / "out")
     preload = ["env", f"LD_PRELOAD={env.pop('LD_PRELOAD')}", f"FABRICBENCH_WITNESS_DIR={tmp_path / 'out'}"]

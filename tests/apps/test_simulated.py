@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The own programs under SimGrid's SMPI, which links programs as shared objects and runs all ranks in one process.
+"""Tests the own programs with SimGrid's SMPI, which links programs as shared objects and runs all ranks in one process.
 
-What the network is, is known exactly there; so what the micro-benchmarks say of it can be right or wrong.
+The parameters of a simulated network are known exactly, so the tests compare the measured values with them.
 """
 
 from pathlib import Path
@@ -41,7 +41,7 @@ def test_kernels_verify_on_a_simulated_network(simulator: Simulator, kernel: str
 
 
 class Measured:
-    """What a benchmark says of a network, as any campaign would read it."""
+    """Runs a benchmark on a simulated network and returns its values, parsed as a campaign parses them."""
 
     def __init__(self, simulator: Simulator, directory: Path) -> None:
         self.simulator, self.directory = simulator, directory
@@ -87,7 +87,7 @@ def test_windows_fill_the_wire(measured: Measured, benchmark: str, full_duplex: 
         assert values["bandwidth", "window=64", size] == pytest.approx(900 * share, rel=WITHIN)
 
 
-def test_many_senders_fill_the_wire_to_one(measured: Measured) -> None:
+def test_many_senders_fill_the_wire_to_one_receiver(measured: Measured) -> None:
     values = measured(Network(bytes_per_second=0.9e9), "hotspot", "--sizes", "1MiB", ranks=5)
     assert values["bandwidth", "", MIB] == pytest.approx(900, rel=WITHIN)
 
@@ -105,12 +105,12 @@ def test_plogp_finds_the_parameters(measured: Measured, network: Network, larges
     assert found.latency_us == pytest.approx(2 * network.hop_us, rel=WITHIN)
     assert found.send_overhead_us == pytest.approx(network.send_overhead_us, rel=WITHIN)
     assert found.receive_overhead_us == pytest.approx(network.receive_overhead_us, rel=WITHIN)
-    # The slower side sets the pace of a flood.
+    # In a message stream the slower side determines the gap.
     assert found.gap_us == pytest.approx(network.receive_overhead_us, rel=WITHIN)
     assert found.segments[-1].ns_per_byte == pytest.approx(1e9 / network.bytes_per_second, rel=WITHIN)
 
 
-def test_plogp_closes_in_on_the_eager_limit(measured: Measured) -> None:
+def test_plogp_locates_the_eager_limit(measured: Measured) -> None:
     network = Network(send_overhead_us=2, receive_overhead_us=3, eager_bytes=2600, handshake=5, clock_us=0.1)
     values = measured(network, "plogp", "--max-size", "16KiB", "--iterations", "4", "--warmup", "1")
     overheads = curve(values, "send_overhead")
@@ -125,7 +125,9 @@ def test_plogp_closes_in_on_the_eager_limit(measured: Measured) -> None:
     ("benchmark", "option"),
     [("reuse", ()), ("unexpected", ("--queued", "0,16,256")), ("posted", ("--queued", "0,16,256"))],
 )
-def test_what_costs_nothing_has_the_ratio_1(measured: Measured, benchmark: str, option: tuple[str, ...]) -> None:
+def test_the_latency_ratio_is_1_without_registration_and_queue_search(
+    measured: Measured, benchmark: str, option: tuple[str, ...]
+) -> None:
     """A simulated stack neither registers memory nor searches queues."""
     ratios = measured(INFINIBAND, benchmark, "--sizes", "8,16KiB", *option)
     found = [value for (metric, _, _), value in ratios.items() if metric == "latency_ratio"]
@@ -133,7 +135,7 @@ def test_what_costs_nothing_has_the_ratio_1(measured: Measured, benchmark: str, 
     assert found == pytest.approx([1.0] * len(found), rel=WITHIN)
 
 
-def test_a_network_that_works_by_itself_hides_everything(measured: Measured) -> None:
+def test_overlap_and_progress_are_complete_on_an_autonomous_network(measured: Measured) -> None:
     network = Network(clock_us=0.1)
     for benchmark, metrics in (("overlap", ("overlap",)), ("progress", ("progress", "progress_tested"))):
         values = measured(network, benchmark, "--sizes", "16KiB,128KiB", "--iterations", "3", "--warmup", "1")
@@ -143,7 +145,7 @@ def test_a_network_that_works_by_itself_hides_everything(measured: Measured) -> 
                     assert values[metric, side, size] == pytest.approx(1.0, abs=0.1)
 
 
-def test_one_connection_is_a_pingpong(measured: Measured) -> None:
+def test_one_connection_has_the_latency_of_a_pingpong(measured: Measured) -> None:
     values = measured(GIGABIT, "multiconn", "--sizes", "8", "--connections", "1,4,16")
     latency = measured(GIGABIT, "pingpong", "--sizes", "8")["latency", "", 8]
     normalised = [values["normalised_latency", f"connections={k}", 8] for k in (1, 4, 16)]

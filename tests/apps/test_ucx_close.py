@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What ``apps/patches/ucx_close.c`` does to a program, shown with a stand-in for UCX."""
+"""Tests the effect of ``apps/patches/ucx_close.c`` on a program, with a stub for UCX."""
 
 import os
 import shutil
@@ -111,7 +111,7 @@ def compiled(folder: Path, name: str, source: str, *options: str) -> Path:
 
 
 def test_a_read_that_blocks_after_the_first_close_makes_progress(tmp_path: Path) -> None:
-    """Others are as before: earlier, later, non-blocking ones, those with data there, and UCX's own."""
+    """All other reads are unchanged: earlier, later and non-blocking ones, reads with available data, and UCX's own."""
     if not shutil.which("cc"):
         pytest.skip("needs a C compiler")
     patch = compiled(tmp_path, "patch.so", PATCH.read_text(), "-shared", "-fvisibility=hidden", "-ldl")
@@ -123,7 +123,7 @@ def test_a_read_that_blocks_after_the_first_close_makes_progress(tmp_path: Path)
     assert (done.returncode, done.stderr, done.stdout) == (0, "", EXPECTED)
 
 
-def test_a_program_without_ucx_is_left_alone(tmp_path: Path) -> None:
+def test_a_program_without_ucx_is_unaffected(tmp_path: Path) -> None:
     if not shutil.which("cc"):
         pytest.skip("needs a C compiler")
     patch = compiled(tmp_path, "patch.so", PATCH.read_text(), "-shared", "-fvisibility=hidden", "-ldl")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The witness's report is complete, and the program that it is preloaded into does not notice."""
+"""Tests that the witness's report is complete and that the witness does not affect the program."""
 
 import os
 import shutil
@@ -72,7 +72,7 @@ def test_directory_may_be_relative_and_survives_a_cleared_environment(
 
 
 def listed(cpus: str) -> set[int]:
-    """``0-3,8`` as a set."""
+    """Converts a CPU list such as ``0-3,8`` to a set."""
     ranges = [[int(number) for number in part.split("-")] for part in cpus.split(",")]
     return {cpu for first, *last in ranges for cpu in range(first, (last or [first])[0] + 1)}
 
@@ -91,7 +91,7 @@ def test_processors_at_start_and_end(witness: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("out", [None, "missing", "file", "long"])
-def test_the_program_does_not_notice(witness: Path, victim: Path, tmp_path: Path, out: str | None) -> None:
+def test_the_program_is_unaffected(witness: Path, victim: Path, tmp_path: Path, out: str | None) -> None:
     (tmp_path / "file").write_text("")
     directory = tmp_path / ("x" * 300 if out == "long" else out) if out else None
     plain = subprocess.run([victim, "close"], capture_output=True, timeout=60)
@@ -103,9 +103,9 @@ def test_the_program_does_not_notice(witness: Path, victim: Path, tmp_path: Path
     assert [path.name for path in tmp_path.iterdir()] == ["file"]
 
 
-def test_a_read_only_directory_is_silent(witness: Path, victim: Path, tmp_path: Path) -> None:
+def test_a_read_only_directory_prints_nothing(witness: Path, victim: Path, tmp_path: Path) -> None:
     if os.geteuid() == 0:
-        directory = Path("/proc")  # where not even root may create a file
+        directory = Path("/proc")  # even root cannot create a file there
     else:
         directory = tmp_path
         directory.chmod(0o555)
@@ -124,7 +124,7 @@ def test_hostile_program_name(witness: Path, victim: Path, tmp_path: Path) -> No
     assert report["exe"] == str(tmp_path) + '/a "quoted"\\\n\x01\x7f' + "\N{REPLACEMENT CHARACTER}" * 4 + " é"
 
 
-def test_helpers_are_recognisable(witness: Path, tmp_path: Path) -> None:
+def test_reports_of_helper_programs_are_recognisable(witness: Path, tmp_path: Path) -> None:
     program = "import subprocess; subprocess.run(['/bin/sh', '-c', 'exit 0'])"
     env = environment(witness, tmp_path, PMI_RANK="0")
     subprocess.run([sys.executable, "-c", program], env=env, check=True, timeout=60)

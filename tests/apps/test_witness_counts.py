@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The witness counts each socket of small programs that talk over the loopback interface, once."""
+"""Tests that the witness counts each socket once, with small programs that communicate over the loopback interface."""
 
 import signal
 import socket
@@ -13,7 +13,7 @@ from support.witnessed import Json, Run, by_tx, environment, reports
 
 
 def counts(entry: Json) -> tuple[int, int, int, int]:
-    """Bytes and segments of one socket."""
+    """Returns bytes and segments of one socket."""
     return entry["tx_bytes"], entry["rx_bytes"], entry["tx_segs"], entry["rx_segs"]
 
 
@@ -42,22 +42,22 @@ def test_each_socket_counts_once_however_it_ends(run: Run, what: str, status: in
 
 
 def same_node(intervals: list[Json]) -> list[tuple[str, int, int]]:
-    """Label, bytes and segments of each interval; nothing went to other nodes."""
+    """Returns label, bytes and segments of each interval. Asserts that no traffic went to other nodes."""
     assert {entry["other_node"]["bytes"] for entry in intervals} <= {0}
     return [(entry["label"], entry["same_node"]["bytes"], entry["same_node"]["segments"]) for entry in intervals]
 
 
-def test_a_marked_interval_holds_what_was_sent_in_it(run: Run) -> None:
-    """A label that returns adds up, a socket that closes in between counts, and an end without its begin is nothing."""
+def test_a_marked_interval_counts_the_traffic_within_it(run: Run) -> None:
+    """Intervals with the same label are summed. Sockets closed within one count. An unmatched end is ignored."""
     (report,) = run("marks")
     assert same_node(report["intervals"]) == [("first.8", 111, 2), ("second", 14, 2)]
-    assert report["dropped_marks"] == 1, "the label that is too long"
+    assert report["dropped_marks"] == 1, "the interval with a label that is too long"
     assert sum(entry["tx_bytes"] for entry in report["sockets"]) == 1000 + 111 + 5000 + 14
 
 
 @pytest.mark.parametrize("what", ["lines", "lines-unbuffered"])
-def test_flushed_lines_tell_sizes_apart(run: Run, what: str) -> None:
-    """Each line with what was sent and received since the flush before: each byte is counted at both ends here."""
+def test_flushed_lines_separate_the_sizes(run: Run, what: str) -> None:
+    """Each line has the traffic since the previous flush. Here both ends of a connection count each byte."""
     (report,) = run(what)
     assert same_node(report["lines"]) == [
         ("#bytes t", 2 * 4000, 2 * 2),
@@ -67,7 +67,7 @@ def test_flushed_lines_tell_sizes_apart(run: Run, what: str) -> None:
 
 
 def test_threads_print_and_flush_concurrently(run: Run) -> None:
-    """More lines than the table holds; which of them are kept is not known."""
+    """The threads print more lines than the table holds. The set of stored lines is not deterministic."""
     (report,) = run("lines-threads")
     assert 0 < len(report["lines"]) <= 1024
 
@@ -86,7 +86,7 @@ int main(void) {
 
 
 def test_a_fortified_program_keeps_its_checks(witness: Path, tmp_path: Path) -> None:
-    """Such a program aborts at %n in a format that can be written to."""
+    """Such a program aborts at %n in a writable format string."""
     (tmp_path / "fortified.c").write_text(FORTIFIED)
     program = tmp_path / "fortified"
     command = ["cc", "-w", "-O2", "-U_FORTIFY_SOURCE", "-D_FORTIFY_SOURCE=2", "-o", str(program)]
@@ -104,7 +104,7 @@ def test_a_fortified_program_keeps_its_checks(witness: Path, tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize("what", ["lines", "lines-unbuffered"])
-def test_what_is_printed_does_not_change(witness: Path, victim: Path, tmp_path: Path, what: str) -> None:
+def test_the_printed_text_does_not_change(witness: Path, victim: Path, tmp_path: Path, what: str) -> None:
     alone, watched = (
         subprocess.run([victim, what], env=env, capture_output=True, timeout=60).stdout
         for env in (environment(witness, None), environment(witness, tmp_path))
@@ -139,7 +139,7 @@ link.close()
 
 
 def talk(witness: Path, out: Path, family: str, address: str, server_address: str, *more: str) -> int:
-    """A server and a client, each a rank of its own; returns the client's status."""
+    """Runs a server and a client as two ranks. Returns the exit status of the client."""
     size = "3000000"
     command = [sys.executable, "-c", TALK, family]
     with subprocess.Popen(
@@ -178,14 +178,14 @@ def test_both_ends_agree(witness: Path, tmp_path: Path, family: str, address: st
     assert here["peer"].startswith(begins)
 
 
-def test_killed_process_leaves_nothing_and_its_peer_has_the_count(witness: Path, tmp_path: Path) -> None:
+def test_a_killed_process_has_no_report_and_its_peer_has_the_count(witness: Path, tmp_path: Path) -> None:
     assert talk(witness, tmp_path, "4", "127.0.0.1", "127.0.0.1", "killed") == -signal.SIGKILL
     (server,) = reports(tmp_path)
     assert server["rank"] == 0
     assert server["sockets"][0]["rx_bytes"] in (3000000, 3000001)  # the kernel counts a FIN as a byte
 
 
-def test_killed_alone_leaves_nothing(run: Run) -> None:
+def test_a_single_killed_process_has_no_report(run: Run) -> None:
     assert run("kill", -signal.SIGKILL) == []
 
 
@@ -197,7 +197,7 @@ def test_threads_close_concurrently(run: Run) -> None:
     assert report["dropped"]["sockets"] == 0
 
 
-def test_full_table_goes_into_the_dropped_counters(run: Run) -> None:
+def test_sockets_beyond_the_table_add_to_the_dropped_counters(run: Run) -> None:
     (report,) = run("overflow")
     kept, dropped = report["sockets"], report["dropped"]
     assert (len(kept), dropped["sockets"]) == (4096, 104)
@@ -205,12 +205,12 @@ def test_full_table_goes_into_the_dropped_counters(run: Run) -> None:
         assert sum(entry[key] for entry in kept) + dropped[key] == total
 
 
-def test_fork_child_reports_what_it_samples(run: Run) -> None:
+def test_fork_child_reports_its_sockets(run: Run) -> None:
     parent, child = run("fork")
     assert (parent["forked"], child["forked"]) == (False, True)
     assert [entry["tx_bytes"] for entry in by_tx(parent)] == [1000, 0]
     assert parent["pid"] != child["pid"]
-    # Its own pair, and the inherited one, still open at its end, under the parent's inodes.
+    # The child's own socket pair, and the inherited pair, which is still open at its end and has the parent's inodes.
     assert [entry["tx_bytes"] for entry in by_tx(child)] == [1000, 1000, 0, 0]
     inherited = {entry["inode"] for entry in parent["sockets"]}
     assert len(inherited & {entry["inode"] for entry in child["sockets"]}) == 2
@@ -222,7 +222,7 @@ def test_fork_child_without_sockets_writes_nothing(run: Run) -> None:
     assert len(report["sockets"]) == 2
 
 
-def test_vfork_child_does_not_speak_for_its_parent(run: Run) -> None:
+def test_vfork_child_does_not_write_the_report_of_its_parent(run: Run) -> None:
     (report,) = run("vfork")
     assert report["ended"] == "exit"
     assert [entry["tx_bytes"] for entry in by_tx(report)] == [2000, 0]

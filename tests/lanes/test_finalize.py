@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""MPI_Finalize of MPICH over UCX ends where ranks reach it at different times, and where ranks share cores."""
+"""Tests that MPI_Finalize of MPICH over UCX ends if ranks enter it at different times or share cores."""
 
 import json
 import os
@@ -32,7 +32,7 @@ int main(int argc, char** argv) {
   return 0;
 }
 """
-"""Rank 0 enters MPI_Finalize while the others still exchange messages, for so many seconds."""
+"""Rank 0 enters MPI_Finalize while the others still exchange messages for the given number of seconds."""
 
 LIMIT_SECONDS = 120
 
@@ -47,7 +47,7 @@ def mpich() -> Installed:
 
 @pytest.fixture(scope="module")
 def early(mpich: Installed, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The program, compiled."""
+    """Compiles the program and returns its path."""
     program = tmp_path_factory.mktemp("finalize") / "early"
     program.with_suffix(".c").write_text(EARLY)
     subprocess.run(
@@ -59,7 +59,7 @@ def early(mpich: Installed, tmp_path_factory: pytest.TempPathFactory) -> Path:
 def ends(
     mpich: Installed, transport: str, ranks: int, *program: str, preload: bool = True, limit: int = LIMIT_SECONDS
 ) -> bool:
-    """Whether a launch ends within the limit; it must then end with exit status 0 and an empty standard error."""
+    """Returns whether a launch ends within the limit. Asserts exit status 0 and empty stderr for a launch that ends."""
     variables = dict(mpich.variables(STACKS["mpich"], transport))
     library = variables.pop("LD_PRELOAD", "")
     command = (f"{mpich.prefix}/bin/mpirun", "-np", str(ranks), "env", f"LD_PRELOAD={library * preload}", *program)
@@ -81,9 +81,9 @@ def test_a_rank_may_finalize_before_the_others(mpich: Installed, early: Path, tr
 
 
 def test_without_the_preload_the_same_launch_hangs(mpich: Installed, early: Path) -> None:
-    """The test above shows a mended fault, not an absent one."""
+    """Without the preload the launch hangs, so the test above exercises the workaround."""
     if not re.search(r"\b4\.[01]\b", mpich.version):
-        pytest.skip(f"only MPICH 4.0 and 4.1 wait for a barrier behind the close: {mpich.version}")
+        pytest.skip(f"only MPICH 4.0 and 4.1 wait for a barrier after the close: {mpich.version}")
     assert not all(ends(mpich, "tcp", 3, str(early), "1", preload=False, limit=20) for _ in range(3))
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""GROMACS on a box of water: attested and verified launches, refused systems, skips."""
+"""Tests GROMACS on a box of water: attested and verified launches, rejected systems, skipped launches."""
 
 import json
 import shutil
@@ -20,7 +20,7 @@ from support.processes import clean_environment
 
 @pytest.fixture(scope="module")
 def water(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A directory with ``water.tpr``, its reference, and the files for another grompp."""
+    """Returns a directory with ``water.tpr``, its reference, and the files to run grompp again."""
     installed = read_installed(REPOSITORY / "build/stacks/openmpi" / STACK_FILE)
     if installed is None or installed.gromacs is None or installed.gromacs.problem:
         pytest.skip("no GROMACS on openmpi: run `make setup` as root on Debian")
@@ -42,7 +42,7 @@ def reframe(campaign: Path, given: Path, *arguments: str, **extra: str) -> subpr
 
 
 def changed_water(water: Path, directory: Path, atom_moved_nm: float = 0.0, **settings: str) -> Path:
-    """The box with a moved atom or other settings, and the reference of the unchanged box."""
+    """Creates the box with a moved atom or other settings, and the reference of the unchanged box."""
     shutil.copytree(water, directory)
     lines = (directory / "conf.gro").read_text().splitlines(keepends=True)
     x = float(lines[2][20:28]) + atom_moved_nm
@@ -92,7 +92,7 @@ def test_timed_and_checked_runs_are_attested_on_every_lane_with_gromacs(water: P
     assert all(benchmark == "gromacs" for _, benchmark in skipped)
 
 
-def test_the_number_of_threads_is_a_case(water: Path, tmp_path: Path) -> None:
+def test_the_number_of_threads_is_part_of_the_case(water: Path, tmp_path: Path) -> None:
     done = reframe(tmp_path / "c", water, *ENERGIES, "-S", "threads=2", OMP_NUM_THREADS="1")
     assert done.returncode == 0, done.stdout[-3000:]
     (record,) = [r for r in read_campaign(tmp_path / "c").records if r.launch and r.launch.mode != "wireup"]
@@ -112,7 +112,7 @@ def test_a_changed_system_has_wrong_energies(
     assert reason.endswith("the energies are wrong")
 
 
-def test_an_invalid_reference_is_a_skip(water: Path, tmp_path: Path) -> None:
+def test_an_invalid_reference_skips_the_launch(water: Path, tmp_path: Path) -> None:
     given = shutil.copytree(water, tmp_path / "given")
     reference = json.loads((given / "water.reference.json").read_text())
     (given / "water.reference.json").write_text(json.dumps(reference | {"sha256": "0" * 64}))
@@ -129,7 +129,9 @@ def test_an_invalid_reference_is_a_skip(water: Path, tmp_path: Path) -> None:
     assert skip.reason == "there are no reference energies of water in double precision"
 
 
-def test_an_impossible_number_of_ranks_is_a_skip_with_gromacss_message(water: Path, tmp_path: Path) -> None:
+def test_an_impossible_number_of_ranks_skips_the_launch_with_the_message_of_gromacs(
+    water: Path, tmp_path: Path
+) -> None:
     chosen = (
         "-n",
         "^Gromacs%md_system=water",
@@ -149,7 +151,7 @@ def test_an_impossible_number_of_ranks_is_a_skip_with_gromacss_message(water: Pa
     assert "FABRICBENCH_GROMACS_RANKS" in done.stdout + done.stderr
 
 
-def test_a_missing_input_is_a_skip_with_a_hint(tmp_path: Path) -> None:
+def test_a_missing_input_skips_the_launch_with_a_hint(tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     chosen = ("-n", "^Gromacs%md_system=dppc%np=1", "-p", "^openmpi$", "--system", "local:shm")
     reframe(tmp_path / "c", tmp_path / "empty", *chosen, "-S", "Gromacs.copies=8")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The committed description of the own benchmarks is what the program of every stack prints."""
+"""Tests that the program of every stack prints the committed description of the project's own benchmarks."""
 
 import subprocess
 
@@ -13,7 +13,7 @@ MPI = [name for name, entry in STACKS.items() if entry.level == "mpi"]
 
 
 @pytest.mark.parametrize("name", MPI)
-def test_the_description_is_the_programs(name: str) -> None:
+def test_the_program_prints_the_committed_description(name: str) -> None:
     installed = stack(name)
     variables = lane_environment(installed, installed.variables(STACKS[name], next(iter(STACKS[name].transports))))
     done = subprocess.run(

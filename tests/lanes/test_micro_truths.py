@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the own benchmarks must say of real stacks: only what holds on any machine, however busy.
+"""Tests properties of the own benchmarks on real stacks that hold on any machine, even under load.
 
-No value is held against another launch's, or against a bound of this machine's. How large the values are is tested on
-simulated networks (tests/apps/test_simulated.py) and on synthetic samples (tests/parsers/test_micro.py).
+No test compares a value with that of another launch or with a limit of this machine. Simulated networks
+(tests/apps/test_simulated.py) and synthetic samples (tests/parsers/test_micro.py) test the size of the values.
 """
 
 import math
@@ -26,7 +26,7 @@ int MPI_Isend(const void* buffer, int count, MPI_Datatype type, int to, int tag,
   return PMPI_Ssend(buffer, count, type, to, tag, comm);
 }
 """
-"""A stack whose sends do not return before the receiver has the message."""
+"""A library to preload, with which a send returns only after the receiver has the message."""
 
 
 def measured(directory: Path, name: str, transport: str, benchmark: str, *arguments: str, **extra: str) -> Values:
@@ -37,7 +37,7 @@ def measured(directory: Path, name: str, transport: str, benchmark: str, *argume
 
 @pytest.mark.parametrize("name", ["mpich", "openmpi"])
 @pytest.mark.parametrize("benchmark", ["unexpected", "posted"])
-def test_a_long_queue_is_related_to_a_short_one(tmp_path: Path, name: str, benchmark: str) -> None:
+def test_the_latency_ratio_refers_to_the_shortest_queue(tmp_path: Path, name: str, benchmark: str) -> None:
     values = measured(
         tmp_path, name, "shm", benchmark, "--sizes", "8", "--queued", "0,4096", "--tags", "different",
         "--iterations", "20", "--warmup", "5",
@@ -48,20 +48,20 @@ def test_a_long_queue_is_related_to_a_short_one(tmp_path: Path, name: str, bench
     assert values["latency_ratio", f"{LONG} tags=different", 8] == pytest.approx(long / short, rel=0.01)
 
 
-ALIKE = {
+EQUIVALENTS = {
     ("pingpong", "latency_mean"): ("PingPong", "latency", ""),
     ("unidirectional", "bandwidth_mean"): ("Uniband", "bandwidth", "window=64"),
     ("bidirectional", "bandwidth_mean"): ("Biband", "bandwidth", "window=64"),
 }
 
 
-@pytest.mark.parametrize(("benchmark", "metric"), ALIKE)
+@pytest.mark.parametrize(("benchmark", "metric"), EQUIVALENTS)
 def test_own_and_intels_benchmarks_have_the_same_cells_and_units(tmp_path: Path, benchmark: str, metric: str) -> None:
-    """Both report the quantity at the size in the case. Within one launch of IMB its columns agree on the unit, 10^6
-    bytes a MB, however fast the machine is."""
+    """Both report the metric at the same size and case. The columns of one IMB launch agree that 1 MB is 10^6 bytes,
+    independently of the machine's speed."""
     if stack("mpich").imb is None:
         pytest.skip("no IMB-MPI1 runs on this mpich")
-    theirs, their_metric, case = ALIKE[benchmark, metric]
+    theirs, their_metric, case = EQUIVALENTS[benchmark, metric]
     options = ("--sizes", "64KiB", "--iterations", "20", *(("--window", "64") if case else ()))
     mine = measured(tmp_path, "mpich", "tcp", benchmark, *options)
     other = imbs(tmp_path, theirs, case)
@@ -74,7 +74,7 @@ def test_own_and_intels_benchmarks_have_the_same_cells_and_units(tmp_path: Path,
 
 
 def imbs(directory: Path, name: str, case: str) -> dict[str, float]:
-    """What a launch of IMB-MPI1 says of 64 KiB on mpich@tcp, by metric."""
+    """Returns the values of IMB-MPI1 for 64 KiB on mpich@tcp, by metric."""
     bounds = ("-msglog", "16:16", "-iter", "100", "-iter_policy", "off", "-window_size", "64", "-npmin", "2")
     done = launch("mpich", "tcp", name, *bounds, program=str(stack("mpich").imb))
     assert done.returncode == 0, done.stdout[-2000:] + done.stderr
@@ -89,8 +89,8 @@ def imbs(directory: Path, name: str, case: str) -> dict[str, float]:
 
 @pytest.mark.parametrize("name", ["mpich", "openmpi"])
 def test_overlap_on_a_stack_whose_sends_block(tmp_path: Path, name: str) -> None:
-    """The run is verified and the value is finite. That such a stack hides nothing is no matter for a busy machine:
-    the estimate is tested on synthetic samples."""
+    """The run is verified and the value is finite. Tests on synthetic samples check that such a stack has no overlap,
+    because a busy machine disturbs the estimate."""
     source, shim = tmp_path / "blocking.c", tmp_path / "blocking.so"
     source.write_text(BLOCKING)
     compiler = f"{stack(name).prefix}/bin/mpicc"
@@ -106,7 +106,7 @@ def test_overlap_on_a_stack_whose_sends_block(tmp_path: Path, name: str) -> None
 
 
 @pytest.mark.parametrize("name", MPI)
-def test_a_full_queue_is_a_skip_of_that_length(tmp_path: Path, name: str) -> None:
+def test_a_full_queue_skips_that_length(tmp_path: Path, name: str) -> None:
     done = launch(
         name, "shm", "unexpected", "--sizes", "8", "--queued", "0,16,64", "--tags", "equal", "--iterations", "5",
         extra={"FABRICBENCH_MICRO_FAULT": "exhaust:20"},
@@ -120,7 +120,7 @@ def test_a_full_queue_is_a_skip_of_that_length(tmp_path: Path, name: str) -> Non
     assert "#@skipped.queued:64,tags:equal.8=" in done.stdout
 
 
-def test_sizes_beyond_memory_are_refused(tmp_path: Path) -> None:
+def test_sizes_beyond_memory_are_rejected(tmp_path: Path) -> None:
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     size = min(2**31 - 1, memory // 8)
     if 16 * size < memory:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The NAS kernels on real stacks verify, and are attested."""
+"""Tests that the NAS kernels are verified and attested on real stacks."""
 
 import os
 from pathlib import Path
@@ -16,9 +16,9 @@ from support.processes import clean_environment
 
 @pytest.mark.parametrize(("stack", "numbers"), [("impi", (2,)), ("mpich", (1, 2, 4)), ("openmpi", (2,))])
 def test_kernels_verify_and_are_attested(tmp_path: Path, stack: str, numbers: tuple[int, ...]) -> None:
-    """On every stack two ranks send; one rank and oversubscribed ranks are the harness's case, tested on one stack.
+    """Every stack runs two ranks. One stack also runs one rank and oversubscribed ranks, which the harness handles.
 
-    That the kernels verify on 1, 2 and 4 ranks of each stack is tested by ctest (tests/apps/test_ctest.py).
+    CTest verifies the kernels on 1, 2 and 4 ranks of each stack (tests/apps/test_ctest.py).
     """
     installed = read_installed(build_root() / "stacks" / stack / "stack.json")
     if installed is None:
@@ -38,7 +38,7 @@ def test_kernels_verify_and_are_attested(tmp_path: Path, stack: str, numbers: tu
         records = [r for r in read_campaign(tmp_path / fabric).records if r.launch and r.launch.tool == "npb"]
         assert {r.launch.benchmark for r in records if r.launch} == {f"{kernel}.S" for kernel in kernels}
         assert {r.state for r in records} == {"ok"}
-        assert {r.launch.limit_seconds for r in records if r.launch} == {300.0}, "what was given with -S"
+        assert {r.launch.limit_seconds for r in records if r.launch} == {300.0}, "the limit set with -S"
         cores = len(os.sched_getaffinity(0))
         modes = {(r.launch.ranks, r.launch.mode) for r in records if r.launch}
         assert modes == {(ranks, "timed" if ranks <= cores else "checked") for ranks in numbers}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every pair of nodes: a skip where there is one node, else all pairs of four ranks, attested; a slow node by name."""
+"""Tests the node pair benchmarks: skipped on one node, attested for all pairs of four ranks, and a slow node named."""
 
 import json
 import shutil
@@ -27,15 +27,15 @@ def run(site: FakeSite, *arguments: str, check: str = "^Pair") -> Campaign:
     return read_campaign(site.root / "campaign")
 
 
-def test_one_node_is_one_skip_per_lane(site: FakeSite) -> None:
+def test_one_node_skips_once_per_lane(site: FakeSite) -> None:
     campaign = run(site)
     assert [(skip.lane, skip.benchmark, skip.reason) for skip in campaign.skips] == [
         (f"{name}@shm", "pairs", "the fabric has a single node, so no node pairs") for name in ("one", "two")
     ]
 
 
-def test_every_pair_of_four_is_measured_and_attested(site: FakeSite) -> None:
-    """Four real ranks on this machine stand for four nodes."""
+def test_every_node_pair_of_four_is_measured_and_attested(site: FakeSite) -> None:
+    """Four real ranks on this machine represent four nodes."""
     real = stack("mpich")
     for name, program in (("apps", "fabricbench-micro"), ("prefix", "mpirun")):
         fake = site.stack("one") / name / "bin" / program
@@ -55,13 +55,13 @@ def test_every_pair_of_four_is_measured_and_attested(site: FakeSite) -> None:
         named = [case for case in cases if "from" in case]
         assert len(named) == pairs
         ranks = {case[end].rpartition(".")[2] for case in named for end in ("from", "to")}
-        assert ranks == {"0", "1", "2", "3"}, "ranks on one node have its name and their number"
+        assert ranks == {"0", "1", "2", "3"}, "on one node a rank is identified by node name and rank number"
     rounds = [case_parts(r.case)["round"] for r in records["pair_bandwidth"].rows if "round" in case_parts(r.case)]
     assert sorted(rounds) == ["0", "0", "1", "1", "2", "2"]
 
 
 def output(slow: str) -> str:
-    """What the program prints of four nodes in three rounds, the pairs of ``slow`` at half rate."""
+    """Returns the program's output for four nodes in three rounds, with the node pairs of ``slow`` at half rate."""
     nodes = ("n1", "n2", "n3", "n4")
     rounds = (((0, 3), (1, 2)), ((0, 1), (2, 3)), ((0, 2), (1, 3)))
     lines = ["#@ranks=4", "#@reporting_ranks=1", "#@directions=2", "#@pairs_per_round=2", "#@rounds=0,1,2"]
@@ -79,7 +79,7 @@ def output(slow: str) -> str:
     return "\n".join([*lines, "#@verified=yes", "#@payload_bytes=1", "#@payload_messages=1", "#@end=ok", ""])
 
 
-def test_a_node_at_half_rate_is_named_once_there_are_six_blocks(site: FakeSite) -> None:
+def test_a_node_at_half_rate_is_reported_from_six_blocks_on(site: FakeSite) -> None:
     program = site.stack("one") / "apps/bin/fabricbench-micro"
     (site.root / "output").write_text(output("n3"))
     answer = f'[ "$1" != pair_bandwidth ] || {{ [ "$PMI_RANK" != 0 ] || cat {site.root}/output; exit 0; }}\n'
@@ -103,7 +103,7 @@ def test_a_node_at_half_rate_is_named_once_there_are_six_blocks(site: FakeSite) 
     }  # fmt: skip
 
 
-def test_a_campaign_without_pairs_is_one_line(site: FakeSite) -> None:
+def test_a_campaign_without_node_pairs_prints_one_line(site: FakeSite) -> None:
     run(site)
     done = site.fabricbench("nodes", str(site.root / "campaign"))
     assert done.returncode == 2

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Lanes that do not do what their label says, on real stacks: exactly the launches concerned are refuted."""
+"""Tests mislabelled lanes on real stacks: exactly the launches that use another transport are refuted."""
 
 import shutil
 import subprocess
@@ -18,26 +18,26 @@ MPICH_THROUGH_MEMORY = (
     'transport="tcp",',
     'transport="tcp", variables={"UCX_TLS": "all", "MPIR_CVAR_NOLOCAL": "0"},',
 )
-INTEL_COLLECTIVES_AS_THEY_LIKE = ('"I_MPI_COLL_INTRANODE": "pt2pt",', "")
+INTEL_COLLECTIVES_UNRESTRICTED = ('"I_MPI_COLL_INTRANODE": "pt2pt",', "")
 
 HIDDEN_COLLECTIVES = ("allreduce", "bcast", "barrier")
-"""Intel MPI sends these through shared memory, if small, unless it is told otherwise."""
+"""Intel MPI sends small messages of these collectives through shared memory by default."""
 
 SHORT = ("-S", "repetitions=100", "-S", "limit_seconds=120")
-"""How long the launches take is not looked at; they shall come back on a loaded machine too."""
+"""Short launches with a generous limit, so that they end on a loaded machine too. The test ignores their times."""
 
 COLLECTIVES = (*HIDDEN_COLLECTIVES, "alltoall", "allgather")
 
 
 @pytest.fixture
 def environment(tmp_path: Path) -> dict[str, str]:
-    """A copy of the site in which the tcp fabric lies, and a campaign in an empty folder."""
+    """Returns an environment with a site copy whose tcp fabric uses another transport, and an empty campaign folder."""
     for stack in ("impi", "mpich"):
         if not (REPOSITORY / "build/stacks" / stack / "stack.json").exists():
             pytest.skip(f"the stack {stack} is not set up: run `make setup`")
     shutil.copytree(REPOSITORY / "site", tmp_path / "site")
     replace(tmp_path / "site/local/settings.py", *MPICH_THROUGH_MEMORY)
-    replace(tmp_path / "site/stacks.py", *INTEL_COLLECTIVES_AS_THEY_LIKE)
+    replace(tmp_path / "site/stacks.py", *INTEL_COLLECTIVES_UNRESTRICTED)
     return {
         **clean_environment(),
         "RFM_CONFIG_FILES": str(tmp_path / "site/local/settings.py"),
@@ -48,24 +48,24 @@ def environment(tmp_path: Path) -> dict[str, str]:
 
 
 def replace(file: Path, old: str, new: str) -> None:
-    """Change a file; the text that is to be changed must be there."""
+    """Replaces text in a file. Asserts that the old text exists."""
     text = file.read_text()
     assert old in text
     file.write_text(text.replace(old, new))
 
 
 def reframe(environment: dict[str, str], *arguments: str) -> subprocess.CompletedProcess[str]:
-    """``reframe`` as users of the sourced environment type it, on the two stacks.
+    """Runs ``reframe`` in the sourced environment on the two stacks.
 
-    The quick tier has no launch of one rank, which sends nothing that could be refuted. GROMACS is left out: where one
-    of these stacks has it, its input need not be there.
+    The quick tier has no launches of one rank, which send nothing and cannot be refuted. GROMACS is excluded, because
+    its input may be missing even if a stack has GROMACS.
     """
     checks = str(REPOSITORY / "reframe_checks")
     chosen = ("-c", checks, "-p", "impi|mpich", "-t", "quick", "-x", "^Gromacs", *SHORT)
     return reframe_inside(*chosen, *arguments, environment=environment)
 
 
-def test_exactly_the_launches_concerned_are_refuted(environment: dict[str, str], tmp_path: Path) -> None:
+def test_exactly_the_launches_on_another_transport_are_refuted(environment: dict[str, str], tmp_path: Path) -> None:
     listed = cases(reframe(environment, "-lC").stdout.splitlines())
     done = reframe(environment, "-r")
     assert done.returncode == 1, done.stdout
@@ -97,12 +97,12 @@ def test_exactly_the_launches_concerned_are_refuted(environment: dict[str, str],
     assert "INVALID" in judged.stdout
 
 
-def test_the_lane_as_it_should_be_is_attested(environment: dict[str, str], tmp_path: Path) -> None:
+def test_the_correct_lane_is_attested(environment: dict[str, str], tmp_path: Path) -> None:
     environment["RFM_CONFIG_FILES"] = str(REPOSITORY / "site/local/settings.py")
     environment["FABRICBENCH_SITES"] = str(REPOSITORY / "site")
     done = reframe(environment, "-r")
     records = read_campaign(tmp_path / "campaign").records
-    # Debian's MPICH hangs over TCP now and then when it ends (README, Limits).
+    # Debian's MPICH over TCP sometimes hangs in MPI_Finalize (README, Limits).
     hung = [r for r in records if r.launch and r.launch.stack == "mpich" and "ended at its time limit" in r.reason]
     assert len(hung) <= 1
     assert done.returncode == bool(hung), done.stdout

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Each message size attested by itself on real stacks, honest ones and one that hides its small collectives."""
+"""Tests attestation per message size on real stacks, also on one that sends small collectives through memory."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -21,7 +21,7 @@ MPI = ("impi", "mpich", "openmpi")
 def attested(
     directory: Path, name: str, tool: str, benchmark: str, program: str, *arguments: str, **extra: str
 ) -> Attestation:
-    """The attestation of a program on two ranks of the lane tcp, with the witness preloaded."""
+    """Returns the attestation of a program on two ranks of the lane tcp, with the witness preloaded."""
     installed = stack(name)
     preloaded = f"{installed.apps}/lib/libfabricbench_witness.so:{installed.apps}/lib/libfabricbench_ucx_close.so"
     reports = directory / "reports"
@@ -78,7 +78,7 @@ def test_own_programs_mark_every_size(tmp_path: Path, name: str, benchmark: str)
     assert found.could_bypass == ()
 
 
-def test_barriers_on_sockets_do_not_pass_for_a_broadcast_through_memory(tmp_path: Path) -> None:
+def test_barriers_on_sockets_do_not_attest_a_broadcast_through_memory(tmp_path: Path) -> None:
     found = own(tmp_path, "impi", "bcast", I_MPI_COLL_INTRANODE="shm", I_MPI_ADJUST_BARRIER="1")
     states = {one.part.msg_size_bytes: one.state for one in found.parts}
     assert (found.state, states[8], states[1024]) == ("refuted", "refuted", "refuted"), found
@@ -86,17 +86,17 @@ def test_barriers_on_sockets_do_not_pass_for_a_broadcast_through_memory(tmp_path
 
 @pytest.mark.parametrize("name", ["impi", "mpich"])
 @pytest.mark.parametrize("benchmark", ["PingPong", "Allreduce"])
-def test_intels_benchmarks_are_told_apart_by_their_lines(tmp_path: Path, name: str, benchmark: str) -> None:
+def test_output_lines_separate_the_sizes_of_intels_benchmarks(tmp_path: Path, name: str, benchmark: str) -> None:
     found = intels(tmp_path, name, benchmark)
     assert (found.state, found.basis) == ("attested", "lines"), found.reason
     assert {one.part.msg_size_bytes for one in found.parts} == set(SIZES)
 
 
 @pytest.mark.parametrize(("run", "benchmark"), [(own, "allreduce"), (intels, "Allreduce")])
-def test_small_collectives_through_memory_are_refuted_beside_large_ones_that_are_not(
+def test_small_collectives_through_memory_are_refuted_and_large_ones_on_sockets_attested(
     tmp_path: Path, run: object, benchmark: str
 ) -> None:
-    """Without I_MPI_COLL_INTRANODE=pt2pt Intel MPI sends small collectives through memory, large ones by sockets."""
+    """Without I_MPI_COLL_INTRANODE=pt2pt Intel MPI uses memory for small collectives and sockets for large ones."""
     assert callable(run)
     found = run(tmp_path, "impi", benchmark, I_MPI_COLL_INTRANODE="shm")
     assert isinstance(found, Attestation)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Libraries below MPI as lanes: which checks they get, and that a lane's label is proven on real launches."""
+"""Tests lanes of libraries below MPI: their checks, and the attestation of real launches."""
 
 import json
 import shutil
@@ -22,7 +22,7 @@ SHORT = ("-S", "iterations=200", "-S", "limit_seconds=300")
 
 
 def reframe(site: Path, *arguments: str, **extra: str) -> subprocess.CompletedProcess[str]:
-    """``reframe`` on the local system of the site."""
+    """Runs ``reframe`` on the local system of the site."""
     environment = {
         **clean_environment(),
         "RFM_CONFIG_FILES": str(site / "local/settings.py"),
@@ -34,7 +34,7 @@ def reframe(site: Path, *arguments: str, **extra: str) -> subprocess.CompletedPr
 
 
 def listed(site: Path) -> dict[str, Counter[str]]:
-    """How often each check is there, by lane of a library below MPI."""
+    """Counts the checks of each lane of a library below MPI."""
     done = reframe(site, "-lC")
     assert done.returncode == 0, done.stdout + done.stderr
     found: dict[str, Counter[str]] = {}
@@ -49,7 +49,7 @@ UCX = {"UcxPerftest": 10, "UcxAtomic": 2}
 FABRIC_OF_SHM = '        Fabric(name="shm", '
 
 
-def test_a_lane_gets_the_checks_of_its_programs_and_one_that_cannot_be_a_skip_for_each_tool() -> None:
+def test_a_lane_has_the_checks_of_its_programs_and_an_impossible_lane_one_skip_per_tool() -> None:
     assert listed(REPOSITORY / "site") == {
         "libfabric@shm": LIBFABRIC,
         "libfabric@tcp": LIBFABRIC,
@@ -62,7 +62,7 @@ def test_a_lane_gets_the_checks_of_its_programs_and_one_that_cannot_be_a_skip_fo
     }
 
 
-def test_a_fabric_of_rdma_gets_perftest(tmp_path: Path) -> None:
+def test_an_rdma_fabric_has_perftest(tmp_path: Path) -> None:
     shutil.copytree(REPOSITORY / "site", tmp_path / "site")
     settings = tmp_path / "site/local/settings.py"
     verbs = '        Fabric(name="roce", transport="verbs", stacks=LIBRARIES),\n'
@@ -76,7 +76,7 @@ def test_a_fabric_of_rdma_gets_perftest(tmp_path: Path) -> None:
 
 
 def atomics(tmp_path: Path, site: Path) -> dict[tuple[str, str], Record]:
-    """UCX's atomics on both fabrics, by fabric and benchmark."""
+    """Runs UCX's atomics on both fabrics. Returns the records by fabric and benchmark."""
     if not (REPOSITORY / "build/stacks/ucx/stack.json").exists():
         pytest.skip("the library ucx is not set up: run `make setup`")
     campaign = tmp_path / "campaign"
@@ -99,7 +99,7 @@ def test_ucx_is_attested_on_both_fabrics(tmp_path: Path) -> None:
 
 
 def test_ucx_on_the_other_transport_is_refuted(tmp_path: Path) -> None:
-    """The settings of both fabrics exchanged: neither launch passes for what its lane says."""
+    """With the settings of the two fabrics exchanged, both launches are refuted."""
     shutil.copytree(REPOSITORY / "site", tmp_path / "site")
     stacks = tmp_path / "site/stacks.py"
     text = stacks.read_text()
@@ -117,7 +117,7 @@ CONNECTIONS = (1, 2, 16)
 
 
 def connections(tmp_path: Path, site: Path) -> dict[str, Record]:
-    """Connections over libfabric, small messages, on both fabrics."""
+    """Runs the connections benchmark over libfabric with small messages. Returns the records by fabric."""
     installed = read_installed(REPOSITORY / "build/stacks/libfabric" / STACK_FILE)
     if installed is None or ENDPOINTS not in installed.programs:
         pytest.skip("libfabric and its headers are not set up: run `make setup`")
@@ -144,7 +144,7 @@ def test_connections_over_libfabric_are_attested_on_both_fabrics(tmp_path: Path)
         }
         (client,) = (tmp_path / "campaign/launches" / record.directory).glob("witness.*.1.json")
         sockets = json.loads(client.read_text())["sockets"]
-        # Each connection is a TCP connection of its own, and there is one beside them.
+        # Each connection is one TCP connection, and the handshake uses one more.
         assert len([one for one in sockets if one["tx_segs"]]) == 1 + sum(CONNECTIONS) * (fabric == "tcp")
 
 
@@ -160,7 +160,7 @@ def test_connections_on_the_other_transport_are_refuted(tmp_path: Path) -> None:
     assert {fabric: record.state for fabric, record in found.items()} == {"shm": "refuted", "tcp": "refuted"}
 
 
-def test_without_the_headers_at_set_up_connections_are_a_skip(tmp_path: Path) -> None:
+def test_without_the_headers_at_set_up_connections_are_skipped(tmp_path: Path) -> None:
     home = REPOSITORY / "build/stacks/libfabric"
     installed = read_installed(home / STACK_FILE)
     if installed is None:

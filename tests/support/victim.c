@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the witness is preloaded into. The first argument says what it does; it sends to itself, and
-// prints what a program could notice.
+// Test program into which the witness is preloaded. The first argument selects an action. The
+// program sends to itself and prints results that the witness must not change.
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <dlfcn.h>
@@ -48,7 +48,7 @@ static void send_bytes(const int fds[2], int count) {
   sent_bytes = count, move(fds);
 }
 
-// Three marked intervals, of which two have one label, and one whose label is too long.
+// Marks three intervals, two of them with the same label, and one with a label that is too long.
 static void mark_some(int fds[2]) {
   void* symbol = dlsym(RTLD_DEFAULT, "fabricbench_mark");
   void (*mark)(bool, const char*);
@@ -65,7 +65,7 @@ static void mark_some(int fds[2]) {
   mark(true, label), mark(false, label);
 }
 
-// As a benchmark does that prints a row for each size.
+// Prints and flushes one row per size, as a benchmark does.
 static void print_some(int fds[2]) {
   send_bytes(fds, 3000);
   printf("# A %s\n#bytes t\n", "benchmark"), fflush(stdout);
@@ -128,7 +128,7 @@ int main(int argc, char** argv) {
     if (close_range(3, ~0U, 0)) return 96;
   } else if (!strcmp(what, "_exit") || !strcmp(what, "_Exit") || !strcmp(what, "quick_exit")) {
     moved(fds);
-    memset(malloc(1) - 64, 0x5a, 4096); /* a broken heap */
+    memset(malloc(1) - 64, 0x5a, 4096); /* corrupts the heap */
     if (what[1] == 'e') _exit(7);
     if (what[1] == 'E') _Exit(7);
     quick_exit(7);

@@ -13,7 +13,7 @@ from support.vcluster import Cluster, Site, impossible
 
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[Cluster]:
-    """The cluster, not started yet. It is removed after the module, which must leave nothing behind."""
+    """Returns the cluster before its start. Removes it after the module and asserts that nothing remains."""
     if why := impossible():
         pytest.skip(why)
     cluster = Cluster()
@@ -24,6 +24,6 @@ def cluster() -> Iterator[Cluster]:
 
 @pytest.fixture
 def site(tmp_path: Path, cluster: Cluster) -> Site:
-    """A copy of the sites that a test may change."""
+    """Returns a copy of the sites that a test may change."""
     shutil.copytree(REPOSITORY / "site", tmp_path / "site")
     return Site(tmp_path)

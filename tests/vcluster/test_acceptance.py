@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The commands of docs/acceptance.md, executed in order."""
+"""Executes the commands of docs/acceptance.md in order."""
 
 import re
 import subprocess
@@ -22,7 +22,7 @@ def test_the_commands_from_clause_to_verdict(tmp_path: Path, cluster: Cluster) -
     if not (REPOSITORY / "build/env.sh").exists():
         pytest.skip("nothing is set up: run `make setup`")
     page = document("acceptance.md").text
-    said: dict[str, str] = {}
+    outputs: dict[str, str] = {}
     for line in _COMMAND.findall(page):
         command = line.partition("#")[0].strip().replace("campaigns/", f"{tmp_path}/")
         done = subprocess.run(
@@ -30,9 +30,9 @@ def test_the_commands_from_clause_to_verdict(tmp_path: Path, cluster: Cluster) -
             capture_output=True, text=True, timeout=900, check=False,
         )  # fmt: skip
         words = command.split()
-        answers = EXPECTED_STATUS.get(words[1], (0,)) if words[0] == "fabricbench" else (0,)
-        assert done.returncode in answers, f"{command}\n{done.stdout[-3000:]}{done.stderr}"
-        said[line.partition("#")[0].strip()] = done.stdout
+        accepted = EXPECTED_STATUS.get(words[1], (0,)) if words[0] == "fabricbench" else (0,)
+        assert done.returncode in accepted, f"{command}\n{done.stdout[-3000:]}{done.stderr}"
+        outputs[line.partition("#")[0].strip()] = done.stdout
     assert not RUN.exists()
     assert cluster.left_over() == []
 
@@ -42,15 +42,15 @@ def test_the_commands_from_clause_to_verdict(tmp_path: Path, cluster: Cluster) -
     assert "refuted" not in states
     assert {record.launch.block for record in campaign.records if record.launch} == set(range(6))
     assert (tmp_path / "accepted/report.html").exists()
-    (judged,) = [text for line, text in said.items() if line == "fabricbench judge campaigns/accepted"]
+    (judged,) = [text for line, text in outputs.items() if line == "fabricbench judge campaigns/accepted"]
     assert len(re.findall(r"^\w+ +gige-\S+/mpich@gige", judged, re.MULTILINE)) == 3
-    (named,) = [text for line, text in said.items() if line.startswith("fabricbench nodes")]
+    (named,) = [text for line, text in outputs.items() if line.startswith("fabricbench nodes")]
     slowest = max(_nodes(named), key=lambda found: found[1])
     assert slowest[0] == "n3", named
 
 
 def _nodes(text: str) -> list[tuple[str, float]]:
-    """Names and slow-downs of the listed nodes."""
+    """Returns names and slow-downs of the listed nodes."""
     words = [line.split() for line in text.splitlines()]
     return [
         (line[1], next(float(word) for word in line[2:] if word[0].isdigit())) for line in words if line[:1] == ["node"]

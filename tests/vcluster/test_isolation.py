@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Traffic inside a node, between nodes, and through memory that two virtual nodes share."""
+"""Tests traffic inside a node, between nodes, and through memory that two virtual nodes share."""
 
 from pathlib import Path
 

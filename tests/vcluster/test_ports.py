@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Nodes with two ports: the requested port carries the bytes, or the report names the port that does."""
+"""Tests nodes with two ports: the requested port carries the bytes, or the report names the other port."""
 
 from pathlib import Path
 
@@ -36,12 +36,12 @@ def test_the_requested_second_port_carries_the_bytes(site: Site, tmp_path: Path)
 
 @pytest.mark.parametrize("otherwise", ["eth0", "eth0,eth1"])
 def test_a_stack_that_uses_another_port_is_reported(site: Site, tmp_path: Path, otherwise: str) -> None:
-    """The other port alone, or both. The launch is ok, because the bytes were on the fabric."""
+    """The stack uses only the other port, or both. The launch is ok, because the bytes were on the fabric."""
     stacks = site.root / "site/stacks.py"
-    told = '"OMPI_MCA_btl_tcp_if_include": "{port}"'
-    assert told in stacks.read_text()
+    setting = '"OMPI_MCA_btl_tcp_if_include": "{port}"'
+    assert setting in stacks.read_text()
     stacks.write_text(
-        stacks.read_text().replace(told, f'"OMPI_MCA_btl_tcp_if_include": "{otherwise}", "NOT": "{{port}}"')
+        stacks.read_text().replace(setting, f'"OMPI_MCA_btl_tcp_if_include": "{otherwise}", "NOT": "{{port}}"')
     )
     done = site.reframe(tmp_path / "campaign", "-n", "^MicroPingpong%messages=large", *SHORT, "-p", "^openmpi$")
     assert done.returncode == 0, done.stdout[-3000:]
@@ -60,7 +60,7 @@ def test_an_unknown_port_is_skipped(site: Site, tmp_path: Path) -> None:
     assert (skip.reason, skip.hint) == ("the fabric gige has no port 'eth2'", "choose one of eth0, eth1")
 
 
-def test_both_links_have_the_rate_and_are_removed(site: Site, cluster: Cluster) -> None:
+def test_both_links_of_a_node_have_the_rate_and_are_removed(site: Site, cluster: Cluster) -> None:
     cluster.up(PORTS="2", DELAY_US="200")
     assert cluster.script("rate", "n2", "300").returncode == 0
     shaped = cluster.slurm("ip", "netns", "exec", "fbvc-n2", "tc", "qdisc")

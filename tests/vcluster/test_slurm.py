@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Two nodes under a real Slurm: launches between them, and failures of nodes, jobs and settings."""
+"""Tests two nodes of a real Slurm: launches between them, and failures of nodes, jobs and settings."""
 
 import signal
 from collections.abc import Iterator
@@ -22,15 +22,15 @@ def two_nodes(cluster: Cluster) -> None:
 
 @pytest.fixture(autouse=True)
 def empty_queue(cluster: Cluster) -> Iterator[None]:
-    """Wait until no job is in the queue after a test."""
+    """Waits until the queue is empty after a test."""
     yield
     wait_until(lambda: not cluster.slurm("squeue", "-h", "-t", "all", "-o", "%T").replace("COMPLETED", "").strip()
                or not cluster.slurm("squeue", "-h").strip(), "an empty queue")  # fmt: skip
 
 
 def test_reframe_launches_between_nodes_are_attested(site: Site, tmp_path: Path) -> None:
-    """A job for each launch, PMI-2 and PMIx. Sockets and network interfaces agree, and message sizes are attested by
-    marks and by the lines of IMB."""
+    """Each launch is a job, with PMI-2 or PMIx. Socket and interface counters agree, and marks and the output lines of
+    IMB attest message sizes."""
     checks = ("-n", "^MicroPingpong", "-n", "^NPB%kernel=IS%np=2", "-n", "^ImbPointToPoint%messages=small")
     short = ("-S", "repetitions=20", "-S", "MicroPingpong.iterations=20", "-p", "^(mpich|openmpi)$")
     done = site.reframe(tmp_path / "campaign", *checks, *short)
@@ -74,7 +74,7 @@ def test_a_campaign_waits_for_its_nodes(site: Site, tmp_path: Path, cluster: Clu
         ("count=cluster", "count=3 + 0 * cluster", "3"),
     ],
 )
-def test_a_request_that_the_cluster_cannot_fulfil_is_refused_before_submission(
+def test_a_request_that_the_cluster_cannot_fulfil_is_rejected_before_submission(
     site: Site, tmp_path: Path, old: str, new: str, says: str
 ) -> None:
     site.change(old, new)
@@ -85,7 +85,7 @@ def test_a_request_that_the_cluster_cannot_fulfil_is_refused_before_submission(
     assert not list(tmp_path.glob("campaign/launches/*/*"))
 
 
-def test_a_node_that_dies_is_named_and_its_launch_repeated(site: Site, tmp_path: Path, cluster: Cluster) -> None:
+def test_a_failed_node_is_reported_and_its_launch_repeated(site: Site, tmp_path: Path, cluster: Cluster) -> None:
     campaign = tmp_path / "campaign"
     run = site.start("run", str(campaign), *CHOICE)
     wait_for_launch(campaign)
@@ -98,7 +98,7 @@ def test_a_node_that_dies_is_named_and_its_launch_repeated(site: Site, tmp_path:
     done = site.fabricbench("run", str(campaign), *CHOICE)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "3 of 3 launches came back and were attested" in done.stdout
-    # A wire-up may reach its limit of 30 s before Slurm reports the dead node. It is repeated, and is part of no cell.
+    # A wire-up may reach its limit of 30 s before Slurm reports the dead node. It is repeated, and no cell uses it.
     timed = [r for r in read_campaign(campaign).records if r.launch and r.launch.mode == "timed"]
     assert {record.state for record in timed} <= {"ok", "unfinished", "lost"}
     assert sum(record.state == "ok" for record in timed) == 2

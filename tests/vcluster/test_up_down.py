@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The cluster starts after a crash of another one, and leaves nothing behind."""
+"""Tests that the cluster starts after a crash of an earlier one, and that `down` removes everything."""
 
 import os
 import random
@@ -31,7 +31,7 @@ def test_the_cluster_starts_after_a_crash(cluster: Cluster) -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "variables", "says"),
+    ("words", "variables", "message"),
     [
         (("up",), {"NODES": "0"}, "NODES is '0'; expected a whole number from 1 to 64"),
         (("up",), {"PORTS": "0"}, "PORTS is '0'; expected a whole number from 1 to 8"),
@@ -41,10 +41,12 @@ def test_the_cluster_starts_after_a_crash(cluster: Cluster) -> None:
         (("sideways",), {}, "not 'sideways'"),
     ],
 )
-def test_bad_input_is_one_line(cluster: Cluster, words: tuple[str, ...], variables: dict[str, str], says: str) -> None:
+def test_bad_input_prints_one_line(
+    cluster: Cluster, words: tuple[str, ...], variables: dict[str, str], message: str
+) -> None:
     cluster.down()
     done = cluster.script(*words, **variables)
     assert done.returncode == 2
-    assert says in done.stderr
+    assert message in done.stderr
     assert len(done.stderr.splitlines()) == 1
     assert cluster.left_over() == []

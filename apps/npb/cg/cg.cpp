@@ -24,7 +24,8 @@ extern "C" void npb_cg_run(int n, int nonzeros, int iterations, double shift, in
 namespace fabricbench::npb {
 namespace {
 
-/// Order of the matrix, nonzeros of a random vector, iterations of the power method, and the shift.
+/// Parameters of a class: order of the matrix, nonzeros of a random vector, iterations of the power
+/// method, and the shift.
 struct Parameters {
   int n;
   int nonzeros;
@@ -53,14 +54,14 @@ Parameters parameters_of(char problem_class) {
 
 constexpr double tolerance = 1e-10;  ///< of zeta, relative
 
-// As in cg_grid_m.
+// cg_grid_m and cg_m use the indices of these phases.
 constexpr std::array<Phase, 4> phases{{{.name = "total", .communication = false},
                                        {.name = "conjg", .communication = false},
                                        {.name = "rcomm", .communication = true},
                                        {.name = "ncomm", .communication = true}}};
 constexpr std::array<std::string_view, 1> layouts{"auto"};
 
-/// Rows and columns of the grid of processors.
+/// Rows and columns of the process grid.
 struct Grid {
   int rows;
   int columns;
@@ -91,7 +92,7 @@ int iterations(char problem_class) {
   return parameters_of(problem_class).iterations;
 }
 
-/// The most ranks for which each grid column has a column of the matrix.
+/// Returns the largest number of ranks for which each grid column has a column of the matrix.
 std::int64_t most_ranks(char problem_class) {
   const auto columns = std::bit_floor(static_cast<unsigned>(parameters_of(problem_class).n));
   return std::int64_t{columns} * columns;
@@ -107,8 +108,8 @@ std::int64_t bytes_per_rank(const Problem& problem) {
   const Grid grid = grid_of(problem.ranks);
   const std::int64_t n = parameters.n;
   const std::int64_t most = parameters.nonzeros + 1;  // of a vector
-  // NASA's bound for the elements of a rank before those in the same place are added up. They are
-  // there as rows (8 + 4 bytes) when the tiles (8 + 2, and some places that are empty) are made.
+  // NASA's upper limit for the elements of a rank before duplicates are summed. While the tiles
+  // (8 + 2 bytes per element, and padding) are built, the rows (8 + 4 bytes) are still allocated.
   const std::int64_t elements = n * most / problem.ranks * most + parameters.nonzeros +
                                 n * (most + 1 + problem.ranks / 256) / grid.columns;
   const std::int64_t rows = n / grid.rows + 1;
@@ -151,7 +152,7 @@ Outcome run(const Problem& problem, MPI_Comm comm) {
   npb_cg_run(parameters.n, parameters.nonzeros, parameters.iterations, parameters.shift,
              problem.ranks, MPI_Comm_c2f(comm), problem.fault, residuals.data(), zetas.data());
 
-  // NASA counts 25 products of the matrix and their vector operations, and the norms.
+  // NASA counts 25 matrix products, their vector operations, and the norms.
   const double products = parameters.nonzeros * (parameters.nonzeros + 1.0);
   const double operations =
       2.0 * parameters.iterations * parameters.n * (3.0 + products + 25.0 * (5.0 + products) + 3.0);

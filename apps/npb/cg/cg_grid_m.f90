@@ -1,7 +1,8 @@
 ! SPDX-License-Identifier: Apache-2.0
-!> The process grid of NAS CG and its exchanges. A rank has a block of the matrix's rows and a block of its
-!> columns, and of each vector the part that its columns multiply; the ranks of a grid column have the same part.
-!> There are as many grid columns as rows, or twice as many; then a block of columns is half a block of rows.
+!> The process grid of NAS CG and its exchanges. A rank holds the elements in one block of rows and one block of columns
+!> of the matrix. Of each vector it holds the part for its columns, so the ranks of a grid column hold the same part.
+!> The grid has as many columns as rows, or twice as many. With twice as many, a block of columns is half a block of
+!> rows.
 module cg_grid_m
   use, intrinsic :: iso_c_binding, only: c_int
   use cg_matrix_m, only: extent, range_t
@@ -12,20 +13,20 @@ module cg_grid_m
   public :: grid_t, make_grid, place_in_grid, sum_scalars, sum_rows
   public :: phase_total, phase_solve, phase_rows, phase_norm
 
-  !> Index in Kernel::phases. It does not contain the sums within the solution.
+  !> Indices in Kernel::phases. phase_solve excludes the communication within the solver, which phase_rows includes.
   integer(c_int), parameter :: phase_total = 0, phase_solve = 1, phase_rows = 2, phase_norm = 3
 
   type :: grid_t
     integer :: comm, rank
     integer :: grid_rows, grid_columns, grid_row, grid_column
-    integer :: transposed             !< rank to which the columns of this block are rows
+    integer :: transposed             !< rank whose rows are this block's columns
     type(range_t) :: rows, columns    !< of the matrix
-    type(range_t) :: piece, others    !< rows that this rank sums up for its transposed, and the rest; from 1
+    type(range_t) :: piece, others    !< rows summed for the transposed rank, and the other rows; from 1
   end type grid_t
 
 contains
 
-  !> The grid of `ranks`, a power of two, and this rank's place in it.
+  !> Returns the grid of `ranks` ranks (a power of two) and the position of this rank.
   type(grid_t) function make_grid(n, ranks, comm) result(grid)
     integer, intent(in) :: n, ranks, comm
 
@@ -60,7 +61,7 @@ contains
     end if
   end function place_in_grid
 
-  !> Rows or columns of one block. The first blocks are one larger if the division has a remainder.
+  !> Returns the rows or columns of one block. The first blocks are one larger if the division has a remainder.
   pure type(range_t) function block_of(n, blocks, block) result(range)
     integer, intent(in) :: n, blocks, block
 
@@ -81,7 +82,7 @@ contains
     end if
   end function half_of
 
-  !> Sums over a row of the grid. Pairwise, so that all rows get the same bits.
+  !> Sums over a row of the grid. Sums pairwise, so that all rows get bitwise identical results.
   subroutine sum_scalars(grid, phase, values)
     type(grid_t), intent(in) :: grid
     integer(c_int), intent(in) :: phase
@@ -100,8 +101,8 @@ contains
     call resume_solve(phase)
   end subroutine sum_scalars
 
-  !> From the product of this rank's block, w, to this rank's part q of the product of the matrix: sums w over the row
-  !> of the grid and swaps the sum with the transposed rank. Overwrites w; `received` is as large as w.
+  !> Computes this rank's part q of the matrix product from w, the product of this rank's block: sums w over the grid
+  !> row and exchanges the sum with the transposed rank. Overwrites w. `received` has the size of w.
   subroutine sum_rows(grid, w, received, q)
     type(grid_t), intent(in) :: grid
     real(dp), intent(inout), contiguous :: w(:), received(:)
@@ -112,7 +113,7 @@ contains
     call phase_end(phase_solve)
     distance = 1
     if (extent(grid%others) > 0) then
-      ! Two ranks have the same rows but need different halves.
+      ! Two ranks hold the same rows and need different halves of them.
       call comm_swap(w(grid%others%first:), extent(grid%others), received, count, neighbour(grid, distance), &
                      grid%comm, phase_rows)
       call add(received(:count))

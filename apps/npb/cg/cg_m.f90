@@ -1,6 +1,6 @@
 ! SPDX-License-Identifier: Apache-2.0
-!> NAS CG: the inverse power method, whose linear systems take 25 steps of conjugate gradients each (Bailey et al., The
-!> NAS Parallel Benchmarks, RNR-94-007, kernel CG).
+!> NAS CG: the inverse power method. It solves each linear system with 25 steps of conjugate gradients (Bailey et al.,
+!> The NAS Parallel Benchmarks, RNR-94-007, kernel CG).
 module cg_m
   use, intrinsic :: iso_c_binding, only: c_double, c_int
   use cg_grid_m, only: grid_t, make_grid, phase_norm, phase_rows, phase_solve, phase_total, sum_rows, sum_scalars
@@ -14,18 +14,18 @@ module cg_m
 
   integer, parameter :: steps = 25
 
-  !> This rank's part of the matrix, and of the vectors of one solution.
+  !> This rank's parts of the matrix and of the vectors of one solution.
   type :: system_t
     type(grid_t) :: grid
     type(tiles_t) :: matrix
     real(dp), allocatable :: p(:), q(:), r(:)
-    real(dp), allocatable :: w(:), received(:)  !< this block's product and another's; on one rank empty
+    real(dp), allocatable :: w(:), received(:)  !< products of this and of a received block; empty on one rank
   end type system_t
 
 contains
 
-  !> The benchmark. `comm` is a handle of Fortran's; `fault` not 0 perturbs an element of the matrix. Residuals and
-  !> zetas have a value per iteration and are the same on all ranks.
+  !> Runs the benchmark. `comm` is a Fortran handle. A nonzero `fault` perturbs one element of the matrix. Residuals and
+  !> zetas have one value per iteration, the same on all ranks.
   subroutine run(n, nonzeros, iterations, shift, ranks, comm, fault, residuals, zetas) bind(c, name="npb_cg_run")
     integer(c_int), value :: n, nonzeros, iterations, ranks, comm, fault
     real(c_double), value :: shift
@@ -70,7 +70,7 @@ contains
     allocate (system%p(columns), system%q(columns), system%r(columns), system%w(exchanged), system%received(exchanged))
   end subroutine make_system
 
-  !> Solves A z = x; zeta is the estimate of the eigenvalue, and x becomes z scaled to length 1.
+  !> Solves A z = x. Returns the estimate zeta of the eigenvalue and replaces x by z scaled to length 1.
   subroutine iterate(system, shift, x, z, residual, zeta)
     type(system_t), intent(inout) :: system
     real(dp), intent(in) :: shift
@@ -88,7 +88,7 @@ contains
     x = 1.0_dp/sqrt(products(2))*z
   end subroutine iterate
 
-  !> 25 steps of conjugate gradients from z = 0. `residual` is the length of x - A z.
+  !> Runs 25 steps of conjugate gradients from z = 0. `residual` is the length of x - A z.
   subroutine solve(system, x, z, residual)
     type(system_t), intent(inout) :: system
     real(dp), intent(in), contiguous :: x(:)
@@ -127,7 +127,7 @@ contains
     end function total
   end subroutine solve
 
-  !> q = A p
+  !> Computes q = A p.
   subroutine apply(system, p, q)
     type(system_t), intent(inout) :: system
     real(dp), intent(in), contiguous :: p(:)
@@ -163,7 +163,7 @@ contains
     end do
   end function distance_squared
 
-  !> r = r - alpha q, and r r
+  !> Updates r = r - alpha q and returns the scalar product of r with itself.
   pure subroutine descend(alpha, q, r, product)
     real(dp), intent(in) :: alpha
     real(dp), intent(in), contiguous :: q(:)
@@ -179,7 +179,7 @@ contains
     end do
   end subroutine descend
 
-  !> z = z + alpha p, then p = r + beta p: in one pass over p.
+  !> Updates z = z + alpha p, then p = r + beta p, in one pass over p.
   pure subroutine advance(alpha, beta, r, p, z)
     real(dp), intent(in) :: alpha, beta
     real(dp), intent(in), contiguous :: r(:)

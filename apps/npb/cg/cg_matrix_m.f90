@@ -9,13 +9,13 @@ module cg_matrix_m
   private
   public :: rows_t, range_t, extent, make_rows, flip_bit
 
-  !> The indices first to last, from 1.
+  !> The indices from first to last; indices start at 1.
   type :: range_t
     integer :: first, last
   end type range_t
 
-  !> A part of the matrix, row by row: elements start(i) to start(i + 1) - 1 are those of row i, each of another column.
-  !> Rows and columns count from 1 within the part.
+  !> A part of the matrix in compressed sparse rows. Row i has the elements start(i) to start(i + 1) - 1, each in a
+  !> different column. Row and column numbers start at 1 within the part.
   type :: rows_t
     integer :: rows, columns
     integer(int64), allocatable :: start(:)
@@ -34,8 +34,8 @@ contains
     extent = range%last - range%first + 1
   end function extent
 
-  !> The part of the matrix of order n in these rows and columns. Every rank draws all vectors, twice: to count the
-  !> elements and to store them, so that no list of the products is kept beside the rows.
+  !> Generates the part of the matrix of order n in these rows and columns. Every rank generates all vectors twice,
+  !> first to count the elements and then to store them. This avoids a list of the products in addition to the rows.
   subroutine make_rows(n, nonzeros, shift, row_range, column_range, part)
     integer, intent(in) :: n, nonzeros
     real(dp), intent(in) :: shift
@@ -59,13 +59,14 @@ contains
     allocate (part%column(next - 1), part%value(next - 1))
     call add_products(n, nonzeros, shift, row_range, column_range, part, store=.true.)
 
-    ! Now start(i) is where row i ends.
+    ! Now start(i) is the end of row i.
     part%start(2:) = part%start(:part%rows)
     part%start(1) = 1
     call merge_columns(part)
   end subroutine make_rows
 
-  !> Adds the outer products and the diagonal: the number of elements of a row to its start, or the elements at it.
+  !> Processes the outer products and the diagonal: either adds the number of elements of each row to its start, or
+  !> stores the elements there.
   subroutine add_products(n, nonzeros, shift, row_range, column_range, part, store)
     integer, intent(in) :: n, nonzeros
     real(dp), intent(in) :: shift
@@ -120,7 +121,7 @@ contains
     end subroutine add
   end subroutine add_products
 
-  !> The i-th random vector: `nonzeros` random elements at random places, and 1/2 at i.
+  !> Generates the i-th random vector: `nonzeros` random elements at random positions, and 1/2 at position i.
   subroutine draw_vector(n, nonzeros, i, state, place, element, length)
     integer, intent(in) :: n, nonzeros, i
     integer(c_int64_t), intent(inout) :: state
@@ -153,7 +154,7 @@ contains
     element(at) = diagonal
   end subroutine draw_vector
 
-  !> Adds up the elements of a row that are in the same column, in the order in which they came.
+  !> Sums the elements of a row that are in the same column, in the order of their generation.
   subroutine merge_columns(part)
     type(rows_t), intent(inout) :: part
     integer(int64), allocatable :: merged(:)
@@ -180,7 +181,7 @@ contains
     part%start(part%rows + 1) = next
   end subroutine merge_columns
 
-  !> Halves or doubles the element in the first row and column, if there is one, by a bit of its exponent.
+  !> Flips a bit in the exponent of the element in the first row and column, if it exists. This halves or doubles it.
   subroutine flip_bit(part)
     type(rows_t), intent(inout) :: part
     integer, parameter :: lowest_of_exponent = 52

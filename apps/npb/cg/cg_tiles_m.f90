@@ -1,9 +1,8 @@
 ! SPDX-License-Identifier: Apache-2.0
-!> The storage format of the matrix for products. Its columns are cut into blocks whose part of the vector stays in the
-!> first cache;
-!> its rows into windows. In a tile (a window of a block) rows of similar length are the lanes of a vector, so that
-!> no sum runs across a vector register and few places are empty (Kreutzer et al., A unified sparse matrix data
-!> format, SIAM J. Sci. Comput. 36 (2014) C401: SELL-C-sigma).
+!> The storage format of the matrix for products (SELL-C-sigma; Kreutzer et al., A unified sparse matrix data format,
+!> SIAM J. Sci. Comput. 36 (2014) C401). Columns are divided into blocks whose part of the vector stays in the
+!> first-level cache, and rows into windows. A tile is the part of a window in one block. In a tile, rows of similar
+!> length are the lanes of a SIMD vector, so that no sum combines lanes and little padding is needed.
 module cg_tiles_m
   use, intrinsic :: iso_fortran_env, only: int16, int64, int8
   use aligned_m, only: aligned_shift, slack
@@ -14,15 +13,15 @@ module cg_tiles_m
   public :: tiles_t, make_tiles, multiply
 
   integer, parameter :: lanes = 8
-  integer, parameter :: window_rows = 256      !< rows in a window: int8 counts them from its middle
+  integer, parameter :: window_rows = 256      !< rows in a window; int8 stores their distance from its middle
   integer, parameter :: middle = window_rows/2
-  integer, parameter :: cached_columns = 2048  !< in a block, 16 KiB of the vector
-  integer, parameter :: least_in_block = 9     !< elements of a row in a block, on average, else blocks are wider
-  integer, parameter :: most_columns = 32768   !< int16 counts them from 0
+  integer, parameter :: cached_columns = 2048  !< columns in a block: 16 KiB of the vector
+  integer, parameter :: least_in_block = 9     !< smallest average of elements of a row in a block
+  integer, parameter :: most_columns = 32768   !< columns in a block at most; int16 stores them from 0
 
   type :: tiles_t
     integer :: rows, columns, blocks, windows, block_columns
-    integer(int64), allocatable :: first_group(:, :)  !< of a tile (window, block); the next tile's is its end
+    integer(int64), allocatable :: first_group(:, :)  !< of a tile (window, block); the next tile's marks the end
     integer(int16), allocatable :: steps(:)           !< of a group
     integer(int8), allocatable :: row(:, :)           !< of a lane of a group
     integer(int16), allocatable :: column(:, :)       !< of a lane of a step
@@ -32,7 +31,7 @@ module cg_tiles_m
 
 contains
 
-  !> `width` columns in a block; 0 chooses.
+  !> Converts the matrix to tiles with `width` columns in a block; 0 selects a width.
   subroutine make_tiles(part, width, tiles)
     type(rows_t), intent(in) :: part
     integer, intent(in) :: width
@@ -83,7 +82,8 @@ contains
     end do
   end subroutine make_tiles
 
-  !> `at` becomes the place where its elements begin, `next` the one where they end.
+  !> On entry `at` is the number of elements. Sets `at` to the position of the first element and `next` to the position
+  !> after the last one.
   pure subroutine advance(next, at)
     integer(int64), intent(inout) :: next, at
     integer(int64) :: elements
@@ -108,7 +108,7 @@ contains
     block_count = max((columns + best - 1)/best, 1)
   end function block_count
 
-  !> Elements of each row of the window in each block.
+  !> Counts the elements of each row of the window in each block.
   pure subroutine count_elements(part, window, block_columns, count)
     type(rows_t), intent(in) :: part
     integer, intent(in) :: window, block_columns
@@ -127,7 +127,7 @@ contains
     end do
   end subroutine count_elements
 
-  !> The rows of a tile, longest first.
+  !> Sorts the rows of a tile by length, longest first.
   pure subroutine sort_rows(count, order)
     integer, intent(in) :: count(:)
     integer, intent(out) :: order(:)
@@ -150,7 +150,7 @@ contains
     end do
   end subroutine sort_rows
 
-  !> Groups of a tile whose longest row has an element.
+  !> Counts the groups of a tile that have at least one element.
   pure integer function filled_groups(count, order)
     integer, intent(in) :: count(:), order(:)
 
@@ -177,7 +177,7 @@ contains
         tiles%steps(group) = int(count(order(place), block), int16)
         do lane = 1, lanes
           row = order(place + lane - 1)
-          ! A lane without a row adds nothing to the first of its group.
+          ! A lane without a row adds zero to the first row of its group.
           if ((window - 1)*window_rows + row > tiles%rows) row = order(place)
           tiles%row(lane, group) = int(row - 1 - middle, int8)
           lane_of(order(place + lane - 1), block) = lane
@@ -203,7 +203,7 @@ contains
     end do
   end subroutine fill_window
 
-  !> w = A p
+  !> Computes w = A p.
   subroutine multiply(tiles, p, w)
     type(tiles_t), intent(in) :: tiles
     real(dp), intent(in) :: p(tiles%columns)
@@ -229,8 +229,9 @@ contains
     end do
   end subroutine multiply
 
-  !> A scalar per lane: GCC makes vectors of them and loads each element of p by itself. With an array of lanes it takes
-  !> the columns out of a vector or gathers, which was a fifth to a half slower (GCC 12, Zen 5).
+  !> Uses one scalar per lane: GCC combines the scalars into vectors and loads each element of p separately. With an
+  !> array of lanes GCC extracts the column numbers from a vector or uses gather instructions, which was 20 to 50 %
+  !> slower (GCC 12, Zen 5).
   pure subroutine multiply_tile(groups, steps, row, step, column, value, p, w)
     integer(int64), intent(in) :: groups
     integer(int16), intent(in) :: steps(groups)

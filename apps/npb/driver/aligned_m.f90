@@ -1,5 +1,5 @@
 ! SPDX-License-Identifier: Apache-2.0
-!> Arrays that start at a cache line: allocate `slack` elements more, and skip aligned_shift of them.
+!> Arrays that start at a cache line: allocate `slack` additional elements, and skip the first aligned_shift elements.
 module aligned_m
   use, intrinsic :: iso_c_binding, only: c_intptr_t, c_loc
   use npb_m, only: dp
@@ -12,7 +12,7 @@ module aligned_m
 
 contains
 
-  !> The number of elements before the first one that starts a cache line.
+  !> Returns the number of elements before the first element that starts a cache line.
   integer function aligned_shift(store) result(shift)
     real(dp), intent(in), target, contiguous :: store(:)
     integer(c_intptr_t) :: past

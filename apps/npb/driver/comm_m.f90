@@ -1,8 +1,8 @@
 ! SPDX-License-Identifier: Apache-2.0
-!> All MPI calls of the Fortran kernels. Each call is timed in the phase that the caller gives.
+!> All MPI calls of the Fortran kernels. Each call is timed in the phase that the caller passes.
 !>
-!> Buffers are real(dp), because not every mpi module accepts several types for one argument. A complex buffer is
-!> passed as twice as many reals.
+!> Buffers are real(dp), because some mpi modules accept only one type per argument. Callers pass a complex buffer as
+!> twice as many reals.
 module comm_m
   use, intrinsic :: iso_c_binding, only: c_f_pointer, c_int, c_int64_t, c_loc
   use mpi
@@ -26,7 +26,7 @@ contains
     call MPI_Comm_rank(comm, rank, error)
   end function comm_rank
 
-  !> The ranks of `comm` with the same colour, in the order of their keys.
+  !> Returns a communicator of the ranks of `comm` with the same colour, in the order of their keys.
   integer function comm_split(comm, color, key) result(part)
     integer, intent(in) :: comm, color, key
     integer :: error
@@ -51,7 +51,7 @@ contains
     call phase_end(phase)
   end subroutine comm_barrier
 
-  !> Sums over all ranks, element by element, on all of them.
+  !> Sums each element over all ranks. All ranks receive the sums.
   subroutine sum_many(values, n, comm, phase)
     integer, intent(in) :: n, comm
     real(dp), intent(inout) :: values(n)
@@ -75,7 +75,7 @@ contains
     call sum_many(parts, 2 * n, comm, phase)
   end subroutine sum_complex
 
-  !> Sends n numbers to `partner` and receives as many from it. With this rank itself as partner it copies.
+  !> Sends n numbers to `partner` and receives n numbers from it. Copies if `partner` is this rank.
   subroutine comm_exchange(send, receive, n, partner, comm, phase)
     integer, intent(in) :: n, partner, comm
     real(dp), intent(in) :: send(n)
@@ -99,7 +99,7 @@ contains
     call phase_end(phase)
   end subroutine comm_swap
 
-  !> Each rank of `comm` gets n numbers from every other: the i-th piece of `send` goes to rank i - 1.
+  !> Exchanges n numbers between all ranks of `comm`: the i-th piece of `send` goes to rank i - 1.
   subroutine comm_alltoall(send, receive, n, comm, phase)
     integer, intent(in) :: n, comm
     complex(dp), intent(in), target :: send(*)

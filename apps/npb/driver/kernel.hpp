@@ -19,7 +19,7 @@ struct Problem {
   bool fault;          ///< perturb one element of the state, so that verification must fail
 };
 
-/// A timed part of the run; `communication` if it consists of MPI calls only.
+/// A timed part of the run. `communication` is true if it consists only of MPI calls.
 struct Phase {
   std::string_view name;
   bool communication;
@@ -35,24 +35,24 @@ struct Outcome {
 /// One NAS kernel. A program links exactly one.
 struct Kernel {
   std::string_view name;                      ///< IS, CG, FT
-  std::string_view operation;                 ///< as in the report: "keys ranked", "floating point"
+  std::string_view operation;                 ///< in the report: "keys ranked", "floating point"
   std::span<const std::string_view> layouts;  ///< values of --layout
   std::span<const Phase> phases;              ///< the first is NASA's timed region as a whole
 
   /// Points of the problem in each dimension; the second and third are 0 if it is not a grid.
   std::array<std::int64_t, 3> (*size)(char problem_class);
   int (*iterations)(char problem_class);
-  /// Why the problem cannot run on these ranks, and which numbers can; empty if it can.
+  /// Returns why the problem cannot run on these ranks and which numbers are accepted, or "".
   std::string (*refusal)(const Problem& problem);
-  /// Bytes of memory of the largest rank.
+  /// Returns the memory of the rank that needs most, in bytes.
   std::int64_t (*bytes_per_rank)(const Problem& problem);
-  /// The kernel's own parameters, as lines between the header and the run.
+  /// Returns the kernel's own parameters as lines of the report after the header.
   std::string (*parameters)(const Problem& problem);
-  /// Collective over `comm`. Exceptions end all ranks.
+  /// Runs the problem. Collective over `comm`. An exception ends all ranks.
   Outcome (*run)(const Problem& problem, MPI_Comm comm);
 };
 
-/// The kernel of this program.
+/// Returns the kernel of this program.
 [[nodiscard]] const Kernel& kernel();
 
 }  // namespace fabricbench::npb

@@ -25,7 +25,7 @@ std::string program() {
   return name;
 }
 
-/// The requested run, or the error in the request. Known before MPI_Init.
+/// The requested run, or the error in the request. Parsed before MPI_Init.
 struct Request {
   Options options;
   bool fault = false;
@@ -43,7 +43,7 @@ Request parse_request(int argc, char** argv) {
   return request;
 }
 
-/// Writes to stdout; returns whether all of it was written.
+/// Writes to stdout. Returns whether the complete text was written.
 bool print(const std::string& text) {
   return std::fwrite(text.data(), 1, text.size(), stdout) == text.size() &&
          std::fflush(stdout) == 0;

@@ -11,7 +11,7 @@
 namespace fabricbench::npb {
 namespace {
 
-/// MemAvailable of this node; the largest number if /proc has none.
+/// Returns MemAvailable of this node in bytes, or the largest integer if /proc/meminfo lacks it.
 std::int64_t available_bytes() {
   std::ifstream file("/proc/meminfo");
   for (std::string key, unit; file >> key;) {
@@ -38,7 +38,7 @@ void check_memory(std::int64_t bytes_per_rank, std::optional<std::int64_t> limit
   const std::int64_t needed = bytes_per_rank * ranks;
   const std::int64_t available = limit_bytes.value_or(available_bytes());
 
-  // The message is about the node that lacks most.
+  // The message names the values of the node with the largest shortage.
   std::array<std::int64_t, 3> lack{needed - available, needed, available};
   std::array<std::int64_t, 1> worst{lack[0]};
   MPI_Allreduce(MPI_IN_PLACE, worst.data(), 1, MPI_INT64_T, MPI_MAX, comm);

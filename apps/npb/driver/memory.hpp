@@ -8,8 +8,8 @@
 
 namespace fabricbench::npb {
 
-/// Throws UsageError on all ranks if a node's ranks need more than `limit_bytes`, or than the node
-/// has available. Collective.
+/// Throws UsageError on all ranks if the ranks of a node need more memory than `limit_bytes`, or
+/// than the node's available memory if no limit is set. Collective.
 void check_memory(std::int64_t bytes_per_rank, std::optional<std::int64_t> limit_bytes,
                   MPI_Comm comm);
 

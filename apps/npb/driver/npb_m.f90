@@ -34,7 +34,7 @@ module npb_m
       real(c_double) :: number
     end function random_next
 
-    !> a**n mod 2**46, the factor that skips n numbers.
+    !> Returns a**n mod 2**46, the factor that advances the state by n numbers.
     function random_power(a, n) result(power) bind(c, name="npb_random_power")
       import :: c_int64_t
       implicit none
@@ -42,7 +42,7 @@ module npb_m
       integer(c_int64_t) :: power
     end function random_power
 
-    !> The next n numbers.
+    !> Returns the next n numbers.
     subroutine random_fill(n, state, a, values) bind(c, name="npb_random_fill")
       import :: c_double, c_int64_t
       implicit none

@@ -78,11 +78,11 @@ Options parse_options(std::span<const char* const> arguments, const Kernel& kern
 
 std::string options_help(const Kernel& kernel) {
   return "  --class CLASS    NASA's problem class: S, W, A, B, C, D\n"
-         "  --timers         time the phases of the run, communication apart\n"
+         "  --timers         time the phases of the run, with separate totals for communication\n"
          "  --layout LAYOUT  decomposition: " +
          join(kernel.layouts) +
          "\n"
-         "  --memory BYTES   what the ranks of a node may take together; else what is available\n"
+         "  --memory BYTES   memory limit for all ranks of a node; default: its available memory\n"
          "\n"
          "FABRICBENCH_NPB_FAULT=state perturbs one element, so that the verification must fail.\n"
          "Exit status: 0 verified, 1 wrong answer, 2 bad input.\n";

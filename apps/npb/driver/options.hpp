@@ -14,7 +14,7 @@ struct Options {
   char problem_class = 0;
   bool timers = false;
   std::string layout = "auto";
-  std::optional<std::int64_t> memory_bytes;  ///< limit for all ranks of a node together
+  std::optional<std::int64_t> memory_bytes;  ///< limit for the sum over the ranks of a node
 };
 
 /// Parses the command line (without the program's name). Throws UsageError.
@@ -22,8 +22,8 @@ struct Options {
 
 [[nodiscard]] std::string options_help(const Kernel& kernel);
 
-/// Whether FABRICBENCH_NPB_FAULT=state requests a perturbed state. Throws UsageError for any other
-/// value.
+/// Returns whether FABRICBENCH_NPB_FAULT=state requests a perturbed state. Throws UsageError for
+/// any other value.
 [[nodiscard]] bool parse_fault(const char* text);
 
 }  // namespace fabricbench::npb

@@ -20,7 +20,7 @@ struct Stopwatch {
 bool all_enabled = false;
 std::array<Stopwatch, most_phases> stopwatches{};
 
-/// Seconds in a phase on this rank.
+/// Seconds that this rank spent in a phase.
 double phase_seconds(std::size_t phase) {
   return static_cast<double>(stopwatches[phase].total_ns) * 1e-9;
 }

@@ -15,7 +15,7 @@ extern "C" std::uint64_t npb_random_power(std::uint64_t a, std::uint64_t n) {
 
 extern "C" void npb_random_fill(std::int64_t n, std::uint64_t* state, std::uint64_t a,
                                 double* values) {
-  // Each lane advances by a^lanes, so the lanes do not depend on each other.
+  // Each lane advances by a^lanes, so the lanes are independent of each other.
   constexpr std::size_t lanes = 8;
   const std::uint64_t leap = random_power(a, lanes);
   const auto count = static_cast<std::size_t>(n);

@@ -12,12 +12,12 @@ inline constexpr double random_unit = 1.0 / static_cast<double>(std::uint64_t{1}
 inline constexpr std::uint64_t random_multiplier = 1220703125;  ///< 5^13
 inline constexpr std::uint64_t random_seed = 314159265;
 
-/// a b mod 2^46. The product wraps at 2^64, which keeps the low 46 bits.
+/// Returns a b mod 2^46. The product wraps at 2^64, which preserves the low 46 bits.
 [[nodiscard]] constexpr std::uint64_t random_product(std::uint64_t a, std::uint64_t b) {
   return (a * b) & random_mask;
 }
 
-/// a^n mod 2^46, the factor that skips n numbers.
+/// Returns a^n mod 2^46, the factor that advances the state by n numbers.
 [[nodiscard]] constexpr std::uint64_t random_power(std::uint64_t a, std::uint64_t n) {
   std::uint64_t power = 1;
   for (; n != 0; n >>= 1, a = random_product(a, a)) {

@@ -6,8 +6,8 @@
 
 namespace fabricbench::npb {
 
-/// Why `what`, such as "CG class S", cannot run on `ranks`; empty if it can. NASA allows powers of
-/// two from `least` to `most`.
+/// Returns why `what`, such as "CG class S", cannot run on `ranks` ranks, or "". NASA allows powers
+/// of two from `least` to `most`.
 [[nodiscard]] std::string refuse_ranks(const std::string& what, int ranks, std::int64_t least,
                                        std::int64_t most);
 

@@ -5,8 +5,8 @@
 
 namespace fabricbench::npb {
 
-/// NASA's verification value `name` of a kernel and class, from inputs/npb/verification.csv.
-/// Throws std::logic_error if the file has none.
+/// Returns NASA's verification value `name` of a kernel and class, from
+/// inputs/npb/verification.csv. Throws std::logic_error if the file lacks it.
 [[nodiscard]] double reference(std::string_view kernel, char problem_class, std::string_view name);
 
 }  // namespace fabricbench::npb

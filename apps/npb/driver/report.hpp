@@ -7,13 +7,13 @@
 
 namespace fabricbench::npb {
 
-/// Version of the specification that the kernels follow, as in NPB's report.
+/// Version of NPB whose specification the kernels follow and the report prints.
 inline constexpr const char* npb_version = "3.4";
 
-/// Name, size, iterations and ranks, as NPB prints before a run.
+/// Returns name, size, iterations and ranks in the format that NPB prints before a run.
 [[nodiscard]] std::string header(const Kernel& kernel, const Problem& problem);
 
-/// NPB's result lines after `seconds` in the timed region. Mop/s is given only for a verified run.
+/// Returns NPB's result lines for `seconds` in the timed region. Only a verified run has Mop/s.
 [[nodiscard]] std::string results(const Kernel& kernel, const Problem& problem,
                                   const Outcome& outcome, double seconds);
 

@@ -1,11 +1,11 @@
 ! SPDX-License-Identifier: Apache-2.0
-!> Complex Fourier transforms of a power of two, eight lines at a time.
+!> Complex Fourier transforms of lines whose length is a power of two, eight lines at a time.
 !>
-!> Lines lie in grids of chunks: real(dp) grid(lanes, 2, 0:*), where grid(:, 1, c) are the real and grid(:, 2, c) the
-!> imaginary parts of one element of eight lines. Loops over lanes are what the compiler turns into vector
-!> instructions. The method is Stockham's with decimation in frequency, which needs no bit reversal (Van Loan,
-!> Computational Frameworks for the Fast Fourier Transform, 1992, section 1.7), by radix 8 and 4. Its first pass reads
-!> the grid and its last writes it, so that lines are gathered from and scattered to any place without a copy.
+!> Grids store the lines in chunks: real(dp) grid(lanes, 2, 0:*), where grid(:, 1, c) are the real and grid(:, 2, c) the
+!> imaginary parts of one element of eight lines. The compiler vectorises the loops over lanes. The method is Stockham's
+!> with decimation in frequency and radix 8 and 4, which needs no bit reversal (Van Loan, Computational Frameworks for
+!> the Fast Fourier Transform, 1992, section 1.7). The first pass reads the grid and the last pass writes it, so lines
+!> are gathered from and scattered to arbitrary chunks without an extra copy.
 module fft_m
   use aligned_m, only: aligned_shift, slack
   use npb_m, only: dp
@@ -16,19 +16,19 @@ module fft_m
   integer, parameter :: lanes = 8, chunk = 2 * lanes
   real(dp), parameter :: pi = acos(-1.0_dp), half_root = sqrt(0.5_dp)
 
-  !> A pass turns length radix * m into m, for `done` interleaved transforms.
+  !> A pass reduces transforms of length radix * m to length m, for `done` interleaved transforms.
   type :: pass_t
     integer :: radix, m, done
     real(dp), allocatable :: twiddle(:, :, :) !< shape: 2, radix - 1, m
   end type pass_t
 
-  !> Transforms of one length; `work` is the space between passes, so a value serves one caller at a time.
+  !> Transforms of one length. Passes share `work`, so only one caller at a time may use a value.
   type :: fft_t
     integer :: n = 0
     type(pass_t), allocatable, private :: passes(:)
     integer, allocatable, private :: in_order(:)
     real(dp), allocatable, private :: work(:)
-    integer, private :: first = 0, second = 0 !< where in `work` the two buffers start
+    integer, private :: first = 0, second = 0 !< starts of the two buffers in `work`
   end type fft_t
 
 contains
@@ -62,7 +62,7 @@ contains
     fft%second = fft%first + chunk * n
   end subroutine fft_init
 
-  !> exp(-2 pi i k p / (radix m)) for k = 1 … radix - 1 and p = 0 … m - 1.
+  !> Returns exp(-2 pi i k p / (radix m)) for k = 1 … radix - 1 and p = 0 … m - 1.
   pure function twiddles(radix, m) result(w)
     integer, intent(in) :: radix, m
     real(dp) :: w(2, radix - 1, m)
@@ -77,8 +77,8 @@ contains
     end do
   end function twiddles
 
-  !> First half: reads element j of the eight lines in chunk place(j) of the grid. The inverse (not divided by n) is the
-  !> transform with real and imaginary parts exchanged on the way in and out.
+  !> First half of a transform: reads element j of the eight lines from chunk place(j) of the grid. The inverse (not
+  !> divided by n) is the transform with real and imaginary parts exchanged in input and output.
   subroutine fft_begin(fft, grid, place, inverse)
     type(fft_t), intent(inout) :: fft
     real(dp), intent(in) :: grid(lanes, 2, 0:*)
@@ -88,7 +88,7 @@ contains
     call run(fft%passes(1), merge(2, 1, inverse), grid, place, 1, fft%work(fft%first + 1), fft%in_order)
   end subroutine fft_begin
 
-  !> Second half: writes frequency k into chunk place(k) of the grid, which may be the one that was read.
+  !> Second half of a transform: writes frequency k to chunk place(k) of a grid, which may be the input grid.
   subroutine fft_finish(fft, grid, place, inverse)
     type(fft_t), intent(inout) :: fft
     real(dp), intent(inout) :: grid(lanes, 2, 0:*)
@@ -108,7 +108,7 @@ contains
     call run(fft%passes(last), 1, fft%work(from), fft%in_order, merge(2, 1, inverse), grid, place)
   end subroutine fft_finish
 
-  !> One pass from chunks in(:) of x to chunks out(:) of y; xr and yr are the indices of the real part in x and y.
+  !> Runs one pass from chunks in(:) of x to chunks out(:) of y. xr and yr are the indices of the real part in x and y.
   pure subroutine run(pass, xr, x, in, yr, y, out)
     type(pass_t), intent(in) :: pass
     integer, intent(in) :: xr, yr, in(0:*), out(0:*)
@@ -170,7 +170,8 @@ contains
     end do
   end subroutine radix_4
 
-  !> Two transforms of four, of the sums x(t) + x(t + 4) and of the turned differences (x(t) - x(t + 4)) w**t.
+  !> Computes two transforms of length four: of the sums x(t) + x(t + 4) and of the rotated differences
+  !> (x(t) - x(t + 4)) w**t.
   pure subroutine radix_8(m, s, w, xr, x, in, yr, y, out)
     integer, intent(in) :: m, s, xr, yr, in(0:*), out(0:*)
     real(dp), intent(in) :: w(2, 7, 0:m - 1), x(lanes, 2, 0:*)

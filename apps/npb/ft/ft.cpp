@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// FT: the kernel's record for the driver. The computation is in Fortran (ft_m).
+// FT: the kernel's record for the driver. ft_m computes in Fortran.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -21,8 +21,8 @@ namespace {
 
 constexpr std::array<std::string_view, 4> layouts = {"auto", "0d", "1d", "2d"};
 
-// Numbered in transform_m and ft_m. Exchanges are NASA's transpose1 (x and z) and transpose2 (x and
-// y); their packing belongs to the transforms. evolve and the exchanges are parts of fft.
+// transform_m and ft_m use the indices of these phases. Exchanges are NASA's transpose1 (x and z)
+// and transpose2 (x and y); the transforms do their packing. fft includes evolve and the exchanges.
 constexpr std::array phases = {Phase{"total", false},         Phase{"setup", false},
                                Phase{"fft", false},           Phase{"evolve", false},
                                Phase{"checksum", false},      Phase{"transpose1_glo", true},
@@ -55,7 +55,8 @@ std::int64_t bytes_per_rank(const Problem& problem) {
   const auto [nx, ny, nz] = size(problem.problem_class);
   const std::int64_t grids = problem.ranks == 1 ? 2 : 3;
   const std::int64_t grid_bytes = nx * ny * nz / problem.ranks * 16;
-  // Twice eight lines, twiddles and places per transform; two more times eight lines.
+  // Per transform: two buffers of eight lines, twiddle factors and chunk numbers. In addition two
+  // more buffers of eight lines.
   return grids * grid_bytes + (nx + ny + nz) * 300 + std::max({nx, ny, nz}) * 256;
 }
 
@@ -66,7 +67,7 @@ std::string parameters(const Problem& problem) {
          "\n Layout type: " + layout + "\n";
 }
 
-/// NPB's count for all iterations, with the first transform and the set-up.
+/// Returns NPB's operation count for all iterations, the first transform and the set-up.
 double operations(char problem_class) {
   const auto [nx, ny, nz] = size(problem_class);
   const auto total = static_cast<double>(nx * ny * nz);
@@ -96,7 +97,7 @@ Outcome run(const Problem& problem, MPI_Comm comm) {
     const std::complex expected(reference("FT", problem.problem_class, name + ".re"),
                                 reference("FT", problem.problem_class, name + ".im"));
     const std::complex sum = sums[t - 1];
-    // Written so that NaN fails.
+    // The negated comparison makes NaN fail.
     if (!(std::abs((sum - expected) / expected) <= tolerance)) outcome.verified = false;
     outcome.text += checksum_line(t, sum);
   }

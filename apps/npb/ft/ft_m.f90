@@ -1,5 +1,5 @@
 ! SPDX-License-Identifier: Apache-2.0
-!> NASA's FT: a diffusion equation solved in Fourier space (Bailey et al., The NAS Parallel Benchmarks, RNR-94-007,
+!> NAS FT: solves a diffusion equation in Fourier space (Bailey et al., The NAS Parallel Benchmarks, RNR-94-007,
 !> kernel FT).
 module ft_m
   use, intrinsic :: iso_c_binding, only: c_double_complex, c_int, c_int64_t
@@ -16,12 +16,12 @@ module ft_m
   integer(c_int64_t), parameter :: seed = 314159265_c_int64_t, multiplier = 1220703125_c_int64_t
   integer, parameter :: checksum_points = 1024
 
-  !> Phases, numbered as in ft.cpp.
+  !> Indices of the phases in ft.cpp.
   integer(c_int), parameter :: phase_total = 0, phase_setup = 1, phase_fft = 2, phase_checksum = 4, phase_sync = 7
 
 contains
 
-  !> Checksums of all iterations, on all ranks.
+  !> Runs the benchmark. Returns the checksums of all iterations on all ranks.
   subroutine ft_run(n, p1, p2, iterations, comm, fault, checksums) bind(c, name="fabricbench_ft_run")
     integer(c_int), intent(in) :: n(3)
     integer(c_int), intent(in), value :: p1, p2, iterations, comm, fault
@@ -73,7 +73,7 @@ contains
     end subroutine start
   end subroutine ft_run
 
-  !> Fills the grid with NASA's random numbers, which run along x, y, z with real before imaginary part.
+  !> Fills the grid with NASA's random numbers in the order x, y, z (x fastest), real part before imaginary part.
   subroutine set_initial(layout, grid)
     type(layout_t), intent(in) :: layout
     type(grid_t), intent(in) :: grid
@@ -133,7 +133,7 @@ contains
                                             shiftl(1_c_int64_t, 51)), 0.0_dp)
   end subroutine perturb
 
-  !> Lane and chunk of the checksum's j-th point; no chunk (-1) if another rank has it.
+  !> Returns lane and chunk of the j-th point of the checksum; the chunk is -1 if another rank holds the point.
   pure subroutine locate(layout, j, lane, chunk)
     type(layout_t), intent(in) :: layout
     integer, intent(in) :: j
@@ -149,7 +149,7 @@ contains
     chunk = x + y / lanes * layout%n(1) + z * layout%plane_physical
   end subroutine locate
 
-  !> Factors of time t for this rank's part of the spectrum.
+  !> Returns the evolution factors of time t for this rank's part of the spectrum.
   pure subroutine set_factors(factors, layout, t)
     type(factors_t), intent(out) :: factors
     type(layout_t), intent(in) :: layout
@@ -165,7 +165,7 @@ contains
 
   contains
 
-    !> Frequencies from half the length on are negative.
+    !> Returns the signed frequency: frequencies from half the length on are negative.
     pure real(dp) function factor(k, length)
       integer, intent(in) :: k, length
 

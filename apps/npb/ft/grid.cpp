@@ -8,8 +8,8 @@
 namespace fabricbench::npb::ft {
 namespace {
 
-/// Lines that the transforms process at a time (fft_m): a rank has at least as many neighbouring
-/// lines.
+/// Lines that the transforms process at a time (fft_m). A rank holds at least this many
+/// neighbouring lines.
 constexpr int lanes = 8;
 
 int most_p1(const Points& n) {
@@ -56,7 +56,7 @@ std::string refusal(char problem_class, int ranks, std::string_view layout) {
 Grid process_grid(char problem_class, int ranks, std::string_view layout) {
   const Points n = points(problem_class);
   if (layout != "2d" && ranks <= most_p2(n)) return {.p1 = 1, .p2 = ranks};
-  // As square as possible, so that few ranks take part in each exchange.
+  // The grid is as square as possible, so that few ranks take part in each exchange.
   int p1 = 1;
   while (p1 * p1 < ranks || ranks / p1 > most_p2(n)) p1 *= 2;
   p1 = std::min(p1, most_p1(n));

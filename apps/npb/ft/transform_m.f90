@@ -1,15 +1,15 @@
 ! SPDX-License-Identifier: Apache-2.0
-!> The transform in three dimensions over a grid of p1 by p2 ranks, with pencils (slabs if p1 = 1).
+!> Three-dimensional transforms over a grid of p1 by p2 ranks, with pencils (slabs if p1 = 1).
 !>
-!> Chunks (fft_m) hold eight neighbours in x, except in physical space, where they hold eight in y: there the lines are
-!> along x. Stages and where their chunks lie on a rank, the first index fastest:
+!> Chunks (fft_m) hold eight neighbours in x. In physical space the lines are along x, so chunks hold eight neighbours
+!> in y. The stages and the order of their chunks on a rank, the first index fastest:
 !>
-!>   physical  (x, y / 8, z)                y shared by p1, z by p2
-!>   x side    (x / 8, y, z, piece of p1)   what the transform along y exchanges with the one along x
-!>   z side    (x / 8, y, z, piece of p2)   x shared by p1; y, z by p2: with the one along z
-!>   spectrum  (z, x / 8, y)                x shared by p1, y by p2
+!>   physical  (x, y / 8, z)                y divided over p1, z over p2
+!>   x side    (x / 8, y, z, piece of p1)   exchanged between the transforms along x and along y
+!>   z side    (x / 8, y, z, piece of p2)   exchanged between the transforms along y and along z; x divided over p1
+!>   spectrum  (z, x / 8, y)                x divided over p1, y over p2
 !>
-!> Pieces of an exchange are contiguous, so the transforms before and after it do the packing.
+!> The pieces of an exchange are contiguous, because the transforms before and after it pack and unpack them.
 module transform_m
   use, intrinsic :: iso_c_binding, only: c_f_pointer, c_int, c_loc
   use, intrinsic :: iso_fortran_env, only: int64
@@ -22,7 +22,7 @@ module transform_m
   public :: grid_t, grid_init, layout_t, layout_init, layout_free, transform_t, transform_init, factors_t, forward, &
             inverse
 
-  !> Phases, numbered as in ft.cpp.
+  !> Indices of the phases in ft.cpp.
   integer(c_int), parameter :: phase_evolve = 3, phase_exchange_xz = 5, phase_exchange_xy = 6
 
   !> Chunks, aligned to cache lines.
@@ -31,11 +31,11 @@ module transform_m
     real(dp), pointer, contiguous :: at(:, :, :) => null() !< shape: lanes, 2, 0:…
   end type grid_t
 
-  !> The distribution of the points over the ranks.
+  !> Distribution of the points over the ranks.
   type :: layout_t
     integer :: n(3)                 !< points in x, y, z
-    integer :: p1, p2               !< ranks that share x or y, and y or z
-    integer :: me1, me2             !< this rank's place among them
+    integer :: p1, p2               !< ranks that divide x or y, and y or z
+    integer :: me1, me2             !< indices of this rank in p1 and p2
     integer :: comm1, comm2         !< the ranks with the same me2, and with the same me1
     integer :: chunks               !< in x, beyond the x side
     integer :: rows_x, rows_z       !< in y, at the x and the z side
@@ -44,8 +44,8 @@ module transform_m
     integer :: plane_physical
   end type layout_t
 
-  !> exp(-4 pi**2 alpha t k**2) along each dimension, for this rank's part of the spectrum. Their products are the
-  !> factors of the evolution, so no array of them is kept.
+  !> exp(-4 pi**2 alpha t k**2) along each dimension, for this rank's part of the spectrum. The evolution factors are
+  !> products of three of them and are not stored.
   type :: factors_t
     real(dp), allocatable :: x(:, :) !< shape: lanes, 0:chunks - 1
     real(dp), allocatable :: y(:)    !< shape: 0:rows_z - 1
@@ -119,7 +119,8 @@ contains
     allocate (transform%row_at(0:layout%rows_x - 1), source=[(layout%chunks * i, i=0, layout%rows_x - 1)])
   end subroutine transform_init
 
-  !> Chunks of n elements that lie `stride` apart in pieces of `part`, the pieces `piece` apart.
+  !> Returns the chunks of n elements in pieces of `part` elements. Elements of a piece are `stride` chunks apart, and
+  !> pieces are `piece` chunks apart.
   pure function places(n, part, stride, piece) result(at)
     integer, intent(in) :: n, part, stride, piece
     integer :: at(n)
@@ -128,7 +129,7 @@ contains
     at = [(stride * modulo(i, part) + piece * (i / part), i=0, n - 1)]
   end function places
 
-  !> From physical space, in `a`, to the spectrum. `b` is a second grid of that size, or `a` again on one rank.
+  !> Transforms physical space in `a` to the spectrum. `b` is a second grid of the same size, or `a` itself on one rank.
   subroutine forward(transform, layout, a, b, spectrum)
     type(transform_t), intent(inout) :: transform
     type(layout_t), intent(in) :: layout
@@ -160,7 +161,7 @@ contains
     end if
   end subroutine forward
 
-  !> From the spectrum, times the factors, to physical space in `a`; `b` as above.
+  !> Multiplies the spectrum by the factors and transforms it to physical space in `a`. `b` is as in the forward case.
   subroutine inverse(transform, layout, spectrum, factors, a, b)
     type(transform_t), intent(inout) :: transform
     type(layout_t), intent(in) :: layout
@@ -193,7 +194,7 @@ contains
     end if
   end subroutine inverse
 
-  !> Every rank of `comm` gets `chunks` from every other.
+  !> Exchanges `chunks` chunks between all ranks of `comm`.
   subroutine exchange(from, to, chunks, comm, phase)
     type(grid_t), intent(in) :: from
     type(grid_t), intent(in) :: to
@@ -206,7 +207,7 @@ contains
     call comm_alltoall(send, receive, lanes * chunks, comm, phase)
   end subroutine exchange
 
-  !> The lines along y of one plane.
+  !> Transforms the lines along y of one plane.
   subroutine y_lines(transform, layout, z, from, from_at, from_plane, to, to_at, to_plane, backwards)
     type(transform_t), intent(inout) :: transform
     type(layout_t), intent(in) :: layout
@@ -269,7 +270,7 @@ contains
     end do
   end subroutine evolve
 
-  !> The lines along x of one plane, from chunks of y to chunks of x.
+  !> Transforms the lines along x of one plane, between chunks of y and chunks of x.
   subroutine x_forward(transform, layout, z, from, to)
     type(transform_t), intent(inout) :: transform
     type(layout_t), intent(in) :: layout
@@ -306,8 +307,8 @@ contains
     end do
   end subroutine x_inverse
 
-  !> Eight elements in x of eight rows, from a chunk per row to a chunk per element. The statements spelt out are one
-  !> group, which the compiler transposes in registers.
+  !> Transposes eight elements in x of eight rows, from one chunk per row to one chunk per element. The unrolled
+  !> statements form one group, which the compiler transposes in registers.
   pure subroutine turn_from_rows(rows, at, elements)
     real(dp), intent(in) :: rows(lanes, 2, 0:*)
     integer, intent(in) :: at(0:lanes - 1)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // IS: ranks integer keys (RNR-94-007, kernel IS). Each iteration changes two keys and ranks all
-// keys again: it orders the keys by bucket, gives every rank a range of buckets with about the same
-// number of keys, and counts how often each key occurs in the range.
+// keys again: it orders the keys by bucket, assigns every rank a range of buckets with about the
+// same number of keys, and counts the occurrences of each key in the range.
 #include <mpi.h>
 
 #include <algorithm>
@@ -64,15 +64,15 @@ std::array<TestKey, test_keys> load_test_keys(char problem_class) {
   return keys;
 }
 
-/// Makes room for `count` elements without copying the old ones.
+/// Allocates `count` elements without copying the old elements.
 template <class T>
 void make_room(std::vector<T>& elements, std::int64_t count) {
   if (std::ssize(elements) >= count) return;
-  elements = std::vector<T>();  // = {} would keep the memory
+  elements = std::vector<T>();  // = {} would not free the memory
   elements.resize(static_cast<std::size_t>(with_reserve(count)));
 }
 
-/// A checksum over keys. A single wrong key always changes it, two almost always.
+/// Returns a checksum of keys. One wrong key always changes it, two wrong keys almost always.
 std::uint64_t checksum(std::span<const Key> keys) {
   std::uint64_t sum = 0;
   for (const Key key : keys) {
@@ -86,10 +86,10 @@ class Ranking {
  public:
   Ranking(const Problem& problem, MPI_Comm comm);
 
-  /// One iteration of the benchmark, with its partial verification.
+  /// Runs one iteration of the benchmark and its partial verification.
   void rank(int iteration);
-  /// Whether the keys in the order of the last ranks are sorted and are the original keys.
-  /// Collective; ends the ranking.
+  /// Returns whether the last ranks put the original keys in sorted order. Collective. The ranking
+  /// cannot continue afterwards.
   bool sorts();
 
   void reset_passed() { passed_ = 0; }
@@ -125,9 +125,9 @@ class Ranking {
   std::vector<Key> keys_;
   std::vector<Key> ordered_;   ///< keys by bucket; those of other ranks are sent from here
   std::vector<Key> incoming_;  ///< keys from other ranks; this rank's own stay in ordered_
-  std::vector<std::uint32_t> population_;  ///< of the range that this rank owns, then ranks
+  std::vector<std::uint32_t> population_;  ///< counts of this rank's keys, then ranks
 
-  /// Keys in each bucket, followed by the test keys, which then need no message of their own.
+  /// Keys in each bucket, followed by the test keys, which so need no separate message.
   std::vector<std::uint32_t> counts_, totals_;
   std::vector<std::uint32_t> bucket_ends_;
   std::vector<int> owner_ends_;
@@ -137,8 +137,8 @@ class Ranking {
   int kept_count_ = 0;
   std::int64_t received_count_ = 0;
   Key least_ = 0;            ///< first key of the range
-  std::int64_t range_ = 0;   ///< keys that the range could hold
-  std::int64_t lesser_ = 0;  ///< keys that the ranks before hold
+  std::int64_t range_ = 0;   ///< number of possible keys in the range
+  std::int64_t lesser_ = 0;  ///< number of keys on lower ranks
   int passed_ = 0;
 };
 
@@ -162,9 +162,9 @@ Ranking::Ranking(const Problem& problem, MPI_Comm comm)
   }
 
   generate_keys(static_cast<std::uint64_t>(rank_) * keys_.size(), size.max_key_log2, keys_);
-  // The partial verification sees the keys that change their side of a test key. The sequence's
-  // first lies at 0.774 of the largest; an eighth more, and it lies above a test key in all
-  // classes.
+  // The partial verification detects only a key that moves to the other side of a test key. The
+  // first key is at 0.774 of the largest key. It passes a test key in all classes if it grows by an
+  // eighth of the largest key.
   if (problem.fault && rank_ == 0) keys_.front() ^= 3 * (max_key_ / 16);
 }
 
@@ -187,7 +187,7 @@ void Ranking::order_by_bucket() {
   spread(keys_, shift_, bucket_ends_, ordered_);
 }
 
-/// The owner of each bucket, and the keys that this rank sends to it.
+/// Computes the owner of each bucket and the number of keys that this rank sends to it.
 void Ranking::share_out() {
   const std::span totals = std::span(totals_).first(buckets_);
   distribute(totals, static_cast<std::int64_t>(keys_.size()), owner_ends_);
@@ -264,7 +264,7 @@ bool Ranking::sorts() {
   bool in_range = true;
   for (const auto part : {kept(), received()}) {
     for (const Key key : part) {
-      // Wrong ranks must not write elsewhere.
+      // Wrong ranks must not cause writes outside the array.
       const bool mine = key >= least_ && key - least_ < range_;
       if (mine && population_[key - least_] < sorted.size()) {
         sorted[population_[key - least_]++] = key;

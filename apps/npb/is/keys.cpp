@@ -33,7 +33,7 @@ Size size_of_class(char problem_class) {
 void generate_keys(std::uint64_t first, int max_key_log2, std::span<Key> keys) {
   constexpr std::uint64_t a = random_multiplier;
   constexpr std::uint64_t a2 = random_power(a, 2), a3 = random_power(a, 3), a4 = random_power(a, 4);
-  // Each lane advances by the number of lanes, so the lanes do not depend on each other.
+  // Each lane advances by the number of lanes, so the lanes are independent of each other.
   constexpr std::size_t lanes = 8;
   constexpr std::uint64_t leap = random_power(a4, lanes);
   // A sum of four states has 48 bits; NASA scales it by max_key / 4, exactly, and truncates.

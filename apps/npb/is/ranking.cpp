@@ -20,7 +20,7 @@ int buckets_log2(char problem_class, int ranks) {
 }
 
 void count_buckets(std::span<const Key> keys, int shift, std::span<std::uint32_t> counts) {
-  // Neighbouring keys are often in one bucket. Separate tables make their updates independent.
+  // Consecutive keys are often in the same bucket. Separate tables make their updates independent.
   std::array<std::array<std::uint32_t, most_buckets>, unroll> tables{};
   const std::size_t whole = keys.size() / unroll * unroll;
   for (std::size_t i = 0; i < whole; i += unroll) {
@@ -37,7 +37,8 @@ void spread(std::span<const Key> keys, int shift, std::span<std::uint32_t> ends,
             std::span<Key> out) {
   const std::size_t whole = keys.size() / unroll * unroll;
   for (std::size_t i = 0; i < whole; i += unroll) {
-    // Read before the writes, because the compiler assumes that they may change the keys.
+    // Keys are read before the writes, because the compiler assumes that the writes may change
+    // them.
     std::array<Key, unroll> next{};
     std::copy_n(keys.data() + i, unroll, next.begin());
     for (const Key key : next) out[ends[key >> shift]++] = key;
@@ -87,7 +88,7 @@ std::int64_t expected_bytes(char problem_class, int ranks) {
   std::int64_t most = 0;
   int begin = 0;
   for (const int end : ends) {
-    // The keys are drawn, so a range may be a bucket longer than expected.
+    // The keys are random, so a range may be one bucket longer than expected.
     const std::int64_t before = begin > 0 ? totals[static_cast<std::size_t>(begin) - 1] : 0;
     const std::int64_t behind =
         end < std::ssize(totals) ? totals[static_cast<std::size_t>(end)] : 0;
@@ -95,8 +96,8 @@ std::int64_t expected_bytes(char problem_class, int ranks) {
         std::accumulate(totals.begin() + begin, totals.begin() + end, std::max(before, behind));
     const std::int64_t incoming = with_reserve(owned - owned / ranks);
     const std::int64_t population = with_reserve((end - begin + 1) * bucket_width);
-    // Own keys and those in order of buckets; in the full verification the sorted ones take the
-    // place of the former.
+    // The original keys and the keys ordered by bucket. The full verification replaces the original
+    // keys by the sorted keys.
     most = std::max(most, keys_per_rank + std::max(keys_per_rank, owned) + incoming + population);
     begin = end;
   }

@@ -11,35 +11,37 @@
 /// A bucket is the keys with the same leading bits: bucket = key >> shift.
 namespace fabricbench::npb::is {
 
-/// NASA has 1024 buckets, 512 in class S. On few ranks 512 balance as well, and as many open cache
-/// lines stay in the first level while keys are spread over them.
+/// NASA uses 1024 buckets, 512 in class S. On few ranks 512 buckets balance the load as well, and
+/// 512 open cache lines fit into the first-level cache while keys are distributed to buckets.
 [[nodiscard]] int buckets_log2(char problem_class, int ranks);
 
 /// Writes the number of keys in every bucket into `counts` (shape: buckets).
 void count_buckets(std::span<const Key> keys, int shift, std::span<std::uint32_t> counts);
 
-/// Orders `keys` by bucket into `out` (shape: keys). `ends` (shape: buckets) holds where each
-/// bucket starts in `out` and, afterwards, where it ends.
+/// Writes `keys` ordered by bucket into `out` (shape: keys). On entry `ends` (shape: buckets) holds
+/// the start of each bucket in `out`, on return its end.
 void spread(std::span<const Key> keys, int shift, std::span<std::uint32_t> ends,
             std::span<Key> out);
 
-/// The bucket after rank r's last, for each rank, as `ends` (shape: ranks): rank r closes with the
-/// bucket at which the ranks up to it have r + 1 average shares. Ranks without
-/// remaining buckets own none.
+/// Writes the bucket after the last bucket of each rank into `ends` (shape: ranks). The range of
+/// rank r ends with the bucket at which ranks 0 to r together have r + 1 average shares. Ranks
+/// without remaining buckets own none.
 void distribute(std::span<const std::uint32_t> totals, std::int64_t keys_per_rank,
                 std::span<int> ends);
 
-/// Adds the number of times that each key occurs to `population`, whose first element is of
+/// Adds the number of occurrences of each key to `population`, whose first element belongs to key
 /// `least`.
 void count_keys(std::span<const Key> keys, Key least, std::span<std::uint32_t> population);
 
-/// Turns populations into ranks: the number of smaller keys.
+/// Converts the counts in `population` to ranks: the rank of a key is the number of smaller keys.
 void rank_keys(std::span<std::uint32_t> population);
 
-/// Bytes that the largest of `ranks` ranks takes, with the keys distributed as expected.
+/// Returns the memory of the rank that needs most, in bytes, for the expected distribution of the
+/// keys.
 [[nodiscard]] std::int64_t expected_bytes(char problem_class, int ranks);
 
-/// Room for `count` elements and for what the change of keys between iterations may add.
+/// Returns the capacity for `count` elements and the possible growth when keys change between
+/// iterations.
 [[nodiscard]] constexpr std::int64_t with_reserve(std::int64_t count) {
   return count + count / 64;
 }

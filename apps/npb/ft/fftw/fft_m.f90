@@ -1,6 +1,6 @@
 ! SPDX-License-Identifier: Apache-2.0
-!> The procedures of ../fft_m.f90 by FFTW 3 (Frigo and Johnson, Proceedings of the IEEE 93(2), 2005) through its
-!> Fortran 2003 interface: eight lines in split format, gathered into one buffer and scattered from another.
+!> Implements the procedures of ../fft_m.f90 with FFTW 3 (Frigo and Johnson, Proceedings of the IEEE 93(2), 2005) and
+!> its Fortran 2003 interface. Eight lines in split format are gathered into one buffer and scattered from another.
 module fft_m
   use, intrinsic :: iso_c_binding
   use aligned_m, only: aligned_shift, slack
@@ -16,7 +16,7 @@ module fft_m
   type :: fft_t
     integer :: n = 0
     real(dp), allocatable, private :: work(:)
-    integer, private :: first = 0, second = 0 !< where in `work` the two buffers start
+    integer, private :: first = 0, second = 0 !< starts of the two buffers in `work`
     type(c_ptr), private :: plan = c_null_ptr
   contains
     final :: fft_free
@@ -24,7 +24,7 @@ module fft_m
 
 contains
 
-  !> Sets up transforms of length n. Planning is timed, so FFTW estimates and does not measure.
+  !> Sets up transforms of length n. Planning is part of the timed region, so FFTW estimates its plan without measuring.
   subroutine fft_init(fft, n)
     type(fft_t), intent(out) :: fft
     integer, intent(in) :: n

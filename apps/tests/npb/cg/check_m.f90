@@ -1,5 +1,5 @@
 ! SPDX-License-Identifier: Apache-2.0
-!> Assertions of the unit tests: a failed one is printed, the others still run.
+!> Assertions for unit tests. A failed assertion prints its description, and the test continues.
 module check_m
   use, intrinsic :: iso_fortran_env, only: error_unit
   use npb_m, only: dp
@@ -16,11 +16,11 @@ contains
     character(*), intent(in) :: what
 
     if (holds) return
-    write (error_unit, "(2a)") "does not hold: ", what
+    write (error_unit, "(2a)") "check failed: ", what
     failures = failures + 1
   end subroutine check
 
-  !> Whether all elements differ by at most 1e-12.
+  !> Returns whether all elements differ by at most 1e-12.
   pure logical function close_to(a, b)
     real(dp), intent(in) :: a(:), b(:)
 
@@ -28,7 +28,7 @@ contains
     if (close_to) close_to = all(abs(a - b) <= 1e-12_dp)
   end function close_to
 
-  !> Ends the program.
+  !> Ends the program, with exit status 1 if an assertion failed.
   subroutine result()
     if (failures > 0) error stop 1
   end subroutine result

@@ -1,5 +1,5 @@
 ! SPDX-License-Identifier: Apache-2.0
-!> The grid of processors: the blocks cover the matrix once, and what transposed ranks send fits what they expect.
+!> Tests the process grid: the blocks cover the matrix once, and transposed ranks exchange pieces of matching size.
 program test_grid
   use, intrinsic :: iso_fortran_env, only: int64
   use cg_grid_m, only: grid_t, place_in_grid
@@ -39,23 +39,23 @@ contains
     area = 0
     do rank = 0, ranks - 1
       grid = place_in_grid(n, ranks, rank)
-      call check(grid%grid_rows*grid%grid_columns == ranks, "the grid has all ranks")
+      call check(grid%grid_rows*grid%grid_columns == ranks, "the grid contains all ranks")
       area = area + int(extent(grid%rows), int64)*extent(grid%columns)
-      if (grid%grid_column == 0) call check(grid%columns%first == 1, "columns begin")
-      if (grid%grid_row == 0) call check(grid%rows%first == 1, "rows begin")
+      if (grid%grid_column == 0) call check(grid%columns%first == 1, "the first columns start at 1")
+      if (grid%grid_row == 0) call check(grid%rows%first == 1, "the first rows start at 1")
       if (grid%grid_column > 0) then
         other = place_in_grid(n, ranks, rank - 1)
-        call check(other%columns%last + 1 == grid%columns%first, "columns continue")
+        call check(other%columns%last + 1 == grid%columns%first, "columns of neighbours are contiguous")
       end if
       if (grid%grid_row > 0) then
         other = place_in_grid(n, ranks, rank - grid%grid_columns)
-        call check(other%rows%last + 1 == grid%rows%first, "rows continue")
+        call check(other%rows%last + 1 == grid%rows%first, "rows of neighbours are contiguous")
       end if
-      call check(extent(grid%piece) + extent(grid%others) == extent(grid%rows), "piece and others are the rows")
+      call check(extent(grid%piece) + extent(grid%others) == extent(grid%rows), "piece and others have all rows")
 
       other = place_in_grid(n, ranks, grid%transposed)
-      call check(other%transposed == rank, "transposed twice")
-      call check(same(shifted(grid%piece, grid%rows%first - 1), other%columns), "piece is the transposed's columns")
+      call check(other%transposed == rank, "transposing twice returns the rank")
+      call check(same(shifted(grid%piece, grid%rows%first - 1), other%columns), "piece is the transposed block")
     end do
     call check(area == int(n, int64)*n, "the blocks cover the matrix")
   end subroutine check_grid

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The kernel's description: sizes, refusals, memory.
+// Tests the kernel's record: sizes, accepted rank counts and memory.
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -34,8 +34,8 @@ void check_refusals() {
   CHECK(kernel().refusal(problem_of('D', 1 << 21)).empty());
 }
 
-/// What NPB 3.4 allocates: 28 bytes for each place of its lists, 20 for each row of the whole
-/// matrix, and six vectors.
+/// Returns the bytes that NPB 3.4 allocates: 28 per list element, 20 per row of the whole matrix,
+/// and six vectors.
 std::int64_t nasa_bytes(std::int64_t n, std::int64_t nonzeros, int ranks) {
   int grid_rows = 1;
   while (grid_rows * grid_rows * 4 <= ranks) grid_rows *= 2;

@@ -1,5 +1,5 @@
 ! SPDX-License-Identifier: Apache-2.0
-!> The matrix against the dense sum of outer products, and the product against the dense one.
+!> Compares the sparse matrix with the dense sum of outer products, and its product with the dense product.
 program test_matrix
   use, intrinsic :: iso_c_binding, only: c_int64_t
   use, intrinsic :: iso_fortran_env, only: int64
@@ -26,7 +26,7 @@ program test_matrix
 
 contains
 
-  !> From the definition, with dense vectors.
+  !> Returns the matrix computed from its definition with dense vectors.
   function dense_sum() result(sum)
     real(dp) :: sum(n, n), vector(n), number
     integer(c_int64_t) :: state
@@ -83,7 +83,7 @@ contains
     call check(close_to(reshape(full, [n*n]), reshape(matrix, [n*n])), "the matrix is the sum of outer products")
     call check(close_to(reshape(full, [n*n]), reshape(transpose(full), [n*n])), "the matrix is symmetric")
 
-    ! The products alone are not negative, so that with 0.1 on the diagonal Cholesky's factor exists.
+    ! The sum of outer products is positive semidefinite, so adding 0.1 to the diagonal makes a Cholesky factor exist.
     factor = full
     do i = 1, n
       factor(i, i) = factor(i, i) + shift
@@ -103,10 +103,10 @@ contains
     call make_tiles(part, 0, tiles)
     ones = 1.0_dp
     call multiply(tiles, ones, sums)
-    call check(close_to(sums, sum(matrix, dim=2)), "the product with ones is the sums of rows")
+    call check(close_to(sums, sum(matrix, dim=2)), "the product with a vector of ones equals the row sums")
   end subroutine check_matrix
 
-  !> The parts of all ranks are the matrix.
+  !> Checks that the parts of all ranks form the matrix.
   subroutine check_parts()
     type(grid_t) :: grid
     type(rows_t) :: part
@@ -119,13 +119,13 @@ contains
         associate (rows => grid%rows, columns => grid%columns)
           call check(close_to(reshape(dense(part), [part%rows*part%columns]), &
                               reshape(matrix(rows%first:rows%last, columns%first:columns%last), &
-                                      [extent(rows)*extent(columns)])), "a rank's part is that of the matrix")
+                                      [extent(rows)*extent(columns)])), "a rank's part equals that part of the matrix")
         end associate
       end do
     end do
   end subroutine check_parts
 
-  !> A random matrix with this share of elements, in blocks of several widths.
+  !> Checks the product of a random matrix with this share of nonzero elements, stored in blocks of several widths.
   subroutine check_product(rows, columns, share)
     integer, intent(in) :: rows, columns
     real(dp), intent(in) :: share
@@ -167,7 +167,7 @@ contains
       call make_tiles(part, widths(i), tiles)
       w = huge(w)
       call multiply(tiles, p, w)
-      call check(close_to(w, matmul(full, p)), "the product is the dense one")
+      call check(close_to(w, matmul(full, p)), "the product equals the dense product")
     end do
   end subroutine check_product
 
@@ -180,7 +180,7 @@ contains
     call flip_bit(part)
     call check(count(part%value /= before) == 1, "a flipped bit changes one element")
     associate (ratio => sum(part%value/before) - size(before))
-      call check(abs(ratio - 1.0_dp) < 1e-9_dp .or. abs(ratio + 0.5_dp) < 1e-9_dp, "it doubles or halves")
+      call check(abs(ratio - 1.0_dp) < 1e-9_dp .or. abs(ratio + 0.5_dp) < 1e-9_dp, "the element doubles or halves")
     end associate
   end subroutine check_flip
 end program test_matrix

@@ -1,5 +1,5 @@
 ! SPDX-License-Identifier: Apache-2.0
-!> The solution of a small system against elimination.
+!> Compares the solution of a small system with Gaussian elimination.
 program test_solve
   use cg_grid_m, only: place_in_grid
   use cg_m, only: make_system, solve, system_t
@@ -13,7 +13,7 @@ program test_solve
   real(dp) :: matrix(n, n), x(n), z(n), exact(n), residual, product(n)
   integer :: i
 
-  ! Without a shift the matrix is positive definite, so that n steps suffice.
+  ! Without a shift the matrix is positive definite, so n steps suffice.
   call make_system(n, nonzeros, 0.0_dp, place_in_grid(n, 1, 0), .false., system)
   do i = 1, n
     x = 0.0_dp
@@ -23,15 +23,15 @@ program test_solve
   x = [(real(i, dp), i=1, n)]
   call solve(system, x, z, residual)
   exact = eliminate(matrix, x)
-  call check(maxval(abs(z - exact)) <= 1e-9_dp*maxval(abs(exact)), "the solution is elimination's")
+  call check(maxval(abs(z - exact)) <= 1e-9_dp*maxval(abs(exact)), "the solution equals that of elimination")
   call multiply(system%matrix, z, product)
-  call check(abs(residual - norm2(x - product)) <= 1e-10_dp, "the residual is that of the solution")
+  call check(abs(residual - norm2(x - product)) <= 1e-10_dp, "the returned residual equals that of the solution")
   call check(residual <= 1e-8_dp*norm2(x), "the residual is small")
   call result()
 
 contains
 
-  !> Gauss, without a choice of pivots: the matrix is positive definite.
+  !> Gaussian elimination without pivoting, because the matrix is positive definite.
   pure function eliminate(matrix, right) result(solution)
     real(dp), intent(in) :: matrix(:, :), right(:)
     real(dp) :: solution(size(right)), a(size(right), size(right)), factor

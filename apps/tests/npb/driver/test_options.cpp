@@ -45,7 +45,7 @@ void test_accepted() {
   CHECK(all.memory_bytes == 123456789012);
 }
 
-void test_refused() {
+void test_rejected() {
   CHECK(refuses({}, "no class is given"));
   CHECK(refuses({"--timers"}, "no class is given"));
   CHECK(refuses({"--class", "E"}, "\"E\" is no class; expected one of S, W, A, B, C, D"));
@@ -82,7 +82,7 @@ void test_help() {
 
 int main() {
   test_accepted();
-  test_refused();
+  test_rejected();
   test_fault();
   test_help();
   return check::result();

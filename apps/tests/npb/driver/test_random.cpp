@@ -12,8 +12,8 @@ namespace {
 
 constexpr std::uint64_t a = random_multiplier;
 
-/// a x mod 2^46 from halves of 23 bits, as NASA's code has it (RNR-94-007): no product
-/// here leaves 47 bits.
+/// Returns x y mod 2^46 computed from halves of 23 bits, as NASA's code does (RNR-94-007). No
+/// intermediate product exceeds 47 bits.
 std::uint64_t product_by_halves(std::uint64_t x, std::uint64_t y) {
   constexpr std::uint64_t half = (std::uint64_t{1} << 23) - 1;
   const std::uint64_t cross = ((x >> 23) * (y & half) & half) + ((x & half) * (y >> 23) & half);
@@ -22,7 +22,7 @@ std::uint64_t product_by_halves(std::uint64_t x, std::uint64_t y) {
 
 void test_known_values() {
   static_assert(a == std::uint64_t{5} * 5 * 5 * 5 * 5 * 5 * 5 * 5 * 5 * 5 * 5 * 5 * 5);
-  // From Python's whole numbers of any size.
+  // The expected values were computed with Python integers.
   std::uint64_t state = random_seed;
   std::vector<std::uint64_t> states;
   for (int i = 0; i < 10; ++i) {
@@ -76,7 +76,7 @@ void test_fill() {
   CHECK(npb_random_power(a, 12345) == random_power(a, 12345));
 }
 
-/// Mean and variance of the uniform distribution, within five standard errors.
+/// Checks that mean and variance agree with the uniform distribution within five standard errors.
 void test_moments() {
   constexpr int n = 1 << 20;
   std::uint64_t state = random_seed;

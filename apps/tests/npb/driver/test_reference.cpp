@@ -13,15 +13,15 @@ bool lacks(std::string_view kernel, char problem_class, std::string_view name) {
       [&] { static_cast<void>(reference(kernel, problem_class, name)); }, "no verification value");
 }
 
-void test_found() {
+void test_existing_values() {
   CHECK(reference("IS", 'S', "index.0") == 48427);
   CHECK(reference("IS", 'B', "step.0") == -1);
-  // More than a float or an int holds, to the last digit.
+  // These values have more digits than float can represent.
   CHECK(reference("IS", 'D', "rank.4") == 2147425337);
   CHECK(reference("CG", 'S', "zeta") == 8.5971775078648);
 }
 
-void test_not_found() {
+void test_missing_values() {
   CHECK(lacks("IS", 'E', "index.0"));
   CHECK(lacks("IS", 'S', "index.5"));
   CHECK(lacks("IS", 'S', "index"));
@@ -31,7 +31,7 @@ void test_not_found() {
 }  // namespace
 
 int main() {
-  test_found();
-  test_not_found();
+  test_existing_values();
+  test_missing_values();
   return check::result();
 }

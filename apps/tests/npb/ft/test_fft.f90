@@ -1,5 +1,5 @@
 ! SPDX-License-Identifier: Apache-2.0
-!> fft_m against closed forms, for every length of the classes.
+!> Compares the transforms of fft_m with closed forms, for every length that a class uses.
 program test_fft
   use, intrinsic :: iso_fortran_env, only: error_unit
   use fft_m, only: fft_begin, fft_finish, fft_init, fft_t, lanes
@@ -25,7 +25,7 @@ contains
     call fft_init(fft, n)
     call check(fft%n == n, "length", n)
 
-    ! Lane l has a delta at l: exp(-2 pi i k l / n).
+    ! Lane l holds a delta at element l, whose transform is exp(-2 pi i k l / n).
     x = 0.0_dp
     do lane = 1, lanes
       x(lane, lane) = 1.0_dp
@@ -36,7 +36,7 @@ contains
       call check(largest(y(:, lane) - expected) < tolerance, "delta", n)
     end do
 
-    ! Lane l has the mode of a frequency: n there, nothing elsewhere.
+    ! Lane l holds one Fourier mode, whose transform is n at its frequency and 0 elsewhere.
     do lane = 1, lanes
       x(:, lane) = [(conjg(root(n, j * frequency(n, lane))), j=0, n - 1)]
     end do
@@ -47,7 +47,7 @@ contains
       call check(largest(y(:, lane) - expected) < n * tolerance, "mode", n)
     end do
 
-    ! Any numbers: Parseval, and the inverse returns them.
+    ! Random input: Parseval's theorem holds, and the inverse transform returns the input.
     do lane = 1, lanes
       x(:, lane) = [(cmplx(sin(1.7_dp * j + lane), cos(0.3_dp * j * lane), dp), j=0, n - 1)]
     end do
@@ -65,14 +65,14 @@ contains
     frequency = modulo(n / 3 * lane + lane, n)
   end function frequency
 
-  !> exp(-2 pi i k / n), with the product reduced first.
+  !> Returns exp(-2 pi i k / n), with k reduced modulo n first.
   complex(dp) function root(n, k)
     integer, intent(in) :: n, k
 
     root = exp(cmplx(0.0_dp, -2 * pi * modulo(k, n) / n, dp))
   end function root
 
-  !> Goes in and out of a grid by places that are no sequence, with the lines written over what was read.
+  !> Returns the transform of x. It is read from and written to non-contiguous chunks of the same grid.
   function transformed(fft, x, inverse) result(y)
     type(fft_t), intent(inout) :: fft
     complex(dp), intent(in) :: x(0:, :)
@@ -95,7 +95,7 @@ contains
     do j = 0, n - 1
       y(j, :) = cmplx(grid(:, 1, to(j)), grid(:, 2, to(j)), dp)
     end do
-    call check(all(abs(grid(:, :, n) - 7.0_dp) <= 0), "chunk beyond the line", n)
+    call check(all(abs(grid(:, :, n) - 7.0_dp) <= 0), "chunk beyond the line is unchanged", n)
   end function transformed
 
   real(dp) function largest(x)
@@ -116,7 +116,7 @@ contains
     integer, intent(in) :: n
 
     if (holds) return
-    write (error_unit, "(a, a, a, i0)") "does not hold: ", what, ", length ", n
+    write (error_unit, "(a, a, a, i0)") "check failed: ", what, ", length ", n
     failures = failures + 1
   end subroutine check
 end program test_fft

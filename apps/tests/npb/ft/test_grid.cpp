@@ -9,7 +9,7 @@ namespace {
 
 using namespace fabricbench::npb::ft;
 
-/// Whether this many ranks, with all fewer powers of two, are the most that the layout takes.
+/// Returns whether the layout accepts all powers of two up to `most` and rejects twice `most`.
 bool takes_up_to(char problem_class, std::string_view layout, int most) {
   for (int ranks = 1; ranks <= most; ranks *= 2) {
     if (!refusal(problem_class, ranks, layout).empty()) return false;
@@ -17,7 +17,8 @@ bool takes_up_to(char problem_class, std::string_view layout, int most) {
   return !refusal(problem_class, 2 * most, layout).empty();
 }
 
-/// Whether every rank of the grid has whole parts, and eight neighbours in x and y to work on.
+/// Returns whether the grid divides the points evenly and leaves every rank a multiple of eight
+/// neighbouring points in x and y.
 bool divides(char problem_class, int ranks, std::string_view layout) {
   const Points n = points(problem_class);
   const Grid grid = process_grid(problem_class, ranks, layout);
@@ -32,7 +33,7 @@ bool is_grid(Grid grid, int p1, int p2) {
 }  // namespace
 
 int main() {
-  // min(ny, nz) slabs, times min(nx, ny) / 8 where pencils are cut.
+  // Slabs allow min(ny, nz) ranks; pencils allow min(nx, ny) / 8 times as many.
   CHECK(takes_up_to('S', "0d", 1));
   CHECK(takes_up_to('S', "1d", 64));
   CHECK(takes_up_to('S', "2d", 512));
@@ -53,7 +54,7 @@ int main() {
     }
   }
 
-  // Slabs while there are enough, then pencils on a grid that is nearly square.
+  // Slabs up to their largest number of ranks, then pencils on a nearly square grid.
   CHECK(is_grid(process_grid('S', 1, "auto"), 1, 1));
   CHECK(is_grid(process_grid('S', 64, "auto"), 1, 64));
   CHECK(is_grid(process_grid('S', 128, "auto"), 8, 16));

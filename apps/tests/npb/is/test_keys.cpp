@@ -17,7 +17,8 @@ using namespace fabricbench::npb::is;
 
 namespace {
 
-/// floor(max_key / 4 * (r1 + r2 + r3 + r4)), in floating point as RNR-94-007, kernel IS, says.
+/// Computes keys as floor(max_key / 4 * (r1 + r2 + r3 + r4)) in floating point (RNR-94-007, kernel
+/// IS).
 std::vector<Key> keys_by_definition(std::size_t count, int max_key_log2) {
   std::uint64_t state = random_seed;
   std::vector<Key> keys(count);
@@ -35,7 +36,7 @@ void test_definition() {
     std::vector<Key> keys(expected.size());
     generate_keys(0, max_key_log2, keys);
     CHECK(keys == expected);
-    // Parts of the sequence, of any length.
+    // Parts of the sequence with different first keys and lengths.
     for (const std::size_t first : {1U, 8U, 1000U, 1999U}) {
       std::vector<Key> part(expected.size() - first);
       generate_keys(first, max_key_log2, part);
@@ -44,7 +45,8 @@ void test_definition() {
   }
 }
 
-/// Class S's test keys have NASA's rank, but for what an iteration changes.
+/// Checks that the test keys of class S have NASA's rank, except for the keys that an iteration
+/// changes.
 void test_ranks() {
   std::vector<Key> keys(std::size_t{1} << 16);
   generate_keys(0, 11, keys);
@@ -64,7 +66,8 @@ void test_distribution() {
   CHECK(std::abs(share_below(0.75) - 23.0 / 24) < 1e-15);
   CHECK(std::abs(share_below(1) - 1) < 1e-15 && std::abs(share_below(2) - 1) < 1e-15);
 
-  // Kolmogorov's distance of 2^20 keys at 64 places, below the bound of significance 1e-4.
+  // The Kolmogorov-Smirnov distance of 2^20 keys at 64 points is below the critical value at
+  // significance level 1e-4.
   constexpr int count = 1 << 20;
   std::vector<Key> keys(count);
   generate_keys(0, 16, keys);

@@ -19,7 +19,7 @@ std::vector<Key> some_keys(std::size_t count, int max_key_log2) {
 }
 
 void test_buckets() {
-  // Numbers of keys that are no multiple of what a loop takes at once.
+  // Most of these numbers of keys are not multiples of the loop's unrolling factor.
   for (const std::size_t count : {0U, 1U, 3U, 4U, 5U, 1003U}) {
     const std::vector<Key> keys = some_keys(count, 11);
     constexpr int shift = 2;
@@ -73,14 +73,14 @@ void test_distribution() {
   CHECK(distributed({1, 1, 1, 1}, 4, 1) == Ends({4}));
   CHECK(distributed({2, 2, 2, 2}, 4, 2) == Ends({2, 4}));
   CHECK(distributed({0, 3, 2, 3}, 4, 2) == Ends({3, 4}));
-  // A bucket closes one rank at most, so after a large one the last ranks have nothing left.
+  // A bucket ends the range of at most one rank, so after a large bucket the last ranks own none.
   CHECK(distributed({0, 8, 0, 0}, 2, 4) == Ends({2, 3, 4, 4}));
   CHECK(distributed({1, 6, 0, 1}, 2, 4) == Ends({2, 3, 4, 4}));
-  // More than 32 bits hold.
+  // The sum of the counts exceeds 32 bits.
   CHECK(distributed({4000000000U, 4000000000U, 4000000000U, 0}, 6000000000, 2) == Ends({2, 3}));
 }
 
-/// NASA's three arrays of 32-bit keys.
+/// Returns the bytes of NASA's three arrays of 32-bit keys.
 std::int64_t nasa_bytes(std::int64_t keys_per_rank, int ranks) {
   const std::int64_t halves = ranks < 256 ? 3 : ranks < 512 ? 5 : ranks < 1024 ? 8 : 13;
   return 3 * 4 * (keys_per_rank * halves / 2);
@@ -96,7 +96,7 @@ void test_memory() {
       CHECK(bytes <= nasa_bytes(keys_per_rank, ranks));
     }
   }
-  // One rank: own keys, those in order, and a count for each possible key.
+  // One rank holds its keys, the keys ordered by bucket, and a count for each possible key.
   constexpr std::int64_t least = 4 * (2 * (1 << 23) + (1 << 19));
   CHECK(expected_bytes('A', 1) >= least && expected_bytes('A', 1) < least + least / 64);
 }
