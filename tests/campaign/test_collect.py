@@ -92,11 +92,11 @@ def test_a_lost_launch_is_parsed_once(directory: Path, monkeypatch: pytest.Monke
 
 
 @pytest.mark.parametrize("name", ["lying-mpich-tcp-micro-pingpong-small", "lying-impi-tcp-imb-allreduce-small"])
-@pytest.mark.parametrize("lost", ["hung", "job ended"])
-def test_a_wrong_transport_is_not_hidden_by_a_loss(tmp_path: Path, name: str, lost: str) -> None:
+@pytest.mark.parametrize("end", ["hung", "job ended"])
+def test_a_wrong_transport_is_not_hidden_by_a_loss(tmp_path: Path, name: str, end: str) -> None:
     """All ranks reported that another transport carried the bytes, so no repeat may take the launch's place."""
     copied = Path(shutil.copytree(LAUNCHES / name, tmp_path / "launch"))
-    if lost == "hung":
+    if end == "hung":
         change(copied / "end", timed_out=True, status=None, signal=9)
     else:
         change(copied / "end", status=1)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A launch directory with damaged, missing or hostile files gives a record that says so."""
+"""A launch directory with damaged, missing or hostile files gives a record that names the problem."""
 
 import json
 import random
@@ -121,8 +121,8 @@ def test_a_row_lost_from_the_output(directory: Path) -> None:
     lines = (directory / "stdout").read_text().splitlines(keepends=True)
     rows = [at for at, line in enumerate(lines) if line.startswith("     ") and "400" in line]
     assert len(rows) == 36
-    for lost in rows:
-        (directory / "stdout").write_text("".join(lines[:lost] + lines[lost + 1 :]))
+    for missing in rows:
+        (directory / "stdout").write_text("".join(lines[:missing] + lines[missing + 1 :]))
         assert_unreadable(directory, "which is missing")
 
 
@@ -162,8 +162,8 @@ def test_a_tool_without_a_parser(directory: Path) -> None:
 @pytest.mark.parametrize("file", ["witness.vm.0.json", "witness.vm.1.json"])
 def test_a_witness_file_cut_off(directory: Path, file: str) -> None:
     raw = (directory / file).read_bytes().rstrip()
-    for cut in random.Random(3).sample(range(len(raw)), 40):
-        (directory / file).write_bytes(raw[:cut])
+    for length in random.Random(3).sample(range(len(raw)), 40):
+        (directory / file).write_bytes(raw[:length])
         assert_unreadable(directory, file, "not a witness report")
 
 

@@ -102,10 +102,10 @@ def test_a_module_with_a_leading_underscore_is_no_tool(tmp_path: Path) -> None:
         "from fabricbench.parsers.registry import TOOLS\n"
         "print('_table' in TOOLS, 'newtool' in TOOLS)\n"
     )
-    done = subprocess.run(
+    result = subprocess.run(
         [sys.executable, "-c", code, str(tmp_path)], capture_output=True, text=True, timeout=60, check=False
     )
-    assert (done.stdout, done.stderr) == ("False True\n", "")
+    assert (result.stdout, result.stderr) == ("False True\n", "")
 
 
 AUDIT = """
@@ -131,11 +131,11 @@ for directory in Path(sys.argv[1]).iterdir():
 
 
 def undeclared_reads(launches: Path, code: str = AUDIT) -> str:
-    done = subprocess.run(
+    result = subprocess.run(
         [sys.executable, "-c", code, str(launches)], capture_output=True, text=True, timeout=300, check=False
     )
-    assert done.stderr == ""
-    return done.stdout
+    assert result.stderr == ""
+    return result.stdout
 
 
 def gromacs_launch(directory: Path, **end: object) -> Path:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What launch directories tell of nodes and MPI libraries, and what the command makes of it."""
+"""Reads facts of nodes and MPI libraries from launch directories; the command compares them."""
 
 import json
 import shutil
@@ -20,7 +20,7 @@ HOST = {"schema": 1, "host": "n1", "boot_id": "1", "kernel": "6.1", "governor": 
 
 
 def campaign(path: Path, *hosts: dict[str, Any], blocks: int = 1, stdout: str = "mpich") -> Path:
-    """A campaign of one wire-up for each block, on nodes with these facts; later blocks' nodes were booted again."""
+    """A campaign with one wire-up per block on nodes with these facts. Nodes reboot between blocks."""
     create(path, site=path.parent / "local", tier="quick", seed=3)
     for block in range(blocks):
         directory = path / f"launches/b{block:03d}.s00/local/tcp/mpich/WireUp_0"
@@ -46,25 +46,25 @@ def campaign(path: Path, *hosts: dict[str, Any], blocks: int = 1, stdout: str = 
 )
 def test_control_variables_of_three_stacks(tmp_path: Path, stack: str, name: str, value: str, count: int) -> None:
     shutil.copyfile(DATA / "control_variables" / stack, tmp_path / "stdout")
-    found = control_variables(tmp_path)
-    assert found[name] == value
-    assert len(found) == count, "without job id, URI and session directory, which every launch has its own"
+    variables = control_variables(tmp_path)
+    assert variables[name] == value
+    assert len(variables) == count, "without job id, URI and session directory, which every launch has its own"
 
 
 def test_too_many_and_too_long_variables_are_cut(tmp_path: Path) -> None:
     (tmp_path / "stdout").write_text("".join(f"#@cvar.v{i}={'x' * 999}\n" for i in range(MOST_VARIABLES + 9)))
-    found = control_variables(tmp_path)
-    assert len(found) == MOST_VARIABLES
-    assert set(map(len, found.values())) == {200}
+    variables = control_variables(tmp_path)
+    assert len(variables) == MOST_VARIABLES
+    assert set(map(len, variables.values())) == {200}
     (tmp_path / "stdout").unlink()
     assert control_variables(tmp_path) == {}
 
 
 def test_a_node_is_read_once_as_long_as_it_stays_the_same(tmp_path: Path) -> None:
-    seen = read_provenance(campaign(tmp_path / "c", HOST, HOST | {"host": "n2"}, blocks=3))
-    assert {name: len(told) for name, told in seen.hosts.items()} == {"n1": 1, "n2": 1}
-    assert seen.nodes["n1"][Fact("MTU", "MTU", "eth0")] == "9000"
-    assert seen.control_variables.keys() == {"mpich@tcp"}
+    provenance = read_provenance(campaign(tmp_path / "c", HOST, HOST | {"host": "n2"}, blocks=3))
+    assert {name: len(facts) for name, facts in provenance.hosts.items()} == {"n1": 1, "n2": 1}
+    assert provenance.nodes["n1"][Fact("MTU", "MTU", "eth0")] == "9000"
+    assert provenance.control_variables.keys() == {"mpich@tcp"}
 
 
 def test_a_node_that_changed_says_so(tmp_path: Path) -> None:
@@ -82,9 +82,9 @@ def test_broken_facts_are_not_known(tmp_path: Path, text: str) -> None:
 
 
 def command(*arguments: object) -> str:
-    done = CliRunner().invoke(app, ["provenance", *map(str, arguments)])
-    assert done.exit_code == 0, done.output
-    return done.output
+    result = CliRunner().invoke(app, ["provenance", *map(str, arguments)])
+    assert result.exit_code == 0, result.output
+    return result.output
 
 
 def test_the_command_names_what_differs(tmp_path: Path) -> None:
@@ -102,5 +102,5 @@ def test_the_command_names_what_differs(tmp_path: Path) -> None:
 
 
 def test_a_reference_that_is_none(tmp_path: Path) -> None:
-    done = CliRunner().invoke(app, ["provenance", str(campaign(tmp_path / "c", HOST)), "--reference", str(tmp_path)])
-    assert "no campaign here" in str(done.exception)
+    result = CliRunner().invoke(app, ["provenance", str(campaign(tmp_path / "c", HOST)), "--reference", str(tmp_path)])
+    assert "no campaign here" in str(result.exception)

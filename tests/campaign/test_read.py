@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A campaign as it is read: order, skips, and whatever else may lie in its directory."""
+"""Reads campaigns: the order of launches, skips, and foreign files in the directory."""
 
 import json
 import os
@@ -27,7 +27,7 @@ def change(file: Path, **values: Any) -> None:
 
 
 def add(campaign: Path, name: str, place: str, **values: Any) -> Path:
-    """Copy a captured launch to ``place`` below the campaign's launches, some of its facts changed."""
+    """Copies a captured launch to ``place`` below the campaign's launches and changes some of its facts."""
     directory = campaign / "launches" / place
     shutil.copytree(LAUNCHES / name, directory)
     change(directory / "launch.json", **values)
@@ -57,16 +57,16 @@ def places(campaign: Path) -> list[str]:
 
 
 def test_a_campaign(campaign: Path) -> None:
-    read = read_campaign(campaign)
-    assert (read.name, read.facts.tier, read.facts.looks, read.facts.seed) == ("quick-1", "quick", (6,), 3)
-    assert {record.state for record in read.records} == {"ok"}
+    result = read_campaign(campaign)
+    assert (result.name, result.facts.tier, result.facts.looks, result.facts.seed) == ("quick-1", "quick", (6,), 3)
+    assert {record.state for record in result.records} == {"ok"}
     assert places(campaign) == [
         "b000.s00/local/tcp/mpich/WireUp_0",
         "b000.s00/local/shm/openmpi/Micro_0",
         "b000.s00/local/tcp/mpich/Imb_0",
         "b001.s00/local/tcp/mpich/Imb_0",
     ]
-    assert read.skips == ()
+    assert result.skips == ()
 
 
 def test_order_is_that_of_blocks_then_of_starts(campaign: Path) -> None:
@@ -81,9 +81,9 @@ def test_launches_that_cannot_be_read_come_last(campaign: Path) -> None:
     alone = campaign / "launches/a"
     alone.mkdir()
     shutil.copy(LAUNCHES / "mpich-tcp-wireup/begin", alone)
-    read = read_campaign(campaign)
-    assert [record.directory for record in read.records[-2:]] == ["a", "b000.s00/local/shm/openmpi/Micro_0"]
-    assert [record.state for record in read.records] == ["ok", "ok", "ok", "unreadable", "unreadable"]
+    result = read_campaign(campaign)
+    assert [record.directory for record in result.records[-2:]] == ["a", "b000.s00/local/shm/openmpi/Micro_0"]
+    assert [record.state for record in result.records] == ["ok", "ok", "ok", "unreadable", "unreadable"]
 
 
 def test_foreign_files_are_no_launches(campaign: Path) -> None:
@@ -221,9 +221,9 @@ def test_what_is_finished_is_not_repeated(campaign: Path) -> None:
         (broken / "launch.json").write_bytes(content)
     missing = add(campaign, "mpich-tcp-wireup", "b001.s00/local/shm/mpich/WireUp_1", block=1, id="failed wire-up")
     change(missing / "end", status=1)
-    found = finished_launches(campaign, 1)
+    finished = finished_launches(campaign, 1)
     wireup = campaign / "launches/b000.s00/local/tcp/mpich/WireUp_0"
-    assert found == {
+    assert finished == {
         "failed": str(campaign / "launches/b001.s00/local/tcp/openmpi/Micro_1"),
         json.loads((wireup / "launch.json").read_text())["id"]: str(wireup),
         "b000 mpich@tcp imb collectives small np=2": str(campaign / "launches/b001.s00/local/tcp/mpich/Imb_0"),

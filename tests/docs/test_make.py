@@ -45,14 +45,14 @@ def run(directory: Path, failing: set[str]) -> tuple[int, list[str], dict[str, s
     others, cluster, measuring = (status(part) for part in ("other tests", "cluster tests", "measuring tests"))
     choose = f'case "$*" in *"-n 2"*) exit {others};; *--ignore*) exit {cluster};; *) exit {measuring};; esac'
     pretend(directory, "python", f'echo "python $*" >> {log}; {choose}')
-    done = subprocess.run(
+    result = subprocess.run(
         ["sh", str(REPOSITORY / "tests/all.sh"), str(directory), "tests/one tests/two", "tests/three tests/four"],
         capture_output=True, text=True, timeout=120, check=False, cwd="/",
     )  # fmt: skip
     results = re.findall(
-        rf"^({'|'.join([*PARTS, 'clang-tidy'])}) +(\S.*)$", done.stdout.partition("make test:\n")[2], re.M
+        rf"^({'|'.join([*PARTS, 'clang-tidy'])}) +(\S.*)$", result.stdout.partition("make test:\n")[2], re.M
     )
-    return done.returncode, log.read_text().splitlines(), dict(results)
+    return result.returncode, log.read_text().splitlines(), dict(results)
 
 
 @pytest.mark.parametrize("failing", [set(), *({part} for part in PARTS), set(PARTS)], ids=lambda f: ",".join(sorted(f)))
@@ -73,8 +73,8 @@ def test_the_quick_tests_run_beside_lint(tmp_path: Path, failing: str) -> None:
         pretend(tmp_path, name, f"exit {int(failing == 'lint')}")
     pretend(tmp_path, "python", f'echo "python $*" >> {log}; exit {5 * (failing == "tests")}')
     command = ["sh", str(REPOSITORY / "tests/quick.sh"), str(tmp_path), "tests/one", "tests/two"]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False, cwd="/")
-    assert done.returncode == {"": 0, "lint": 1, "tests": 5}[failing]
+    result = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False, cwd="/")
+    assert result.returncode == {"": 0, "lint": 1, "tests": 5}[failing]
     assert log.read_text() == "python -m pytest -q -n 2 --dist loadfile tests/one tests/two\n"
 
 

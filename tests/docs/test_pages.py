@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The pages agree with the repository: links lead somewhere, named files exist, references are complete."""
+"""The pages agree with the repository: links and named files exist, references are complete."""
 
 import re
 from pathlib import Path
@@ -30,12 +30,12 @@ FILE = re.compile(r"`((?:\w+/)+\w+\.(?:py|cpp|hpp|[ch]|sh|csv))`")
 
 
 def prose(page: Path) -> str:
-    """The text of a page without blocks of code."""
+    """Returns the text of a page without blocks of code."""
     return re.sub(r"^```.*?^```$|^    [^\n]*$", "", (REPOSITORY / page).read_text(), flags=re.MULTILINE | re.DOTALL)
 
 
 def anchors(page: Path) -> set[str]:
-    """The anchors that GitHub makes of a page's headings."""
+    """Returns the anchors that GitHub derives from the headings of a page."""
     headings = re.findall(r"^#+ (.*)$", re.sub(r"^```.*?^```$", "", page.read_text(), flags=re.M | re.S), re.M)
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The files in which nodes say what they are, whatever they hold."""
+"""Reads the files with the facts of nodes, with valid and invalid contents."""
 
 import json
 from pathlib import Path

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""IMB-MPI1's tables: every number of the captured text, and what must not be taken for one."""
+"""Parses IMB-MPI1's tables: every number of the captures, and texts that contain no valid table."""
 
 import contextlib
 import random
@@ -26,7 +26,7 @@ CAPTURES = (
 )
 CLOSING = "# All processes entering MPI_Finalize"
 
-# The captured header of a table, in order, and the metrics that the columns behind the second stand for.
+# The headers of the captured tables, and the metrics of the columns after the second.
 PINGPONG = ["latency", "bandwidth"]
 TIMES = ["time_min", "time_max", "time"]
 EXCHANGE = [*TIMES, "exchange_bandwidth"]
@@ -57,7 +57,7 @@ def parse_text(tmp_path: Path, text: str | bytes, launch: Launch | None = None) 
 
 
 def read_by_eye(text: str) -> dict[tuple[str, str, int | None], float]:
-    """The tables of a whole output, cut out section by section: independent of the parser's way through it."""
+    """Reads the values of an output section by section, with code that is independent of the parser."""
     values: dict[tuple[str, str, int | None], float] = {}
     for section in text.split("# Benchmarking ")[1:]:
         name = section.split()[0]
@@ -85,13 +85,13 @@ def test_every_number_of_the_captured_tables(name: str) -> None:
 
 @pytest.mark.parametrize("name", CAPTURES)
 def test_the_captured_tables_hold_what_the_launch_expects(name: str) -> None:
-    found = as_dict(parse(LAUNCHES / name, launch_of(name)).rows)
-    wanted = {
+    values = as_dict(parse(LAUNCHES / name, launch_of(name)).rows)
+    expected = {
         (item.benchmark, item.metric, size)
         for item in launch_of(name).expected
         for size in item.msg_sizes_bytes or (None,)
     }
-    assert set(found) == wanted
+    assert set(values) == expected
 
 
 @pytest.mark.parametrize(
@@ -155,7 +155,7 @@ def test_payload_counted_by_hand(name: str, bytes_: int, messages: int) -> None:
 
 
 def test_the_untimed_pass_counts_where_it_is_certain() -> None:
-    """With -iter_policy off IMB runs what it prints twice."""
+    """With -iter_policy off IMB runs the printed number of repetitions twice."""
     launch = launch_of(PT2PT)
     once = parse(LAUNCHES / PT2PT, launch).payload
     twice = parse(LAUNCHES / PT2PT, launch.model_copy(update={"argv": (*launch.argv, "-iter_policy", "off")})).payload
@@ -225,7 +225,7 @@ def test_a_section_that_does_not_say_its_processes_is_refused(tmp_path: Path) ->
 
 
 def same_or_unreadable(tmp_path: Path, text: str | bytes, whole: Parsed, launch: Launch) -> bool:
-    """Whether a cut text still gives all rows; anything but that and Unreadable fails."""
+    """Returns whether a cut text still gives all rows. Only Unreadable gives False; any other outcome fails."""
     try:
         assert parse_text(tmp_path, text, launch) == whole
     except Unreadable:
@@ -238,18 +238,18 @@ def test_cut_off_at_any_line(tmp_path: Path, name: str) -> None:
     launch, lines = launch_of(name), text_of(name).splitlines(keepends=True)
     whole = parse(LAUNCHES / name, launch)
     closing = next(at for at, line in enumerate(lines) if CLOSING in line)
-    for kept in range(len(lines)):
-        complete = same_or_unreadable(tmp_path, "".join(lines[:kept]), whole, launch)
-        assert complete == (kept > closing)
+    for count in range(len(lines)):
+        complete = same_or_unreadable(tmp_path, "".join(lines[:count]), whole, launch)
+        assert complete == (count > closing)
 
 
 def test_cut_off_at_any_byte(tmp_path: Path) -> None:
     launch, raw = launch_of(PT2PT), (LAUNCHES / PT2PT / "stdout").read_bytes()
     whole = parse(LAUNCHES / PT2PT, launch)
     needed = raw.index(CLOSING.encode()) + len(CLOSING)
-    cuts = random.Random(20261121).sample(range(len(raw)), 300) + list(range(needed - 60, len(raw)))
-    for cut in cuts:
-        assert same_or_unreadable(tmp_path, raw[:cut], whole, launch) == (cut >= needed)
+    lengths = random.Random(20261121).sample(range(len(raw)), 300) + list(range(needed - 60, len(raw)))
+    for length in lengths:
+        assert same_or_unreadable(tmp_path, raw[:length], whole, launch) == (length >= needed)
 
 
 def test_a_hole_in_a_table_never_makes_another_error(tmp_path: Path) -> None:

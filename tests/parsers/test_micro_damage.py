@@ -15,9 +15,9 @@ from support.micro_output import SMALL, by_case, launch_of, output, parse_text, 
 
 def test_no_payload_where_none_is_told(tmp_path: Path) -> None:
     assert parse_text(tmp_path, synthetic([(8, 0, 1)])).payload is None
-    told = parse_text(tmp_path, synthetic([(8, 0, 1)], facts="#@payload_bytes=16\n#@payload_messages=2")).payload
-    assert told is not None
-    assert (told.bytes, told.messages) == (16, 2)
+    payload = parse_text(tmp_path, synthetic([(8, 0, 1)], facts="#@payload_bytes=16\n#@payload_messages=2")).payload
+    assert payload is not None
+    assert (payload.bytes, payload.messages) == (16, 2)
 
 
 @pytest.mark.parametrize("payload", ["-1", "nan", "1e9", "", "٣"])
@@ -49,7 +49,7 @@ def test_a_world_of_unknown_size_is_refused(tmp_path: Path) -> None:
 
 
 def same_or_unreadable(tmp_path: Path, text: str | bytes, whole: Parsed) -> bool:
-    """Whether a cut text still gives all rows; anything but that and Unreadable fails."""
+    """Returns whether a cut text still gives all rows. Only Unreadable gives False; any other outcome fails."""
     try:
         assert parse_text(tmp_path, text) == whole
     except Unreadable:
@@ -59,16 +59,16 @@ def same_or_unreadable(tmp_path: Path, text: str | bytes, whole: Parsed) -> bool
 
 def test_cut_off_at_any_line(tmp_path: Path) -> None:
     lines, whole = text_of().splitlines(keepends=True), parse(LAUNCHES / SMALL, launch_of())
-    for kept in range(len(lines) + 1):
-        assert same_or_unreadable(tmp_path, "".join(lines[:kept]), whole) == (kept == len(lines))
+    for count in range(len(lines) + 1):
+        assert same_or_unreadable(tmp_path, "".join(lines[:count]), whole) == (count == len(lines))
 
 
 def test_cut_off_at_any_byte(tmp_path: Path) -> None:
     raw, whole = text_of().encode(), parse(LAUNCHES / SMALL, launch_of())
     needed = raw.rindex(b"#@end=ok") + len(b"#@end=ok")
-    cuts = random.Random(20261121).sample(range(len(raw)), 300) + list(range(needed - 60, len(raw)))
-    for cut in cuts:
-        assert same_or_unreadable(tmp_path, raw[:cut], whole) == (cut >= needed)
+    lengths = random.Random(20261121).sample(range(len(raw)), 300) + list(range(needed - 60, len(raw)))
+    for length in lengths:
+        assert same_or_unreadable(tmp_path, raw[:length], whole) == (length >= needed)
 
 
 def test_a_hole_never_makes_another_error(tmp_path: Path) -> None:
@@ -126,12 +126,12 @@ def test_another_metric(tmp_path: Path) -> None:
         parse_text(tmp_path, text_of().replace("latency_us", "latency_s"))
 
 
-@pytest.mark.parametrize("lost", [1, 7])
-def test_lost_samples_are_noticed(tmp_path: Path, lost: int) -> None:
+@pytest.mark.parametrize("missing", [1, 7])
+def test_lost_samples_are_noticed(tmp_path: Path, missing: int) -> None:
     lines = text_of().splitlines()
     first = next(at for at, line in enumerate(lines) if line.startswith("pingpong,,8,"))
-    with pytest.raises(Unreadable, match=f"samples at 8 bytes, not {20 - lost}"):
-        parse_text(tmp_path, "\n".join(lines[:first] + lines[first + lost :]))
+    with pytest.raises(Unreadable, match=f"samples at 8 bytes, not {20 - missing}"):
+        parse_text(tmp_path, "\n".join(lines[:first] + lines[first + missing :]))
 
 
 def test_text_before_the_header_is_no_sample(tmp_path: Path) -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""OSU's tables of three versions: every number of the captured text, payload and case."""
+"""Parses OSU's tables of three versions: every number of the captures, payload and case."""
 
 import re
 from pathlib import Path
@@ -28,7 +28,7 @@ BANDWIDTH = "mpich-tcp-osu57-bw-large"
 
 
 # The metrics of a captured table's columns, in order; None for a column that is no metric.
-# A key with a version holds for that version's layout only.
+# A key with a version applies to that version only.
 COLUMNS: dict[str, list[str | None]] = {
     "osu_latency": ["latency", None],
     "osu_latency 5.7": ["latency"],
@@ -50,7 +50,7 @@ def program_of(name: str) -> str:
 
 
 def read_by_eye(name: str) -> dict[tuple[str, int | None], float]:
-    """The rows of a captured table: independent of the parser's way to them."""
+    """Reads the rows of a captured table, with code that is independent of the parser."""
     program = program_of(name)
     columns = COLUMNS.get(f"{program} {launch_of(name).versions['osu']}", COLUMNS[program])
     values: dict[tuple[str, int | None], float] = {}
@@ -84,8 +84,8 @@ def test_every_number_of_the_captured_tables(name: str) -> None:
 
 @pytest.mark.parametrize("name", CAPTURES)
 def test_the_captured_tables_hold_what_the_launch_expects(name: str) -> None:
-    wanted = {(item.metric, size) for item in launch_of(name).expected for size in item.msg_sizes_bytes or (None,)}
-    assert set(as_dict(parse(LAUNCHES / name, launch_of(name)).rows)) == wanted
+    expected = {(item.metric, size) for item in launch_of(name).expected for size in item.msg_sizes_bytes or (None,)}
+    assert set(as_dict(parse(LAUNCHES / name, launch_of(name)).rows)) == expected
 
 
 @pytest.mark.parametrize("name", CAPTURES)
@@ -110,7 +110,7 @@ LARGE = sum(2**k for k in range(15, 21))  # 32 KiB to 1 MiB, 6 sizes
 @pytest.mark.parametrize(
     ("name", "bytes_", "messages"),
     [
-        # 220 iterations, each after 5 that warm up for the validation: there and back; a barrier per iteration
+        # 220 round trips, each after 5 warm-up iterations of the validation; a barrier per iteration
         (LATENCY, 220 * 6 * 2 * SMALL, 15 * 220 * (6 * 2 + 2)),
         # without validation no barrier, 3 iterations of 64 messages and one acknowledgement
         (BANDWIDTH, 3 * 64 * LARGE, 6 * 3 * 2),
@@ -118,12 +118,12 @@ LARGE = sum(2**k for k in range(15, 21))  # 32 KiB to 1 MiB, 6 sizes
         (PAIRS, 3 * 6 * 64 * LARGE, 6 * 3 * 6 * (2 + 2)),
         # a request and its answer
         ("openmpi-tcp-osu74-put-latency-small", 220 * SMALL, 15 * 220 * 2),
-        # the old operand comes back
+        # the target returns the old operand
         ("openmpi-tcp-osu57-get-acc-latency-small", 220 * 2 * SMALL, 15 * 220 * 2),
         (ATOMIC, 220 * 2 * 4, 220 * 2),
         # every rank gets one message; a barrier after each call; 11 iterations
         (ALLREDUCE, 11 * 2 * LARGE, 6 * 11 * (2 + 2)),
-        # from 8 B on; the two shares are the size; 6 calls and barriers an iteration
+        # from 8 B; the two shares sum to the size; 6 calls and barriers per iteration
         ("mpich-shm-osu74-reduce-scatter-small", 220 * 6 * (SMALL - 7), 12 * 220 * 6 * (2 + 2)),
         (BARRIER, 0, 220 * 2),
     ],
@@ -148,7 +148,7 @@ def test_payload_counted_by_hand(name: str, bytes_: int, messages: int) -> None:
     ],
 )
 def test_payload_of_four_ranks(tmp_path: Path, program: str, bytes_: int, messages: int) -> None:
-    """Ten calls at 16 bytes, a barrier of four messages after each."""
+    """Ten calls of 16 bytes, each followed by a barrier of four messages."""
     launch = launch_of(ALLREDUCE, ranks=4, argv=(program, "-m", "16:16", "-i", "8", "-x", "2", "-f"))
     head = "# Size       Avg Latency(us)   Min Latency(us)   Max Latency(us)  Iterations"
     payload = parse_text(tmp_path, synthetic(program, head, "16  2.00  1.00  3.00  8"), launch).payload

@@ -26,16 +26,16 @@ def test_what_is_no_value(tmp_path: Path, value: str) -> None:
 
 @pytest.mark.parametrize("name", CAPTURES)
 def test_cut_off_at_any_byte(tmp_path: Path, name: str) -> None:
-    """Only what comes after the table may be missing: what OSU says of validation behind it."""
+    """Only the text after the table may be missing: OSU's message about the validation."""
     launch, raw = launch_of(name), (LAUNCHES / name / "stdout").read_bytes()
     whole = parse(LAUNCHES / name, launch)
     ends = [match.end() for match in re.finditer(rb"(?m)^[ \d].*\d\.\d\d.*\n", raw)]
-    for cut in random.Random(7).sample(range(1, len(raw)), min(150, len(raw) - 1)):
+    for length in random.Random(7).sample(range(1, len(raw)), min(150, len(raw) - 1)):
         try:
-            assert parse_text(tmp_path, raw[:cut], launch) == whole
-            assert cut >= ends[-1]
+            assert parse_text(tmp_path, raw[:length], launch) == whole
+            assert length >= ends[-1]
         except Unreadable:
-            assert cut < ends[-1] or raw[cut - 1 : cut] != b"\n"
+            assert length < ends[-1] or raw[length - 1 : length] != b"\n"
 
 
 @pytest.mark.parametrize("name", CAPTURES)
@@ -81,7 +81,7 @@ def test_a_command_line_that_says_too_little(tmp_path: Path, argv: tuple[str, ..
 
 
 def test_a_real_validation_that_failed_gives_no_number() -> None:
-    """OSU exits with 0 all the same."""
+    """OSU exits with 0 even though its validation failed."""
     for path in LAUNCHES.glob("failed-*-osu*"):
         record = collect(path)
         assert (record.state, record.rows) == ("unreadable", ())

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Numbers in the output of tools: what C and Fortran print, and nothing else that Python takes for a number."""
+"""Parses numbers as C and Fortran print them; rejects other texts that Python accepts as numbers."""
 
 import math
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""spack.yaml, recipes, patches and sites by their structure. Whether they have a solution, only Spack can say."""
+"""Checks the structure of spack.yaml, recipes, patches and sites. ``make spack-check`` concretizes them."""
 
 import ast
 import os
@@ -78,7 +78,7 @@ def test_a_site_chooses_stacks_of_spack_yaml(file: Path, environment: Environmen
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "said"),
+    ("old", "new", "message"),
     [
         ("- $mpich-tcp", "- $mpich-tpc", "'mpich-tpc' is not a stack of"),
         ("    mpich-mx: {root: build/views/mpich-mx, select: [mpich-mx, ^mpich-mx]}\n", "", "no view of the stack"),
@@ -94,21 +94,21 @@ def test_a_site_chooses_stacks_of_spack_yaml(file: Path, environment: Environmen
         ("  specs:", "  specs: &all", None),
     ],
 )
-def test_a_wrong_spack_yaml_is_one_line(tmp_path: Path, old: str, new: str, said: str | None) -> None:
+def test_a_wrong_spack_yaml_is_one_line(tmp_path: Path, old: str, new: str, message: str | None) -> None:
     text = (REPOSITORY / "spack.yaml").read_text()
     assert text.count(old) == 1
     file = tmp_path / "spack.yaml"
     file.write_text(text.replace(old, new))
-    if said is None:
+    if message is None:
         read_environment(file)
         return
-    with pytest.raises(BadInput, match=re.escape(said)) as error:
+    with pytest.raises(BadInput, match=re.escape(message)) as error:
         read_environment(file)
     assert re.match(rf"{re.escape(str(file))}:\d+: ", str(error.value))
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ("definitions:\n  - stacks: [$mpisch]\n", "stacks.yaml:2: 'mpisch' is not a stack of"),
         ("packages: {}\n", "stacks.yaml:1: no definition 'stacks'"),
@@ -116,11 +116,11 @@ def test_a_wrong_spack_yaml_is_one_line(tmp_path: Path, old: str, new: str, said
     ],
 )
 def test_a_site_that_chooses_wrongly_is_told_where(
-    tmp_path: Path, text: str, said: str, environment: Environment
+    tmp_path: Path, text: str, message: str, environment: Environment
 ) -> None:
     file = tmp_path / SITE_STACKS
     file.write_text(text)
-    with pytest.raises(BadInput, match=re.escape(said)):
+    with pytest.raises(BadInput, match=re.escape(message)):
         chosen_stacks(file, environment)
 
 
@@ -129,5 +129,5 @@ def test_spack_reads_it(environment: Environment) -> None:
         pytest.skip("the solve was not tried: make spack-check with SPACK_ROOT set tries it")
     spack = [f"{os.environ['SPACK_ROOT']}/bin/spack", "-e", str(REPOSITORY)]
     place = {name: value for name, value in os.environ.items() if name != "FABRICBENCH_SYSTEM"}
-    done = subprocess.run([*spack, "find", "-c"], env=place, capture_output=True, text=True, check=False)
-    assert f"{len(environment.stacks) * len(environment.benchmarks)} root specs" in done.stdout, done.stderr
+    result = subprocess.run([*spack, "find", "-c"], env=place, capture_output=True, text=True, check=False)
+    assert f"{len(environment.stacks) * len(environment.benchmarks)} root specs" in result.stdout, result.stderr

@@ -46,7 +46,7 @@ def make(
     partition: str = "all",
     slurm: Path | None = None,
 ) -> FakeSite:
-    """Makes the site ``large`` in ``root``. ``slurm`` is the configuration of its Slurm; without it there is none."""
+    """Makes the site ``large`` in ``root``. ``slurm``: the configuration file of its Slurm, if it has one."""
     home = root / "site/large"
     home.mkdir(parents=True)
     shutil.copy(REPOSITORY / "site/stacks.py", root / "site")

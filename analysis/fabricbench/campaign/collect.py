@@ -92,8 +92,8 @@ _Update = Mapping[str, Any]
 
 def _outcome(facts: _Facts, end: End) -> _Update:
     """State, reason and results of a launch that has ended."""
-    if lost := _why_lost(facts, end):
-        return _refutation_of_lost(facts) or {"state": "lost", "reason": lost}
+    if reason := _why_lost(facts, end):
+        return _refutation_of_lost(facts) or {"state": "lost", "reason": reason}
     if end.status in CANNOT_START and end.signal is None and not end.timed_out:
         return {"state": "unfinished", "reason": f"it could not be started: {_why_failed(facts, end)}"}
     if end.timed_out or end.status != 0:
@@ -111,8 +111,8 @@ def _refutation_of_lost(facts: _Facts) -> _Update | None:
     """
     results = _results(facts)
     attestation = results.get("attestation")
-    carried = attestation.traffic if attestation else None
-    if results["state"] == "refuted" and carried is not None and carried.reports >= facts.launch.ranks:
+    evidence = attestation.traffic if attestation else None
+    if results["state"] == "refuted" and evidence is not None and evidence.reports >= facts.launch.ranks:
         return results
     return None
 
@@ -123,12 +123,12 @@ def _results(facts: _Facts) -> _Update:
     if isinstance(parsed, str) or facts.problem:
         return {"state": "unreadable", "reason": parsed if isinstance(parsed, str) else facts.problem}
     try:
-        carried = traffic(facts.reports, launch.ranks)
+        sockets = traffic(facts.reports, launch.ranks)
     except ValueError as error:
         return {"state": "unreadable", "reason": str(error)}
     attestation = attest(
         launch,
-        carried,
+        sockets,
         parsed.payload,
         port_counters(facts.hosts),
         parts=parsed.parts,
@@ -185,7 +185,7 @@ def _require_expected(launch: Launch, parsed: Parsed) -> None:
     for row in parsed.rows:
         key = (row.benchmark, row.case, row.metric, row.msg_size_bytes)
         if key in keys:
-            raise Unreadable("stdout", None, f"one {_named(row)} only")
+            raise Unreadable("stdout", None, f"one {_describe(row)} only")
         keys.add(key)
     skips = {(skip.benchmark, case, skip.msg_size_bytes) for skip in parsed.skips for case in (skip.case, None)}
     keys |= {(benchmark, None, metric, size) for benchmark, _case, metric, size in keys}
@@ -198,7 +198,7 @@ def _require_expected(launch: Launch, parsed: Parsed) -> None:
                 raise Unreadable("stdout", None, f"{what}{at}, which is missing")
 
 
-def _named(row: Row) -> str:
+def _describe(row: Row) -> str:
     return f"{row.benchmark} {row.metric} at {row.msg_size_bytes} bytes"
 
 

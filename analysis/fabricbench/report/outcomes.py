@@ -82,20 +82,20 @@ def skipped(skips: Sequence[SkippedLaunch]) -> tuple[SkippedView, ...]:
 
 def troubles(records: Sequence[Record], launches: Launches) -> tuple[Trouble, ...]:
     """Launches that failed, are unreadable, never ended or were lost, by kind and reason."""
-    lost = Counter(r.launch.id for r in records if r.launch and r.state in LOST_STATES)
+    losses = Counter(r.launch.id for r in records if r.launch and r.state in LOST_STATES)
     others = Counter(r.launch.id for r in records if r.launch and r.state not in LOST_STATES)
 
     def why(record: Record) -> str:
         if record.state not in LOST_STATES or record.launch is None:
             return record.reason
         name = record.launch.id
-        again = "repeated" if others[name] else "repeated, and lost again" if lost[name] > 1 else "not repeated"
+        again = "repeated" if others[name] else "repeated, and lost again" if losses[name] > 1 else "not repeated"
         return "; ".join(part for part in (record.reason.strip(), again) if part)
 
     return _grouped([(record, why(record)) for record in records if record.state in _TROUBLE], launches)
 
 
-def bound_otherwise(records: Sequence[Record], launches: Launches) -> tuple[Trouble, ...]:
+def binding_problems(records: Sequence[Record], launches: Launches) -> tuple[Trouble, ...]:
     """Launches whose ranks ran on other CPUs, or whose bytes left on other ports, than requested. Their values count,
     but are not comparable with those of launches that were bound as requested."""
     return _grouped([(record, record.binding.problem) for record in records if record.binding.problem], launches)

@@ -145,8 +145,8 @@ def unsized(every: list[Panel]) -> list[Panel]:
 
 def on_fabric(panel: Panel, fabric: str) -> Panel:
     """The panel with the lines of one fabric only."""
-    kept = {lane: line for lane, line in panel.lines.items() if lane.fabric == fabric}
-    return replace(panel, lines=kept)
+    lines = {lane: line for lane, line in panel.lines.items() if lane.fabric == fabric}
+    return replace(panel, lines=lines)
 
 
 def describe(facet: Facet, *, tool: bool = True) -> str:

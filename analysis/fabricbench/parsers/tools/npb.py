@@ -92,7 +92,7 @@ def parse(directory: Path, launch: Launch) -> Parsed:
     lines = text.splitlines()
     if not text.endswith("\n"):
         raise Unreadable("stdout", len(lines), "a whole last line: the output is cut off")
-    report = _read(lines)
+    report = _read_report(lines)
     problem_class, at = report.field("Class")
     name = f"{report.kernel.lower()}.{problem_class}"
     if name != launch.benchmark:
@@ -156,19 +156,19 @@ def payload(kernel: str, problem_class: str, ranks: int) -> Payload:
         return Payload(bytes=0, messages=0)
     doublings = int(math.log2(ranks))
     if kernel == "IS":
-        moved = problem.iterations * 4 * problem.points * (ranks - 1) // ranks
-        return Payload(bytes=moved, messages=problem.iterations * ranks * doublings)
+        bytes_ = problem.iterations * 4 * problem.points * (ranks - 1) // ranks
+        return Payload(bytes=bytes_, messages=problem.iterations * ranks * doublings)
     if kernel == "FT":
         transforms = problem.iterations + 1
-        moved = transforms * 16 * problem.points * (ranks - 1) // ranks
-        return Payload(bytes=moved, messages=transforms * ranks * doublings)
+        bytes_ = transforms * 16 * problem.points * (ranks - 1) // ranks
+        return Payload(bytes=bytes_, messages=transforms * ranks * doublings)
     columns = 2 ** ((doublings + 1) // 2)
     products = problem.iterations * (_CG_STEPS + 1)
     messages = (products + 2 * problem.iterations * _CG_STEPS) * ranks
     return Payload(bytes=products * 8 * problem.points * (columns - 1), messages=messages)
 
 
-def _read(lines: list[str]) -> _Report:
+def _read_report(lines: list[str]) -> _Report:
     kernel = ""
     head = ""
     fields: dict[str, tuple[str, int]] = {}

@@ -64,9 +64,9 @@ def parse(directory: Path, launch: Launch) -> Parsed:
         values = _values(run, test, iterations)
         for metric, value in values.items():
             rows.append(Row(benchmark=test.benchmark, case=case, metric=metric, msg_size_bytes=run.size, value=value))
-        moved = (2 if "latency" in test.metrics else 1) * iterations
+        transfers = (2 if "latency" in test.metrics else 1) * iterations
         messages = 1 if test.streams else 2 * iterations
-        payload = Payload(bytes=moved * run.size, messages=messages)
+        payload = Payload(bytes=transfers * run.size, messages=messages)
         parts.append(PayloadPart(benchmark=test.benchmark, case=case, msg_size_bytes=run.size, payload=payload))
     return Parsed(tuple(rows), payload_of(parts), parts=tuple(parts))
 

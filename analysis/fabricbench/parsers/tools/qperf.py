@@ -42,8 +42,8 @@ def parse(directory: Path, launch: Launch) -> Parsed:
             payload = Payload(bytes=(sent + back) * size, messages=sent + back)
         else:
             values = {"stream_bandwidth": number(_field(fields, "bw", "bytes/sec", at), "stdout", at) / 1e6}
-            moved = whole(_field(fields, "recv_bytes", "bytes", at), "stdout", at)
-            payload = Payload(bytes=moved, messages=1)
+            received = whole(_field(fields, "recv_bytes", "bytes", at), "stdout", at)
+            payload = Payload(bytes=received, messages=1)
         parts.append(PayloadPart(benchmark=TESTS[test], case=case, msg_size_bytes=size, payload=payload))
         rows += [
             Row(benchmark=TESTS[test], case=case, metric=metric, msg_size_bytes=size, value=round(value, 6))
