@@ -60,7 +60,7 @@ def test_launch_overhead() -> None:
     assert all(row[2:] == ["-", "1"] for row in rows)
 
 
-def test_witness_cost_on_every_mpi_lane_that_is_ready() -> None:
+def test_witness_cost_on_every_ready_mpi_lane() -> None:
     """Libraries below MPI have no mpirun, so their lanes are excluded."""
     stack("mpich")
     rows = rows_of("witness_cost", "--pairs", "1", "--iterations", "20")
@@ -149,7 +149,9 @@ def test_energy_scatter(tmp_path: Path) -> None:
         ("command_speed", (".", ".", "--command=jugde"), r"unknown command 'jugde'; expected one of --help, doctor\n"),
     ],
 )
-def test_what_cannot_run_is_said_in_one_line(name: str, arguments: tuple[str, ...], message: str) -> None:
+def test_a_benchmark_that_cannot_run_prints_one_line_of_reason(
+    name: str, arguments: tuple[str, ...], message: str
+) -> None:
     stack("openmpi")
     result = run(name, *arguments)
     assert result.returncode == 1
@@ -164,7 +166,7 @@ def test_slow_nodes(what: str, columns: int) -> None:
     assert len(row.strip("|").split("|")) == columns
 
 
-def test_every_benchmark_has_its_short_form() -> None:
+def test_every_benchmark_has_a_short_form() -> None:
     modules = {path.stem for path in FOLDER.glob("*.py") if "__main__" in path.read_text()} - {Path(__file__).stem}
     called = re.findall(r'(?:run|rows_of)\("(\w+)"|\("(npb_\w+)", r', Path(__file__).read_text())
     assert {one or other for one, other in called} == modules

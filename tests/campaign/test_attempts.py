@@ -50,12 +50,12 @@ LOST: dict[str, Any] = {"status": 1, "stderr": NODE}
         ([{"status": 1, "stderr": TIME}, HUNG], None),
     ],
 )
-def test_the_try_that_finishes_a_launch(tmp_path: Path, tries: list[dict[str, Any]], last: int | None) -> None:
+def test_the_attempt_that_finishes_a_launch(tmp_path: Path, tries: list[dict[str, Any]], last: int | None) -> None:
     directories = [attempt(tmp_path, session, **end) for session, end in enumerate(tries)]
     assert finishing_attempt(directories) == (None if last is None else directories[last])
 
 
-def test_only_the_first_loss_in_a_block_asks_for_a_repeat(tmp_path: Path) -> None:
+def test_only_the_first_loss_in_a_block_is_repeated(tmp_path: Path) -> None:
     attempt(tmp_path, 0, **HUNG)
     (name,) = first_losses(tmp_path, 0, 0)
     assert first_losses(tmp_path, 1, 0) == {}
@@ -64,7 +64,7 @@ def test_only_the_first_loss_in_a_block_asks_for_a_repeat(tmp_path: Path) -> Non
     assert name == json.loads((LAUNCH / "launch.json").read_text())["id"]
 
 
-def test_a_launch_whose_job_ended_asks_for_none(tmp_path: Path) -> None:
+def test_a_launch_whose_job_ended_is_not_among_the_losses(tmp_path: Path) -> None:
     directory = attempt(tmp_path, 0, status=1, stderr=TIME)
     assert loss_reason(directory).startswith("lost with its nodes")
     assert first_losses(tmp_path, 0, 0) == {}

@@ -23,7 +23,7 @@ def attestation_of(record: Record) -> Attestation:
 
 
 @pytest.mark.parametrize("name", HONEST)
-def test_what_used_its_transport_is_attested(name: str) -> None:
+def test_a_launch_that_used_its_transport_is_attested(name: str) -> None:
     record = collect(LAUNCHES / name)
     assert (record.state, record.reason) == ("ok", "")
     assert attestation_of(record).state == "attested"
@@ -40,7 +40,7 @@ def test_what_used_its_transport_is_attested(name: str) -> None:
         ("mpich-tcp-imb-pt2pt-small", "launch", 0),
     ],
 )
-def test_what_an_attestation_rests_on(name: str, by: str, sizes: int) -> None:
+def test_the_basis_of_an_attestation(name: str, by: str, sizes: int) -> None:
     """Launches of versions without interval marks are attested by the rule for whole launches."""
     attestation = attestation_of(collect(LAUNCHES / name))
     assert (attestation.basis, len(attestation.parts)) == (by, sizes)
@@ -53,7 +53,7 @@ def test_marked_intervals_of_a_real_launch_are_exact() -> None:
     assert {(one.segments, one.part.payload.messages) for one in attestation.parts} == {(242, 242), (243, 242)}
 
 
-def test_all_honest_launches_together_stay_attested() -> None:
+def test_launches_with_plausible_times_stay_attested() -> None:
     records = tuple(collect(LAUNCHES / name) for name in HONEST)
     assert refute_beyond_physics(records) == records
 
@@ -145,7 +145,7 @@ def launch_ranks(name: str) -> int:
 
 
 @pytest.mark.parametrize("name", WITNESSED)
-def test_what_the_witness_saw(name: str) -> None:
+def test_the_traffic_in_the_witness_reports(name: str) -> None:
     carried = traffic(read_reports(LAUNCHES / name))
     assert carried is not None
     assert (carried.bytes, carried.segments, carried.connections) == WITNESSED[name]
@@ -232,14 +232,14 @@ def test_intel_mpi_with_some_collectives_through_shared_memory() -> None:
         ("lying-impi-tcp-imb-barrier", (16 - 4) / 800),
     ],
 )
-def test_a_collective_through_shared_memory_cannot_hide_in_a_launch_of_its_own(name: str, share: float) -> None:
+def test_a_collective_through_shared_memory_is_refuted_in_its_own_launch(name: str, share: float) -> None:
     record = collect(LAUNCHES / name)
     assert record.state == "refuted"
     assert attestation_of(record).share == share
     assert record.reason.startswith(f"only {share:.1%} of the payload was on TCP: ")
 
 
-def test_one_size_through_shared_memory_hides_behind_larger_ones_until_its_speed_tells() -> None:
+def test_one_size_through_shared_memory_is_refuted_by_its_time_only() -> None:
     alone = collect(LAUNCHES / "lying-impi-tcp-imb-allreduce-large")
     assert alone.state == "ok"
     pingpong = collect(LAUNCHES / "lying-impi-tcp-micro-pingpong-small")
@@ -253,7 +253,7 @@ def test_intel_mpi_on_sockets_alone_is_slower_than_a_message() -> None:
 
 
 @pytest.mark.parametrize("name", ["mpich-tcp-imb-pt2pt-small", "openmpi-tcp-micro-pingpong-large"])
-def test_the_transport_is_not_believed_but_seen(tmp_path: Path, name: str) -> None:
+def test_tcp_under_the_label_shm_is_refuted(tmp_path: Path, name: str) -> None:
     """A launch on TCP is refuted after its label changes to shm."""
     directory = Path(shutil.copytree(LAUNCHES / name, tmp_path / "launch"))
     facts = json.loads((directory / "launch.json").read_text())
@@ -269,7 +269,7 @@ def test_shm_under_the_label_tcp_is_refuted(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("file", ["witness.vm.0.json", "witness.vm.1.json"])
-def test_one_end_is_enough_between_two_ranks(tmp_path: Path, file: str) -> None:
+def test_the_report_of_one_rank_gives_the_traffic_of_both(tmp_path: Path, file: str) -> None:
     directory = Path(shutil.copytree(LAUNCHES / "mpich-tcp-imb-pt2pt-small", tmp_path / "launch"))
     whole = attestation_of(collect(directory)).traffic
     (directory / file).unlink()
@@ -304,7 +304,7 @@ SHARP = (
 
 @pytest.mark.parametrize("name", SHARP)
 @pytest.mark.parametrize("share", [0.0, 0.5, 0.75])
-def test_a_part_that_went_another_way_is_missed(tmp_path: Path, name: str, share: float) -> None:
+def test_missing_traffic_refutes_a_launch(tmp_path: Path, name: str, share: float) -> None:
     """A launch is refuted if a quarter of its traffic is missing, because the least payload is close to the traffic."""
     directory = Path(shutil.copytree(LAUNCHES / name, tmp_path / "launch"))
     assert collect(directory).state == "ok"

@@ -104,7 +104,7 @@ def test_a_record_in_a_campaign_is_ignored(campaign: Path, folder: Path) -> None
 
 
 @pytest.mark.parametrize("name", ["launch.json", "begin", "end", "stdout", "stderr", "witness.vm.0.json", "host.vm"])
-def test_a_changed_fact_is_read_anew(campaign: Path, folder: Path, name: str) -> None:
+def test_a_changed_fact_renews_the_record(campaign: Path, folder: Path, name: str) -> None:
     read_campaign(campaign)
     forge(folder)
     assert reasons(read_campaign(campaign)) == {FORGED}  # the records come from the cache
@@ -114,7 +114,7 @@ def test_a_changed_fact_is_read_anew(campaign: Path, folder: Path, name: str) ->
 
 
 @pytest.mark.parametrize("name", ["witness.other.0.json", "host.other"])
-def test_a_new_fact_is_read(campaign: Path, folder: Path, name: str) -> None:
+def test_a_new_fact_renews_the_record(campaign: Path, folder: Path, name: str) -> None:
     read_campaign(campaign)
     forge(folder)
     shutil.copy(campaign / "launches" / PLACE / "host.vm", campaign / "launches" / PLACE / name)
@@ -128,7 +128,7 @@ def test_a_fact_that_moves_to_another_name_is_a_change(campaign: Path) -> None:
     assert digest.digest(directory) != before
 
 
-def test_the_end_of_an_output_beyond_all_measure_is_a_fact(campaign: Path) -> None:
+def test_the_end_of_a_very_large_output_is_a_fact(campaign: Path) -> None:
     directory = campaign / "launches" / PLACE
     (directory / "end").write_text(json.dumps(json.loads((directory / "end").read_text()) | {"status": 1}))
     results = set()
@@ -141,7 +141,7 @@ def test_the_end_of_an_output_beyond_all_measure_is_a_fact(campaign: Path) -> No
     assert {reason for _, reason in results} == {"exit status 1: first reason", "exit status 1: other reason"}
 
 
-def test_every_capture_comes_out_of_the_cache_as_it_went_in(tmp_path: Path, folder: Path, derived: list[str]) -> None:
+def test_the_cache_returns_every_capture_unchanged(tmp_path: Path, folder: Path, derived: list[str]) -> None:
     path = tmp_path / "all"
     create(path, site=tmp_path / "local", tier="single", seed=0)
     for capture in LAUNCHES.iterdir():
@@ -164,7 +164,7 @@ def test_a_copied_campaign_uses_the_same_records(
     assert len(derived) == 3
 
 
-def test_other_code_derives_once_and_is_then_kept(
+def test_other_code_derives_records_once_and_caches_them(
     campaign: Path, folder: Path, derived: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     read_campaign(campaign)
@@ -196,7 +196,7 @@ def test_one_more_launch_is_one_more_entry(campaign: Path, folder: Path, derived
     assert only_file(folder).read_bytes().count(b"\n") == 3
 
 
-def test_a_launch_that_changes_while_it_is_read_is_not_kept(
+def test_a_launch_that_changes_during_reading_is_not_cached(
     campaign: Path, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def collect_late(directory: Path, name: str) -> Record:
@@ -239,7 +239,7 @@ def entries_of_wrong_content() -> list[bytes]:
 
 
 @pytest.mark.parametrize("text", entries_of_wrong_content())
-def test_entries_that_are_no_record_are_ignored(campaign: Path, folder: Path, text: bytes) -> None:
+def test_entries_without_a_valid_record_are_ignored(campaign: Path, folder: Path, text: bytes) -> None:
     before = read_campaign(campaign)
     name = only_file(folder).stem
     cache.write_entries(name, dict.fromkeys(cache.read_entries(name), text))
@@ -267,7 +267,7 @@ def as_sparse(file: Path) -> None:
 
 
 @pytest.mark.parametrize("change", [as_link, as_fifo, as_directory, as_sparse, lambda file: file.chmod(0o622)])
-def test_a_file_that_is_not_the_caches_own_is_not_used(
+def test_a_cache_file_of_another_kind_or_mode_is_not_used(
     campaign: Path, folder: Path, change: Callable[[Path], None]
 ) -> None:
     before = read_campaign(campaign)
@@ -336,7 +336,7 @@ def test_a_user_without_home_and_entry_has_no_cache(monkeypatch: pytest.MonkeyPa
     assert cache.read_entries("0" * 64) == {}
 
 
-def test_old_files_go_and_others_stay(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_old_files_are_removed(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     names = [character * 64 for character in "abcd"]
     for name in names:
         cache.write_entries(name, {"0" * 64: b"x" * 100})

@@ -85,14 +85,14 @@ def test_every_tool_has_a_parser() -> None:
     assert all(isinstance(parser_of(tool), Parser) for tool in TOOLS)
 
 
-def test_a_module_without_parse_is_no_tool(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_module_without_parse_is_not_a_tool(monkeypatch: pytest.MonkeyPatch) -> None:
     tool = made_up_tool(monkeypatch)
     del sys.modules[f"{tools.__name__}.{tool}"].parse
     with pytest.raises(TypeError, match="must have parse and BENCHMARKS; begin the name of a helper module with an"):
         parser_of(tool)
 
 
-def test_a_module_with_a_leading_underscore_is_no_tool(tmp_path: Path) -> None:
+def test_a_module_with_a_leading_underscore_is_not_a_tool(tmp_path: Path) -> None:
     for name in ("_table", "newtool"):
         (tmp_path / f"{name}.py").write_text("")
     code = (

@@ -60,14 +60,14 @@ def test_too_many_and_too_long_variables_are_cut(tmp_path: Path) -> None:
     assert control_variables(tmp_path) == {}
 
 
-def test_a_node_is_read_once_as_long_as_it_stays_the_same(tmp_path: Path) -> None:
+def test_equal_facts_of_a_node_are_kept_once(tmp_path: Path) -> None:
     provenance = read_provenance(campaign(tmp_path / "c", HOST, HOST | {"host": "n2"}, blocks=3))
     assert {name: len(facts) for name, facts in provenance.hosts.items()} == {"n1": 1, "n2": 1}
     assert provenance.nodes["n1"][Fact("MTU", "MTU", "eth0")] == "9000"
     assert provenance.control_variables.keys() == {"mpich@tcp"}
 
 
-def test_a_node_that_changed_says_so(tmp_path: Path) -> None:
+def test_a_changed_node_is_reported(tmp_path: Path) -> None:
     path = campaign(tmp_path / "c", HOST, blocks=2)
     file = path / "launches/b001.s00/local/tcp/mpich/WireUp_0/host.n1"
     file.write_text(json.dumps(HOST | {"governor": "powersave"}))
@@ -75,7 +75,7 @@ def test_a_node_that_changed_says_so(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{", '{"host": 1}', '{"host": "n1", "nics": [{}]}'])
-def test_broken_facts_are_not_known(tmp_path: Path, text: str) -> None:
+def test_broken_facts_are_unknown(tmp_path: Path, text: str) -> None:
     path = campaign(tmp_path / "c", HOST)
     (path / "launches/b000.s00/local/tcp/mpich/WireUp_0/host.n2").write_text(text)
     assert read_provenance(path).hosts.keys() == {"n1"}
@@ -101,6 +101,6 @@ def test_the_command_names_what_differs(tmp_path: Path) -> None:
     assert "link rate of eth0" in command(here)
 
 
-def test_a_reference_that_is_none(tmp_path: Path) -> None:
+def test_an_invalid_reference(tmp_path: Path) -> None:
     result = CliRunner().invoke(app, ["provenance", str(campaign(tmp_path / "c", HOST)), "--reference", str(tmp_path)])
     assert "no campaign here" in str(result.exception)

@@ -58,7 +58,7 @@ def test_a_skip_is_read_once_with_its_rows(campaign: Path) -> None:
     assert skip.expected[0].msg_sizes_bytes == (8, 16)
 
 
-def test_the_checks_of_a_family_keep_their_rows_though_their_skip_is_one(campaign: Path) -> None:
+def test_the_checks_of_a_family_keep_their_rows_in_one_skip(campaign: Path) -> None:
     for number, metric in enumerate(("latency", "bandwidth")):
         rows = [ROWS[0] | {"metric": metric}]
         add_gap(campaign, f"b000.s00/local/tcp/openmpi/Osu_{number}", tool="osu", expected=rows, messages=None)
@@ -108,7 +108,7 @@ def test_a_launch_that_cannot_be_read_is_known_by_its_place(campaign: Path) -> N
     assert (skip.stack, skip.tool, skip.reason) == ("openmpi", "imb", "its launch cannot be read")
 
 
-def test_a_lane_that_was_chosen_and_left_nothing(campaign: Path) -> None:
+def test_a_chosen_lane_without_launches_and_skips(campaign: Path) -> None:
     facts = json.loads((campaign / "campaign.json").read_text())
     (campaign / "campaign.json").write_text(json.dumps(facts | {"lanes": ["mpich@tcp", "impi@tcp"]}))
     (skip,) = unmeasured(campaign)
@@ -117,7 +117,7 @@ def test_a_lane_that_was_chosen_and_left_nothing(campaign: Path) -> None:
 
 
 @pytest.mark.parametrize("content", ["", "{", "[]", '{"cases": [["a", "b"]]}', '{"cases": 5}', "[" * 100_000])
-def test_a_list_of_cases_that_is_none_is_bad_input(campaign: Path, content: str) -> None:
+def test_an_invalid_list_of_cases_is_bad_input(campaign: Path, content: str) -> None:
     (campaign / "planned.json").write_text(content)
     with pytest.raises(BadInput, match=r"planned\.json: not a list of test cases"):
         read_campaign(campaign)

@@ -60,7 +60,7 @@ def test_variables_of_checks_are_facts_of_the_campaign(original_site: FakeSite, 
         ("port=a b", "--set: 'port=a b'; expected"),
     ],
 )
-def test_a_variable_that_no_check_has(original_site: FakeSite, tmp_path: Path, text: str, message: str) -> None:
+def test_an_unknown_variable_of_checks(original_site: FakeSite, tmp_path: Path, text: str, message: str) -> None:
     words = ("run", str(tmp_path / "campaign"), *CHOICE, "--set", text)
     assert message in refused(original_site, *words)
     assert message in refused(original_site, *words, "--dry-run")

@@ -51,7 +51,7 @@ def try_on_intel(copy: Copy, page: Document, command: str, text: str) -> None:
     assert {row["fabric"] for row in rows} == {"tcp"}
 
 
-def test_one_more_benchmark_of_a_tool_that_is_there(copy: Copy) -> None:
+def test_another_benchmark_of_an_existing_tool(copy: Copy) -> None:
     page = document("add-a-benchmark.md")
     copy.append(page.file("one more leaf check in"), page.code("class ImbOffCache("))
     try_on_intel(copy, page, "reframe -c reframe_checks -n '^ImbOffCache'", "off_cache=true")
@@ -114,7 +114,7 @@ def test_a_second_mpich(copy: Copy) -> None:
     assert [line.split()[0] for line in doctor.stdout.splitlines()] == ["mpich5@shm", "mpich5@tcp"]
 
 
-def test_a_stack_that_is_installed_already(copy: Copy) -> None:
+def test_a_stack_that_is_already_installed(copy: Copy) -> None:
     page = document("add-a-stack.md")
     copy.insert("site/stacks.py", "for stack in (\n", page.code('name="ourmpi"'))
     copy.replace("site/local/settings.py", r"^STACKS = .*\n", 'STACKS = ["ourmpi"]\n')

@@ -67,7 +67,7 @@ def test_all_parts_run_and_are_reported(tmp_path: Path, failing: set[str]) -> No
 
 
 @pytest.mark.parametrize("failing", ["", "lint", "tests"])
-def test_the_quick_tests_run_beside_lint(tmp_path: Path, failing: str) -> None:
+def test_the_quick_tests_run_concurrently_with_lint(tmp_path: Path, failing: str) -> None:
     log = tmp_path / "started"
     for name in LINTERS:
         pretend(tmp_path, name, f"exit {int(failing == 'lint')}")

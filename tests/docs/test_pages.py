@@ -41,7 +41,7 @@ def anchors(page: Path) -> set[str]:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=str)
-def test_links_lead_to_files_and_headings(page: Path) -> None:
+def test_links_point_to_existing_files_and_headings(page: Path) -> None:
     for target in LINK.findall(prose(page)):
         if re.match(r"\w+:", target):
             continue

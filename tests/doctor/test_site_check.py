@@ -136,7 +136,7 @@ def test_a_missing_slurm_configuration_is_reported_at_once(
     assert not calls.exists()
 
 
-def test_an_sbatch_without_output_is_no_refusal(site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_sbatch_without_output_is_not_a_refusal(site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     site()
     fake_slurm.install(tmp_path, monkeypatch, sbatch="exec sleep 20")
     monkeypatch.setattr(slurm_state, "PATIENCE_SECONDS", 1)

@@ -197,7 +197,7 @@ def test_ranks_without_sockets_carry_nothing() -> None:
     assert (result.reports, result.connections, result.bytes, result.segments, result.by_peer) == (2, 0, 0, 0, {})
 
 
-def test_the_rest_of_the_evidence_is_gathered() -> None:
+def test_devices_libraries_maps_and_drops_are_collected() -> None:
     one = report(
         0, devices=["/dev/b", "/dev/a"], libraries=["libx.so"], shared_maps={"count": 2}, dropped={"sockets": 3}
     )

@@ -84,7 +84,7 @@ def test_every_number_of_the_captured_tables(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", CAPTURES)
-def test_the_captured_tables_hold_what_the_launch_expects(name: str) -> None:
+def test_the_captured_tables_have_the_expected_rows(name: str) -> None:
     values = as_dict(parse(LAUNCHES / name, launch_of(name)).rows)
     expected = {
         (item.benchmark, item.metric, size)
@@ -115,12 +115,12 @@ def test_the_captured_tables_hold_what_the_launch_expects(name: str) -> None:
         ("impi-shm-imb-collectives-small", ("barrier", "time_max", None, 0.44)),
     ],
 )
-def test_single_lines_as_they_stand_in_the_text(name: str, line: tuple[str, str, int | None, float]) -> None:
+def test_single_lines_of_the_captures(name: str, line: tuple[str, str, int | None, float]) -> None:
     *key, value = line
     assert as_dict(parse(LAUNCHES / name, launch_of(name)).rows)[tuple(key)] == value  # type: ignore[index]
 
 
-def test_no_bandwidth_of_nothing() -> None:
+def test_messages_of_0_bytes_have_no_bandwidth() -> None:
     rows = parse(LAUNCHES / PT2PT, launch_of(PT2PT)).rows
     assert not [row for row in rows if row.msg_size_bytes == 0 and "bandwidth" in row.metric]
 
@@ -154,7 +154,7 @@ def test_payload_counted_by_hand(name: str, bytes_: int, messages: int) -> None:
     assert (payload.bytes, payload.messages) == (bytes_, messages)
 
 
-def test_the_untimed_pass_counts_where_it_is_certain() -> None:
+def test_the_untimed_pass_counts_if_it_is_certain() -> None:
     """With -iter_policy off IMB runs the printed number of repetitions twice."""
     launch = launch_of(PT2PT)
     once = parse(LAUNCHES / PT2PT, launch).payload
@@ -219,7 +219,7 @@ def test_a_world_of_the_wrong_size_is_refused(tmp_path: Path, name: str, ranks: 
         parse_text(tmp_path, text, launch_of(name))
 
 
-def test_a_section_that_does_not_say_its_processes_is_refused(tmp_path: Path) -> None:
+def test_a_section_without_a_number_of_processes_is_refused(tmp_path: Path) -> None:
     with pytest.raises(Unreadable, match="#processes"):
         parse_text(tmp_path, text_of(PT2PT).replace("# #processes = 2 \n", ""))
 
@@ -252,7 +252,7 @@ def test_cut_off_at_any_byte(tmp_path: Path) -> None:
         assert same_or_unreadable(tmp_path, raw[:length], whole, launch) == (length >= needed)
 
 
-def test_a_hole_in_a_table_never_makes_another_error(tmp_path: Path) -> None:
+def test_a_hole_in_a_table_raises_no_other_error(tmp_path: Path) -> None:
     draw, lines = random.Random(7), text_of(PT2PT).splitlines(keepends=True)
     for _ in range(200):
         start = draw.randrange(len(lines))
@@ -273,12 +273,12 @@ def test_missing(tmp_path: Path) -> None:
         parse(tmp_path, launch_of(PT2PT))
 
 
-def test_binary_names_the_line(tmp_path: Path) -> None:
+def test_binary_data_are_reported_with_their_line(tmp_path: Path) -> None:
     with pytest.raises(Unreadable, match=r"stdout:3: expected text, this is binary"):
         parse_text(tmp_path, b"a\nb\n\x00\x01\n" + text_of(PT2PT).encode())
 
 
-def test_random_bytes_are_never_another_error(tmp_path: Path) -> None:
+def test_random_bytes_raise_no_other_error(tmp_path: Path) -> None:
     draw = random.Random(11)
     for _ in range(50):
         with pytest.raises(Unreadable):
@@ -306,7 +306,7 @@ ROW_64 = re.compile(r"^( +64 +400 +)(\S+)( +\S+)$", re.MULTILINE)
 
 
 @pytest.mark.parametrize("word", ["nan", "inf", "-inf", "-1.00", "1e999", "<b>1</b>", "1,5", "\x1b[31m1", "0x10"])
-def test_no_number_in_a_column(tmp_path: Path, word: str) -> None:
+def test_a_column_without_a_number(tmp_path: Path, word: str) -> None:
     text, replaced = ROW_64.subn(rf"\g<1>{word}\g<3>", text_of(PT2PT), count=1)
     assert replaced == 1
     at = text[: text.index(word)].count("\n") + 1
@@ -315,7 +315,7 @@ def test_no_number_in_a_column(tmp_path: Path, word: str) -> None:
 
 
 @pytest.mark.parametrize("word", ["nan", "-400", "4e2", "400.0", "9" * 30])
-def test_no_whole_number_of_repetitions(tmp_path: Path, word: str) -> None:
+def test_a_fractional_number_of_repetitions(tmp_path: Path, word: str) -> None:
     text = ROW_64.sub(lambda row: row.group(0).replace(" 400 ", f" {word} "), text_of(PT2PT), count=1)
     with pytest.raises(Unreadable, match="a whole number"):
         parse_text(tmp_path, text)
@@ -333,12 +333,12 @@ def test_a_table_without_repetitions(tmp_path: Path) -> None:
         parse_text(tmp_path, text)
 
 
-def test_a_benchmark_that_is_not_known(tmp_path: Path) -> None:
+def test_an_unknown_benchmark(tmp_path: Path) -> None:
     with pytest.raises(Unreadable, match="a known benchmark, not 'pongping'"):
         parse_text(tmp_path, text_of(PT2PT).replace("# Benchmarking PingPong", "# Benchmarking PongPing"))
 
 
-def test_an_output_beyond_all_measure_is_not_read(tmp_path: Path) -> None:
+def test_a_very_large_output_is_not_read(tmp_path: Path) -> None:
     with (tmp_path / "stdout").open("wb") as stream:
         stream.truncate(65 * 2**20)
     assert LARGEST_OUTPUT_BYTES < 65 * 2**20

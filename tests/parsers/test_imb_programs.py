@@ -100,7 +100,7 @@ def test_every_number_of_the_captured_tables(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", CAPTURES)
-def test_the_captured_tables_hold_what_the_launch_expects(name: str) -> None:
+def test_the_captured_tables_have_the_expected_rows(name: str) -> None:
     launch = launch_of(name)
     values = as_dict(parse(LAUNCHES / name, launch))
     expected = {
@@ -195,13 +195,13 @@ def test_a_world_of_the_wrong_size_is_refused(tmp_path: Path, name: str, ranks: 
 
 
 @pytest.mark.parametrize("threads", [1, 4])
-def test_other_threads_than_the_launch_has_are_refused(tmp_path: Path, threads: int) -> None:
+def test_another_number_of_threads_is_refused(tmp_path: Path, threads: int) -> None:
     text = text_of(THREADS).replace("(threads: 2)", f"(threads: {threads})")
     with pytest.raises(Unreadable, match=rf"stdout:\d+: expected 2 threads, not {threads}"):
         parse_text(tmp_path, text, launch_of(THREADS))
 
 
-def test_a_size_that_the_threads_do_not_share(tmp_path: Path) -> None:
+def test_a_size_that_the_threads_cannot_divide(tmp_path: Path) -> None:
     text = re.sub(r"^( +)2048( +20 )", r"\g<1>2047\g<2>", text_of(THREADS), count=1, flags=re.MULTILINE)
     with pytest.raises(Unreadable, match="a multiple of 2 threads, not 2047"):
         parse_text(tmp_path, text, launch_of(THREADS))
@@ -241,14 +241,14 @@ def test_a_column_more_or_less_is_refused(tmp_path: Path, name: str) -> None:
 
 @pytest.mark.parametrize("word", ["nan", "inf", "-1.00", "<b>1</b>", "1,5"])
 @pytest.mark.parametrize("name", CAPTURES)
-def test_no_number_in_the_last_column(tmp_path: Path, name: str, word: str) -> None:
+def test_a_last_column_without_a_number(tmp_path: Path, name: str, word: str) -> None:
     text, replaced = re.subn(r"^( +\d[\d. ]* )[\d.]+$", rf"\g<1>{word}", text_of(name), count=1, flags=re.MULTILINE)
     assert replaced == 1
     with pytest.raises(Unreadable, match=r"stdout:\d+: expected a (finite )?number"):
         parse_text(tmp_path, text, launch_of(name))
 
 
-def test_a_mode_that_is_not_known(tmp_path: Path) -> None:
+def test_an_unknown_mode(tmp_path: Path) -> None:
     text = text_of(ACCUMULATE).replace("MODE: AGGREGATE", "MODE: AGGRAVATED")
     with pytest.raises(Unreadable, match="a known mode of accumulate, not 'aggravated'"):
         parse_text(tmp_path, text, launch_of(ACCUMULATE))

@@ -24,7 +24,7 @@ def test_known_samples(tmp_path: Path) -> None:
     }
 
 
-def test_a_latency_of_nothing_has_no_bandwidth(tmp_path: Path) -> None:
+def test_a_latency_of_0_has_no_bandwidth(tmp_path: Path) -> None:
     assert ("bandwidth", 8) not in values(parse_text(tmp_path, synthetic([(8, 0, 0), (8, 0, 0)])))
 
 
@@ -62,7 +62,7 @@ def test_captured_payload(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", CAPTURES)
-def test_the_captures_hold_what_the_launch_expects(name: str) -> None:
+def test_the_captures_have_the_expected_rows(name: str) -> None:
     expected = {(item.metric, size) for item in launch_of(name).expected for size in item.msg_sizes_bytes or ()}
     assert set(values(parse(LAUNCHES / name, launch_of(name)))) == expected
 

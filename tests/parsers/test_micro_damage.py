@@ -13,7 +13,7 @@ from support.launches import LAUNCHES
 from support.micro_output import SMALL, by_case, launch_of, output, parse_text, synthetic, text_of
 
 
-def test_no_payload_where_none_is_told(tmp_path: Path) -> None:
+def test_an_output_without_a_payload(tmp_path: Path) -> None:
     assert parse_text(tmp_path, synthetic([(8, 0, 1)])).payload is None
     payload = parse_text(tmp_path, synthetic([(8, 0, 1)], facts="#@payload_bytes=16\n#@payload_messages=2")).payload
     assert payload is not None
@@ -21,18 +21,18 @@ def test_no_payload_where_none_is_told(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("payload", ["-1", "nan", "1e9", "", "٣"])
-def test_a_payload_that_is_no_number(tmp_path: Path, payload: str) -> None:
+def test_an_invalid_payload(tmp_path: Path, payload: str) -> None:
     with pytest.raises(Unreadable, match="a whole number"):
         parse_text(tmp_path, synthetic([(8, 0, 1)], facts=f"#@payload_bytes={payload}"))
 
 
-def test_what_was_not_verified_is_refused(tmp_path: Path) -> None:
+def test_an_unverified_output_is_refused(tmp_path: Path) -> None:
     with pytest.raises(Unreadable, match="verified=yes"):
         parse_text(tmp_path, text_of().replace("#@verified=yes", "#@verified=no"))
 
 
 @pytest.mark.parametrize("end", ["", "#@end=failed", "#@end=o", "#@end="])
-def test_without_its_end_it_is_cut_off(tmp_path: Path, end: str) -> None:
+def test_an_output_without_its_end_is_refused(tmp_path: Path, end: str) -> None:
     with pytest.raises(Unreadable, match="cut off"):
         parse_text(tmp_path, text_of().replace("#@end=ok", end))
 
@@ -71,7 +71,7 @@ def test_cut_off_at_any_byte(tmp_path: Path) -> None:
         assert same_or_unreadable(tmp_path, raw[:length], whole) == (length >= needed)
 
 
-def test_a_hole_never_makes_another_error(tmp_path: Path) -> None:
+def test_a_hole_raises_no_other_error(tmp_path: Path) -> None:
     draw, text = random.Random(7), text_of()
     for _ in range(200):
         at = draw.randrange(len(text))
@@ -98,24 +98,24 @@ def test_text_of_another_tool(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("value", ["nan", "inf", "-inf", "-0.5", "1e999", "", "<i>1</i>", "\x1b[1m2"])
-def test_no_number_as_a_sample(tmp_path: Path, value: str) -> None:
+def test_a_sample_that_is_not_a_number(tmp_path: Path, value: str) -> None:
     with pytest.raises(Unreadable, match=r"stdout:5: expected a (finite )?number"):
         parse_text(tmp_path, synthetic([(8, 0, value)]))
 
 
 @pytest.mark.parametrize("samples", [["1e308", "1e308", "1e308"], ["1e-320"]])
-def test_samples_whose_statistics_are_no_numbers(tmp_path: Path, samples: list[str]) -> None:
+def test_samples_with_infinite_statistics(tmp_path: Path, samples: list[str]) -> None:
     with pytest.raises(Unreadable, match="samples of pingpong at 8 bytes"):
         parse_text(tmp_path, synthetic([(8, 0, value) for value in samples]))
 
 
 @pytest.mark.parametrize("size", [-8, 8.0, "nan", "9" * 20, "²"])
-def test_no_whole_number_as_a_size(tmp_path: Path, size: object) -> None:
+def test_a_size_that_is_not_a_whole_number(tmp_path: Path, size: object) -> None:
     with pytest.raises(Unreadable, match="a whole number"):
         parse_text(tmp_path, synthetic([(8, 0, 1)]).replace("pingpong,,8,", f"pingpong,,{size},"))
 
 
-def test_a_line_that_is_no_sample(tmp_path: Path) -> None:
+def test_a_line_that_is_not_a_sample(tmp_path: Path) -> None:
     for line in ("mpirun: a warning", "pingpong,,8,0,0,1.0", "pingpong,,8,0,0,1.0,latency_us,more"):
         with pytest.raises(Unreadable, match=r"stdout:4: expected 'benchmark,case"):
             parse_text(tmp_path, synthetic([]).replace(COLUMNS, f"{COLUMNS}\n{line}"))
@@ -134,11 +134,11 @@ def test_lost_samples_are_noticed(tmp_path: Path, missing: int) -> None:
         parse_text(tmp_path, "\n".join(lines[:first] + lines[first + missing :]))
 
 
-def test_text_before_the_header_is_no_sample(tmp_path: Path) -> None:
+def test_text_before_the_header_is_not_a_sample(tmp_path: Path) -> None:
     assert parse_text(tmp_path, "a banner, of a library\n" + text_of()) == parse(LAUNCHES / SMALL, launch_of())
 
 
-def test_an_output_beyond_all_measure_is_not_read(tmp_path: Path) -> None:
+def test_a_very_large_output_is_not_read(tmp_path: Path) -> None:
     with (tmp_path / "stdout").open("wb") as stream:
         stream.truncate(65 * 2**20)
     with pytest.raises(Unreadable, match="at most 67108864 bytes"):

@@ -17,7 +17,7 @@ def test_a_window_without_its_number_of_messages_has_no_rate(tmp_path: Path) -> 
             parse_text(tmp_path, text)
 
 
-def test_windows_carry_what_the_program_says(tmp_path: Path) -> None:
+def test_windows_have_the_amounts_of_the_header(tmp_path: Path) -> None:
     text = output(
         "unidirectional",
         ("window_us", "window=64", 0, {0: [4.0, 2.0, 3.0]}, {"bytes_per_run": 0, "messages_per_run": 64}),
@@ -48,7 +48,7 @@ def test_one_sided_operations_and_windows(tmp_path: Path) -> None:
     }
 
 
-def test_a_collective_is_each_ranks_median(tmp_path: Path) -> None:
+def test_a_collective_has_the_median_of_each_rank(tmp_path: Path) -> None:
     ranks = {0: [1.0, 2.0, 9.0], 1: [4.0, 6.0, 5.0]}
     for size in (8, None):
         text = output("allreduce", ("call_us", "", size, ranks, {}), reporting=2)
@@ -56,7 +56,7 @@ def test_a_collective_is_each_ranks_median(tmp_path: Path) -> None:
         assert result == {("time", "", size): 3.5, ("time_min", "", size): 2.0, ("time_max", "", size): 5.0}
 
 
-def test_the_skip_is_a_flood_less_a_round_trip(tmp_path: Path) -> None:
+def test_the_gap_is_a_flood_minus_a_round_trip(tmp_path: Path) -> None:
     series: list[Series] = [
         ("round_trip_us", "", 8, {0: [20.0, 30.0, 10.0]}, {}),
         ("send_overhead_us", "", 8, {0: [2.0]}, {}),
@@ -73,7 +73,7 @@ def test_the_skip_is_a_flood_less_a_round_trip(tmp_path: Path) -> None:
         parse_text(tmp_path, output("plogp", *series[1:], several=True))
 
 
-def test_what_is_hidden_of_the_shorter(tmp_path: Path) -> None:
+def test_overlap_is_the_hidden_share_of_the_shorter_part(tmp_path: Path) -> None:
     text = output(
         "progress",
         ("base_us", "side=sender", 8, {0: [10.0]}, {}),
@@ -120,7 +120,7 @@ def test_the_cases_of_launch_and_program_are_joined(tmp_path: Path) -> None:
     assert {row.case for row in parse_text(tmp_path, text, launch).rows} == {"rails=striped window=64"}
 
 
-def test_what_the_program_could_not_do_is_a_skip(tmp_path: Path) -> None:
+def test_unsupported_points_of_the_program_are_skips(tmp_path: Path) -> None:
     text = output("unexpected", ("latency_us", "queued=0 tags=equal", 8, {0: [1.0]}, {}))
     launch = launch_of().model_copy(update={"benchmark": "unexpected"})
     (skip,) = parse_text(tmp_path, text + "#@gap.queued:64,tags:equal.8=no <b>memory</b> = none\n", launch).skips

@@ -80,12 +80,12 @@ def test_facts_that_contradict_the_pairs(facts: dict[str, str], expected: str) -
         list(rows(measured("bandwidth", everyone()), FACTS | facts))
 
 
-def test_a_case_without_its_pair() -> None:
+def test_a_case_without_a_pair() -> None:
     with pytest.raises(Unreadable, match="from, to and round"):
         list(rows([row("latency", "from=a to=b", 1.0)], FACTS))
 
 
-def test_the_whole_output(tmp_path: Path) -> None:
+def test_a_complete_output(tmp_path: Path) -> None:
     """In the program's output each pair is a case with its own facts."""
     lines = ["#@ranks=2", "#@reporting_ranks=1", "#@directions=1", "#@pairs_per_round=1", "#@rounds=0"]
     lines += ["benchmark,case,msg_size_bytes,rank,sample,value,metric", "#@iterations.from:n1,round:0,to:n2.8=3"]

@@ -55,7 +55,7 @@ def test_nasas_is_has_no_total_of_communication() -> None:
     assert values["communication_time"] == 0.0013
 
 
-def test_a_part_of_communication_is_not_taken_for_all_of_it(tmp_path: Path) -> None:
+def test_a_part_of_the_communication_time_is_not_the_total(tmp_path: Path) -> None:
     """CG's timer rcomm contains the row sums only."""
     for name in (OWN, NASA):
         text = "".join(line for line in text_of(name).splitlines(keepends=True) if "totcomm" not in line)
@@ -115,7 +115,7 @@ def test_without_timers_there_is_no_communication_time(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_what_is_wrong_is_unreadable(tmp_path: Path, old: str, new: str, expected: str) -> None:
+def test_a_wrong_report_is_unreadable(tmp_path: Path, old: str, new: str, expected: str) -> None:
     text = text_of()
     assert old in text
     with pytest.raises(Unreadable, match=expected):
@@ -222,7 +222,7 @@ def test_damage_is_unreadable_or_harmless(tmp_path: Path, name: str) -> None:
         assert measured or parsed == whole, line
 
 
-def test_an_output_cut_anywhere_never_yields_a_row_too_few(tmp_path: Path) -> None:
+def test_a_cut_output_is_unreadable_or_complete(tmp_path: Path) -> None:
     """A cut in the closing form or within a line is Unreadable. Only whole lines of timers may be missing."""
     text = text_of()
     for length in range(0, text.index(" Version")):

@@ -83,17 +83,17 @@ def test_every_number_of_the_captured_tables(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", CAPTURES)
-def test_the_captured_tables_hold_what_the_launch_expects(name: str) -> None:
+def test_the_captured_tables_have_the_expected_rows(name: str) -> None:
     expected = {(item.metric, size) for item in launch_of(name).expected for size in item.msg_sizes_bytes or (None,)}
     assert set(as_dict(parse(LAUNCHES / name, launch_of(name)).rows)) == expected
 
 
 @pytest.mark.parametrize("name", CAPTURES)
-def test_the_launches_version_is_recorded(name: str) -> None:
+def test_the_version_of_the_program_is_recorded(name: str) -> None:
     assert f"v{launch_of(name).versions['osu']}\n" in text_of(name)
 
 
-def test_the_case_is_the_launches() -> None:
+def test_the_rows_have_the_case_of_the_launch() -> None:
     rows = parse(
         LAUNCHES / "openmpi-tcp-osu74-put-latency-small", launch_of("openmpi-tcp-osu74-put-latency-small")
     ).rows
@@ -156,7 +156,7 @@ def test_payload_of_four_ranks(tmp_path: Path, program: str, bytes_: int, messag
     assert (payload.bytes, payload.messages) == (10 * 16 * bytes_, 10 * (messages + 4))
 
 
-def test_percentiles_are_read_over(tmp_path: Path) -> None:
+def test_percentiles_are_ignored(tmp_path: Path) -> None:
     launch = launch_of(LATENCY, argv=("osu_latency", "-m", "8:8", "-i", "8", "-x", "2", "-z"))
     head = "# Size       Avg Latency(us)    P50 Tail Lat(us)    P95 Tail Lat(us)    P99 Tail Lat(us)"
     text = synthetic("osu_latency", head, "8   4.00  3.00  5.00  6.00", version="7.4")
@@ -166,7 +166,7 @@ def test_percentiles_are_read_over(tmp_path: Path) -> None:
         parse_text(tmp_path, text, without)
 
 
-def test_what_osu_rounds_to_nothing_is_a_skip(tmp_path: Path) -> None:
+def test_a_value_rounded_to_0_is_a_skip(tmp_path: Path) -> None:
     launch = launch_of(BANDWIDTH, argv=("osu_bw", "-m", "1:2", "-i", "8", "-x", "2"))
     text = synthetic("osu_bw", "# Size      Bandwidth (MB/s)", "1   0.00", "2   0.01")
     parsed = parse_text(tmp_path, text, launch)
@@ -202,7 +202,7 @@ def test_what_osu_rounds_to_nothing_is_a_skip(tmp_path: Path) -> None:
         (BANDWIDTH, "\n65536 ", "\n6 5536 ", "2 columns"),
     ],
 )
-def test_what_contradicts_the_launch(tmp_path: Path, name: str, old: str, new: str, expected: str) -> None:
+def test_a_table_that_contradicts_the_launch(tmp_path: Path, name: str, old: str, new: str, expected: str) -> None:
     assert old in text_of(name)
     with pytest.raises(Unreadable, match=re.escape(expected)):
         parse_text(tmp_path, text_of(name).replace(old, new), launch_of(name))

@@ -18,7 +18,7 @@ from support.osu_output import CAPTURES, LATENCY, launch_of, parse_text, text_of
 @pytest.mark.parametrize(
     "value", ["nan", "inf", "1_0", "１.00", "+1.00", "1e", "infinity", "-1.00", "1e999", "*****", "0x10"]
 )
-def test_what_is_no_value(tmp_path: Path, value: str) -> None:
+def test_an_invalid_value(tmp_path: Path, value: str) -> None:
     text = re.sub(r"(?m)^(65536 +)\S+", rf"\g<1>{value}", text_of("mpich-tcp-osu57-bw-large"))
     with pytest.raises(Unreadable, match=r"stdout:\d+: expected a (finite )?number"):
         parse_text(tmp_path, text, launch_of("mpich-tcp-osu57-bw-large"))
@@ -59,7 +59,7 @@ def test_damage_is_unreadable_or_harmless(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("raw", [b"", b"\n\n", b"\0\1\2", b"\xff\xfe\n", b"no such file or directory\n"])
-def test_what_is_no_output_of_osu(tmp_path: Path, raw: bytes) -> None:
+def test_text_without_an_osu_table(tmp_path: Path, raw: bytes) -> None:
     with pytest.raises(Unreadable):
         parse_text(tmp_path, raw, launch_of(LATENCY))
 
@@ -75,12 +75,12 @@ def test_what_is_no_output_of_osu(tmp_path: Path, raw: bytes) -> None:
         (("osu_latency", "-m", "1:8", "-i", "8", "-x", "-2"), "a whole number, not '-2'"),
     ],
 )
-def test_a_command_line_that_says_too_little(tmp_path: Path, argv: tuple[str, ...], expected: str) -> None:
+def test_an_incomplete_command_line(tmp_path: Path, argv: tuple[str, ...], expected: str) -> None:
     with pytest.raises(Unreadable, match=re.escape(expected)):
         parse_text(tmp_path, text_of(LATENCY), launch_of(LATENCY, argv=argv))
 
 
-def test_a_real_validation_that_failed_gives_no_number() -> None:
+def test_a_failed_validation_gives_no_value() -> None:
     """OSU exits with 0 even though its validation failed."""
     for path in LAUNCHES.glob("failed-*-osu*"):
         record = collect(path)

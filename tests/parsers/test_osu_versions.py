@@ -88,7 +88,7 @@ def test_every_program_has_its_title() -> None:
 
 @pytest.mark.parametrize("version", ["5.7", "7.4"])
 @pytest.mark.parametrize("program", PRINTED)
-def test_no_program_passes_with_the_output_of_another(tmp_path: Path, program: str, version: str) -> None:
+def test_the_output_of_another_program_is_refused(tmp_path: Path, program: str, version: str) -> None:
     for other in PRINTED:
         if other != program:
             with pytest.raises(
@@ -99,14 +99,14 @@ def test_no_program_passes_with_the_output_of_another(tmp_path: Path, program: s
 
 @pytest.mark.parametrize("version", ["5.7", "7.4"])
 @pytest.mark.parametrize("program", PRINTED)
-def test_no_program_passes_with_the_columns_of_another(tmp_path: Path, program: str, version: str) -> None:
+def test_the_columns_of_another_program_are_refused(tmp_path: Path, program: str, version: str) -> None:
     own = PRINTED[program][2 if version == "7.4" else 1]
     for head in {COLLECTIVE, ALONE, LATENCIES, AVERAGES, BANDWIDTHS, RATES} - {own}:
         with pytest.raises(Unreadable, match=f"stdout:3: expected the columns .* of {program}, not"):
             parse_text(tmp_path, output_of(program, version, head=head), launch_for(program))
 
 
-def test_a_real_latency_table_is_no_bandwidth(tmp_path: Path) -> None:
+def test_a_captured_latency_table_is_not_a_bandwidth_table(tmp_path: Path) -> None:
     """An earlier parser accepted this table, and it passed a requirement on bandwidth."""
     launch = launch_of(LATENCY)
     argv = (launch.argv[0].replace("osu_latency", "osu_bw"), *launch.argv[1:])

@@ -195,7 +195,7 @@ def test_a_lost_line(tmp_path: Path, name: str) -> None:
 
 
 @pytest.mark.parametrize("name", CAPTURES)
-def test_noise_is_refused_or_read_and_nothing_else(tmp_path: Path, name: str) -> None:
+def test_noise_raises_no_other_error(tmp_path: Path, name: str) -> None:
     chance = random.Random(name)
     raw = text_of(name).encode()
     for _ in range(150):
@@ -214,7 +214,7 @@ def test_no_output_at_all(tmp_path: Path, name: str, raw: bytes) -> None:
 
 
 @pytest.mark.parametrize("name", CAPTURES)
-def test_other_runs_than_asked_for(tmp_path: Path, name: str) -> None:
+def test_runs_other_than_the_requested_ones(tmp_path: Path, name: str) -> None:
     launch = launch_of(name)
     each = list(launch.argv)[list(launch.argv).index("--each") + 1]
     for other in (f"{each},7", each.rpartition(",")[0] or "7", "", f"{each}1"):
@@ -284,7 +284,7 @@ def test_averages_since_the_last_report_may_be_infinite(tmp_path: Path) -> None:
     assert parse_text(tmp_path, name, text) == ucx_perftest.parse(LAUNCHES / name, launch_of(name))
 
 
-def test_a_test_of_ucx_that_nobody_knows(tmp_path: Path) -> None:
+def test_an_unknown_test_of_ucx(tmp_path: Path) -> None:
     name = "ucx-tcp-get-small"
     argv = tuple("io_demo" if word == "ucp_get" else word for word in launch_of(name).argv)
     launch = launch_of(name).model_copy(update={"argv": argv})
@@ -349,6 +349,6 @@ def test_perftests_tables(tmp_path: Path) -> None:
         (BANDWIDTH, "bcast", 65536, "a known benchmark, not 'bcast'"),
     ],
 )
-def test_what_is_no_table_of_perftest(tmp_path: Path, text: str, benchmark: str, size: int, message: str) -> None:
+def test_text_without_a_perftest_table(tmp_path: Path, text: str, benchmark: str, size: int, message: str) -> None:
     with pytest.raises(Unreadable, match=message):
         perftest_parsed(tmp_path, text, perftest_launch(benchmark, size))

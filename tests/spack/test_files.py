@@ -46,27 +46,27 @@ def test_every_package_has_a_recipe(environment: Environment) -> None:
     assert {"fabricbench", "mpich-mx", "open-mx"} <= own
 
 
-def test_no_two_views_hold_the_same_stack(environment: Environment) -> None:
+def test_every_stack_has_its_own_view(environment: Environment) -> None:
     stacks = environment.stacks.values()
     assert len({stack.view for stack in stacks}) == len(environment.stacks)
     assert len({(stack.package, stack.variant, stack.value) for stack in stacks}) == len(environment.stacks)
 
 
-def test_the_benchmarks_are_those_that_the_checks_know(environment: Environment) -> None:
+def test_the_benchmarks_are_those_of_the_checks(environment: Environment) -> None:
     names = {re.split(r"[@ +~]", spec)[0] for spec in environment.benchmarks}
     assert names == {"fabricbench", "intel-mpi-benchmarks", "osu-micro-benchmarks", "npb", "gromacs", "tau"}
     assert "+profileparam" in " ".join(environment.benchmarks)
 
 
 @pytest.mark.parametrize("recipe", RECIPES, ids=package_name)
-def test_a_recipe_compiles_and_is_named_as_spack_wants(recipe: Path) -> None:
+def test_a_recipe_compiles_and_has_the_name_that_spack_expects(recipe: Path) -> None:
     tree = ast.parse(recipe.read_text())
     compile(tree, str(recipe), "exec")
     classes = [item.name for item in tree.body if isinstance(item, ast.ClassDef)]
     assert classes == ["".join(word.capitalize() for word in package_name(recipe).split("-"))]
 
 
-def test_every_patch_is_named_by_a_recipe() -> None:
+def test_a_recipe_names_every_patch() -> None:
     recipes = "".join(recipe.read_text() for recipe in RECIPES)
     for patch in (REPOSITORY / "patches").glob("*.patch"):
         assert patch.name in recipes
@@ -115,7 +115,7 @@ def test_a_wrong_spack_yaml_is_one_line(tmp_path: Path, old: str, new: str, mess
         ("definitions:\n  - stacks: []\n", "stacks.yaml:2: stacks is an empty list"),
     ],
 )
-def test_a_site_that_chooses_wrongly_is_told_where(
+def test_a_wrong_choice_of_a_site_is_reported_with_its_place(
     tmp_path: Path, text: str, message: str, environment: Environment
 ) -> None:
     file = tmp_path / SITE_STACKS

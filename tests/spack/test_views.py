@@ -38,19 +38,19 @@ def a_view(root: Path, *, without: str = "") -> Path:
     return spack.view(root / "mpich", *prefixes)
 
 
-def test_a_view_says_what_it_holds(tmp_path: Path) -> None:
+def test_the_contents_of_a_view(tmp_path: Path) -> None:
     view = whole_view(a_view(tmp_path))
     assert view.packages == {name: HASHES[name] for name in ("fabricbench", "mpich", "osu-micro-benchmarks")}
     assert view.prefix == view.mpi_prefix == (tmp_path / "._mpich/abc").resolve()
 
 
-def test_an_mpi_of_the_system_is_where_spack_was_told(tmp_path: Path) -> None:
+def test_an_mpi_of_the_system_has_the_prefix_of_the_external(tmp_path: Path) -> None:
     prefix = spack.package(tmp_path / "store", "fabricbench", external_mpi=Path("/opt/mpi"))
     assert read_view(spack.view(tmp_path / "mpich", prefix)).mpi_prefix == Path("/opt/mpi")
 
 
 @pytest.mark.parametrize("file", ["bin/mpirun", *drive.OWN, "libexec/osu-micro-benchmarks/mpi/pt2pt/osu_latency"])
-def test_a_view_that_lacks_a_program_is_half_installed(tmp_path: Path, file: str) -> None:
+def test_a_view_without_a_program_is_incomplete(tmp_path: Path, file: str) -> None:
     expected = file if "osu" not in file else "libexec/osu-micro-benchmarks"
     with pytest.raises(BadInput, match=re.escape(f"half installed: no {tmp_path}/._mpich/abc/{expected}")):
         whole_view(a_view(tmp_path, without=file))
@@ -76,7 +76,7 @@ def test_a_broken_spec_is_named(tmp_path: Path) -> None:
         read_view(spack.view(tmp_path / "mpich", prefix))
 
 
-def test_a_lock_gives_the_hashes_of_a_stack_and_all_on_it() -> None:
+def test_a_lock_has_the_hashes_of_a_stack_and_its_dependents() -> None:
     lock = Lock.model_validate(spack.lock("fabricbench", "gromacs"))
     assert locked(lock, MPICH, "spack.lock") == {name: HASHES[name] for name in ("mpich", "fabricbench", "gromacs")}
 
@@ -150,9 +150,7 @@ def on_views(root: Path) -> FakeSite:
         (None, "SPACK_ROOT holds no Spack"),
     ],
 )
-def test_a_spack_that_will_not_do(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, script: str | None, message: str
-) -> None:
+def test_an_unsuitable_spack(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, script: str | None, message: str) -> None:
     if script is not None:
         (tmp_path / "bin").mkdir()
         (tmp_path / "bin/spack").write_text(f"#!/bin/sh\n{script}\n")
