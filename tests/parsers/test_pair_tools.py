@@ -246,7 +246,7 @@ CHANGES = [
     ("sockets-tcp-qperf-pingpong-small", r"(latency +=.*) ns", r"\1 us", "latency in ns, not 'us'"),
     ("sockets-tcp-qperf-pingpong-small", r"(latency += +)\S+", r"\1inf", "a finite number"),
     ("sockets-tcp-qperf-pingpong-small", r"^tcp_lat:", "tcp_lot:", "a line of qperf, not 'tcp_lot:'"),
-    (IPERF3, r'("end":\s*{\s*)"streams"', r'\1"flows"', "what every receiver got"),
+    (IPERF3, r'("end":\s*{\s*)"streams"', r'\1"flows"', "bytes and rate of every receiver"),
     (IPERF3, r'"end":\s*{', '"error": "no route", "end": {', "no error, not 'no route'"),
     (IPERF3, r'("receiver":\s*{[^}]*"bytes":\s*)\d+', r"\g<1>-5", "bytes and bits_per_second of every receiver"),
     (IPERF3, r'("receiver":\s*{[^}]*"bytes":\s*)\d+', r"\g<1>true", "bytes and bits_per_second of every receiver"),

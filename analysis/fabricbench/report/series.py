@@ -121,7 +121,7 @@ def pingpong(every: list[Panel]) -> tuple[list[Panel], str]:
 
 
 def others(every: list[Panel]) -> list[Panel]:
-    """One panel per facet of other tools with message sizes, the ping-pong aside: its main metric, or else its first.
+    """Returns one panel per facet of other tools with message sizes, except the ping-pong: its main or first metric.
 
     ``report.families`` shows the own tool's other benchmarks.
     """

@@ -88,7 +88,7 @@ def _streams(run: Run, expected: int) -> Streams:
         receivers = [one["receiver"] for one in document["end"]["streams"]]
         streams = [(one["bytes"], one["bits_per_second"]) for one in receivers]
     except (TypeError, KeyError):
-        raise Unreadable("stdout", run.at, "what every receiver got, under end, streams") from None
+        raise Unreadable("stdout", run.at, "bytes and rate of every receiver in end.streams") from None
     if len(streams) != expected:
         raise Unreadable("stdout", run.at, f"{expected} streams, not {len(streams)}")
     if not all(map(_is_valid, streams)):

@@ -21,7 +21,7 @@ class Test:
 
     @property
     def atomic(self) -> bool:
-        """Whether it is an atomic operation, which has 8 bytes whatever the message size."""
+        """Whether it is an atomic operation, which always has 8 bytes."""
         return self.program.startswith("ib_atomic")
 
     @property
@@ -72,8 +72,10 @@ def parse(directory: Path, launch: Launch) -> Parsed:
 
 
 def _values(run: Run, test: Test, iterations: int) -> dict[str, float]:
-    """The values of a row. The names of columns contain blanks, so a column is found by the closing brackets before it;
-    the first columns are #bytes and #iterations."""
+    """Returns the values of a row by column.
+
+    The first columns are #bytes and #iterations. The names of the others contain blanks and end with a bracket.
+    """
     header: tuple[int, list[str]] | None = None
     for at, line in run.lines:
         if line.lstrip().startswith("#bytes"):

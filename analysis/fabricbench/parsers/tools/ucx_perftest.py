@@ -30,7 +30,7 @@ class Test:
     atomic: bool = False
 
     def least(self, iterations: int, size: int) -> tuple[int, int]:
-        """The least bytes and messages of the timed iterations."""
+        """Returns the least bytes and messages of the timed iterations."""
         each = 2 if self.metrics[0] == "latency" else 1
         return each * iterations * size, 1 if self.streams else self.messages * iterations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Derives the values of rounds and of the launch from those of all node pairs."""
+"""Derives the values of node pairs, rounds and launches from the samples of all node pairs."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
@@ -19,12 +19,12 @@ Rounds = dict[str, dict[Pair, float]]
 
 
 def rows(pair_rows: Iterable[Row], header: Mapping[str, str]) -> Iterator[Row]:
-    """The latency or bandwidth of each node pair (``from=a to=b`` in its case), and summaries over the pairs.
+    """Yields the latency or bandwidth of each node pair (``from=a to=b`` in its case), and summaries over the pairs.
 
-    The summaries are the median over pairs and the worst pair. For bandwidth there is also the sum over the disjoint
-    pairs of a round, as mean of its directions: per round (``round=3``), the mean over rounds (the effective bisection
-    bandwidth of Hoefler et al. 2008 if the pairs ran at once) and the least. Unreadable where pairs are missing that
-    the header announces.
+    The summaries are the median over pairs and the worst pair. Bandwidth also has the sum over the disjoint pairs of a
+    round, as the mean of its directions: per round (``round=3``), the mean over rounds and the least. The mean over
+    rounds is the effective bisection bandwidth of Hoefler et al. 2008 if the pairs ran at once. Raises Unreadable if
+    pairs of the header are missing.
     """
     points: dict[tuple[str, str, int | None], tuple[Row, Rounds]] = {}
     for row in pair_rows:
@@ -45,7 +45,7 @@ def rows(pair_rows: Iterable[Row], header: Mapping[str, str]) -> Iterator[Row]:
 
 
 def _directions(rounds: Rounds, header: Mapping[str, str]) -> int:
-    """The number of directions of each pair; Unreadable where pairs or rounds are missing."""
+    """Returns the number of directions of each pair; raises Unreadable if pairs or rounds are missing."""
     pairs, directions = (whole(header.get(key, ""), "stdout", None) for key in ("pairs_per_round", "directions"))
     expected = header.get("rounds", "").split(",")
     if set(rounds) != set(expected):
