@@ -124,8 +124,8 @@ def main(
             values = [np.array([side[at] for side in sides]) for sides in zip(*measurements, strict=True)]
             ratio, low, high = spread_ratio(*values)
             what = f"{chosen.name}, spread between launches at {size} B"
-            shown = "- | -" if np.isnan(ratio) else f"{ratio:.3f} | {low:.3f} to {high:.3f}"
-            print(f"| {what} | {shown} | {pairs} |")
+            interval_text = "- | -" if np.isnan(ratio) else f"{ratio:.3f} | {low:.3f} to {high:.3f}"
+            print(f"| {what} | {interval_text} | {pairs} |")
 
 
 if __name__ == "__main__":

@@ -168,11 +168,11 @@ def test_slow_nodes(what: str, columns: int) -> None:
 
 def test_every_benchmark_has_a_short_form() -> None:
     modules = {path.stem for path in FOLDER.glob("*.py") if "__main__" in path.read_text()} - {Path(__file__).stem}
-    called = re.findall(r'(?:run|rows_of)\("(\w+)"|\("(npb_\w+)", r', Path(__file__).read_text())
-    assert {one or other for one, other in called} == modules
+    calls = re.findall(r'(?:run|rows_of)\("(\w+)"|\("(npb_\w+)", r', Path(__file__).read_text())
+    assert {one or other for one, other in calls} == modules
 
 
 def test_make_benchmarks_names_benchmarks_that_exist() -> None:
-    named = re.findall(r"-m benchmarks\.(\w+)", (REPOSITORY / "Makefile").read_text())
-    assert len(named) >= 3
-    assert all((FOLDER / f"{name}.py").exists() for name in named)
+    names = re.findall(r"-m benchmarks\.(\w+)", (REPOSITORY / "Makefile").read_text())
+    assert len(names) >= 3
+    assert all((FOLDER / f"{name}.py").exists() for name in names)

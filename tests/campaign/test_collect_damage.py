@@ -112,8 +112,8 @@ def test_an_expected_row_is_missing(directory: Path) -> None:
     assert_unreadable(directory, "stdout: expected pingpong's latency at 3 bytes, which is missing")
     change(directory / "launch.json", expected=[{"benchmark": "barrier", "metric": "time"}])
     assert_unreadable(directory, "stdout: expected barrier's time, which is missing")
-    named = {"benchmark": "pingpong", "case": "k=1", "metric": "latency", "msg_sizes_bytes": [8]}
-    change(directory / "launch.json", expected=[named])
+    row = {"benchmark": "pingpong", "case": "k=1", "metric": "latency", "msg_sizes_bytes": [8]}
+    change(directory / "launch.json", expected=[row])
     assert_unreadable(directory, "stdout: expected pingpong's latency of k=1 at 8 bytes, which is missing")
 
 

@@ -161,5 +161,5 @@ def test_no_parser_reads_an_undeclared_file(tmp_path: Path) -> None:
 
 def test_an_undeclared_read_is_noticed(tmp_path: Path) -> None:
     gromacs_launch(tmp_path / "launches/finished")
-    undeclared = AUDIT.replace("opened = []", "declared['gromacs'] = ('stdout',)\nopened = []")
-    assert undeclared_reads(tmp_path / "launches", undeclared) == "finished: md.log"
+    audit = AUDIT.replace("opened = []", "declared['gromacs'] = ('stdout',)\nopened = []")
+    assert undeclared_reads(tmp_path / "launches", audit) == "finished: md.log"

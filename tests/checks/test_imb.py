@@ -106,8 +106,8 @@ def test_a_block_has_every_benchmark_of_every_program_once(site: FakeSite) -> No
     )
     assert set(rows.values()) == {1}
     for tool in TOOLS:
-        known = set(import_module(f"fabricbench.parsers.tools.{tool}").BENCHMARKS)
-        assert {benchmark for of, benchmark, *_ in rows if of == tool} == known
+        benchmarks = set(import_module(f"fabricbench.parsers.tools.{tool}").BENCHMARKS)
+        assert {benchmark for of, benchmark, *_ in rows if of == tool} == benchmarks
     assert len({launch["id"] for launch in launches}) == len(launches) <= 75
 
 

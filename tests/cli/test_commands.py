@@ -157,8 +157,8 @@ def test_a_skip_is_a_cell_of_the_table_the_explanation_and_the_report(finished: 
             shutil.rmtree(launch.parent)
     add_skip(campaign)
     reason = "not measured: no two here; set it up"
-    judged = site.inside("judge", str(campaign))
-    (line,) = (line for line in judged.stdout.splitlines() if "one-latency/two@shm/8" in line)
+    judgement = site.inside("judge", str(campaign))
+    (line,) = (line for line in judgement.stdout.splitlines() if "one-latency/two@shm/8" in line)
     assert line.startswith("INCONCLUSIVE")
     assert reason in line
     explained = site.inside("judge", str(campaign), "--explain", "one-latency/two@shm/8")
@@ -175,10 +175,10 @@ def test_skipped_cells_are_counted_by_judge_and_in_the_report(finished: tuple[Fa
     add_skip(campaign)
     measured = REQUIREMENTS.replace("    at_most", "    where: measured\n    at_most")
     (campaign / "requirements.yaml").write_text(measured)
-    judged = site.inside("judge", str(campaign)).stdout
-    assert "one-latency/two" not in judged
-    assert "1 cell not measured and skipped" in judged
-    assert "skipped: 1 cell of one-latency: not measured: no two here; set it up" in judged
+    judgement = site.inside("judge", str(campaign)).stdout
+    assert "one-latency/two" not in judgement
+    assert "1 cell not measured and skipped" in judgement
+    assert "skipped: 1 cell of one-latency: not measured: no two here; set it up" in judgement
     assert site.inside("report", str(campaign)).returncode == 0
     page = (campaign / "report.html").read_text()
     assert "1 cell not measured and skipped" in page

@@ -23,7 +23,7 @@ def copy(tmp_path: Path) -> Copy:
     return copy_repository(tmp_path)
 
 
-def listed(copy: Copy, *arguments: str) -> set[tuple[str, str]]:
+def checks_of(copy: Copy, *arguments: str) -> set[tuple[str, str]]:
     """The checks that ReFrame finds, each with a stack."""
     result = copy.reframe(*arguments, "-lC")
     assert result.returncode == 0, result.stdout + result.stderr
@@ -103,12 +103,12 @@ def test_an_own_benchmark(tmp_path: Path) -> None:
 
 def test_a_second_mpich(copy: Copy) -> None:
     page = document("add-a-stack.md")
-    before = {check for check, stack in listed(copy, "-c", "reframe_checks") if stack == "mpich"}
+    before = {check for check, stack in checks_of(copy, "-c", "reframe_checks") if stack == "mpich"}
     copy.insert("site/stacks.py", "for stack in (\n", page.code('name="mpich5"'))
     copy.replace("site/local/settings.py", r"^STACKS = .*\n", page.code("STACKS = ["))
     _, *arguments, run = page.line_with("reframe -c reframe_checks -p '^mpich5$'")
     assert run == "-r"
-    assert listed(copy, *arguments) == {(check, "mpich5") for check in before}
+    assert checks_of(copy, *arguments) == {(check, "mpich5") for check in before}
     doctor = copy.fabricbench("doctor", "--lane", "mpich5@shm", "--lane", "mpich5@tcp")
     assert doctor.returncode in (0, 1), doctor.stderr
     assert [line.split()[0] for line in doctor.stdout.splitlines()] == ["mpich5@shm", "mpich5@tcp"]

@@ -84,8 +84,8 @@ def test_make_names_folders_that_exist() -> None:
         r"^test: .*\n\t@sh tests/all\.sh \"\$\(BIN\)\" \"\$\(MEASURING\)\" \"\$\(CLUSTER\)\"$", makefile, re.M
     )
     assert re.search(r"^test-quick: .*\n\t@sh tests/quick\.sh \"\$\(BIN\)\" \$\(QUICK\)$", makefile, re.M)
-    listed = re.findall(r"^(?:MEASURING|CLUSTER) := (.*)$", makefile, re.M)
+    folders = re.findall(r"^(?:MEASURING|CLUSTER) := (.*)$", makefile, re.M)
     (quick,) = re.findall(r"^QUICK := \$\(addprefix tests/,(.*)\)$", makefile, re.M)
-    paths = [*" ".join(listed).split(), *(f"tests/{name}" for name in quick.split())]
+    paths = [*" ".join(folders).split(), *(f"tests/{name}" for name in quick.split())]
     assert len(paths) > 10
     assert [path for path in paths if not (REPOSITORY / path).exists()] == []

@@ -54,8 +54,8 @@ def test_links_point_to_existing_files_and_headings(page: Path) -> None:
 @pytest.mark.parametrize("page", [page for page in PAGES if not page.name.startswith("add-a-")], ids=str)
 def test_files_that_a_page_names_exist(page: Path) -> None:
     """Except on pages whose reader makes the files."""
-    named = [name for name in FILE.findall(prose(page)) if not name.startswith("build/")]
-    assert [name for name in named if not any((root / name).exists() for root in ROOTS)] == []
+    names = [name for name in FILE.findall(prose(page)) if not name.startswith("build/")]
+    assert [name for name in names if not any((root / name).exists() for root in ROOTS)] == []
 
 
 @pytest.mark.parametrize(

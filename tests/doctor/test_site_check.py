@@ -240,7 +240,7 @@ def test_no_default_partition(site: Site, tmp_path: Path, monkeypatch: pytest.Mo
 
 
 @pytest.mark.parametrize(
-    "listed",
+    "formats",
     [
         fake_slurm.PMI,
         # As Slurm up to 20.11 printed it, on the standard error
@@ -248,11 +248,11 @@ def test_no_default_partition(site: Site, tmp_path: Path, monkeypatch: pytest.Mo
         "MPI plugin types are...\n\tnone\n\tpmi2\n\tpmix\nspecific pmix plugin versions available: pmix_v4,pmix_v5\n",
     ],
 )
-def test_the_formats_of_srun(site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, listed: str) -> None:
+def test_the_formats_of_srun(site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, formats: str) -> None:
     site('slurm("gige", pmi={"two": "cray_shast"}),')
-    fake_slurm.install(tmp_path, monkeypatch, pmi=listed)
+    fake_slurm.install(tmp_path, monkeypatch, pmi=formats)
     srun = tmp_path / "bin/srun"
-    if listed.startswith("srun:"):
+    if formats.startswith("srun:"):
         srun.write_text(srun.read_text().replace("cat ", "cat >&2 "))
     (message,) = texts("broken")
     assert message.startswith("fabric gige: srun does not offer cray_shast, the PMI of two; expected ")

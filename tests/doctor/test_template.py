@@ -87,8 +87,8 @@ def test_the_page_shows_the_output_of_the_doctor(
     text = settings.read_text()
     roce = text.index("ROCE = Fabric(")
     down = 'scheduler=Scheduler(name="slurm", launcher="srun", access=["--partition=batch", "-w n3"])'
-    changed = text[roce:].replace("scheduler=SLURM", down, 1).replace("nodes=NODES", "nodes=Nodes()", 1)
-    settings.write_text(text[:roce] + changed)
+    text_of_site = text[roce:].replace("scheduler=SLURM", down, 1).replace("nodes=NODES", "nodes=Nodes()", 1)
+    settings.write_text(text[:roce] + text_of_site)
     fake_slurm.install(
         tmp_path,
         monkeypatch,
@@ -99,10 +99,10 @@ def test_the_page_shows_the_output_of_the_doctor(
     result = doctor()
     assert result.exit_code == 2
     lines = [line.replace(str(settings), "…/site/ours/settings.py") for line in result.output.splitlines()]
-    shown = re.findall(r"^    (?:fabricbench|not checked): .*", PAGE.read_text(), re.MULTILINE)
-    assert len(shown) == 4
-    for line in shown:
-        assert any(known.startswith(line.strip()) for known in lines), (line, lines)
+    output_on_page = re.findall(r"^    (?:fabricbench|not checked): .*", PAGE.read_text(), re.MULTILINE)
+    assert len(output_on_page) == 4
+    for line in output_on_page:
+        assert any(expected.startswith(line.strip()) for expected in lines), (line, lines)
 
 
 def test_the_page_names_every_field_of_a_fabric() -> None:

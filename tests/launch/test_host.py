@@ -14,8 +14,8 @@ def host(name: str, boot_id: str | None, **values: Any) -> Host:
 
 
 def report(where: str, rank: int, cpu_seconds: float | None, **values: Any) -> Report:
-    known: dict[str, Any] = {"pid": 1, "forked": False, "exe": "x", "sockets": ()}
-    return Report(**{**known, "host": where, "rank": rank, "cpu_seconds": cpu_seconds, **values})
+    fields: dict[str, Any] = {"pid": 1, "forked": False, "exe": "x", "sockets": ()}
+    return Report(**{**fields, "host": where, "rank": rank, "cpu_seconds": cpu_seconds, **values})
 
 
 def test_the_machine_with_the_largest_load_counts() -> None:

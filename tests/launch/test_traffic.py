@@ -29,8 +29,8 @@ def end(local: str, peer: str, tx: tuple[int, int], rx: tuple[int, int], inode: 
 
 
 def report(rank: int | None, *ends: Socket, host: str = "a", **values: Any) -> Report:
-    known: dict[str, Any] = {"pid": 1, "forked": False, "exe": "x"}
-    return Report.model_validate({**known, "host": host, "rank": rank, "sockets": ends, **values})
+    fields: dict[str, Any] = {"pid": 1, "forked": False, "exe": "x"}
+    return Report.model_validate({**fields, "host": host, "rank": rank, "sockets": ends, **values})
 
 
 def traffic_of(*reports: Report) -> Traffic:

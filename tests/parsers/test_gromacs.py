@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Parsing GROMACS's log: captures of four releases, payload by hand, damaged and changed logs."""
+"""Parses GROMACS's log: captures of four releases, payload by hand, damaged and changed logs."""
 
 import contextlib
 import random
@@ -188,18 +188,18 @@ def test_every_finished_capture_is_readable(name: str) -> None:
 
 
 def test_payload_by_hand() -> None:
-    # 1612 atoms of 12 bytes there and back; 25 x 25 x 13 complex numbers of 8 bytes of which half moves, twice; three
+    # 1612 atoms of 12 bytes in both directions; half of 25 x 25 x 13 complex numbers of 8 bytes, twice; three
     # planes of 25 x 25 numbers of 4 bytes to each of two ranks, twice. Two messages a rank for each of halo and FFT.
     a_step = 2 * 1612 * 12 + 2 * 25 * 25 * 13 * 8 // 2 + 2 * 2 * 3 * 25 * 25 * 4
     assert payload(log_of("2022-two")).model_dump() == {"bytes": 41 * a_step, "messages": 41 * (4 + 4)}
     # double precision has twice the bytes; 1556 atoms
     a_step = 2 * (2 * 1556 * 12 + 2 * 25 * 25 * 13 * 8 // 2 + 2 * 2 * 3 * 25 * 25 * 4)
     assert payload(log_of("2022-double")).model_dump() == {"bytes": 41 * a_step, "messages": 41 * 8}
-    # a grid of ranks: three quarters of the FFT's grid move, planes in two directions, two messages a dimension
+    # a grid of ranks: three quarters of the FFT's grid move; planes in two directions; two messages per dimension
     a_step = int(2 * 4060.7 * 12 + 2 * 25 * 25 * 13 * 8 * 3 / 4 + 2 * 3 * (2 + 2) * 25 * 25 * 4)
     assert payload(log_of("2022-grid")).bytes == pytest.approx(81 * a_step, abs=81)
     assert payload(log_of("2022-grid")).messages == 81 * (2 * 2 * 4 + 2 * 4 * 2)
-    # one PME rank: no FFT between ranks, but all atoms there and back
+    # one PME rank: no FFT between ranks, but all atoms in both directions
     assert payload(log_of("2020-pme")).bytes == pytest.approx(81 * (2 * 1610.3 * 12 + 2 * 2339 * 12), abs=1)
     assert payload(log_of("2020-pme")).messages == 81 * (4 + 4)
     # the sockets also carried the traffic before the reset of the counters

@@ -128,7 +128,7 @@ def test_messages_of_0_bytes_have_no_bandwidth() -> None:
 @pytest.mark.parametrize(
     ("name", "bytes_", "messages"),
     [
-        # 0, 1, 2, 4, … 1024 sum to 2047, in 12 sizes, each 400 times. A ping-pong moves its size there and back,
+        # 0, 1, 2, 4, … 1024 sum to 2047, in 12 sizes, each 400 times. A ping-pong moves its size in both directions,
         # Sendrecv once per rank, Exchange to two neighbours per rank: 2 + 2 + 4 sizes, and 2 + 2 + 2 messages.
         (PT2PT, 8 * 400 * 2047, 6 * 400 * 12),
         # 2 to 32 KiB (63488 bytes in all) 400 times, then 7 sizes of 16 MiB in all each, 256 down to 4 times.

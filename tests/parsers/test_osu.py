@@ -27,7 +27,7 @@ ATOMIC = "openmpi-tcp-osu74-fop"
 BANDWIDTH = "mpich-tcp-osu57-bw-large"
 
 
-# The metrics of a captured table's columns, in order; None for a column that is no metric.
+# The metrics of a captured table's columns, in order; None for a column that is not a metric.
 # A key with a version applies to that version only.
 COLUMNS: dict[str, list[str | None]] = {
     "osu_latency": ["latency", None],

@@ -227,7 +227,7 @@ def test_runs_other_than_the_requested_ones(tmp_path: Path, name: str) -> None:
 def test_a_launch_without_its_options(tmp_path: Path, name: str) -> None:
     launch = launch_of(name)
     if CAPTURES[name] is qperf.parse:
-        pytest.skip("qperf says itself what it did")
+        pytest.skip("the parser of qperf needs no options of the launch")
     argv = tuple(word for word in launch.argv if word not in ("-n", "-I", "-P"))
     assert "launch.json" in unreadable(tmp_path, name, text_of(name), launch.model_copy(update={"argv": argv}))
 

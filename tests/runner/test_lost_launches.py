@@ -37,9 +37,9 @@ def test_a_launch_that_hung_at_its_end_is_repeated_and_both_are_recorded(site: F
     assert sessions == {"b000.s00", "b000.s01"}
     assert "hung at its end after a complete output" in (campaign / "run.log").read_text()
     assert "1 launch was lost and repeated" in result.stdout
-    judged = site.inside("judge", str(campaign), "--explain", "one-latency/one@shm/8")
+    judgement = site.inside("judge", str(campaign), "--explain", "one-latency/one@shm/8")
     if "small" in next(iter(attempts(campaign))):
-        assert "launches that were lost, and their repeats:" in judged.stdout
+        assert "launches that were lost, and their repeats:" in judgement.stdout
     again = site.inside("run", str(campaign), *QUICKLY)
     assert again.returncode == 0
     assert len(timed(campaign)) == LAUNCHES_PER_BLOCK + 1
@@ -51,8 +51,8 @@ def test_a_launch_that_is_lost_twice_stays_lost(site: FakeSite) -> None:
     result = site.inside("run", str(campaign), *QUICKLY, "--lane", "one@shm")
     assert result.returncode == 1, result.stdout + result.stderr
     assert list(attempts(campaign).values()) == [["lost", "lost"]] * 2
-    judged = site.inside("judge", str(campaign))
-    assert judged.returncode == 4, judged.stdout
+    judgement = site.inside("judge", str(campaign))
+    assert judgement.returncode == 4, judgement.stdout
 
 
 def test_a_failed_launch_is_not_repeated(site: FakeSite) -> None:

@@ -136,9 +136,9 @@ def test_the_campaign_continues_after_a_failed_launch(site: FakeSite) -> None:
     states = Counter(record.state for record in read_campaign(campaign).records)
     assert states == {"failed": 2, "ok": 4}  # ok: both launches of "two", and both wire-ups
     assert "wrong byte at offset 7" in result.stdout
-    judged = site.inside("judge", str(campaign))
-    assert judged.returncode == 4
-    assert "INVALID" in judged.stdout
+    judgement = site.inside("judge", str(campaign))
+    assert judgement.returncode == 4
+    assert "INVALID" in judgement.stdout
 
 
 def test_a_campaign_is_not_continued_by_another_plan(site: FakeSite) -> None:

@@ -33,9 +33,9 @@ def package_name(recipe: Path) -> str:
 
 
 def test_every_stack_that_only_spack_builds_is_in_spack_yaml(environment: Environment) -> None:
-    known = site_stacks(REPOSITORY / "site")
-    assert set(environment.stacks) <= set(known)
-    assert {name for name, stack in known.items() if stack.only_spack} <= set(environment.stacks)
+    stacks = site_stacks(REPOSITORY / "site")
+    assert set(environment.stacks) <= set(stacks)
+    assert {name for name, stack in stacks.items() if stack.only_spack} <= set(environment.stacks)
 
 
 def test_every_package_has_a_recipe(environment: Environment) -> None:

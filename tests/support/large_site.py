@@ -50,8 +50,8 @@ def make(
     home = root / "site/large"
     home.mkdir(parents=True)
     shutil.copy(REPOSITORY / "site/stacks.py", root / "site")
-    known = {"nodes": nodes, "cores": cores, "memory_bytes": memory_bytes, "partition": partition}
-    home.joinpath("settings.py").write_text(SETTINGS.format(stacks=list(STACKS), **known))
+    values = {"nodes": nodes, "cores": cores, "memory_bytes": memory_bytes, "partition": partition}
+    home.joinpath("settings.py").write_text(SETTINGS.format(stacks=list(STACKS), **values))
     for name in STACKS:
         _install(root, name)
     for name in ("villin", "lzm", "dppc"):

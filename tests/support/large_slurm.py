@@ -65,9 +65,9 @@ def controller(folder: Path, nodes: int = NODES, cores: int = CORES) -> Iterator
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    known = {"nodes": nodes, "half": max(1, nodes // 2), "cores": cores, "memory": MEMORY_BYTES // 2**20}
+    values = {"nodes": nodes, "half": max(1, nodes // 2), "cores": cores, "memory": MEMORY_BYTES // 2**20}
     host = socket.gethostname().partition(".")[0]
-    text = CONFIGURATION.format(host=host, port=port, folder=folder, **known)
+    text = CONFIGURATION.format(host=host, port=port, folder=folder, **values)
     (folder / "state").mkdir(parents=True)
     (folder / "slurm.conf").write_text(text)
     (folder / "munge.key").write_bytes(os.urandom(128))

@@ -33,8 +33,8 @@ def synthetic(
     """Returns an output with these samples: (size, rank, value)."""
     samples = list(samples)
     counts = Counter(size for size, _rank, _value in samples)
-    promised = [f"#@iterations.{size}={count}" for size, count in counts.items()]
-    lines = [f"#@ranks={ranks}", *promised, facts, COLUMNS]
+    iteration_lines = [f"#@iterations.{size}={count}" for size, count in counts.items()]
+    lines = [f"#@ranks={ranks}", *iteration_lines, facts, COLUMNS]
     lines += [f"pingpong,,{size},{rank},{at},{value},latency_us" for at, (size, rank, value) in enumerate(samples)]
     return "\n".join([*lines, f"#@verified={verified}", "#@end=ok", ""])
 
