@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The time that commands take in one checkout, relative to another.
+"""Compares the run time of commands in two checkouts of Fabricbench.
 
     PYTHONPATH=tests python -m benchmarks.command_speed OLD NEW [CAMPAIGN] [--pairs 20] [--command judge]
 
-OLD and NEW are two checkouts. Both run with this Python and its libraries, and with a cache of records of their own,
-which the first run of a command fills. ``--help`` and ``doctor`` run without a CAMPAIGN; ``table``, ``judge`` and
-``report`` read it. The runs of the two checkouts alternate. The ratios are NEW over OLD: of the user CPU time, which
-other processes disturb least, and of the elapsed time.
+OLD and NEW are two checkouts. Both use this Python and its libraries. Each has its own cache of records, which the
+first run of a command fills. ``--help`` and ``doctor`` run without a CAMPAIGN; ``table``, ``judge`` and ``report`` read
+it. The runs of the two checkouts alternate. The ratios are NEW over OLD, for the user CPU time and for the elapsed
+time. Other processes disturb the user CPU time least.
 """
 
 import os
@@ -29,28 +29,28 @@ EXIT_STATUSES = range(5)
 
 
 def seconds(checkout: Path, arguments: Sequence[str], cache: Path) -> Sequence[float]:
-    """User CPU time and elapsed time of a command in a checkout, in seconds."""
+    """Runs a command in a checkout; returns its user CPU time and elapsed time in seconds."""
     environment = {**os.environ, "PYTHONPATH": str(checkout / "analysis"), "FABRICBENCH_CACHE": str(cache)}
     argv = [sys.executable, "-m", "fabricbench.cli", *arguments]
     before, start = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime, time.monotonic()
-    done = subprocess.run(argv, env=environment, cwd=checkout, capture_output=True, text=True, check=False)
+    result = subprocess.run(argv, env=environment, cwd=checkout, capture_output=True, text=True, check=False)
     elapsed = time.monotonic() - start
-    if done.returncode not in EXIT_STATUSES or "Traceback" in done.stderr:
-        sys.exit(f"{checkout}: {' '.join(arguments)}: {done.stderr[-2000:]}")
+    if result.returncode not in EXIT_STATUSES or "Traceback" in result.stderr:
+        sys.exit(f"{checkout}: {' '.join(arguments)}: {result.stderr[-2000:]}")
     return resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before, elapsed
 
 
 def commands(campaign: Path | None, output: Path) -> dict[str, list[str]]:
     """The arguments of each command by its name."""
-    found = {name: [name] for name in ALONE}
+    arguments = {name: [name] for name in ALONE}
     if campaign is not None:
         path = str(campaign.absolute())
-        found |= {
+        arguments |= {
             "table": ["table", path, "-f", "csv"],
             "judge": ["judge", path],
             "report": ["report", path, "-o", str(output)],
         }
-    return found
+    return arguments
 
 
 def main(
@@ -76,9 +76,9 @@ def main(
                 for checkout, cache in zip((old, new), caches, strict=True)
             )
             first(), second()  # fills both caches
-            found = interleaved(first, second, pairs)
+            measurements = interleaved(first, second, pairs)
             for at, what in enumerate(("user CPU time", "elapsed time")):
-                print(line(f"{name}, {what}", [b[at] / a[at] for a, b in found], ""))
+                print(line(f"{name}, {what}", [b[at] / a[at] for a, b in measurements], ""))
 
 
 if __name__ == "__main__":

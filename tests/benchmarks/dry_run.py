@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How long the dry run of a campaign takes for a site of many nodes on which everything is installed.
+"""Measures the time of a dry run of a campaign on a site of many nodes with everything installed.
 
     PYTHONPATH=tests python -m benchmarks.dry_run [--nodes 1000] [--cores 64] [--tier acceptance]
 
-The programs are empty files: a dry run starts none of them. The Slurm that it asks is a real one that has the nodes;
-where there can be none it is not asked. Exit status 1 above 60 s.
+The programs are empty files, because a dry run starts none of them. A real Slurm controller with these nodes answers
+the dry run; machines that cannot run a controller do without. The exit status is 1 if the dry run takes over 60 s.
 """
 
 import json
@@ -29,14 +29,14 @@ def main(nodes: int = large_site.NODES, cores: int = large_site.CORES, tier: str
             site = large_site.make(folder, nodes, cores, slurm=slurm)
             words = ("run", f"{folder}/campaign", "--system", "large", "--tier", tier, "--dry-run", "--format", "json")
             start = time.monotonic()
-            done = site.fabricbench(*words)
+            result = site.fabricbench(*words)
             seconds = time.monotonic() - start
-    if done.returncode:
-        sys.exit(done.stderr)
-    found = json.loads(done.stdout)
-    block = sum(row["launches"] for row in found["launches"] if not row["once"])
-    skips = sum(row["skips"] for row in found["skips"])
-    last = found["totals"][-1]
+    if result.returncode:
+        sys.exit(result.stderr)
+    forecast = json.loads(result.stdout)
+    block = sum(row["launches"] for row in forecast["launches"] if not row["once"])
+    skips = sum(row["skips"] for row in forecast["skips"])
+    last = forecast["totals"][-1]
     print(f"{nodes} nodes of {cores} cores: {block} launches a block, {skips} skips, listed in {seconds:.1f} s")
     print("{blocks} blocks: at most {hours_at_most} h, {node_hours_at_most} node-hours".format(**last))
     print(f"Slurm was not asked: {without}" if without else "a slurmctld with a generated slurm.conf was asked")

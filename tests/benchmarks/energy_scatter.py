@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How far energies in mixed precision are from those in double, by ranks and threads: what tolerances rest on.
+"""Measures the deviation of mixed-precision energies from double precision, by ranks and threads.
+
+The tolerances of checked GROMACS runs follow from these deviations.
 
     PYTHONPATH=tests python -m benchmarks.energy_scatter [villin] [lzm] [dppc] [--ranks 1,2,3,4] [--threads 1,2]
 
-Every run is made twice, on shm and on tcp: in GROMACS's reproducible mode both must print the same digits.
+Each run executes on shm and on tcp. In GROMACS's reproducible mode both must print the same digits.
 """
 
 import subprocess
@@ -29,7 +31,7 @@ STACK = "openmpi"
 def main(
     names: Annotated[list[str] | None, typer.Argument()] = None, ranks: str = "1,2,3,4", threads: str = "1,2"
 ) -> None:
-    """A line for every number of ranks and threads."""
+    """Prints a row for every number of ranks and threads."""
     ways = list(product(map(int, ranks.split(",")), map(int, threads.split(","))))
     installed = read_installed(build_root() / "stacks" / STACK / STACK_FILE)
     if installed is None or installed.gromacs is None:
@@ -43,7 +45,7 @@ def main(
 
 
 def _input(name: str) -> tuple[RunInput, Reference]:
-    """The input and its energies in double precision, with a tolerance that takes every deviation."""
+    """Returns the input and its energies in double precision, with a tolerance that accepts every deviation."""
     try:
         run_input = find_input(name)
     except BadInput as error:
@@ -56,7 +58,7 @@ def _input(name: str) -> tuple[RunInput, Reference]:
 
 
 def run(installed: Installed, run_input: RunInput, transport: str, ranks: int, threads: int) -> str:
-    """The log of a run of the input's first steps."""
+    """Runs the first steps of the input and returns the log."""
     stack = site_stacks(site_root())[STACK]
     environment = lane_environment(installed, {**installed.variables(stack, transport), **stack.oversubscribed})
     assert installed.gromacs is not None

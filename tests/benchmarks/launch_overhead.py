@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the project adds to bare ReFrame per launch: the same program, launcher and variables, interleaved.
+"""Measures the time per launch that Fabricbench adds to plain ReFrame.
 
     PYTHONPATH=tests python -m benchmarks.launch_overhead [--pairs 12] [--launches 20] [--lane mpich@shm]
 
-The bare side is a plain RunOnlyRegressionTest with one anchored pattern; ours records, wraps, witnesses, parses,
-attests, and runs the lane's wire-up once per session (its time is counted, divided by the launches).
+Both sides run the same program with the same launcher and variables, in alternation. The plain side is a
+RunOnlyRegressionTest with one anchored pattern. The Fabricbench side records, wraps, witnesses, parses and attests
+each launch, and runs the lane's wire-up once per session. Its time includes the wire-up, divided by the launches.
 """
 
 import os
@@ -45,7 +46,7 @@ OPTIONS = ["pingpong", "--sizes", "0,1,2,4,8,16,32,64,128,256,512,1024", "--iter
 
 
 def seconds(lane: Lane, folder: Path, arguments: Sequence[str], launches: int) -> Sequence[float]:
-    """Wall time of a session of ReFrame, divided by its launches."""
+    """Returns the wall time of a ReFrame session in seconds, divided by its launches."""
     with tempfile.TemporaryDirectory() as directory:
         environment = {
             **os.environ,
@@ -57,10 +58,10 @@ def seconds(lane: Lane, folder: Path, arguments: Sequence[str], launches: int) -
         argv = [program, "-c", str(folder), "-p", lane.stack.name, *arguments, f"--repeat={launches}", "-r"]
         argv += ["--exec-policy=serial"]
         start = time.monotonic()
-        done = subprocess.run(argv, env=environment, capture_output=True, text=True, timeout=600, check=False)
+        result = subprocess.run(argv, env=environment, capture_output=True, text=True, timeout=600, check=False)
         elapsed = time.monotonic() - start
-    if done.returncode:
-        sys.exit(done.stdout[-3000:])
+    if result.returncode:
+        sys.exit(result.stdout[-3000:])
     return [elapsed / launches]
 
 
@@ -71,15 +72,15 @@ def main(pairs: int = 12, launches: int = 20, lane: str = "mpich@shm") -> None:
     with tempfile.TemporaryDirectory() as directory:
         Path(directory, "bare.py").write_text(BARE.format(program=program, options=OPTIONS, variables=variables))
         ours = ["-n", "^MicroPingpong.*messages=small"]
-        found = interleaved(
+        measurements = interleaved(
             lambda: seconds(chosen, REPOSITORY / "reframe_checks", ours, launches),
             lambda: seconds(chosen, Path(directory), [], launches),
             pairs,
         )
     print("| per launch | median | 95 % interval | pairs |\n| --- | --- | --- | --- |")
-    print(line("bare ReFrame", [b[0] for _, b in found], "s"))
-    print(line("Fabricbench", [a[0] for a, _ in found], "s"))
-    print(line("added", [a[0] - b[0] for a, b in found], "s"))
+    print(line("bare ReFrame", [b[0] for _, b in measurements], "s"))
+    print(line("Fabricbench", [a[0] for a, _ in measurements], "s"))
+    print(line("added", [a[0] - b[0] for a, b in measurements], "s"))
 
 
 if __name__ == "__main__":

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How long an own ping-pong launch takes, and how much its values vary, against other tools' default at the same sizes.
+"""Compares the time and the spread of own ping-pong launches with those of another tool at the same sizes.
 
     PYTHONPATH=tests python -m benchmarks.measuring_speed [--pairs 20] [--lane mpich@tcp] [--osu PATH] [--largest 65536]
 
-Launches are interleaved. The other tool runs as it comes: IMB-MPI1 PingPong with 1000 repetitions and its own bounds on
-time and volume, or the osu_latency at PATH. A launch's value is its latency at one size; the spread of a tool is the
-median absolute deviation of its launches' values over their median.
+The launches of both tools alternate. The other tool runs with its defaults: IMB-MPI1 PingPong with 1000 repetitions and
+its own limits of time and volume, or the osu_latency at PATH. A launch's value is its latency at one size; the spread
+of a tool is the median absolute deviation of its launches' values over their median.
 """
 
 import os
@@ -34,7 +34,7 @@ RESAMPLES = 2000
 
 @dataclass(frozen=True)
 class Side:
-    """A lane, and up to which message size both tools measure on it."""
+    """A lane and the largest message size of both tools, in bytes."""
 
     lane: Lane
     installed: Installed
@@ -46,20 +46,20 @@ class Side:
         return [0, *(2**k for k in range(self.largest.bit_length()))]
 
     def launch(self, command: Sequence[str]) -> tuple[float, list[str]]:
-        """Seconds from start to end, and the lines of the output."""
+        """Runs a program; returns its run time in seconds and the lines of its output."""
         argv = [f"{self.installed.prefix}/bin/mpirun", "-np", "2", *command]
         start = time.monotonic()
-        done = subprocess.run(
+        result = subprocess.run(
             argv, env=lane_environment(self.installed, self.lane.variables()), capture_output=True, text=True,
             timeout=300, check=False,
         )  # fmt: skip
-        if done.returncode:
-            sys.exit(f"{self.lane.name}: {done.stdout[-2000:]}{done.stderr}")
-        return time.monotonic() - start, done.stdout.splitlines()
+        if result.returncode:
+            sys.exit(f"{self.lane.name}: {result.stdout[-2000:]}{result.stderr}")
+        return time.monotonic() - start, result.stdout.splitlines()
 
 
 def own(side: Side) -> Sequence[float]:
-    """Seconds, then the median latency at each size shown; as the check asks for it."""
+    """Runs the own ping-pong with the arguments of the check; returns seconds, then the median latency at each size."""
     sizes = ",".join(map(str, side.sizes))
     program = f"{side.installed.apps}/bin/fabricbench-micro"
     seconds, lines = side.launch([program, "pingpong", "--sizes", sizes, "--iterations", "500"])
@@ -68,7 +68,7 @@ def own(side: Side) -> Sequence[float]:
 
 
 def other(side: Side, osu: Path | None) -> Sequence[float]:
-    """Seconds, then the latency at each size shown."""
+    """Runs the other tool; returns seconds, then the latency at each size in ``SHOWN``."""
     with tempfile.TemporaryDirectory() as directory:
         sizes = Path(directory, "sizes")
         sizes.write_text("".join(f"{size}\n" for size in side.sizes))
@@ -76,19 +76,21 @@ def other(side: Side, osu: Path | None) -> Sequence[float]:
         seconds, lines = side.launch([str(osu), "-m", f"0:{side.largest}"] if osu else imb)
     rows = [row.split() for row in lines if row[:1].isdigit() or row.startswith("   ")]
     column = 1 if osu else 2
-    found = {row[0]: float(row[column]) for row in rows if len(row) > column and row[0].isdigit()}
-    return seconds, *(found[str(size)] for size in SHOWN)
+    values_by_size = {row[0]: float(row[column]) for row in rows if len(row) > column and row[0].isdigit()}
+    return seconds, *(values_by_size[str(size)] for size in SHOWN)
 
 
 def spread(values: np.ndarray) -> float:
-    """Median absolute deviation over the median."""
+    """Returns the median absolute deviation divided by the median."""
     middle = np.median(values)
     return float(np.median(np.abs(values - middle)) / middle)
 
 
 def spread_ratio(mine: np.ndarray, others: np.ndarray) -> tuple[float, float, float]:
-    """Spread over spread, with a 95 % bootstrap interval over launches; nan where the other tool prints too few digits
-    to have one."""
+    """Returns the ratio of the spreads and its 95 % bootstrap interval over launches.
+
+    All are nan if the other tool prints too few digits to show a spread.
+    """
     draw = np.random.default_rng(1)
     ratios = []
     for _ in range(RESAMPLES):
@@ -110,20 +112,20 @@ def main(
     if largest < max(SHOWN):
         sys.exit(f"--largest {largest}: expected at least {max(SHOWN)} bytes, the largest size shown")
     name = "osu_latency" if osu else "IMB PingPong"
-    found_lanes = mpi_lanes("local", lane or ["mpich@shm", "mpich@tcp", "impi@tcp"])
-    if without := [chosen.name for chosen, installed in found_lanes if not osu and installed.imb is None]:
+    chosen_lanes = mpi_lanes("local", lane or ["mpich@shm", "mpich@tcp", "impi@tcp"])
+    if without := [chosen.name for chosen, installed in chosen_lanes if not osu and installed.imb is None]:
         sys.exit(f"{without[0]} has no IMB-MPI1: choose other lanes, or name an osu_latency with --osu")
     print(f"| own / {name} | ratio | 95 % interval | pairs |\n| --- | --- | --- | --- |")
-    for chosen, installed in found_lanes:
+    for chosen, installed in chosen_lanes:
         side = Side(chosen, installed, largest)
-        found = interleaved(lambda s=side: own(s), lambda s=side: other(s, osu), pairs)  # type: ignore[misc]
-        print(line(f"{chosen.name}, time of a launch", [a[0] / b[0] for a, b in found], ""))
+        measurements = interleaved(lambda s=side: own(s), lambda s=side: other(s, osu), pairs)  # type: ignore[misc]
+        print(line(f"{chosen.name}, time of a launch", [a[0] / b[0] for a, b in measurements], ""))
         for at, size in enumerate(SHOWN, start=1):
-            values = [np.array([side[at] for side in sides]) for sides in zip(*found, strict=True)]
+            values = [np.array([side[at] for side in sides]) for sides in zip(*measurements, strict=True)]
             ratio, low, high = spread_ratio(*values)
             what = f"{chosen.name}, spread between launches at {size} B"
-            shown = "- | -" if np.isnan(ratio) else f"{ratio:.3f} | {low:.3f} to {high:.3f}"
-            print(f"| {what} | {shown} | {pairs} |")
+            interval_text = "- | -" if np.isnan(ratio) else f"{ratio:.3f} | {low:.3f} to {high:.3f}"
+            print(f"| {what} | {interval_text} | {pairs} |")
 
 
 if __name__ == "__main__":

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The lanes that a benchmark of this folder can run on: those of MPI stacks, which have a launcher."""
+"""Selects the lanes of MPI stacks for the benchmarks in this folder. Other stacks have no ``mpirun``."""
 
 import sys
 from collections.abc import Sequence
@@ -10,23 +10,23 @@ from fabricbench.site.settings import choose, lanes
 from fabricbench.site.stacks import Installed
 
 
-def mpi_lanes(system: str, wanted: Sequence[str] = ()) -> list[tuple[Lane, Installed]]:
-    """The lanes called ``wanted``, or every MPI lane of ``system`` that is ready, each with its stack as installed.
+def mpi_lanes(system: str, names: Sequence[str] = ()) -> list[tuple[Lane, Installed]]:
+    """Returns the lanes ``names``, or all MPI lanes of ``system`` that are ready, each with its installed stack.
 
-    Exits with one line that says why where a wanted lane cannot run, or where there is none.
+    Exits with a one-line reason if a named lane cannot run, or if no lane is ready.
     """
     try:
-        chosen = choose(lanes(system), wanted)
+        chosen = choose(lanes(system), names)
     except BadInput as error:
         sys.exit(str(error))
-    found = []
+    usable = []
     for lane in chosen:
         below = "" if lane.stack.level == "mpi" else f"{lane.stack.name} is a library below MPI, it has no mpirun"
         why = below or (f"{lane.unavailable.reason}; {lane.unavailable.hint}" if lane.unavailable else "")
         if not why and lane.installed is not None:
-            found.append((lane, lane.installed))
-        elif wanted:
+            usable.append((lane, lane.installed))
+        elif names:
             sys.exit(f"{lane.name}: {why or 'not set up; run: fabricbench setup'}")
-    if not found:
+    if not usable:
         sys.exit(f"no MPI lane of {system} is ready; run: fabricbench doctor")
-    return found
+    return usable

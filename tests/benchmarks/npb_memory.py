@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Memory of the own kernels and of NASA's NPB: resident MB of the largest rank, on one lane.
+"""Measures the memory of the own NPB kernels and of NASA's: resident MB of the largest rank, on one lane.
 
     PYTHONPATH=tests python -m benchmarks.npb_memory DIRECTORY [--classes A] [--ranks 1,2] [--kernels is,cg,ft]
 
@@ -28,16 +28,16 @@ sys.exit(done.returncode)
 
 
 def resident(lane: Lane, ranks: int, program: list[str]) -> float:
-    """MB (2^20 bytes) of the largest rank of a run that verified."""
+    """Returns the resident memory of the largest rank of a verified run, in units of 2^20 bytes."""
     assert lane.installed is not None
     launcher = [f"{lane.installed.prefix}/bin/mpirun", "-np", str(ranks), sys.executable, "-c", WATCH]
     environment = lane_environment(lane.installed, lane.variables())
-    done = subprocess.run(
+    result = subprocess.run(
         [*launcher, *program], env=environment, capture_output=True, text=True, timeout=3600, check=False
     )
-    if done.returncode:
-        sys.exit(f"{' '.join(program)}: {done.stderr[-300:] or done.stdout[-300:]}")
-    return max(int(found) for found in re.findall(r"resident_kib (\d+)", done.stdout)) / 1024
+    if result.returncode:
+        sys.exit(f"{' '.join(program)}: {result.stderr[-300:] or result.stdout[-300:]}")
+    return max(int(kib) for kib in re.findall(r"resident_kib (\d+)", result.stdout)) / 1024
 
 
 def main(

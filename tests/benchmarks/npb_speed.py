@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Own kernels against NASA's NPB 3.4: Mop/s as ratio of interleaved pairs, on one lane.
+"""Compares the Mop/s of the own kernels with NASA's NPB 3.4, as ratios of interleaved pairs on one lane.
 
     PYTHONPATH=tests python -m benchmarks.npb_speed DIRECTORY... [--classes A,B] [--ranks 1,2] [--pairs 12]
 
-Each DIRECTORY holds NASA's executables of one build, as is.A.x; give one of -O2 and one of -O3 -march=native. The
-comparison is with the better build of each pair: non-inferior where the interval lies above 0.97.
+Each DIRECTORY holds NASA's executables of one build, as is.A.x; name one built with -O2 and one with -O3 -march=native.
+The comparison is with the better build of each pair: non-inferior if the interval is above 0.97.
 """
 
 import subprocess
@@ -24,17 +24,17 @@ KERNELS = ("is", "cg", "ft")
 
 
 def rate(lane: Lane, ranks: int, program: Sequence[str]) -> float:
-    """Mop/s of one verified run."""
+    """Returns the Mop/s of one verified run."""
     assert lane.installed is not None
     argv = [f"{lane.installed.prefix}/bin/mpirun", "-np", str(ranks), *program]
     environment = lane_environment(lane.installed, lane.variables())
-    done = subprocess.run(argv, env=environment, capture_output=True, text=True, timeout=3600, check=False)
+    result = subprocess.run(argv, env=environment, capture_output=True, text=True, timeout=3600, check=False)
     fields = {}
-    for row in done.stdout.splitlines():
+    for row in result.stdout.splitlines():
         name, _, value = row.partition("=")
         fields[name.strip()] = value.strip()
-    if done.returncode or fields.get("Verification") != "SUCCESSFUL":
-        sys.exit(f"{' '.join(program)}: {done.stderr[-300:] or done.stdout[-300:]}")
+    if result.returncode or fields.get("Verification") != "SUCCESSFUL":
+        sys.exit(f"{' '.join(program)}: {result.stderr[-300:] or result.stdout[-300:]}")
     return float(fields["Mop/s total"])
 
 
@@ -62,8 +62,10 @@ def main(
                 def nasa(programs: list[list[str]] = theirs, count: int = count) -> Sequence[float]:
                     return [max(rate(chosen, count, program) for program in programs)]
 
-                found = interleaved(own, nasa, pairs)
-                print(line(f"{kernel.upper()}.{problem}, {count}", [a[0] / b[0] for a, b in found], ""), flush=True)
+                measurements = interleaved(own, nasa, pairs)
+                print(
+                    line(f"{kernel.upper()}.{problem}, {count}", [a[0] / b[0] for a, b in measurements], ""), flush=True
+                )
 
 
 if __name__ == "__main__":

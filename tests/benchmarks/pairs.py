@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Interleaved pairs: A B, B A, A B, …; what is reported is a median of pairs with its interval."""
+"""Measures two sides in interleaved pairs (A B, B A, A B, …) and reports the median ratio and its interval."""
 
 from collections.abc import Callable, Sequence
 
@@ -11,8 +11,8 @@ Measure = Callable[[], Sequence[float]]
 
 
 def interleaved(first: Measure, second: Measure, pairs: int) -> list[tuple[Sequence[float], Sequence[float]]]:
-    """Measure ``pairs`` pairs, the order within a pair changing each time."""
-    found = []
+    """Measures ``pairs`` pairs. The order within a pair alternates."""
+    values = []
     for number in track(range(pairs), description="pairs", transient=True):
         if number % 2:
             b = second()
@@ -20,12 +20,12 @@ def interleaved(first: Measure, second: Measure, pairs: int) -> list[tuple[Seque
         else:
             a = first()
             b = second()
-        found.append((a, b))
-    return found
+        values.append((a, b))
+    return values
 
 
 def line(name: str, values: Sequence[float], unit: str) -> str:
-    """A row of a Markdown table: median and 95 % interval over the pairs."""
+    """Returns a row of a Markdown table: median and 95 % interval over the pairs."""
     interval = median_interval(values, 0.95)
     low, high = interval.low, interval.high
     bounds = "-" if low is None or high is None else f"{low:.3f} to {high:.3f}"

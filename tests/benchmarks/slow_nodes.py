@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How often `fabricbench nodes` names a healthy node or pair, and how often a slow node: simulated campaigns.
+"""Measures the false alarms and the detection rate of `fabricbench nodes` on simulated campaigns.
 
     PYTHONPATH=tests python -m benchmarks.slow_nodes alarms 4 200      # 4 nodes, 200 campaigns of each kind
     PYTHONPATH=tests python -m benchmarks.slow_nodes power 8 100
 
-A campaign has one lane with latency, bandwidth alone and bandwidth at once. Prints rows of docs/methods/node-pairs.md.
+A campaign has one lane with the latency of node pairs, their bandwidth one at a time and their bandwidth at once.
+Prints rows of docs/methods/node-pairs.md.
 """
 
 import sys
@@ -21,35 +22,35 @@ SLOW = 1
 
 
 def alarms(nodes: int, campaigns: int) -> str:
-    """Share of campaigns that name anything, on a machine whose nodes' own speeds differ by 1 %."""
-    shown = []
+    """Returns the share of campaigns with findings on a machine without slow nodes, whose speeds differ by 1 %."""
+    cells = []
     for noise in NOISES:
         for blocks in (6, 15):
             rng = np.random.default_rng(nodes)
             world = World(nodes, blocks, noise, spread=0.01)
-            named = sum(bool(campaign(world, rng).findings) for _ in range(campaigns))
-            shown.append(f"{named / campaigns:.1%}")
-    return f"| {nodes} | {campaigns} | {' | '.join(shown)} |"
+            alarms_raised = sum(bool(campaign(world, rng).findings) for _ in range(campaigns))
+            cells.append(f"{alarms_raised / campaigns:.1%}")
+    return f"| {nodes} | {campaigns} | {' | '.join(cells)} |"
 
 
 def power(nodes: int, campaigns: int) -> str:
-    """Share of campaigns that name the one slow node, for each noise and factor."""
-    shown = []
+    """Returns the share of campaigns that name the one slow node, for each noise and factor."""
+    cells = []
     for noise, blocks in BLOCKS.items():
-        found = []
+        shares = []
         for factor in FACTORS:
             rng = np.random.default_rng(nodes)
             world = World(nodes, blocks, noise, slow={SLOW: factor})
-            named = sum(
+            alarms_raised = sum(
                 any(
                     one.suspect.kind == "node" and one.suspect.node == f"n{SLOW}"
                     for one in campaign(world, rng).findings
                 )
                 for _ in range(campaigns)
             )
-            found.append(f"{named / campaigns:.0%}")
-        shown.append(", ".join(found))
-    return f"| {nodes} | {campaigns} | {' | '.join(shown)} |"
+            shares.append(f"{alarms_raised / campaigns:.0%}")
+        cells.append(", ".join(shares))
+    return f"| {nodes} | {campaigns} | {' | '.join(cells)} |"
 
 
 if __name__ == "__main__":

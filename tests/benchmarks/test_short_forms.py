@@ -22,7 +22,7 @@ LIMIT_SECONDS = 400
 
 
 def run(name: str, *arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
-    """``python -m benchmarks.NAME`` as its docstring says."""
+    """Runs ``python -m benchmarks.NAME`` with these arguments."""
     return subprocess.run(
         [sys.executable, "-m", f"benchmarks.{name}", *arguments],
         env={**clean_environment(), "PYTHONPATH": "tests", **variables}, cwd=REPOSITORY,
@@ -31,11 +31,11 @@ def run(name: str, *arguments: str, **variables: str) -> subprocess.CompletedPro
 
 
 def rows_of(name: str, *arguments: str, **variables: str) -> list[list[str]]:
-    """The cells of the Markdown table that a benchmark prints, without the header."""
-    done = run(name, *arguments, **variables)
-    assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
+    """Returns the cells of the Markdown table that a benchmark prints, without the header."""
+    result = run(name, *arguments, **variables)
+    assert result.returncode == 0, result.stdout[-2000:] + result.stderr[-2000:]
     rows = [
-        [cell.strip() for cell in line.strip("|").split("|")] for line in done.stdout.splitlines() if line[:1] == "|"
+        [cell.strip() for cell in line.strip("|").split("|")] for line in result.stdout.splitlines() if line[:1] == "|"
     ]
     assert all(set(cell) == {"-"} for cell in rows[1])
     assert {len(row) for row in rows} == {len(rows[0])}
@@ -43,7 +43,7 @@ def rows_of(name: str, *arguments: str, **variables: str) -> list[list[str]]:
 
 
 def nasa_programs(directory: Path, kernels: list[str]) -> Path:
-    """The own kernels under the names that NASA's programs have."""
+    """Links the own kernels under the names of NASA's programs."""
     apps = stack("mpich").apps
     for kernel in kernels:
         program = directory / f"{kernel}.S.x"
@@ -60,8 +60,8 @@ def test_launch_overhead() -> None:
     assert all(row[2:] == ["-", "1"] for row in rows)
 
 
-def test_witness_cost_on_every_mpi_lane_that_is_ready() -> None:
-    """And on no other: libraries below MPI have no mpirun."""
+def test_witness_cost_on_every_ready_mpi_lane() -> None:
+    """Libraries below MPI have no mpirun, so their lanes are excluded."""
     stack("mpich")
     rows = rows_of("witness_cost", "--pairs", "1", "--iterations", "20")
     lanes = {row[0].partition(",")[0] for row in rows}
@@ -105,12 +105,12 @@ def test_command_speed(tmp_path: Path) -> None:
 
 
 def test_dry_run() -> None:
-    done = run("dry_run", "--nodes", "8", "--cores", "4", "--tier", "quick")
-    assert re.match(r"8 nodes of 4 cores: [1-9]\d* launches a block, \d+ skips, listed in \d+\.\d s\n", done.stdout), (
-        done
-    )
-    assert re.search(r"^\d+ blocks: at most \S+ h, \S+ node-hours$", done.stdout, re.MULTILINE)
-    assert "Traceback" not in done.stderr
+    result = run("dry_run", "--nodes", "8", "--cores", "4", "--tier", "quick")
+    assert re.match(
+        r"8 nodes of 4 cores: [1-9]\d* launches a block, \d+ skips, listed in \d+\.\d s\n", result.stdout
+    ), result
+    assert re.search(r"^\d+ blocks: at most \S+ h, \S+ node-hours$", result.stdout, re.MULTILINE)
+    assert "Traceback" not in result.stderr
 
 
 @pytest.mark.parametrize(("name", "values"), [("npb_speed", rf"{NUMBER}"), ("npb_memory", r"\d+")])
@@ -127,8 +127,8 @@ def test_energy_scatter(tmp_path: Path) -> None:
     installed = stack("openmpi")
     if installed.gromacs is None or installed.gromacs.problem or not all(map(shutil.which, ("gmx", "gmx_d"))):
         pytest.skip("no GROMACS on openmpi with gmx and gmx_d: run `make setup` as root on Debian")
-    given = {"FABRICBENCH_GROMACS_INPUTS": str(toy_input.water_inputs(tmp_path))}
-    rows = rows_of("energy_scatter", "water", "--ranks", "1,2", "--threads", "1", **given)
+    inputs = {"FABRICBENCH_GROMACS_INPUTS": str(toy_input.water_inputs(tmp_path))}
+    rows = rows_of("energy_scatter", "water", "--ranks", "1,2", "--threads", "1", **inputs)
     assert [(system, ranks, threads) for system, ranks, threads, *_ in rows] == [("water", n, "1") for n in ("1", "2")]
     for *_, first, last, alike in rows:
         assert all(re.fullmatch(r"\d\.\de[-+]\d\d", deviation) for deviation in (first, last))
@@ -136,7 +136,7 @@ def test_energy_scatter(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "arguments", "said"),
+    ("name", "arguments", "message"),
     [
         ("witness_cost", ("--lane", "libfabric@shm"), r"libfabric@shm: libfabric is a library below MPI.*\n"),
         ("witness_cost", ("--lane", "mpihc@shm"), r"unknown lane 'mpihc@shm'.*\n"),
@@ -149,28 +149,30 @@ def test_energy_scatter(tmp_path: Path) -> None:
         ("command_speed", (".", ".", "--command=jugde"), r"unknown command 'jugde'; expected one of --help, doctor\n"),
     ],
 )
-def test_what_cannot_run_is_said_in_one_line(name: str, arguments: tuple[str, ...], said: str) -> None:
+def test_a_benchmark_that_cannot_run_prints_one_line_of_reason(
+    name: str, arguments: tuple[str, ...], message: str
+) -> None:
     stack("openmpi")
-    done = run(name, *arguments)
-    assert done.returncode == 1
-    assert re.fullmatch(said, done.stderr), done.stderr
+    result = run(name, *arguments)
+    assert result.returncode == 1
+    assert re.fullmatch(message, result.stderr), result.stderr
 
 
 @pytest.mark.parametrize(("what", "columns"), [("alarms", 10), ("power", 6)])
 def test_slow_nodes(what: str, columns: int) -> None:
-    done = run("slow_nodes", what, "4", "1")
-    assert done.returncode == 0, done.stderr
-    (row,) = (line for line in done.stdout.splitlines() if line.startswith("| 4 | 1 |"))
+    result = run("slow_nodes", what, "4", "1")
+    assert result.returncode == 0, result.stderr
+    (row,) = (line for line in result.stdout.splitlines() if line.startswith("| 4 | 1 |"))
     assert len(row.strip("|").split("|")) == columns
 
 
-def test_every_benchmark_has_its_short_form() -> None:
+def test_every_benchmark_has_a_short_form() -> None:
     modules = {path.stem for path in FOLDER.glob("*.py") if "__main__" in path.read_text()} - {Path(__file__).stem}
-    called = re.findall(r'(?:run|rows_of)\("(\w+)"|\("(npb_\w+)", r', Path(__file__).read_text())
-    assert {one or other for one, other in called} == modules
+    calls = re.findall(r'(?:run|rows_of)\("(\w+)"|\("(npb_\w+)", r', Path(__file__).read_text())
+    assert {one or other for one, other in calls} == modules
 
 
 def test_make_benchmarks_names_benchmarks_that_exist() -> None:
-    named = re.findall(r"-m benchmarks\.(\w+)", (REPOSITORY / "Makefile").read_text())
-    assert len(named) >= 3
-    assert all((FOLDER / f"{name}.py").exists() for name in named)
+    names = re.findall(r"-m benchmarks\.(\w+)", (REPOSITORY / "Makefile").read_text())
+    assert len(names) >= 3
+    assert all((FOLDER / f"{name}.py").exists() for name in names)

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the witness costs: own ping-pong with it and without, interleaved, as ratio of latencies per lane.
+"""Measures the cost of the witness: the ratio of own ping-pong latencies with and without it, per lane.
 
     PYTHONPATH=tests python -m benchmarks.witness_cost [--pairs 20] [--lane mpich@tcp ...] [--iterations 500]
 
-Without ``--lane`` on every MPI lane that is ready.
+The launches with and without it alternate. Without ``--lane`` the benchmark runs on every MPI lane that is ready.
 """
 
 import subprocess
@@ -26,7 +26,7 @@ SIZES = (8, 4096, 65536)
 
 
 def latencies(lane: Lane, installed: Installed, preload: bool, iterations: int) -> Sequence[float]:
-    """Median half round trip in microseconds at each size, from one launch."""
+    """Runs one launch; returns the median half round trip in microseconds at each size."""
     apps = installed.apps
     variables = dict(lane.variables())
     of_lane = variables.pop("LD_PRELOAD", "")
@@ -38,13 +38,13 @@ def latencies(lane: Lane, installed: Installed, preload: bool, iterations: int) 
         argv = [f"{installed.prefix}/bin/mpirun", "-np", "2", "env", *witness, *program]
         argv += ["--iterations", str(iterations)]
         environment = lane_environment(installed, variables)
-        done = subprocess.run(argv, env=environment, capture_output=True, text=True, timeout=120, check=False)
+        result = subprocess.run(argv, env=environment, capture_output=True, text=True, timeout=120, check=False)
         reports = len(list(Path(directory).glob("witness.*.json")))
-    if done.returncode:
-        sys.exit(f"{lane.name}: {done.stdout[-2000:]}{done.stderr}")
+    if result.returncode:
+        sys.exit(f"{lane.name}: {result.stdout[-2000:]}{result.stderr}")
     if reports != (2 if preload else 0):
         sys.exit(f"{lane.name}: {reports} witness reports, preload {preload}")
-    rows = [row.split(",") for row in done.stdout.splitlines() if row.endswith(",latency_us")]
+    rows = [row.split(",") for row in result.stdout.splitlines() if row.endswith(",latency_us")]
     return [float(np.median([float(row[5]) for row in rows if row[2] == str(size)])) for size in SIZES]
 
 
@@ -64,9 +64,9 @@ def main(
         def without(lane: Lane = each, installed: Installed = installed) -> Sequence[float]:
             return latencies(lane, installed, False, iterations)
 
-        found = interleaved(with_witness, without, pairs)
+        measurements = interleaved(with_witness, without, pairs)
         for at, size in enumerate(SIZES):
-            print(line(f"{each.name}, {size} B", [a[at] / b[at] for a, b in found], ""), flush=True)
+            print(line(f"{each.name}, {size} B", [a[at] / b[at] for a, b in measurements], ""), flush=True)
 
 
 if __name__ == "__main__":

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""For the tests of campaigns: a launch directory to change."""
+"""A copy of a launch directory that the tests of campaigns may change."""
 
 import shutil
 from pathlib import Path
@@ -11,5 +11,5 @@ from support.launches import LAUNCHES, PT2PT
 
 @pytest.fixture
 def directory(tmp_path: Path) -> Path:
-    """A copy of a launch that is ok."""
+    """A copy of a launch in state ok."""
     return Path(shutil.copytree(LAUNCHES / PT2PT, tmp_path / "launch"))

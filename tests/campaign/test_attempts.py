@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which tries finish a launch: one that came back, or the last of those that it may be lost in."""
+"""Selects the attempt that finishes a launch: one that ended, or the last of the permitted lost attempts."""
 
 import json
 import shutil
@@ -17,7 +17,7 @@ NO_JOB = "srun: error: Unable to create step for job 7: Job/step already complet
 
 
 def attempt(campaign: Path, session: int, stderr: str = "", **end: Any) -> Path:
-    """A try of the launch in a session of block 0, its end changed; without one where ``end`` is ``gone``."""
+    """Makes an attempt in a session of block 0 with changes to its ``end``; ``gone=1`` removes ``end``."""
     directory = campaign / f"launches/b000.s{session:02d}/local/tcp/mpich/Imb_0"
     shutil.copytree(LAUNCH, directory)
     facts = json.loads((directory / "end").read_text())
@@ -50,12 +50,12 @@ LOST: dict[str, Any] = {"status": 1, "stderr": NODE}
         ([{"status": 1, "stderr": TIME}, HUNG], None),
     ],
 )
-def test_the_try_that_finishes_a_launch(tmp_path: Path, tries: list[dict[str, Any]], last: int | None) -> None:
-    made = [attempt(tmp_path, session, **end) for session, end in enumerate(tries)]
-    assert finishing_attempt(made) == (None if last is None else made[last])
+def test_the_attempt_that_finishes_a_launch(tmp_path: Path, tries: list[dict[str, Any]], last: int | None) -> None:
+    directories = [attempt(tmp_path, session, **end) for session, end in enumerate(tries)]
+    assert finishing_attempt(directories) == (None if last is None else directories[last])
 
 
-def test_only_the_first_loss_in_a_block_asks_for_a_repeat(tmp_path: Path) -> None:
+def test_only_the_first_loss_in_a_block_is_repeated(tmp_path: Path) -> None:
     attempt(tmp_path, 0, **HUNG)
     (name,) = first_losses(tmp_path, 0, 0)
     assert first_losses(tmp_path, 1, 0) == {}
@@ -64,7 +64,7 @@ def test_only_the_first_loss_in_a_block_asks_for_a_repeat(tmp_path: Path) -> Non
     assert name == json.loads((LAUNCH / "launch.json").read_text())["id"]
 
 
-def test_a_launch_whose_job_ended_asks_for_none(tmp_path: Path) -> None:
-    cut = attempt(tmp_path, 0, status=1, stderr=TIME)
-    assert loss_reason(cut).startswith("lost with its nodes")
+def test_a_launch_whose_job_ended_is_not_among_the_losses(tmp_path: Path) -> None:
+    directory = attempt(tmp_path, 0, status=1, stderr=TIME)
+    assert loss_reason(directory).startswith("lost with its nodes")
     assert first_losses(tmp_path, 0, 0) == {}

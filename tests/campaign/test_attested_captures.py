@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Real launches attested: those that used the transport of their lane, and those that did not."""
+"""Attests captured launches that used the transport of their lane, and captured launches that did not."""
 
 import json
 import shutil
@@ -23,7 +23,7 @@ def attestation_of(record: Record) -> Attestation:
 
 
 @pytest.mark.parametrize("name", HONEST)
-def test_what_used_its_transport_is_attested(name: str) -> None:
+def test_a_launch_that_used_its_transport_is_attested(name: str) -> None:
     record = collect(LAUNCHES / name)
     assert (record.state, record.reason) == ("ok", "")
     assert attestation_of(record).state == "attested"
@@ -40,20 +40,20 @@ def test_what_used_its_transport_is_attested(name: str) -> None:
         ("mpich-tcp-imb-pt2pt-small", "launch", 0),
     ],
 )
-def test_what_an_attestation_rests_on(name: str, by: str, sizes: int) -> None:
-    """Launches recorded before there were marks keep the rule of the whole launch."""
-    found = attestation_of(collect(LAUNCHES / name))
-    assert (found.basis, len(found.parts)) == (by, sizes)
-    assert {one.state for one in found.parts} <= {"attested"}
+def test_the_basis_of_an_attestation(name: str, by: str, sizes: int) -> None:
+    """Launches of versions without interval marks are attested by the rule for whole launches."""
+    attestation = attestation_of(collect(LAUNCHES / name))
+    assert (attestation.basis, len(attestation.parts)) == (by, sizes)
+    assert {one.state for one in attestation.parts} <= {"attested"}
 
 
 def test_marked_intervals_of_a_real_launch_are_exact() -> None:
-    """Each message is one segment; 2 x (20 timed + 100 warm-up + 1 verified) messages, and one that was sent again."""
-    found = attestation_of(collect(LAUNCHES / "impi-tcp-micro-pingpong-small-marked"))
-    assert {(one.segments, one.part.payload.messages) for one in found.parts} == {(242, 242), (243, 242)}
+    """Each message is one segment: 2 x (20 timed + 100 warm-up + 1 verified) messages and one retransmission."""
+    attestation = attestation_of(collect(LAUNCHES / "impi-tcp-micro-pingpong-small-marked"))
+    assert {(one.segments, one.part.payload.messages) for one in attestation.parts} == {(242, 242), (243, 242)}
 
 
-def test_all_honest_launches_together_stay_attested() -> None:
+def test_launches_with_plausible_times_stay_attested() -> None:
     records = tuple(collect(LAUNCHES / name) for name in HONEST)
     assert refute_beyond_physics(records) == records
 
@@ -145,16 +145,16 @@ def launch_ranks(name: str) -> int:
 
 
 @pytest.mark.parametrize("name", WITNESSED)
-def test_what_the_witness_saw(name: str) -> None:
-    seen = traffic(read_reports(LAUNCHES / name))
-    assert seen is not None
-    assert (seen.bytes, seen.segments, seen.connections) == WITNESSED[name]
-    assert (seen.reports, seen.dropped, seen.devices) == (launch_ranks(name), 0, ())
-    assert sum(seen.by_peer.values()) == seen.bytes
+def test_the_traffic_in_the_witness_reports(name: str) -> None:
+    carried = traffic(read_reports(LAUNCHES / name))
+    assert carried is not None
+    assert (carried.bytes, carried.segments, carried.connections) == WITNESSED[name]
+    assert (carried.reports, carried.dropped, carried.devices) == (launch_ranks(name), 0, ())
+    assert sum(carried.by_peer.values()) == carried.bytes
 
 
 def test_a_connection_between_ranks_is_counted_once() -> None:
-    """By hand: one connection between the ranks, seen by both, and one of each rank to its daemon."""
+    """Both ranks report their one connection; each rank has another one to its daemon. Counted by hand."""
     reports = read_reports(LAUNCHES / "openmpi-tcp-micro-pingpong-large")
     ends = {(report.rank, end.peer): end for report in reports for end in report.sockets}
     assert sorted((rank or 0, end.tx_bytes, end.rx_bytes) for (rank, _), end in ends.items()) == [
@@ -177,11 +177,11 @@ def test_a_connection_between_ranks_is_counted_once() -> None:
 )
 def test_mpich_through_shared_memory_on_a_tcp_lane(name: str, payload: tuple[int, int]) -> None:
     record = collect(LAUNCHES / name)
-    found = attestation_of(record)
-    assert record.state == found.state == "refuted"
-    assert found.share == 0.0
-    assert found.payload is not None
-    assert (found.payload.bytes, found.payload.messages) == payload
+    attestation = attestation_of(record)
+    assert record.state == attestation.state == "refuted"
+    assert attestation.share == 0.0
+    assert attestation.payload is not None
+    assert (attestation.payload.bytes, attestation.payload.messages) == payload
     assert record.reason == (
         "only 0.0% of the payload was on TCP: sockets carried 0 bytes in 0 segments, "
         f"the benchmark moved at least {payload[0]} bytes in {payload[1]} messages"
@@ -205,23 +205,23 @@ def test_open_mpi_over_tcp_on_a_shm_lane(name: str, bytes_: int, segments: int) 
 
 
 def test_intel_mpi_with_small_collectives_through_shared_memory() -> None:
-    """Alltoall and allgather alone are on sockets: too few messages for four collectives and their barriers."""
+    """Only alltoall and allgather use sockets: too few messages for four collectives and their barriers."""
     record = collect(LAUNCHES / "lying-impi-tcp-imb-collectives-small")
     assert record.state == "refuted"
     assert record.reason.startswith("only ")
 
 
 def test_intel_mpi_with_some_collectives_through_shared_memory() -> None:
-    """Alltoall and allgather are on sockets, so that the whole launch moved enough there: its own speed tells."""
+    """Alltoall and allgather use sockets and move enough for the whole launch; the short times refute the launch."""
     alone = collect(LAUNCHES / "lying-impi-tcp-imb-collectives-large")
     assert alone.state == "ok"
     pingpong = collect(LAUNCHES / "lying-impi-tcp-micro-pingpong-small")
-    kept, refuted = refute_beyond_physics((pingpong, alone))
-    assert kept == pingpong
-    assert refuted.state == attestation_of(refuted).state == "refuted"
-    assert refuted.reason.startswith("allreduce of 2048 B took 0.5 us, less than 0.5")
-    assert "the lane's own one-way latency of 4.3965 us" in refuted.reason
-    assert refuted.rows == alone.rows
+    first, second = refute_beyond_physics((pingpong, alone))
+    assert first == pingpong
+    assert second.state == attestation_of(second).state == "refuted"
+    assert second.reason.startswith("allreduce of 2048 B took 0.5 us, less than 0.5")
+    assert "the lane's own one-way latency of 4.3965 us" in second.reason
+    assert second.rows == alone.rows
 
 
 @pytest.mark.parametrize(
@@ -232,14 +232,14 @@ def test_intel_mpi_with_some_collectives_through_shared_memory() -> None:
         ("lying-impi-tcp-imb-barrier", (16 - 4) / 800),
     ],
 )
-def test_a_collective_through_shared_memory_cannot_hide_in_a_launch_of_its_own(name: str, share: float) -> None:
+def test_a_collective_through_shared_memory_is_refuted_in_its_own_launch(name: str, share: float) -> None:
     record = collect(LAUNCHES / name)
     assert record.state == "refuted"
     assert attestation_of(record).share == share
     assert record.reason.startswith(f"only {share:.1%} of the payload was on TCP: ")
 
 
-def test_one_size_through_shared_memory_hides_behind_larger_ones_until_its_speed_tells() -> None:
+def test_one_size_through_shared_memory_is_refuted_by_its_time_only() -> None:
     alone = collect(LAUNCHES / "lying-impi-tcp-imb-allreduce-large")
     assert alone.state == "ok"
     pingpong = collect(LAUNCHES / "lying-impi-tcp-micro-pingpong-small")
@@ -253,8 +253,8 @@ def test_intel_mpi_on_sockets_alone_is_slower_than_a_message() -> None:
 
 
 @pytest.mark.parametrize("name", ["mpich-tcp-imb-pt2pt-small", "openmpi-tcp-micro-pingpong-large"])
-def test_the_transport_is_not_believed_but_seen(tmp_path: Path, name: str) -> None:
-    """The same facts under the other label are refuted."""
+def test_tcp_under_the_label_shm_is_refuted(tmp_path: Path, name: str) -> None:
+    """A launch on TCP is refuted after its label changes to shm."""
     directory = Path(shutil.copytree(LAUNCHES / name, tmp_path / "launch"))
     facts = json.loads((directory / "launch.json").read_text())
     (directory / "launch.json").write_text(json.dumps(facts | {"fabric": "shm", "transport": "shm"}))
@@ -268,17 +268,17 @@ def test_shm_under_the_label_tcp_is_refuted(tmp_path: Path) -> None:
     assert collect(directory).state == "refuted"
 
 
-@pytest.mark.parametrize("lost", ["witness.vm.0.json", "witness.vm.1.json"])
-def test_one_end_is_enough_between_two_ranks(tmp_path: Path, lost: str) -> None:
+@pytest.mark.parametrize("file", ["witness.vm.0.json", "witness.vm.1.json"])
+def test_the_report_of_one_rank_gives_the_traffic_of_both(tmp_path: Path, file: str) -> None:
     directory = Path(shutil.copytree(LAUNCHES / "mpich-tcp-imb-pt2pt-small", tmp_path / "launch"))
     whole = attestation_of(collect(directory)).traffic
-    (directory / lost).unlink()
+    (directory / file).unlink()
     record = collect(directory)
-    seen = attestation_of(record).traffic
+    carried = attestation_of(record).traffic
     assert whole is not None
-    assert seen is not None
-    assert (record.state, seen.reports) == ("ok", 1)
-    assert seen.bytes == pytest.approx(whole.bytes, rel=1e-4)
+    assert carried is not None
+    assert (record.state, carried.reports) == ("ok", 1)
+    assert carried.bytes == pytest.approx(whole.bytes, rel=1e-4)
 
 
 SHARP = (
@@ -303,14 +303,14 @@ SHARP = (
 
 
 @pytest.mark.parametrize("name", SHARP)
-@pytest.mark.parametrize("kept", [0.0, 0.5, 0.75])
-def test_a_part_that_went_another_way_is_missed(tmp_path: Path, name: str, kept: float) -> None:
-    """The payload is no distant bound: a quarter of the traffic less, and the launch is refuted."""
+@pytest.mark.parametrize("share", [0.0, 0.5, 0.75])
+def test_missing_traffic_refutes_a_launch(tmp_path: Path, name: str, share: float) -> None:
+    """A launch is refuted if a quarter of its traffic is missing, because the least payload is close to the traffic."""
     directory = Path(shutil.copytree(LAUNCHES / name, tmp_path / "launch"))
     assert collect(directory).state == "ok"
     for file in directory.glob("witness.*"):
         report = json.loads(file.read_text())
         for end in report["sockets"]:
-            end |= {count: int(kept * end[count]) for count in ("tx_bytes", "rx_bytes", "tx_segs", "rx_segs")}
+            end |= {count: int(share * end[count]) for count in ("tx_bytes", "rx_bytes", "tx_segs", "rx_segs")}
         file.write_text(json.dumps(report))
     assert collect(directory).state == "refuted"

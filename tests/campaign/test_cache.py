@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The cache of records changes no result, whatever is in it, and no file in a campaign supplies a record."""
+"""The cache of records changes no result, whatever it contains. No file in a campaign supplies a record."""
 
 import json
 import os
@@ -40,14 +40,14 @@ def campaign(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The directory of the cache, not made yet."""
+    """The directory of the cache, which does not exist yet."""
     monkeypatch.setenv(cache.CACHE, str(tmp_path / "cache"))
     return tmp_path / "cache"
 
 
 @pytest.fixture
 def derived(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The launches that were derived from their facts, one entry each time."""
+    """The names of launches whose records were derived from facts, one entry per derivation."""
     names: list[str] = []
 
     def collect_counted(directory: Path, name: str) -> Record:
@@ -58,14 +58,14 @@ def derived(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return names
 
 
-def kept(folder: Path) -> Path:
+def only_file(folder: Path) -> Path:
     (file,) = folder.iterdir()
     return file
 
 
 def forge(folder: Path) -> None:
-    """Let every entry of the cache tell another story than the facts, with checksums that are right."""
-    name = kept(folder).stem
+    """Replaces every record in the cache by one that contradicts the facts, with valid checksums."""
+    name = only_file(folder).stem
     entries = {}
     for key, text in cache.read_entries(name).items():
         record = Record.model_validate_json(text).model_copy(update={"reason": FORGED})
@@ -73,8 +73,8 @@ def forge(folder: Path) -> None:
     cache.write_entries(name, entries)
 
 
-def reasons(found: Campaign) -> set[str]:
-    return {record.reason for record in found.records}
+def reasons(campaign: Campaign) -> set[str]:
+    return {record.reason for record in campaign.records}
 
 
 def test_a_second_reading_derives_nothing(campaign: Path, folder: Path, derived: list[str]) -> None:
@@ -82,7 +82,7 @@ def test_a_second_reading_derives_nothing(campaign: Path, folder: Path, derived:
     assert len(derived) == 3
     assert read_campaign(campaign) == first
     assert len(derived) == 3
-    assert (folder.stat().st_mode & 0o777, kept(folder).stat().st_mode & 0o777) == (0o700, 0o600)
+    assert (folder.stat().st_mode & 0o777, only_file(folder).stat().st_mode & 0o777) == (0o700, 0o600)
 
 
 def test_nothing_is_written_into_the_campaign(campaign: Path, folder: Path) -> None:
@@ -104,17 +104,17 @@ def test_a_record_in_a_campaign_is_ignored(campaign: Path, folder: Path) -> None
 
 
 @pytest.mark.parametrize("name", ["launch.json", "begin", "end", "stdout", "stderr", "witness.vm.0.json", "host.vm"])
-def test_a_changed_fact_is_read_anew(campaign: Path, folder: Path, name: str) -> None:
+def test_a_changed_fact_renews_the_record(campaign: Path, folder: Path, name: str) -> None:
     read_campaign(campaign)
     forge(folder)
-    assert reasons(read_campaign(campaign)) == {FORGED}  # so the cache is what is read
+    assert reasons(read_campaign(campaign)) == {FORGED}  # the records come from the cache
     with (campaign / "launches" / PLACE / name).open("ab") as stream:
         stream.write(b"\n")
     assert {r.directory: r.reason for r in read_campaign(campaign).records}[PLACE] == ""
 
 
 @pytest.mark.parametrize("name", ["witness.other.0.json", "host.other"])
-def test_a_new_fact_is_read(campaign: Path, folder: Path, name: str) -> None:
+def test_a_new_fact_renews_the_record(campaign: Path, folder: Path, name: str) -> None:
     read_campaign(campaign)
     forge(folder)
     shutil.copy(campaign / "launches" / PLACE / "host.vm", campaign / "launches" / PLACE / name)
@@ -128,7 +128,7 @@ def test_a_fact_that_moves_to_another_name_is_a_change(campaign: Path) -> None:
     assert digest.digest(directory) != before
 
 
-def test_the_end_of_an_output_beyond_all_measure_is_a_fact(campaign: Path) -> None:
+def test_the_end_of_a_very_large_output_is_a_fact(campaign: Path) -> None:
     directory = campaign / "launches" / PLACE
     (directory / "end").write_text(json.dumps(json.loads((directory / "end").read_text()) | {"status": 1}))
     results = set()
@@ -141,7 +141,7 @@ def test_the_end_of_an_output_beyond_all_measure_is_a_fact(campaign: Path) -> No
     assert {reason for _, reason in results} == {"exit status 1: first reason", "exit status 1: other reason"}
 
 
-def test_every_capture_comes_out_of_the_cache_as_it_went_in(tmp_path: Path, folder: Path, derived: list[str]) -> None:
+def test_the_cache_returns_every_capture_unchanged(tmp_path: Path, folder: Path, derived: list[str]) -> None:
     path = tmp_path / "all"
     create(path, site=tmp_path / "local", tier="single", seed=0)
     for capture in LAUNCHES.iterdir():
@@ -164,7 +164,7 @@ def test_a_copied_campaign_uses_the_same_records(
     assert len(derived) == 3
 
 
-def test_other_code_derives_once_and_is_then_kept(
+def test_other_code_derives_records_once_and_caches_them(
     campaign: Path, folder: Path, derived: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     read_campaign(campaign)
@@ -190,13 +190,13 @@ def test_one_more_launch_is_one_more_entry(campaign: Path, folder: Path, derived
     shutil.copytree(LAUNCHES / "mpich-tcp-imb-pt2pt-large", campaign / "launches/b001.s00/local/tcp/mpich/Imb_0")
     read_campaign(campaign)
     assert len(derived) == 4
-    assert kept(folder).read_bytes().count(b"\n") == 4
+    assert only_file(folder).read_bytes().count(b"\n") == 4
     shutil.rmtree(campaign / "launches/b001.s00")
     read_campaign(campaign)
-    assert kept(folder).read_bytes().count(b"\n") == 3
+    assert only_file(folder).read_bytes().count(b"\n") == 3
 
 
-def test_a_launch_that_changes_while_it_is_read_is_not_kept(
+def test_a_launch_that_changes_during_reading_is_not_cached(
     campaign: Path, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def collect_late(directory: Path, name: str) -> Record:
@@ -207,12 +207,12 @@ def test_a_launch_that_changes_while_it_is_read_is_not_kept(
 
     monkeypatch.setattr(reading, "collect", collect_late)
     read_campaign(campaign)
-    assert kept(folder).read_bytes().count(b"\n") == 2
+    assert only_file(folder).read_bytes().count(b"\n") == 2
 
 
 def test_flipped_bits_and_cut_files_change_nothing(campaign: Path, folder: Path) -> None:
     before = read_campaign(campaign)
-    file = kept(folder)
+    file = only_file(folder)
     whole, chance = file.read_bytes(), random.Random(7)
     for _ in range(60):
         data = bytearray(whole)
@@ -225,7 +225,7 @@ def test_flipped_bits_and_cut_files_change_nothing(campaign: Path, folder: Path)
 
 def test_entries_under_each_others_keys_are_ignored(campaign: Path, folder: Path) -> None:
     before = read_campaign(campaign)
-    file = kept(folder)
+    file = only_file(folder)
     rows = [line.split(b" ", 1) for line in file.read_bytes().splitlines()]
     keys = [key for key, _ in rows]
     file.write_bytes(
@@ -239,9 +239,9 @@ def entries_of_wrong_content() -> list[bytes]:
 
 
 @pytest.mark.parametrize("text", entries_of_wrong_content())
-def test_entries_that_are_no_record_are_ignored(campaign: Path, folder: Path, text: bytes) -> None:
+def test_entries_without_a_valid_record_are_ignored(campaign: Path, folder: Path, text: bytes) -> None:
     before = read_campaign(campaign)
-    name = kept(folder).stem
+    name = only_file(folder).stem
     cache.write_entries(name, dict.fromkeys(cache.read_entries(name), text))
     assert read_campaign(campaign) == before
 
@@ -267,12 +267,12 @@ def as_sparse(file: Path) -> None:
 
 
 @pytest.mark.parametrize("change", [as_link, as_fifo, as_directory, as_sparse, lambda file: file.chmod(0o622)])
-def test_a_file_that_is_not_the_caches_own_is_not_used(
+def test_a_cache_file_of_another_kind_or_mode_is_not_used(
     campaign: Path, folder: Path, change: Callable[[Path], None]
 ) -> None:
     before = read_campaign(campaign)
     forge(folder)
-    change(kept(folder))
+    change(only_file(folder))
     assert read_campaign(campaign) == before
 
 
@@ -336,14 +336,14 @@ def test_a_user_without_home_and_entry_has_no_cache(monkeypatch: pytest.MonkeyPa
     assert cache.read_entries("0" * 64) == {}
 
 
-def test_old_files_go_and_others_stay(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_old_files_are_removed(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     names = [character * 64 for character in "abcd"]
     for name in names:
         cache.write_entries(name, {"0" * 64: b"x" * 100})
     (folder / "notes.txt").write_text("mine")
-    left = folder / f"{names[0]}.records.0123456789abcdef"
-    left.write_text("of a command that was killed")
-    for path in (folder / "notes.txt", left, folder / f"{names[1]}.records"):
+    leftover = folder / f"{names[0]}.records.0123456789abcdef"
+    leftover.write_text("of a command that was killed")
+    for path in (folder / "notes.txt", leftover, folder / f"{names[1]}.records"):
         os.utime(path, (0, 0))
     cache.write_entries(names[0], {"0" * 64: b"y"})
     assert sorted(path.name for path in folder.iterdir()) == [f"{names[i]}.records" for i in (0, 2, 3)] + ["notes.txt"]
@@ -355,9 +355,9 @@ def test_old_files_go_and_others_stay(folder: Path, monkeypatch: pytest.MonkeyPa
 
 def test_a_file_in_use_is_not_old(folder: Path) -> None:
     cache.write_entries("a" * 64, {"0" * 64: b"x"})
-    os.utime(kept(folder), (0, 0))
+    os.utime(only_file(folder), (0, 0))
     assert cache.read_entries("a" * 64) == {"0" * 64: b"x"}
-    assert kept(folder).stat().st_mtime > 1e9
+    assert only_file(folder).stat().st_mtime > 1e9
 
 
 def test_commands_at_once_agree_and_leave_a_whole_file(campaign: Path, folder: Path) -> None:
@@ -370,7 +370,7 @@ def test_commands_at_once_agree_and_leave_a_whole_file(campaign: Path, folder: P
         subprocess.Popen([sys.executable, "-c", code, str(campaign)], stdout=subprocess.PIPE, text=True)
         for _ in range(4)
     ]
-    said = {process.communicate(timeout=120)[0] for process in running}
-    assert said == {f"{ {read_campaign(campaign, recompute=True).model_dump_json()} }\n"}
-    assert kept(folder).read_bytes().count(b"\n") == 3
-    assert len(cache.read_entries(kept(folder).stem)) == 3
+    outputs = {process.communicate(timeout=120)[0] for process in running}
+    assert outputs == {f"{ {read_campaign(campaign, recompute=True).model_dump_json()} }\n"}
+    assert only_file(folder).read_bytes().count(b"\n") == 3
+    assert len(cache.read_entries(only_file(folder).stem)) == 3

@@ -41,7 +41,7 @@ def test_ok(directory: Path) -> None:
         ("rank-killed", "exit status 137: "),
     ],
 )
-def test_launches_that_really_failed(name: str, reason: str) -> None:
+def test_captures_of_failed_launches(name: str, reason: str) -> None:
     record = collect(LAUNCHES / f"failed-openmpi-tcp-{name}")
     assert record.state == "failed"
     assert record.reason.startswith(reason)
@@ -92,11 +92,11 @@ def test_a_lost_launch_is_parsed_once(directory: Path, monkeypatch: pytest.Monke
 
 
 @pytest.mark.parametrize("name", ["lying-mpich-tcp-micro-pingpong-small", "lying-impi-tcp-imb-allreduce-small"])
-@pytest.mark.parametrize("lost", ["hung", "job ended"])
-def test_a_wrong_transport_is_not_hidden_by_a_loss(tmp_path: Path, name: str, lost: str) -> None:
+@pytest.mark.parametrize("end", ["hung", "job ended"])
+def test_a_wrong_transport_is_not_hidden_by_a_loss(tmp_path: Path, name: str, end: str) -> None:
     """All ranks reported that another transport carried the bytes, so no repeat may take the launch's place."""
     copied = Path(shutil.copytree(LAUNCHES / name, tmp_path / "launch"))
-    if lost == "hung":
+    if end == "hung":
         change(copied / "end", timed_out=True, status=None, signal=9)
     else:
         change(copied / "end", status=1)
@@ -126,14 +126,14 @@ def test_a_wire_up_that_hung_at_its_end_was_lost(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("status", [126, 127])
-def test_a_command_that_could_not_be_started_never_ran(directory: Path, status: int) -> None:
+def test_a_command_that_cannot_be_started_is_unfinished(directory: Path, status: int) -> None:
     change(directory / "end", status=status)
     record = collect(directory)
     assert record.state == "unfinished"
     assert record.reason.startswith(f"it could not be started: exit status {status}")
 
 
-def test_a_failed_launch_that_said_nothing_on_stderr_shows_its_output(directory: Path) -> None:
+def test_a_failed_launch_without_stderr_shows_its_output(directory: Path) -> None:
     change(directory / "end", status=1)
     assert collect(directory).reason == "exit status 1: " + last_lines(directory / "stdout")
     (directory / "stdout").unlink()
@@ -192,20 +192,20 @@ def test_a_site_may_leave_attestation_open(directory: Path) -> None:
     assert record.attestation.state == "unknown"
 
 
-def test_no_site_may_allow_a_lie(tmp_path: Path) -> None:
+def test_no_site_may_allow_a_refuted_launch(tmp_path: Path) -> None:
     directory = Path(shutil.copytree(LAUNCHES / "lying-mpich-tcp-micro-pingpong-small", tmp_path / "launch"))
     change(directory / "launch.json", attestation="optional")
     assert collect(directory).state == "refuted"
 
 
 @pytest.mark.parametrize("name", ALL)
-def test_a_record_is_a_function_of_the_directory_alone(tmp_path: Path, name: str) -> None:
+def test_a_record_depends_on_the_directory_only(tmp_path: Path, name: str) -> None:
     elsewhere = Path(shutil.copytree(LAUNCHES / name, tmp_path / "else/where" / name))
     assert collect(elsewhere) == collect(LAUNCHES / name)
 
 
 @pytest.mark.parametrize("name", ALL)
-def test_a_record_survives_json(name: str) -> None:
+def test_a_record_is_equal_after_a_round_trip_through_json(name: str) -> None:
     record = collect(LAUNCHES / name)
     assert Record.model_validate_json(record.model_dump_json()) == record
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A launch directory with damaged, missing or hostile files gives a record that says so."""
+"""A launch directory with damaged, missing or hostile files gives a record that names the problem."""
 
 import json
 import random
@@ -24,7 +24,7 @@ BROKEN = (b"", b"{", b"[]", b"null", b"\x00\xff", b"[" * 100_000, b'{"a":' * 100
 
 @pytest.mark.parametrize("file", ["launch.json", "begin", "end", "host.vm", "witness.vm.0.json"])
 @pytest.mark.parametrize("content", BROKEN, ids=lambda content: repr(content[:6]))
-def test_a_fact_that_is_no_json_object(directory: Path, file: str, content: bytes) -> None:
+def test_a_fact_that_is_not_a_json_object(directory: Path, file: str, content: bytes) -> None:
     (directory / file).write_bytes(content)
     assert_unreadable(directory, file)
 
@@ -54,14 +54,14 @@ def test_a_fact_that_is_a_directory(directory: Path, file: str) -> None:
         ({"wireup": {"launch": "x", "bytes": -1, "segments": 0}}, ["wireup.bytes"]),
     ],
 )
-def test_launch_json_that_says_what_no_launch_says(directory: Path, changes: dict[str, Any], words: list[str]) -> None:
+def test_launch_json_with_an_invalid_value(directory: Path, changes: dict[str, Any], words: list[str]) -> None:
     change(directory / "launch.json", **changes)
     assert assert_unreadable(directory, "launch.json: expected", *words).launch is None
 
 
 @pytest.mark.parametrize("file", ["begin", "end"])
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), "soon", None])
-def test_a_time_that_is_none(directory: Path, file: str, value: object) -> None:
+def test_an_invalid_time(directory: Path, file: str, value: object) -> None:
     change(directory / file, time=value)
     assert assert_unreadable(directory, f"{file}: expected time").launch is not None
 
@@ -86,7 +86,7 @@ def test_a_time_that_is_none(directory: Path, file: str, value: object) -> None:
         ("host.vm", "foreign_cpu_share", [-0.1, float("inf"), float("nan")]),
     ],
 )
-def test_a_quantity_that_cannot_be(directory: Path, file: str, key: str, values: list[object]) -> None:
+def test_an_impossible_quantity(directory: Path, file: str, key: str, values: list[object]) -> None:
     for value in values:
         change(directory / file, **{key: value})
         record = assert_unreadable(directory, f"{file}: expected {key}: ")
@@ -99,7 +99,7 @@ def test_a_port_of_negative_size(directory: Path, key: str) -> None:
     assert_unreadable(directory, f"host.vm: expected nics.0.{key}: ")
 
 
-def test_an_end_may_say_more_than_is_known(directory: Path) -> None:
+def test_an_end_may_have_unknown_keys(directory: Path) -> None:
     change(directory / "end", something_new=[1])
     change(directory / "begin", something_new=[1])
     assert collect(directory).state == "ok"
@@ -112,8 +112,8 @@ def test_an_expected_row_is_missing(directory: Path) -> None:
     assert_unreadable(directory, "stdout: expected pingpong's latency at 3 bytes, which is missing")
     change(directory / "launch.json", expected=[{"benchmark": "barrier", "metric": "time"}])
     assert_unreadable(directory, "stdout: expected barrier's time, which is missing")
-    named = {"benchmark": "pingpong", "case": "k=1", "metric": "latency", "msg_sizes_bytes": [8]}
-    change(directory / "launch.json", expected=[named])
+    row = {"benchmark": "pingpong", "case": "k=1", "metric": "latency", "msg_sizes_bytes": [8]}
+    change(directory / "launch.json", expected=[row])
     assert_unreadable(directory, "stdout: expected pingpong's latency of k=1 at 8 bytes, which is missing")
 
 
@@ -121,13 +121,13 @@ def test_a_row_lost_from_the_output(directory: Path) -> None:
     lines = (directory / "stdout").read_text().splitlines(keepends=True)
     rows = [at for at, line in enumerate(lines) if line.startswith("     ") and "400" in line]
     assert len(rows) == 36
-    for lost in rows:
-        (directory / "stdout").write_text("".join(lines[:lost] + lines[lost + 1 :]))
+    for missing in rows:
+        (directory / "stdout").write_text("".join(lines[:missing] + lines[missing + 1 :]))
         assert_unreadable(directory, "which is missing")
 
 
 @pytest.mark.parametrize("word", ["nan", "-1", "inf"])
-def test_a_size_that_is_none(directory: Path, word: str) -> None:
+def test_an_invalid_size(directory: Path, word: str) -> None:
     text = (directory / "stdout").read_text().replace("           64          400", f"{word:>13}          400", 1)
     (directory / "stdout").write_text(text)
     assert_unreadable(directory, "stdout")
@@ -162,13 +162,13 @@ def test_a_tool_without_a_parser(directory: Path) -> None:
 @pytest.mark.parametrize("file", ["witness.vm.0.json", "witness.vm.1.json"])
 def test_a_witness_file_cut_off(directory: Path, file: str) -> None:
     raw = (directory / file).read_bytes().rstrip()
-    for cut in random.Random(3).sample(range(len(raw)), 40):
-        (directory / file).write_bytes(raw[:cut])
+    for length in random.Random(3).sample(range(len(raw)), 40):
+        (directory / file).write_bytes(raw[:length])
         assert_unreadable(directory, file, "not a witness report")
 
 
 @pytest.mark.parametrize("count", [-1, 2**64, 10**4000, 0.5, "1", None, float("nan")])
-def test_a_witness_that_counts_what_cannot_be(directory: Path, count: object) -> None:
+def test_a_witness_report_with_impossible_counts(directory: Path, count: object) -> None:
     file = directory / "witness.vm.0.json"
     report = json.loads(file.read_text())
     report["sockets"][0]["tx_bytes"] = count
@@ -196,7 +196,7 @@ def test_hostile_text_is_data(directory: Path) -> None:
     assert {row.case for row in record.rows} == {f"{HOSTILE}={HOSTILE}"}
 
 
-def test_hostile_last_words_are_data(directory: Path) -> None:
+def test_hostile_last_lines_are_data(directory: Path) -> None:
     change(directory / "end", status=1)
     (directory / "stderr").write_bytes(HOSTILE.encode() + b"\xff\xfe\x80\n")
     reason = collect(directory).reason

@@ -85,14 +85,14 @@ def test_every_tool_has_a_parser() -> None:
     assert all(isinstance(parser_of(tool), Parser) for tool in TOOLS)
 
 
-def test_a_module_without_parse_is_no_tool(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_module_without_parse_is_not_a_tool(monkeypatch: pytest.MonkeyPatch) -> None:
     tool = made_up_tool(monkeypatch)
     del sys.modules[f"{tools.__name__}.{tool}"].parse
     with pytest.raises(TypeError, match="must have parse and BENCHMARKS; begin the name of a helper module with an"):
         parser_of(tool)
 
 
-def test_a_module_with_a_leading_underscore_is_no_tool(tmp_path: Path) -> None:
+def test_a_module_with_a_leading_underscore_is_not_a_tool(tmp_path: Path) -> None:
     for name in ("_table", "newtool"):
         (tmp_path / f"{name}.py").write_text("")
     code = (
@@ -102,10 +102,10 @@ def test_a_module_with_a_leading_underscore_is_no_tool(tmp_path: Path) -> None:
         "from fabricbench.parsers.registry import TOOLS\n"
         "print('_table' in TOOLS, 'newtool' in TOOLS)\n"
     )
-    done = subprocess.run(
+    result = subprocess.run(
         [sys.executable, "-c", code, str(tmp_path)], capture_output=True, text=True, timeout=60, check=False
     )
-    assert (done.stdout, done.stderr) == ("False True\n", "")
+    assert (result.stdout, result.stderr) == ("False True\n", "")
 
 
 AUDIT = """
@@ -131,11 +131,11 @@ for directory in Path(sys.argv[1]).iterdir():
 
 
 def undeclared_reads(launches: Path, code: str = AUDIT) -> str:
-    done = subprocess.run(
+    result = subprocess.run(
         [sys.executable, "-c", code, str(launches)], capture_output=True, text=True, timeout=300, check=False
     )
-    assert done.stderr == ""
-    return done.stdout
+    assert result.stderr == ""
+    return result.stdout
 
 
 def gromacs_launch(directory: Path, **end: object) -> Path:
@@ -161,5 +161,5 @@ def test_no_parser_reads_an_undeclared_file(tmp_path: Path) -> None:
 
 def test_an_undeclared_read_is_noticed(tmp_path: Path) -> None:
     gromacs_launch(tmp_path / "launches/finished")
-    undeclared = AUDIT.replace("opened = []", "declared['gromacs'] = ('stdout',)\nopened = []")
-    assert undeclared_reads(tmp_path / "launches", undeclared) == "finished: md.log"
+    audit = AUDIT.replace("opened = []", "declared['gromacs'] = ('stdout',)\nopened = []")
+    assert undeclared_reads(tmp_path / "launches", audit) == "finished: md.log"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A captured launch, its transport and its nodes' counters replaced: from the files of a launch to its state."""
+"""The state of a captured launch whose transport and port counters are replaced."""
 
 import json
 import shutil
@@ -20,7 +20,7 @@ def change(file: Path, **values: Any) -> None:
 
 @pytest.fixture
 def directory(tmp_path: Path) -> Path:
-    """As if its two ranks had been on two nodes of a fabric of InfiniBand."""
+    """A launch of two ranks on two nodes with InfiniBand."""
     launch = tmp_path / "launch"
     shutil.copytree(CAPTURE, launch)
     change(launch / "launch.json", transport="verbs", fabric="ib", nodes=2, ports=["mlx5_0:1"])
@@ -33,8 +33,8 @@ def directory(tmp_path: Path) -> Path:
 
 def count(directory: Path, bytes_: int, packets: int) -> None:
     for host in ("n1", "n2"):
-        moved = {"tx_bytes": bytes_, "rx_bytes": bytes_, "tx_packets": packets, "rx_packets": packets}
-        readings = {name: [7, 7 + value] for name, value in moved.items()}
+        counters = {"tx_bytes": bytes_, "rx_bytes": bytes_, "tx_packets": packets, "rx_packets": packets}
+        readings = {name: [7, 7 + value] for name, value in counters.items()}
         change(directory / f"host.{host}", host=host, counters={"mlx5_0:1": readings, "eth0": {"tx_bytes": [0, None]}})
 
 

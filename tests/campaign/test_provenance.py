@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What launch directories tell of nodes and MPI libraries, and what the command makes of it."""
+"""Reads facts of nodes and MPI libraries from launch directories; the command compares them."""
 
 import json
 import shutil
@@ -20,7 +20,7 @@ HOST = {"schema": 1, "host": "n1", "boot_id": "1", "kernel": "6.1", "governor": 
 
 
 def campaign(path: Path, *hosts: dict[str, Any], blocks: int = 1, stdout: str = "mpich") -> Path:
-    """A campaign of one wire-up for each block, on nodes with these facts; later blocks' nodes were booted again."""
+    """A campaign with one wire-up per block on nodes with these facts. Nodes reboot between blocks."""
     create(path, site=path.parent / "local", tier="quick", seed=3)
     for block in range(blocks):
         directory = path / f"launches/b{block:03d}.s00/local/tcp/mpich/WireUp_0"
@@ -46,28 +46,28 @@ def campaign(path: Path, *hosts: dict[str, Any], blocks: int = 1, stdout: str = 
 )
 def test_control_variables_of_three_stacks(tmp_path: Path, stack: str, name: str, value: str, count: int) -> None:
     shutil.copyfile(DATA / "control_variables" / stack, tmp_path / "stdout")
-    found = control_variables(tmp_path)
-    assert found[name] == value
-    assert len(found) == count, "without job id, URI and session directory, which every launch has its own"
+    variables = control_variables(tmp_path)
+    assert variables[name] == value
+    assert len(variables) == count, "without job id, URI and session directory, which every launch has its own"
 
 
 def test_too_many_and_too_long_variables_are_cut(tmp_path: Path) -> None:
     (tmp_path / "stdout").write_text("".join(f"#@cvar.v{i}={'x' * 999}\n" for i in range(MOST_VARIABLES + 9)))
-    found = control_variables(tmp_path)
-    assert len(found) == MOST_VARIABLES
-    assert set(map(len, found.values())) == {200}
+    variables = control_variables(tmp_path)
+    assert len(variables) == MOST_VARIABLES
+    assert set(map(len, variables.values())) == {200}
     (tmp_path / "stdout").unlink()
     assert control_variables(tmp_path) == {}
 
 
-def test_a_node_is_read_once_as_long_as_it_stays_the_same(tmp_path: Path) -> None:
-    seen = read_provenance(campaign(tmp_path / "c", HOST, HOST | {"host": "n2"}, blocks=3))
-    assert {name: len(told) for name, told in seen.hosts.items()} == {"n1": 1, "n2": 1}
-    assert seen.nodes["n1"][Fact("MTU", "MTU", "eth0")] == "9000"
-    assert seen.control_variables.keys() == {"mpich@tcp"}
+def test_equal_facts_of_a_node_are_kept_once(tmp_path: Path) -> None:
+    provenance = read_provenance(campaign(tmp_path / "c", HOST, HOST | {"host": "n2"}, blocks=3))
+    assert {name: len(facts) for name, facts in provenance.hosts.items()} == {"n1": 1, "n2": 1}
+    assert provenance.nodes["n1"][Fact("MTU", "MTU", "eth0")] == "9000"
+    assert provenance.control_variables.keys() == {"mpich@tcp"}
 
 
-def test_a_node_that_changed_says_so(tmp_path: Path) -> None:
+def test_a_changed_node_is_reported(tmp_path: Path) -> None:
     path = campaign(tmp_path / "c", HOST, blocks=2)
     file = path / "launches/b001.s00/local/tcp/mpich/WireUp_0/host.n1"
     file.write_text(json.dumps(HOST | {"governor": "powersave"}))
@@ -75,16 +75,16 @@ def test_a_node_that_changed_says_so(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{", '{"host": 1}', '{"host": "n1", "nics": [{}]}'])
-def test_broken_facts_are_not_known(tmp_path: Path, text: str) -> None:
+def test_broken_facts_are_unknown(tmp_path: Path, text: str) -> None:
     path = campaign(tmp_path / "c", HOST)
     (path / "launches/b000.s00/local/tcp/mpich/WireUp_0/host.n2").write_text(text)
     assert read_provenance(path).hosts.keys() == {"n1"}
 
 
 def command(*arguments: object) -> str:
-    done = CliRunner().invoke(app, ["provenance", *map(str, arguments)])
-    assert done.exit_code == 0, done.output
-    return done.output
+    result = CliRunner().invoke(app, ["provenance", *map(str, arguments)])
+    assert result.exit_code == 0, result.output
+    return result.output
 
 
 def test_the_command_names_what_differs(tmp_path: Path) -> None:
@@ -101,6 +101,6 @@ def test_the_command_names_what_differs(tmp_path: Path) -> None:
     assert "link rate of eth0" in command(here)
 
 
-def test_a_reference_that_is_none(tmp_path: Path) -> None:
-    done = CliRunner().invoke(app, ["provenance", str(campaign(tmp_path / "c", HOST)), "--reference", str(tmp_path)])
-    assert "no campaign here" in str(done.exception)
+def test_an_invalid_reference(tmp_path: Path) -> None:
+    result = CliRunner().invoke(app, ["provenance", str(campaign(tmp_path / "c", HOST)), "--reference", str(tmp_path)])
+    assert "no campaign here" in str(result.exception)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A campaign as it is read: order, skips, and whatever else may lie in its directory."""
+"""Reads campaigns: the order of launches, skips, and foreign files in the directory."""
 
 import json
 import os
@@ -27,7 +27,7 @@ def change(file: Path, **values: Any) -> None:
 
 
 def add(campaign: Path, name: str, place: str, **values: Any) -> Path:
-    """Copy a captured launch to ``place`` below the campaign's launches, some of its facts changed."""
+    """Copies a captured launch to ``place`` below the campaign's launches and changes some of its facts."""
     directory = campaign / "launches" / place
     shutil.copytree(LAUNCHES / name, directory)
     change(directory / "launch.json", **values)
@@ -57,16 +57,16 @@ def places(campaign: Path) -> list[str]:
 
 
 def test_a_campaign(campaign: Path) -> None:
-    read = read_campaign(campaign)
-    assert (read.name, read.facts.tier, read.facts.looks, read.facts.seed) == ("quick-1", "quick", (6,), 3)
-    assert {record.state for record in read.records} == {"ok"}
+    result = read_campaign(campaign)
+    assert (result.name, result.facts.tier, result.facts.looks, result.facts.seed) == ("quick-1", "quick", (6,), 3)
+    assert {record.state for record in result.records} == {"ok"}
     assert places(campaign) == [
         "b000.s00/local/tcp/mpich/WireUp_0",
         "b000.s00/local/shm/openmpi/Micro_0",
         "b000.s00/local/tcp/mpich/Imb_0",
         "b001.s00/local/tcp/mpich/Imb_0",
     ]
-    assert read.skips == ()
+    assert result.skips == ()
 
 
 def test_order_is_that_of_blocks_then_of_starts(campaign: Path) -> None:
@@ -81,12 +81,12 @@ def test_launches_that_cannot_be_read_come_last(campaign: Path) -> None:
     alone = campaign / "launches/a"
     alone.mkdir()
     shutil.copy(LAUNCHES / "mpich-tcp-wireup/begin", alone)
-    read = read_campaign(campaign)
-    assert [record.directory for record in read.records[-2:]] == ["a", "b000.s00/local/shm/openmpi/Micro_0"]
-    assert [record.state for record in read.records] == ["ok", "ok", "ok", "unreadable", "unreadable"]
+    result = read_campaign(campaign)
+    assert [record.directory for record in result.records[-2:]] == ["a", "b000.s00/local/shm/openmpi/Micro_0"]
+    assert [record.state for record in result.records] == ["ok", "ok", "ok", "unreadable", "unreadable"]
 
 
-def test_foreign_files_are_no_launches(campaign: Path) -> None:
+def test_foreign_files_are_not_launches(campaign: Path) -> None:
     before = read_campaign(campaign)
     launches = campaign / "launches"
     (launches / "notes.txt").write_text("launch.json")
@@ -100,7 +100,7 @@ def test_foreign_files_are_no_launches(campaign: Path) -> None:
     assert read_campaign(campaign) == before
 
 
-def test_a_directory_whose_name_is_no_text(campaign: Path) -> None:
+def test_a_directory_whose_name_is_not_utf_8(campaign: Path) -> None:
     place = os.fsdecode(b"b002.s00/\xff\xfe/x")
     add(campaign, "mpich-tcp-imb-pt2pt-small", place, block=2)
     record = read_campaign(campaign).records[-1]
@@ -124,13 +124,13 @@ def test_no_launches_at_all(campaign: Path) -> None:
     assert launch_directories(campaign) == []
 
 
-def test_no_campaign_is_bad_input(tmp_path: Path) -> None:
+def test_a_directory_without_a_campaign_is_bad_input(tmp_path: Path) -> None:
     with pytest.raises(BadInput, match=r"no campaign here; expected a directory with campaign\.json"):
         read_campaign(tmp_path)
 
 
 @pytest.mark.parametrize("content", [b"", b"{", b"[" * 100_000, b"\xff\xfe", b"\x00"])
-def test_facts_that_are_no_json(campaign: Path, content: bytes) -> None:
+def test_facts_that_are_not_json(campaign: Path, content: bytes) -> None:
     (campaign / "campaign.json").write_bytes(content)
     with pytest.raises(BadInput, match=r"campaign\.json: not JSON"):
         read_facts(campaign)
@@ -184,7 +184,7 @@ def test_a_copied_campaign_gives_the_same_table_byte_for_byte(campaign: Path, tm
     assert original.count("\n") == 1 + 117 + 35 + 123 + 36 + 35
 
 
-def test_what_physics_refutes_is_not_hidden_by_the_cache(tmp_path: Path) -> None:
+def test_launches_refuted_by_their_times_stay_refuted_with_the_cache(tmp_path: Path) -> None:
     path = tmp_path / "campaign"
     create(path, site=tmp_path / "local", tier="single", seed=0)
     add(path, "lying-impi-tcp-imb-collectives-large", "b000.s00/local/tcp/impi/Imb_0")
@@ -194,7 +194,7 @@ def test_what_physics_refutes_is_not_hidden_by_the_cache(tmp_path: Path) -> None
     assert sorted(record.state for record in read_campaign(path).records) == ["ok", "refuted"]
 
 
-def test_a_campaign_is_made_once(tmp_path: Path) -> None:
+def test_a_campaign_is_created_once(tmp_path: Path) -> None:
     site = tmp_path / "mine"
     site.mkdir()
     (site / "requirements.yaml").write_text("schema: 1\n")
@@ -205,13 +205,13 @@ def test_a_campaign_is_made_once(tmp_path: Path) -> None:
     assert (tmp_path / "c/requirements.yaml").read_text() == "schema: 1\n"
 
 
-def test_a_campaign_in_a_place_that_cannot_take_it(tmp_path: Path) -> None:
+def test_a_campaign_in_an_unsuitable_place_is_refused(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(BadInput, match="cannot be created"):
         create(tmp_path / "file/c", site=tmp_path, tier="quick", seed=0)
 
 
-def test_what_is_finished_is_not_repeated(campaign: Path) -> None:
+def test_finished_launches_are_not_repeated(campaign: Path) -> None:
     add(campaign, "failed-openmpi-tcp-wrong-answer", "b001.s00/local/tcp/openmpi/Micro_1", block=1, id="failed")
     never = add(campaign, "mpich-tcp-imb-pt2pt-large", "b001.s00/local/tcp/mpich/Imb_1", block=1, id="never back")
     (never / "end").unlink()
@@ -221,9 +221,9 @@ def test_what_is_finished_is_not_repeated(campaign: Path) -> None:
         (broken / "launch.json").write_bytes(content)
     missing = add(campaign, "mpich-tcp-wireup", "b001.s00/local/shm/mpich/WireUp_1", block=1, id="failed wire-up")
     change(missing / "end", status=1)
-    found = finished_launches(campaign, 1)
+    finished = finished_launches(campaign, 1)
     wireup = campaign / "launches/b000.s00/local/tcp/mpich/WireUp_0"
-    assert found == {
+    assert finished == {
         "failed": str(campaign / "launches/b001.s00/local/tcp/openmpi/Micro_1"),
         json.loads((wireup / "launch.json").read_text())["id"]: str(wireup),
         "b000 mpich@tcp imb collectives small np=2": str(campaign / "launches/b001.s00/local/tcp/mpich/Imb_0"),
@@ -245,7 +245,7 @@ def test_what_is_finished_is_not_repeated(campaign: Path) -> None:
         (b"\xff", False),
     ],
 )
-def test_whether_a_launch_came_back(tmp_path: Path, end: bytes, back: bool) -> None:
+def test_only_a_valid_end_means_that_a_launch_ended(tmp_path: Path, end: bytes, back: bool) -> None:
     assert not came_back(tmp_path)
     (tmp_path / "end").write_bytes(end)
     assert came_back(tmp_path) == back

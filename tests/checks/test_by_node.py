@@ -25,29 +25,29 @@ BINDING = """{
 @pytest.fixture
 def site(tmp_path: Path) -> FakeSite:
     """A site whose mpirun binds each rank to a core, or for a NUMA node, wrongly, all ranks to one core."""
-    made = fake_site.make(tmp_path)
+    fake = fake_site.make(tmp_path)
     if not {0, 1} <= os.sched_getaffinity(0) or not shutil.which("taskset"):
         pytest.skip("needs the processors 0 and 1, and taskset")
-    stacks = made.root / "site/stacks.py"
+    stacks = fake.root / "site/stacks.py"
     stacks.write_text(stacks.read_text().replace("name=name,", f"name=name, binding={BINDING},"))
-    return made
+    return fake
 
 
 def run(site: FakeSite, *options: str) -> tuple[str, list[Path]]:
     """Returns the output of ReFrame and the directories of the launches."""
-    done = site.reframe(*SMALL, *options, FABRICBENCH_CAMPAIGN=str(site.root / "campaign"))
-    found = sorted((site.root / "campaign/launches").glob("*/*/*/*/Micro*"))
-    return done.stdout, found
+    result = site.reframe(*SMALL, *options, FABRICBENCH_CAMPAIGN=str(site.root / "campaign"))
+    directories = sorted((site.root / "campaign/launches").glob("*/*/*/*/Micro*"))
+    return result.stdout, directories
 
 
 def only(site: FakeSite, binding: str) -> tuple[str, Record]:
-    said, (directory,) = run(site, "-S", f"MicroPingpong.binding={binding}")
-    return said, collect(directory)
+    output, (directory,) = run(site, "-S", f"MicroPingpong.binding={binding}")
+    return output, collect(directory)
 
 
 def test_ranks_with_the_requested_binding(site: FakeSite) -> None:
-    said, record = only(site, "core")
-    assert (record.state, record.reason) == ("ok", ""), said
+    output, record = only(site, "core")
+    assert (record.state, record.reason) == ("ok", ""), output
     assert record.launch is not None
     assert (record.launch.binding, record.launch.case) == ("core", {"binding": "core"})
     assert record.launch.id.endswith("small binding=core np=2")
@@ -56,13 +56,13 @@ def test_ranks_with_the_requested_binding(site: FakeSite) -> None:
 
 
 def test_ranks_with_another_binding_are_reported(site: FakeSite) -> None:
-    said, record = only(site, "numa")
+    output, record = only(site, "numa")
     problem = "a NUMA node was requested for each rank, but ranks 0, 1 on .* shared 1 core"
-    assert record.state == "ok", said
+    assert record.state == "ok", output
     assert re.fullmatch(problem, record.reason)
     assert record.binding.problem == record.reason
-    done = site.fabricbench("report", str(site.root / "campaign"))
-    assert done.returncode == 0, done.stderr
+    result = site.fabricbench("report", str(site.root / "campaign"))
+    assert result.returncode == 0, result.stderr
     html = (site.root / "campaign/report.html").read_text()
     assert "Binding or port not as requested" in html
     assert re.search(problem, html)

@@ -31,13 +31,13 @@ PROGRAM = f"""\
 @pytest.fixture
 def site(tmp_path: Path) -> FakeSite:
     """Returns a site whose stack "one" has IMB's programs, without output; "two" has none."""
-    made = fake_site.make(tmp_path)
+    fake = fake_site.make(tmp_path)
     for program in TOOLS.values():
-        path = made.stack("one") / "prefix/bin" / program
+        path = fake.stack("one") / "prefix/bin" / program
         path.write_text(PROGRAM)
         path.chmod(0o755)
-    change(made.stack("one") / "stack.json", imb=str(made.stack("one") / "prefix/bin/IMB-MPI1"))
-    return made
+    change(fake.stack("one") / "stack.json", imb=str(fake.stack("one") / "prefix/bin/IMB-MPI1"))
+    return fake
 
 
 def change(file: Path, **facts: str) -> None:
@@ -53,15 +53,15 @@ def run(site: FakeSite, name: str, *arguments: str) -> list[dict[str, object]]:
 
 
 def test_a_stack_without_imb_skips_every_program(site: FakeSite) -> None:
-    found = run(site, "^ImbBarrier|^ImbP2PPairs|^ImbAtomics|^ImbIbarrier|^ImbMtBarrier", "-p", "two")
-    reasons = {skip["tool"]: skip["reason"] for skip in found if skip["file"] == "skipped.json"}
+    files = run(site, "^ImbBarrier|^ImbP2PPairs|^ImbAtomics|^ImbIbarrier|^ImbMtBarrier", "-p", "two")
+    reasons = {skip["tool"]: skip["reason"] for skip in files if skip["file"] == "skipped.json"}
     assert reasons == {tool: f"{program} is not installed for the stack two" for tool, program in TOOLS.items()}
 
 
 def test_a_missing_program_is_skipped(site: FakeSite) -> None:
     (site.stack("one") / "prefix/bin/IMB-RMA").unlink()
-    found = run(site, "^ImbAtomics|^ImbIbarrier", "-p", "one")
-    assert {(item["file"], item["tool"]) for item in found} == {("skipped.json", "imb_rma"), ("launch.json", "imb_nbc")}
+    files = run(site, "^ImbAtomics|^ImbIbarrier", "-p", "one")
+    assert {(item["file"], item["tool"]) for item in files} == {("skipped.json", "imb_rma"), ("launch.json", "imb_nbc")}
 
 
 def test_a_stack_without_threads_is_skipped(site: FakeSite) -> None:
@@ -85,8 +85,8 @@ def test_oversubscribed_launches_are_skipped_unless_set(site: FakeSite) -> None:
     (skip,) = run(site, "^ImbMtBarrier", "-p", "one", *many)
     assert skip["file"] == "skipped.json"
     assert str(skip["reason"]).startswith("8000 ranks or threads on ")
-    found = run(site, "^ImbMtBarrier", "-p", "one", *many, "-S", "ImbMtBarrier.oversubscribe=1")
-    (launch,) = (item for item in found if item["file"] == "launch.json")
+    files = run(site, "^ImbMtBarrier", "-p", "one", *many, "-S", "ImbMtBarrier.oversubscribe=1")
+    (launch,) = (item for item in files if item["file"] == "launch.json")
     assert launch["mode"] == "checked"
     assert launch["case"] == {"threads": 4000}
     assert isinstance(launch["environment"], dict)
@@ -96,8 +96,8 @@ def test_oversubscribed_launches_are_skipped_unless_set(site: FakeSite) -> None:
 def test_a_block_has_every_benchmark_of_every_program_once(site: FakeSite) -> None:
     """The launches of one lane expect every benchmark that the parsers know, each once."""
     oversubscribed = ("ImbP2PStencil", "ImbMtPointToPoint", "ImbMtWindows", "ImbMtCollective", "ImbMtBarrier")
-    asked = [word for name in oversubscribed for word in ("-S", f"{name}.oversubscribe=1")]
-    launches = [item for item in run(site, "^Imb", "-p", "one", *asked) if item["file"] == "launch.json"]
+    options = [word for name in oversubscribed for word in ("-S", f"{name}.oversubscribe=1")]
+    launches = [item for item in run(site, "^Imb", "-p", "one", *options) if item["file"] == "launch.json"]
     rows = Counter(
         (launch["tool"], row["benchmark"], row["case"], row["metric"], size)
         for launch in launches
@@ -106,8 +106,8 @@ def test_a_block_has_every_benchmark_of_every_program_once(site: FakeSite) -> No
     )
     assert set(rows.values()) == {1}
     for tool in TOOLS:
-        known = set(import_module(f"fabricbench.parsers.tools.{tool}").BENCHMARKS)
-        assert {benchmark for of, benchmark, *_ in rows if of == tool} == known
+        benchmarks = set(import_module(f"fabricbench.parsers.tools.{tool}").BENCHMARKS)
+        assert {benchmark for of, benchmark, *_ in rows if of == tool} == benchmarks
     assert len({launch["id"] for launch in launches}) == len(launches) <= 75
 
 
@@ -118,6 +118,6 @@ def test_the_quick_tier_has_only_these_checks() -> None:
         "RFM_SYSTEM": "local:tcp",
     }
     argv = [sys.executable, "-m", "fabricbench.runner.reframe", *CHECKS, "-t", "quick", "-n", "^Imb", "-lC"]
-    done = subprocess.run(argv, env=environment, cwd=REPOSITORY, capture_output=True, text=True, check=True)
-    found = {case.name.rpartition("_")[0] for case in cases(done.stdout.splitlines())}
-    assert found == {"ImbPointToPoint", "ImbCollective", "ImbBarrier"}
+    result = subprocess.run(argv, env=environment, cwd=REPOSITORY, capture_output=True, text=True, check=True)
+    names = {case.name.rpartition("_")[0] for case in cases(result.stdout.splitlines())}
+    assert names == {"ImbPointToPoint", "ImbCollective", "ImbBarrier"}

@@ -20,53 +20,53 @@ def skips(site: FakeSite, *options: str) -> dict[str, set[str]]:
     """Returns the reasons of the skips by benchmark."""
     campaign = site.root / "campaign"
     site.reframe("-c", "reframe_checks", "-n", "^NPB", *options, "-r", FABRICBENCH_CAMPAIGN=str(campaign))
-    found: dict[str, set[str]] = {}
+    reasons: dict[str, set[str]] = {}
     for file in campaign.rglob("skipped.json"):
         skip = json.loads(file.read_text())
-        found.setdefault(skip["benchmark"], set()).add(skip["reason"])
-    return found
+        reasons.setdefault(skip["benchmark"], set()).add(skip["reason"])
+    return reasons
 
 
 def test_a_stack_without_the_programs(site: FakeSite) -> None:
-    found = skips(site)
-    assert found["is.A"] == {f"{stack} was set up without fabricbench-is" for stack in ("one", "two")}
+    skipped = skips(site)
+    assert skipped["is.A"] == {f"{stack} was set up without fabricbench-is" for stack in ("one", "two")}
     for kernel in ("CG", "FT"):
-        assert found[f"{kernel.lower()}.A"] == {
+        assert skipped[f"{kernel.lower()}.A"] == {
             f"{kernel} is written in Fortran, and {stack} was set up without" for stack in ("one", "two")
         }
 
 
 def test_a_class_that_does_not_exist(site: FakeSite) -> None:
-    found = skips(site, "-S", "NPB.problem_class=Q")
-    assert set(found) == {"is.Q", "cg.Q", "ft.Q"}
-    assert all(reasons == {"NPB has no class 'Q'"} for reasons in found.values())
+    skipped = skips(site, "-S", "NPB.problem_class=Q")
+    assert set(skipped) == {"is.Q", "cg.Q", "ft.Q"}
+    assert all(reasons == {"NPB has no class 'Q'"} for reasons in skipped.values())
 
 
 def test_a_class_that_does_not_fit_into_memory(site: FakeSite) -> None:
     """FT of class D needs 120 GB."""
     if os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") > 150e9:
         pytest.skip("this machine has memory for class D")
-    found = skips(site, "-S", "NPB.problem_class=D")
-    (reason,) = found["ft.D"]
+    skipped = skips(site, "-S", "NPB.problem_class=D")
+    (reason,) = skipped["ft.D"]
     assert reason.startswith("ft.D needs 120.3 GB on the node, which has ")
-    assert "is.D runs on 4 to 1024 ranks, not on 1" in found["is.D"]
+    assert "is.D runs on 4 to 1024 ranks, not on 1" in skipped["is.D"]
 
 
 def test_tiers_choose_the_ranks(site: FakeSite) -> None:
     """The quick tier has one number of ranks and a small class, the others every power of two."""
 
-    def listed(check: str, tier: str) -> int:
-        done = site.reframe("-c", "reframe_checks", "-n", f"^{check}", "-t", f"^{tier}$", "-L")
-        return done.stdout.count(f"- {check} %")
+    def count_of(check: str, tier: str) -> int:
+        result = site.reframe("-c", "reframe_checks", "-n", f"^{check}", "-t", f"^{tier}$", "-L")
+        return result.stdout.count(f"- {check} %")
 
-    assert [listed("NasQuick", tier) for tier in ("quick", "standard", "acceptance")] == [3, 3, 3]
-    assert listed("NPB", "quick") == 0
-    assert listed("NPB", "standard") == listed("NPB", "acceptance") == 3 * len(os.sched_getaffinity(0)).bit_length()
+    assert [count_of("NasQuick", tier) for tier in ("quick", "standard", "acceptance")] == [3, 3, 3]
+    assert count_of("NPB", "quick") == 0
+    assert count_of("NPB", "standard") == count_of("NPB", "acceptance") == 3 * len(os.sched_getaffinity(0)).bit_length()
 
 
-@pytest.mark.parametrize("asked", ["3", "two", "2,", "0"])
-def test_a_number_of_ranks_that_is_not_a_power_of_two(site: FakeSite, asked: str) -> None:
-    done = site.reframe("-c", "reframe_checks", "-n", "^NPB", "-r", FABRICBENCH_NPB_RANKS=asked)
-    assert done.returncode == 2
-    assert f"FABRICBENCH_NPB_RANKS: '{asked}'; expected powers of two, as in 1,2,4" in done.stderr
-    assert "Traceback" not in done.stdout + done.stderr
+@pytest.mark.parametrize("ranks", ["3", "two", "2,", "0"])
+def test_a_number_of_ranks_that_is_not_a_power_of_two(site: FakeSite, ranks: str) -> None:
+    result = site.reframe("-c", "reframe_checks", "-n", "^NPB", "-r", FABRICBENCH_NPB_RANKS=ranks)
+    assert result.returncode == 2
+    assert f"FABRICBENCH_NPB_RANKS: '{ranks}'; expected powers of two, as in 1,2,4" in result.stderr
+    assert "Traceback" not in result.stdout + result.stderr

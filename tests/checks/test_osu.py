@@ -15,7 +15,7 @@ from support.fake_site import FakeSite
 
 FAMILIES = {program.family for program in PROGRAMS.values()}
 
-# The title stands in the file as in a program; so do the sizes that are asked for, and the options that are known.
+# The file contains the title, as a program does, the requested sizes and the known options.
 PROGRAM = """\
 #!/bin/sh
 # OSU MPI%s Fake Test v{version}
@@ -62,11 +62,11 @@ def install(folder: Path, version: str, *programs: str, verdict: str = "Pass") -
 
 def run(site: FakeSite, which: str = "", *options: str) -> tuple[int, Campaign]:
     """Runs OSU checks on the stack ``one`` with the programs in ``osu/``; returns exit status and campaign."""
-    named = {"FABRICBENCH_OSU": str(site.root / "osu")} if (site.root / "osu").exists() else {}
-    chosen = {"FABRICBENCH_CAMPAIGN": str(site.root / "campaign"), **named}
-    done = site.reframe("-c", "reframe_checks", "-n", f"^Osu.*({which})", "-p", "^one$", *options, "-r", **chosen)
-    assert done.returncode in (0, 1), done.stdout + done.stderr
-    return done.returncode, read_campaign(site.root / "campaign")
+    environment = {"FABRICBENCH_OSU": str(site.root / "osu")} if (site.root / "osu").exists() else {}
+    chosen = {"FABRICBENCH_CAMPAIGN": str(site.root / "campaign"), **environment}
+    result = site.reframe("-c", "reframe_checks", "-n", f"^Osu.*({which})", "-p", "^one$", *options, "-r", **chosen)
+    assert result.returncode in (0, 1), result.stdout + result.stderr
+    return result.returncode, read_campaign(site.root / "campaign")
 
 
 def skips(campaign: Campaign) -> dict[str, str]:
@@ -173,10 +173,10 @@ def test_several_rank_pairs_are_part_of_the_case(site: FakeSite) -> None:
 
 
 def test_osu_is_not_in_the_quick_tier(site: FakeSite) -> None:
-    def listed(tier: str) -> int:
-        done = site.reframe("-c", "reframe_checks", "-n", "^Osu", "-t", f"^{tier}$", "-L")
-        return len(re.findall(r"^- Osu", done.stdout, flags=re.MULTILINE))
+    def count_of(tier: str) -> int:
+        result = site.reframe("-c", "reframe_checks", "-n", "^Osu", "-t", f"^{tier}$", "-L")
+        return len(re.findall(r"^- Osu", result.stdout, flags=re.MULTILINE))
 
     unsized = sum(not program.sized for program in PROGRAMS.values())
-    assert listed("quick") == 0
-    assert listed("standard") == listed("acceptance") == 2 * len(PROGRAMS) - unsized
+    assert count_of("quick") == 0
+    assert count_of("standard") == count_of("acceptance") == 2 * len(PROGRAMS) - unsized

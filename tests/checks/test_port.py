@@ -17,20 +17,20 @@ RAILS = """{"shm": {"1": {"FAKE_PORT": "{port}", "FAKE_RAILS": "1"}, "striped": 
 @pytest.fixture
 def site(tmp_path: Path) -> FakeSite:
     """A site whose stack ``one`` supports the selection of a port."""
-    made = fake_site.make(tmp_path)
-    stacks = made.root / "site/stacks.py"
+    fake = fake_site.make(tmp_path)
+    stacks = fake.root / "site/stacks.py"
     rails = f'STACKS["one"] = replace(STACKS["one"], rails={RAILS})\n'
     stacks.write_text("from dataclasses import replace\n" + stacks.read_text() + rails)
-    return made
+    return fake
 
 
 def launch_directory(site: FakeSite, stack: str, port: str, fields: str = "") -> Path:
     """Returns the directory of a launch of ``stack`` with ``port``, on a fabric with further ``fields``."""
     site.change_fabric(fields)
     chosen = ("-p", f"^{stack}$", "-S", f"MicroPingpong.port={port}")
-    done = site.reframe(*SMALL, *chosen, FABRICBENCH_CAMPAIGN=str(site.root / "campaign"))
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert ("WARNING: one@shm: not bound as requested: port p1 was requested" in done.stdout) == (
+    result = site.reframe(*SMALL, *chosen, FABRICBENCH_CAMPAIGN=str(site.root / "campaign"))
+    assert result.returncode == 0, result.stdout + result.stderr
+    assert ("WARNING: one@shm: not bound as requested: port p1 was requested" in result.stdout) == (
         stack == "one" and "p1" in fields
     )
     (directory,) = (site.root / "campaign/launches").glob("*/*/*/*/Micro*")
@@ -63,6 +63,6 @@ def test_the_port_reaches_the_stack_and_the_case(site: FakeSite) -> None:
     ],
 )
 def test_a_port_that_cannot_be_used_is_skipped(site: FakeSite, stack: str, fields: str, skip: str) -> None:
-    found = json.loads((launch_directory(site, stack, "p1", fields) / "skipped.json").read_text())
-    assert f"{found['reason']}; {found['hint']}" == skip
-    assert found["benchmark"] == "pingpong port=p1"
+    record = json.loads((launch_directory(site, stack, "p1", fields) / "skipped.json").read_text())
+    assert f"{record['reason']}; {record['hint']}" == skip
+    assert record["benchmark"] == "pingpong port=p1"

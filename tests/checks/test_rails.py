@@ -37,8 +37,8 @@ def with_rails(site: FakeSite, fabric: str) -> None:
 
 def run(site: FakeSite, which: str = "", *options: str) -> Campaign:
     chosen = {"FABRICBENCH_CAMPAIGN": str(site.root / "campaign")}
-    done = site.reframe("-c", "reframe_checks", "-n", f"^Rails{which}", "-r", *options, **chosen)
-    assert done.returncode == 0, done.stdout + done.stderr
+    result = site.reframe("-c", "reframe_checks", "-n", f"^Rails{which}", "-r", *options, **chosen)
+    assert result.returncode == 0, result.stdout + result.stderr
     return read_campaign(site.root / "campaign")
 
 
@@ -57,11 +57,11 @@ def test_each_rail_policy_sets_its_variables_and_its_case(site: FakeSite) -> Non
     campaign = run(site, ONE_PAIR)
     launches = [(r.launch, r) for r in campaign.records if r.launch and r.launch.mode == "timed"]
     assert {launch.lane for launch, _ in launches} == {"one@shm"}
-    found = {(str(launch.case["rails"]), launch.messages): launch.environment for launch, _ in launches}
-    assert set(found) == {(policy, messages) for policy in ("1", "striped") for messages in ("small", "large")}
-    for (policy, _), environment in found.items():
-        wanted = {"1": ("p0", "1"), "striped": ("p0,p1", "2")}[policy]
-        assert (environment["FAKE_PORTS"], environment["FAKE_RAILS"]) == wanted
+    environments = {(str(launch.case["rails"]), launch.messages): launch.environment for launch, _ in launches}
+    assert set(environments) == {(policy, messages) for policy in ("1", "striped") for messages in ("small", "large")}
+    for (policy, _), environment in environments.items():
+        expected = {"1": ("p0", "1"), "striped": ("p0,p1", "2")}[policy]
+        assert (environment["FAKE_PORTS"], environment["FAKE_RAILS"]) == expected
     for launch, record in launches:
         assert record.state == "ok"
         assert (launch.port, record.binding.problem) == ("", ""), "on one node no counter shows the port"
@@ -89,9 +89,9 @@ def test_a_selected_port_and_a_rail_policy_exclude_each_other(site: FakeSite) ->
 
 def test_a_rank_pair_for_each_port(site: FakeSite) -> None:
     with_rails(site, "ports=[str(port) for port in range(4096)]")
-    done = site.reframe("-c", "reframe_checks", "-n", "^Rails", "-L")
-    assert "%pairs=1 " in done.stdout
-    assert "%pairs=4096 " in done.stdout
+    result = site.reframe("-c", "reframe_checks", "-n", "^Rails", "-L")
+    assert "%pairs=1 " in result.stdout
+    assert "%pairs=4096 " in result.stdout
     reasons = {reason for lane, _, reason in skips(run(site, ".*%pairs=4096")) if lane == "one@shm"}
     assert any(reason.startswith("8192 ranks on ") for reason in reasons)
 

@@ -31,8 +31,8 @@ def campaign(site: FakeSite) -> dict[str, str]:
 
 def launches(site: FakeSite) -> dict[str, Path]:
     """Returns the launch directories by ``stack/check-name``."""
-    found = (site.root / "campaign/launches").glob("*/*/*/*/Micro*/launch.json")
-    return {f"{path.parents[1].name}/{path.parent.name}": path.parent for path in found}
+    files = (site.root / "campaign/launches").glob("*/*/*/*/Micro*/launch.json")
+    return {f"{path.parents[1].name}/{path.parent.name}": path.parent for path in files}
 
 
 def states(site: FakeSite) -> dict[str, str]:
@@ -44,8 +44,8 @@ def states(site: FakeSite) -> dict[str, str]:
 
 
 def test_a_working_site_passes_and_leaves_a_campaign_of_one_block(site: FakeSite) -> None:
-    done = site.reframe(*MICRO, "-r", **campaign(site))
-    assert done.returncode == 0, done.stdout
+    result = site.reframe(*MICRO, "-r", **campaign(site))
+    assert result.returncode == 0, result.stdout
     assert set(states(site).values()) == {"ok"}
     assert len(launches(site)) == 4
     facts = json.loads((site.root / "campaign/campaign.json").read_text())
@@ -57,18 +57,18 @@ def test_a_further_session_keeps_the_earlier_launches(site: FakeSite) -> None:
     one = (*MICRO, "-p", "^one$", "-r")
     bound = ("-S", "MicroPingpong.binding=none")
     for more in ((), (), bound):
-        done = site.reframe(*one, *more, **campaign(site))
-        assert done.returncode == 0, done.stdout
-    found = sorted(path.parent for path in (site.root / "campaign/launches").glob("*/*/*/*/Micro*/launch.json"))
-    assert [path.parents[3].name for path in found] == ["b000.s00"] * 2 + ["b000.s02"] * 2
-    assert all((path / "end").exists() for path in found)
+        result = site.reframe(*one, *more, **campaign(site))
+        assert result.returncode == 0, result.stdout
+    directories = sorted(path.parent for path in (site.root / "campaign/launches").glob("*/*/*/*/Micro*/launch.json"))
+    assert [path.parents[3].name for path in directories] == ["b000.s00"] * 2 + ["b000.s02"] * 2
+    assert all((path / "end").exists() for path in directories)
 
 
 def test_a_failing_benchmark_does_not_pass(site: FakeSite) -> None:
     (site.stack("one") / "break-exit").touch()
-    done = site.reframe(*MICRO, "-r", **campaign(site))
-    assert done.returncode == 1
-    assert "wrong byte at offset 7" in done.stdout
+    result = site.reframe(*MICRO, "-r", **campaign(site))
+    assert result.returncode == 1
+    assert "wrong byte at offset 7" in result.stdout
     assert states(site) == {
         "one small": "failed",
         "one large": "failed",
@@ -79,26 +79,26 @@ def test_a_failing_benchmark_does_not_pass(site: FakeSite) -> None:
 
 def test_a_missing_metric_fails(site: FakeSite) -> None:
     (site.stack("two") / "break-row").touch()
-    done = site.reframe(*MICRO, "-r", **campaign(site))
-    assert done.returncode == 1
-    assert "pingpong's latency at 8 bytes, which is missing" in done.stdout
+    result = site.reframe(*MICRO, "-r", **campaign(site))
+    assert result.returncode == 1
+    assert "pingpong's latency at 8 bytes, which is missing" in result.stdout
     assert states(site)["two small"] == "unreadable"
 
 
 def test_a_timeout_is_recorded_with_a_reason(site: FakeSite) -> None:
     (site.stack("one") / "break-hang").touch()
-    done = site.reframe(*MICRO, "-r", "-S", "MicroPingpong.limit_seconds=1", **campaign(site))
-    assert done.returncode == 1
-    assert "ended at its time limit of 1 s" in done.stdout
+    result = site.reframe(*MICRO, "-r", "-S", "MicroPingpong.limit_seconds=1", **campaign(site))
+    assert result.returncode == 1
+    assert "ended at its time limit of 1 s" in result.stdout
     ends = [json.loads((path / "end").read_text()) for name, path in launches(site).items() if name.startswith("one")]
     assert [end["timed_out"] for end in ends] == [True, True]
 
 
 def test_single_ranks_from_a_wrong_pmi_do_not_pass(site: FakeSite) -> None:
     (site.stack("one") / "break-pmi").touch()
-    done = site.reframe(*MICRO, "-r", **campaign(site))
-    assert done.returncode == 1
-    assert "expected 2 ranks, not 1" in done.stdout
+    result = site.reframe(*MICRO, "-r", **campaign(site))
+    assert result.returncode == 1
+    assert "expected 2 ranks, not 1" in result.stdout
 
 
 @pytest.mark.parametrize(
@@ -111,24 +111,24 @@ def test_single_ranks_from_a_wrong_pmi_do_not_pass(site: FakeSite) -> None:
     ],
 )
 def test_a_selection_without_test_cases_is_an_error(site: FakeSite, arguments: tuple[str, ...]) -> None:
-    done = site.reframe(*arguments, **campaign(site))
-    assert done.returncode != 0, done.stdout
+    result = site.reframe(*arguments, **campaign(site))
+    assert result.returncode != 0, result.stdout
 
 
 def test_no_configuration_is_an_error(site: FakeSite) -> None:
-    done = site.reframe(*MICRO, "-r", **campaign(site), RFM_CONFIG_FILES="", RFM_SYSTEM="")
-    assert done.returncode == 2
-    assert "the system 'generic' of ReFrame's configuration has no fabrics; source " in done.stdout
+    result = site.reframe(*MICRO, "-r", **campaign(site), RFM_CONFIG_FILES="", RFM_SYSTEM="")
+    assert result.returncode == 2
+    assert "the system 'generic' of ReFrame's configuration has no fabrics; source " in result.stdout
 
 
 def test_a_check_that_cannot_be_imported_is_an_error(site: FakeSite, tmp_path: Path) -> None:
     folder = tmp_path / "reframe_checks"
     subprocess.run(["cp", "-r", str(REPOSITORY / "reframe_checks"), str(folder)], check=True)
     (folder / "broken.py").write_text("import no_such_module\nimport reframe as rfm\n@rfm.simple_test\nclass A: ...\n")
-    done = site.reframe("-c", str(folder), "-n", "^MicroPingpong", "-r", **campaign(site))
-    assert done.returncode == 2
-    assert "skipping test file" in done.stderr
-    assert "broken.py" in done.stderr
+    result = site.reframe("-c", str(folder), "-n", "^MicroPingpong", "-r", **campaign(site))
+    assert result.returncode == 2
+    assert "skipping test file" in result.stderr
+    assert "broken.py" in result.stderr
 
 
 def test_environments_do_not_leak_between_systems() -> None:
@@ -143,8 +143,8 @@ def test_environments_do_not_leak_between_systems() -> None:
 
 
 def test_the_launcher_is_the_stacks_own(site: FakeSite) -> None:
-    done = site.reframe(*MICRO, "-r", **campaign(site))
-    assert done.returncode == 0
+    result = site.reframe(*MICRO, "-r", **campaign(site))
+    assert result.returncode == 0
     for directory in launches(site).values():
         script = (directory / "rfm_job.sh").read_text()
         assert "fabricbench-launch" in script
@@ -173,8 +173,8 @@ def test_a_killed_reframe_leaves_nothing_running(site: FakeSite) -> None:
 
 
 def test_launches_never_overlap(site: FakeSite) -> None:
-    done = site.reframe(*MICRO, "-r", "--exec-policy=async", **campaign(site))
-    assert done.returncode == 0, done.stdout
+    result = site.reframe(*MICRO, "-r", "--exec-policy=async", **campaign(site))
+    assert result.returncode == 0, result.stdout
     spans = []
     for begin in (site.root / "campaign").rglob("begin"):
         started = json.loads(begin.read_text())["time"]
@@ -186,8 +186,8 @@ def test_launches_never_overlap(site: FakeSite) -> None:
 
 @pytest.mark.parametrize("arguments", [("-L",), ("-lC",), ("--dry-run",)])
 def test_listing_makes_no_campaign(site: FakeSite, arguments: tuple[str, ...]) -> None:
-    done = site.reframe(*CHECKS, *arguments, **campaign(site))
-    assert done.returncode == 0, done.stdout + done.stderr
+    result = site.reframe(*CHECKS, *arguments, **campaign(site))
+    assert result.returncode == 0, result.stdout + result.stderr
     assert not list(site.root.rglob("launch.json"))
     assert not list(site.root.rglob("skipped.json"))
 
@@ -200,7 +200,7 @@ def test_every_lane_has_every_check() -> None:
         "RFM_SYSTEM": "local",
     }
     argv = [sys.executable, "-m", "fabricbench.runner.reframe", *CHECKS, "-t", "quick", "-lC"]
-    done = subprocess.run(argv, env=environment, cwd=REPOSITORY, capture_output=True, text=True, check=True)
+    result = subprocess.run(argv, env=environment, cwd=REPOSITORY, capture_output=True, text=True, check=True)
     from fabricbench.parsers.tools.npb import KERNELS
     from fabricbench.runner.reframe import cases
     from fabricbench.site.settings import lanes
@@ -210,21 +210,21 @@ def test_every_lane_has_every_check() -> None:
     small_and_large, small = 2, 1
     checks = {"MicroPingpong": small_and_large, "ImbPointToPoint": small_and_large, "ImbBarrier": small}
     checks |= {"ImbCollective": 4 * small_and_large, "NasQuick": len(KERNELS), "Gromacs": 1}
-    found = Counter(case.name.rpartition("_")[0] for case in cases(done.stdout.splitlines()))
-    assert found == {name: len(of_mpi) * count for name, count in checks.items()}
+    names = Counter(case.name.rpartition("_")[0] for case in cases(result.stdout.splitlines()))
+    assert names == {name: len(of_mpi) * count for name, count in checks.items()}
 
 
 def test_a_broken_bound_fails_in_reframe(site: FakeSite) -> None:
     (site.stack("two") / "latency").write_text("900")
-    done = site.reframe(*MICRO, "-r", **campaign(site))
-    assert done.returncode == 1
-    assert "pingpong_latency_8B" in done.stdout
+    result = site.reframe(*MICRO, "-r", **campaign(site))
+    assert result.returncode == 1
+    assert "pingpong_latency_8B" in result.stdout
 
 
 def test_missing_stacks_and_programs_are_skipped_with_a_reason(site: FakeSite) -> None:
     (site.stack("two") / "stack.json").unlink()
-    done = site.reframe(*CHECKS, "-n", "^MicroPingpong|^Imb", "-r", **campaign(site))
-    assert done.returncode == 0, done.stdout
+    result = site.reframe(*CHECKS, "-n", "^MicroPingpong|^Imb", "-r", **campaign(site))
+    assert result.returncode == 0, result.stdout
     skips = [json.loads(path.read_text()) for path in (site.root / "campaign").rglob("skipped.json")]
     reasons = {(skip["stack"], skip["tool"]): skip["reason"] for skip in skips}
     assert reasons["two", "micro"] == "the stack two is not set up on this machine"

@@ -29,14 +29,16 @@ def skips(site: FakeSite, *arguments: str) -> list[SkippedLaunch]:
 
 def test_every_check_lists_its_rows_for_a_stack_that_is_not_set_up(site: FakeSite) -> None:
     (site.stack("two") / "stack.json").unlink()
-    found = skips(site, "-p", "two")
-    assert len(found) > 200
-    assert {skip.reason for skip in found} == {"the stack two is not set up on this machine"}
-    for skip in found:
+    records = skips(site, "-p", "two")
+    assert len(records) > 200
+    assert {skip.reason for skip in records} == {"the stack two is not set up on this machine"}
+    for skip in records:
         assert skip.expected or skip.benchmark.startswith(("gromacs", "wireup")), skip.id
         assert skip.ranks, skip.id
         assert all(row.case is not None for row in skip.expected or ()), skip.id
-    pingpong = [skip for skip in found if (skip.tool, skip.benchmark, skip.messages) == ("micro", "pingpong", "small")]
+    pingpong = [
+        skip for skip in records if (skip.tool, skip.benchmark, skip.messages) == ("micro", "pingpong", "small")
+    ]
     (skip,) = pingpong
     rows = {(row.benchmark, row.metric): row.msg_sizes_bytes for row in skip.expected or ()}
     assert rows["pingpong", "latency"] is not None
@@ -45,20 +47,20 @@ def test_every_check_lists_its_rows_for_a_stack_that_is_not_set_up(site: FakeSit
 
 
 def test_checks_of_several_ports_do_not_apply_to_a_fabric_with_one(site: FakeSite) -> None:
-    found = skips(site, "-p", "one", "-n", "^RailsPingpong|^PairLatency|^ImbBarrier")
-    assert {(skip.tool, skip.benchmark): skip.applies for skip in found} == {
+    records = skips(site, "-p", "one", "-n", "^RailsPingpong|^PairLatency|^ImbBarrier")
+    assert {(skip.tool, skip.benchmark): skip.applies for skip in records} == {
         ("micro", "rails"): False,
         ("micro", "pairs"): False,
         ("imb", "barrier"): True,
     }
-    assert {row.benchmark for skip in found for row in skip.expected or ()} == {"pingpong", "pair_latency", "barrier"}
+    assert {row.benchmark for skip in records for row in skip.expected or ()} == {"pingpong", "pair_latency", "barrier"}
 
 
 def test_sizes_that_do_not_fit_are_rows_of_the_skip(site: FakeSite) -> None:
     site.change_fabric("nodes=Nodes(memory_bytes=1)")
-    found = skips(site, "-p", "one", "-n", "^MicroCollective")
+    records = skips(site, "-p", "one", "-n", "^MicroCollective")
     sizes = {
-        skip.messages: row.msg_sizes_bytes for skip in found for row in skip.expected or () if row.metric == "time"
+        skip.messages: row.msg_sizes_bytes for skip in records for row in skip.expected or () if row.metric == "time"
     }
     assert sizes["large"] == tuple(2**power for power in range(15, 21))
     assert sizes["small"] is not None

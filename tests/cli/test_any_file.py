@@ -64,13 +64,13 @@ def demand_sound(command: tuple[str, ...], campaign: Path, other: Path, what: st
     places = {"CAMPAIGN": str(campaign), "OTHER": str(other), "PAGE": str(campaign.parent / "page.html")}
     with limited(f"{command[0]}: {what}"):
         try:
-            done = inside(*(places.get(word, word) for word in command))
+            result = inside(*(places.get(word, word) for word in command))
         except Exception as error:
             raise AssertionError(f"{command[0]}: {what}: {type(error).__name__}") from error
-    assert done.returncode in range(5), f"{command[0]}: {what}: {done}"
-    if done.returncode == 2:
-        assert done.stderr.count("\n") == 1, f"{command[0]}: {what}: {done.stderr}"
-    return done.stderr
+    assert result.returncode in range(5), f"{command[0]}: {what}: {result}"
+    if result.returncode == 2:
+        assert result.stderr.count("\n") == 1, f"{command[0]}: {what}: {result.stderr}"
+    return result.stderr
 
 
 @pytest.fixture(scope="module")
@@ -104,14 +104,14 @@ def test_no_file_ends_a_command_in_a_traceback(campaign: Path, original: Path, f
     for _ in range(ROUNDS):
         shutil.rmtree(campaign)
         shutil.copytree(original, campaign)
-        done = []
+        changes = []
         for _ in range(chance.choice((1, 1, 2, 4))):
             file = chance.choice(files_of(campaign))
-            done.append(f"{file}: {mutate(campaign / file, chance)}")
-        for kept in sorted(folder.glob("*"))[: chance.choice((0, 0, 1))]:
-            done.append(f"cache: {mutate(kept, chance)}")
+            changes.append(f"{file}: {mutate(campaign / file, chance)}")
+        for file in sorted(folder.glob("*"))[: chance.choice((0, 0, 1))]:
+            changes.append(f"cache: {mutate(file, chance)}")
         for command in COMMANDS:
-            demand_sound(command, campaign, original, f"seed {seed}: {'; '.join(done)}")
+            demand_sound(command, campaign, original, f"seed {seed}: {'; '.join(changes)}")
         if time.monotonic() - began > ENOUGH_SECONDS / 2:
             break
 

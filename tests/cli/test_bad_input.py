@@ -24,17 +24,17 @@ pytestmark = pytest.mark.usefixtures("no_campaign_in_the_checkout")
 )
 def test_bad_input_is_one_line_and_exit_2(site: FakeSite, arguments: tuple[str, ...], message: str) -> None:
     campaign = site.root / "campaign"
-    done = site.inside(*(str(campaign) if word == "CAMPAIGN" else word for word in arguments))
-    assert done.returncode == 2, done.stdout + done.stderr
-    assert message in done.stderr
-    assert done.stderr.count("\n") == 1
+    result = site.inside(*(str(campaign) if word == "CAMPAIGN" else word for word in arguments))
+    assert result.returncode == 2, result.stdout + result.stderr
+    assert message in result.stderr
+    assert result.stderr.count("\n") == 1
     assert not campaign.exists()
 
 
 def test_error_message_of_a_process(site: FakeSite) -> None:
-    done = site.fabricbench("run", "campaign", "--system", "fkae")
-    assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr == "fabricbench: unknown system 'fkae'; expected fake\n"
+    result = site.fabricbench("run", "campaign", "--system", "fkae")
+    assert (result.returncode, result.stdout) == (2, "")
+    assert result.stderr == "fabricbench: unknown system 'fkae'; expected fake\n"
 
 
 @pytest.mark.parametrize(
@@ -51,7 +51,7 @@ def test_error_message_of_a_process(site: FakeSite) -> None:
 def test_a_broken_settings_file_names_the_place(site: FakeSite, old: str, new: str, message: str) -> None:
     text = site.settings.read_text().replace(old, new)
     site.settings.write_text(text)
-    done = site.inside("run", str(site.root / "campaign"), *CHOICE)
-    assert done.returncode == 2
-    assert message in done.stderr
-    assert done.stderr.count("\n") == 1
+    result = site.inside("run", str(site.root / "campaign"), *CHOICE)
+    assert result.returncode == 2
+    assert message in result.stderr
+    assert result.stderr.count("\n") == 1

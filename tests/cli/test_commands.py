@@ -14,39 +14,39 @@ from support.running import CHOICE
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> FakeSite:
+def original_site(tmp_path_factory: pytest.TempPathFactory) -> FakeSite:
     """A site with a campaign of one block that ReFrame ran without ``fabricbench run``."""
     site = fake_site.make(tmp_path_factory.mktemp("made"))
     campaign = site.root / "campaign"
-    done = site.reframe(
+    result = site.reframe(
         "-c", "reframe_checks", "-n", "MicroPingpong", "-p", "^one$", "-r", FABRICBENCH_CAMPAIGN=str(campaign)
     )
-    assert done.returncode == 0, done.stdout + done.stderr
+    assert result.returncode == 0, result.stdout + result.stderr
     return site
 
 
 @pytest.fixture
-def finished(made: FakeSite, tmp_path: Path) -> tuple[FakeSite, Path]:
+def finished(original_site: FakeSite, tmp_path: Path) -> tuple[FakeSite, Path]:
     """The site, which tests do not change, and a copy of the campaign, which a test may change."""
-    shutil.copytree(made.root / "campaign", tmp_path / "campaign")
-    return made, tmp_path / "campaign"
+    shutil.copytree(original_site.root / "campaign", tmp_path / "campaign")
+    return original_site, tmp_path / "campaign"
 
 
 def refused(site: FakeSite, *arguments: str) -> str:
-    done = site.inside(*arguments)
-    assert done.returncode == 2, done.stdout + done.stderr
-    assert done.stderr.count("\n") == 1
-    return done.stderr
+    result = site.inside(*arguments)
+    assert result.returncode == 2, result.stdout + result.stderr
+    assert result.stderr.count("\n") == 1
+    return result.stderr
 
 
-def test_variables_of_checks_are_facts_of_the_campaign(made: FakeSite, tmp_path: Path) -> None:
+def test_variables_of_checks_are_facts_of_the_campaign(original_site: FakeSite, tmp_path: Path) -> None:
     campaign = tmp_path / "campaign"
     words = ("run", str(campaign), *CHOICE, "--lane", "one@shm", "--budget", "0")
-    done = made.inside(*words, "--set", "MicroPingpong.binding=none", "--set", "limit_seconds=50")
-    assert done.returncode == 0, done.stdout + done.stderr
+    result = original_site.inside(*words, "--set", "MicroPingpong.binding=none", "--set", "limit_seconds=50")
+    assert result.returncode == 0, result.stdout + result.stderr
     launches = [json.loads(file.read_text()) for file in campaign.glob("launches/*/*/*/*/Micro*/launch.json")]
     assert [(launch["case"], launch["limit_seconds"]) for launch in launches] == [({"binding": "none"}, 50.0)] * 2
-    other = refused(made, *words, "--set", "limit_seconds=40")
+    other = refused(original_site, *words, "--set", "limit_seconds=40")
     assert "was made with variables ('MicroPingpong.binding=none', 'limit_seconds=50'), not" in other
 
 
@@ -60,10 +60,10 @@ def test_variables_of_checks_are_facts_of_the_campaign(made: FakeSite, tmp_path:
         ("port=a b", "--set: 'port=a b'; expected"),
     ],
 )
-def test_a_variable_that_no_check_has(made: FakeSite, tmp_path: Path, text: str, message: str) -> None:
+def test_an_unknown_variable_of_checks(original_site: FakeSite, tmp_path: Path, text: str, message: str) -> None:
     words = ("run", str(tmp_path / "campaign"), *CHOICE, "--set", text)
-    assert message in refused(made, *words)
-    assert message in refused(made, *words, "--dry-run")
+    assert message in refused(original_site, *words)
+    assert message in refused(original_site, *words, "--dry-run")
 
 
 @pytest.mark.parametrize(
@@ -108,8 +108,8 @@ def test_a_report_elsewhere_links_to_the_launches(finished: tuple[FakeSite, Path
     site, campaign = finished
     away = campaign.with_name("away")
     away.mkdir()
-    done = site.fabricbench("report", str(campaign), "-o", str(away / "report.html"), LC_ALL="C", PYTHONUTF8="0")
-    assert done.returncode == 0, done.stderr
+    result = site.fabricbench("report", str(campaign), "-o", str(away / "report.html"), LC_ALL="C", PYTHONUTF8="0")
+    assert result.returncode == 0, result.stderr
     page = (away / "report.html").read_text(encoding="utf-8")
     launch = next(campaign.glob("launches/b000.s00/fake/shm/one/MicroPingpong*"))
     assert f'href="../campaign/launches/b000.s00/fake/shm/one/{launch.name}"' in page
@@ -132,10 +132,10 @@ def test_a_path_with_blanks_is_refused_before_anything_is_made(site: FakeSite) -
 
 def test_a_campaign_with_skips_only_is_an_error(site: FakeSite) -> None:
     choice = ("--system", "fake", "--check", "ImbBarrier", "--budget", "0")
-    done = site.inside("run", str(site.root / "campaign"), *choice)
-    assert done.returncode == 2, done.stdout + done.stderr
+    result = site.inside("run", str(site.root / "campaign"), *choice)
+    assert result.returncode == 2, result.stdout + result.stderr
     reason = "one@shm imb: IMB-MPI1 is not installed for the stack one"
-    assert f"nothing was measured, everything was skipped: {reason}" in done.stderr
+    assert f"nothing was measured, everything was skipped: {reason}" in result.stderr
 
 
 def add_skip(campaign: Path) -> None:
@@ -157,8 +157,8 @@ def test_a_skip_is_a_cell_of_the_table_the_explanation_and_the_report(finished: 
             shutil.rmtree(launch.parent)
     add_skip(campaign)
     reason = "not measured: no two here; set it up"
-    judged = site.inside("judge", str(campaign))
-    (line,) = (line for line in judged.stdout.splitlines() if "one-latency/two@shm/8" in line)
+    judgement = site.inside("judge", str(campaign))
+    (line,) = (line for line in judgement.stdout.splitlines() if "one-latency/two@shm/8" in line)
     assert line.startswith("INCONCLUSIVE")
     assert reason in line
     explained = site.inside("judge", str(campaign), "--explain", "one-latency/two@shm/8")
@@ -175,10 +175,10 @@ def test_skipped_cells_are_counted_by_judge_and_in_the_report(finished: tuple[Fa
     add_skip(campaign)
     measured = REQUIREMENTS.replace("    at_most", "    where: measured\n    at_most")
     (campaign / "requirements.yaml").write_text(measured)
-    judged = site.inside("judge", str(campaign)).stdout
-    assert "one-latency/two" not in judged
-    assert "1 cell not measured and skipped" in judged
-    assert "skipped: 1 cell of one-latency: not measured: no two here; set it up" in judged
+    judgement = site.inside("judge", str(campaign)).stdout
+    assert "one-latency/two" not in judgement
+    assert "1 cell not measured and skipped" in judgement
+    assert "skipped: 1 cell of one-latency: not measured: no two here; set it up" in judgement
     assert site.inside("report", str(campaign)).returncode == 0
     page = (campaign / "report.html").read_text()
     assert "1 cell not measured and skipped" in page
@@ -191,8 +191,8 @@ def test_other_requirements_are_named_in_the_output(finished: tuple[FakeSite, Pa
     file.write_text(REQUIREMENTS)
     words = f"judged by {file} instead of the campaign's own requirements.yaml"
     assert words not in site.inside("judge", str(campaign)).stdout
-    given = ("judge", str(campaign), "--requirements", str(file))
-    assert words in site.inside(*given).stdout
-    assert words in site.inside(*given, "--explain", "one-latency/one@shm/8").stdout
+    command = ("judge", str(campaign), "--requirements", str(file))
+    assert words in site.inside(*command).stdout
+    assert words in site.inside(*command, "--explain", "one-latency/one@shm/8").stdout
     assert site.inside("report", str(campaign), "--requirements", str(file)).returncode == 0
     assert f"by {file}, not by the campaign" in (campaign / "report.html").read_text()

@@ -47,12 +47,12 @@ print(json.dumps([status, sorted(sys.modules)]))
 
 def modules(*arguments: str) -> set[str]:
     """The modules that a command has imported when it ends."""
-    done = subprocess.run(
+    result = subprocess.run(
         [sys.executable, "-c", CODE, *arguments], env=clean_environment(), capture_output=True, text=True, check=True,
         timeout=120,
     )  # fmt: skip
-    status, names = json.loads(done.stdout)
-    assert status in (0, 1, 3, 4), done.stderr
+    status, names = json.loads(result.stdout)
+    assert status in (0, 1, 3, 4), result.stderr
     return set(names)
 
 

@@ -59,38 +59,38 @@ def test_recompute_uses_no_cache(campaign: Path, tmp_path: Path, arguments: tupl
     page = tmp_path / "page.html"
     words = [{"CAMPAIGN": str(campaign), "PAGE": str(page)}.get(word, word) for word in arguments]
 
-    def said() -> str:
-        done = inside(*words)
-        assert done.stderr == ""
-        return page.read_text() if arguments[0] == "report" else done.stdout
+    def output() -> str:
+        result = inside(*words)
+        assert result.stderr == ""
+        return page.read_text() if arguments[0] == "report" else result.stdout
 
-    forged = said()
+    forged = output()
     words.append("--recompute")
-    true = said()
+    true = output()
     words.pop()
-    assert said() == true  # and the cache is renewed
+    assert output() == true  # and the cache is renewed
     shutil.rmtree(tmp_path / "cache")
-    assert said() == true
+    assert output() == true
     assert arguments[0] == "compare" or forged != true
 
 
 @pytest.mark.parametrize("command", ["nodes", "provenance"])
 def test_the_other_commands_take_recompute(campaign: Path, command: str) -> None:
     assert inside(command, str(campaign), "--recompute").returncode == (2 if command == "nodes" else 0)
-    done = inside("record", str(campaign), PLACE)
-    assert json.loads(done.stdout)["hosts"] != ["forged"]
+    result = inside("record", str(campaign), PLACE)
+    assert json.loads(result.stdout)["hosts"] != ["forged"]
 
 
 def test_a_record_has_the_evidence_of_a_launch(campaign: Path) -> None:
-    done = inside("record", str(campaign), PLACE, "--recompute")
-    record = Record.model_validate_json(done.stdout)
+    result = inside("record", str(campaign), PLACE, "--recompute")
+    record = Record.model_validate_json(result.stdout)
     assert (record.directory, record.state) == (PLACE, "ok")
     assert record.attestation is not None
     assert record.attestation.traffic is not None
 
 
 def test_record_of_an_unknown_launch(campaign: Path) -> None:
-    done = inside("record", str(campaign), PLACE + "x")
-    assert done.returncode == 2
-    assert f"no launch '{PLACE}x'; expected {PLACE}" in done.stderr
-    assert done.stderr.count("\n") == 1
+    result = inside("record", str(campaign), PLACE + "x")
+    assert result.returncode == 2
+    assert f"no launch '{PLACE}x'; expected {PLACE}" in result.stderr
+    assert result.stderr.count("\n") == 1

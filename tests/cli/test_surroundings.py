@@ -68,22 +68,22 @@ def read_only(tmp_path: Path) -> Iterator[Path]:
     subprocess.run(["mount", "-t", "tmpfs", "tmpfs", str(mount)], check=True)
     try:
         (mount / "local").mkdir()
-        made = make_campaign(mount / "campaign")
+        campaign = make_campaign(mount / "campaign")
         subprocess.run(["mount", "-o", "remount,ro", str(mount)], check=True)
-        yield made
+        yield campaign
     finally:
         subprocess.run(["umount", "-l", str(mount)], check=True)
 
 
 def test_a_read_only_campaign_is_read(read_only: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(CACHE, str(read_only.parent / "cache"))  # nor can the cache be written
+    monkeypatch.setenv(CACHE, str(read_only.parent / "cache"))  # a cache on a read-only file system
     for command in ("table", "judge", "provenance"):
-        done = inside(command, str(read_only))
-        assert (done.returncode in (0, 3, 4), done.stderr) == (True, "")
-    done = inside("report", str(read_only))
+        result = inside(command, str(read_only))
+        assert (result.returncode in (0, 3, 4), result.stderr) == (True, "")
+    result = inside("report", str(read_only))
     where = read_only / "report.html"
     expected = f"fabricbench: {where}: cannot be written: Read-only file system; name another file: --output FILE\n"
-    assert (done.returncode, done.stderr) == (2, expected)
+    assert (result.returncode, result.stderr) == (2, expected)
     page = tmp_path / "page.html"
     assert inside("report", str(read_only), "--output", str(page)).returncode == 0
     assert "openmpi@shm" in page.read_text()
@@ -98,9 +98,9 @@ def test_make_rejects_a_clone_in_a_path_with_special_characters(tmp_path: Path, 
     argv = ["make", "--no-print-directory", "-s", "setup", "PYTHON=false"]
     # Within `make test` this make would call itself make[1].
     env = {name: value for name, value in os.environ.items() if not name.startswith("MAKE")}
-    done = subprocess.run(argv, cwd=clone, env=env, capture_output=True, text=True, timeout=60, check=False)
-    assert done.returncode == 2
-    line, make = done.stderr.splitlines()
+    result = subprocess.run(argv, cwd=clone, env=env, capture_output=True, text=True, timeout=60, check=False)
+    assert result.returncode == 2
+    line, make = result.stderr.splitlines()
     assert line.startswith("fabricbench: this checkout is in '")
     assert "without blanks, quotes and special characters" in line
     assert make.startswith("make: ***")
@@ -110,10 +110,10 @@ def test_make_rejects_a_clone_in_a_path_with_special_characters(tmp_path: Path, 
 @pytest.mark.parametrize("name", BAD_PATHS)
 def test_setup_rejects_such_a_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     monkeypatch.setenv("FABRICBENCH_BUILD", str(tmp_path / name))
-    done = inside("setup", "impi")
-    assert done.returncode == 2
-    assert "the path of the build directory" in done.stderr
-    assert done.stderr.count("\n") == 1
+    result = inside("setup", "impi")
+    assert result.returncode == 2
+    assert "the path of the build directory" in result.stderr
+    assert result.stderr.count("\n") == 1
     assert not (tmp_path / name).exists()
 
 
@@ -144,17 +144,17 @@ def nobody() -> tuple[str, ...]:
 def test_a_user_without_home_and_name(everyones: Path, nobody: tuple[str, ...], arguments: tuple[str, ...]) -> None:
     campaign = str(make_campaign(everyones / "campaign"))
     command, *options = [str(everyones / "page.html") if word == "PAGE" else word for word in arguments]
-    done = fabricbench(command, campaign, *options, before=nobody, extra=NO_CACHE)
+    result = fabricbench(command, campaign, *options, before=nobody, extra=NO_CACHE)
     (everyones / "page.html").unlink(missing_ok=True)
     usual = fabricbench(command, campaign, *options)
-    assert (done.returncode, done.stdout, done.stderr) == (usual.returncode, usual.stdout, usual.stderr)
+    assert (result.returncode, result.stdout, result.stderr) == (usual.returncode, usual.stdout, usual.stderr)
 
 
 def test_a_user_without_home_and_name_runs_a_campaign(everyones: Path, nobody: tuple[str, ...]) -> None:
     site = fake_site.make(everyones)
     argv = [*nobody, sys.executable, "-m", "fabricbench.cli", "run", str(site.root / "campaign"), *CHOICE]
-    done = site.call([*argv, "--budget", "0"], **NO_CACHE)
-    assert done.returncode == 0, done.stdout + done.stderr
+    result = site.call([*argv, "--budget", "0"], **NO_CACHE)
+    assert result.returncode == 0, result.stdout + result.stderr
 
 
 @pytest.mark.parametrize("command", ["table", "judge", "record", "run"])
@@ -163,15 +163,15 @@ def test_an_ascii_terminal(campaign: Path, command: str) -> None:
     text = (directory / "launch.json").read_text().replace('"stack": "mpich"', '"stack": "mpïch…"')
     (directory / "launch.json").write_text(text)
     arguments = {"record": ("b000.s00/local/tcp/mpich/Imb_0",), "run": ("--system", "nüll")}.get(command, ())
-    done = fabricbench(command, str(campaign), *arguments, extra=ASCII)
-    assert done.returncode in (0, 2, 3, 4), done.stderr
-    assert "Traceback" not in done.stderr
-    assert command == "run" or "mp\\xefch\\u2026" in done.stdout
+    result = fabricbench(command, str(campaign), *arguments, extra=ASCII)
+    assert result.returncode in (0, 2, 3, 4), result.stderr
+    assert "Traceback" not in result.stderr
+    assert command == "run" or "mp\\xefch\\u2026" in result.stdout
 
 
 def test_a_campaign_from_an_ascii_terminal(site: FakeSite) -> None:
-    done = site.fabricbench("run", str(site.root / "campaign"), *CHOICE, "--budget", "0", "--report", **ASCII)
-    assert done.returncode == 0, done.stdout + done.stderr
+    result = site.fabricbench("run", str(site.root / "campaign"), *CHOICE, "--budget", "0", "--report", **ASCII)
+    assert result.returncode == 0, result.stdout + result.stderr
 
 
 def test_warnings_of_libraries_do_not_end_a_command(campaign: Path, tmp_path: Path) -> None:
@@ -183,9 +183,9 @@ def test_warnings_of_libraries_do_not_end_a_command(campaign: Path, tmp_path: Pa
         "sys.modules['polars'] = importlib.import_module('polars')\n"
     )
     extra = {"PYTHONWARNINGS": "error", "PYTHONPATH": str(tmp_path)}
-    done = fabricbench("table", str(campaign), extra=extra)
-    assert done.returncode == 0, done.stderr
-    assert "b000.s00/local/tcp/mpich/Imb_0" in done.stdout
+    result = fabricbench("table", str(campaign), extra=extra)
+    assert result.returncode == 0, result.stderr
+    assert "b000.s00/local/tcp/mpich/Imb_0" in result.stdout
 
 
 def start_of(campaign: Path) -> Start:
@@ -250,14 +250,14 @@ def test_a_reframe_that_does_not_know_the_environment(
     environment = {key: value for key, value in clean_environment().items() if not key.startswith("PYTHON")}
     environment["TMPDIR"] = str(tmp_path)
     argv = command(*options)
-    done = subprocess.run(
+    result = subprocess.run(
         argv, cwd=REPOSITORY, env=environment, capture_output=True, text=True, timeout=120, check=False
     )
-    assert done.returncode == 2
-    assert done.stderr.count("\n") == 1
-    assert problem in done.stderr
-    assert "build/env.sh, and start reframe again" in done.stderr
-    assert "skipping test file" not in done.stdout
+    assert result.returncode == 2
+    assert result.stderr.count("\n") == 1
+    assert problem in result.stderr
+    assert "build/env.sh, and start reframe again" in result.stderr
+    assert "skipping test file" not in result.stdout
 
 
 def test_nothing_is_left_in_the_checkout_and_the_temporary_directory(site: FakeSite) -> None:
@@ -267,10 +267,10 @@ def test_nothing_is_left_in_the_checkout_and_the_temporary_directory(site: FakeS
     extra = {"TMPDIR": str(temporary)}
     for options in (("-L",), ("--dry-run",), ("-r",)):
         campaign = {"FABRICBENCH_CAMPAIGN": str(site.root / "campaign")}
-        done = site.reframe("-c", "reframe_checks", "-n", "^MicroPingpong", *options, **extra, **campaign)
-        assert done.returncode == 0, done.stdout + done.stderr
-    done = site.fabricbench("run", str(site.root / "other"), *CHOICE, "--budget", "0", **extra)
-    assert done.returncode == 0, done.stdout + done.stderr
+        result = site.reframe("-c", "reframe_checks", "-n", "^MicroPingpong", *options, **extra, **campaign)
+        assert result.returncode == 0, result.stdout + result.stderr
+    result = site.fabricbench("run", str(site.root / "other"), *CHOICE, "--budget", "0", **extra)
+    assert result.returncode == 0, result.stdout + result.stderr
     assert list(temporary.iterdir()) == []
-    left = {path.name for path in set(REPOSITORY.iterdir()) - before}
-    assert not {name for name in left if name.endswith((".o", ".log", ".out")) or name in ("perflogs", "output")}
+    remains = {path.name for path in set(REPOSITORY.iterdir()) - before}
+    assert not {name for name in remains if name.endswith((".o", ".log", ".out")) or name in ("perflogs", "output")}

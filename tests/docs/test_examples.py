@@ -23,20 +23,20 @@ def copy(tmp_path: Path) -> Copy:
     return copy_repository(tmp_path)
 
 
-def listed(copy: Copy, *arguments: str) -> set[tuple[str, str]]:
+def checks_of(copy: Copy, *arguments: str) -> set[tuple[str, str]]:
     """The checks that ReFrame finds, each with a stack."""
-    done = copy.reframe(*arguments, "-lC")
-    assert done.returncode == 0, done.stdout + done.stderr
-    return {(case.name.rpartition("_")[0], case.stack) for case in cases(done.stdout.splitlines())}
+    result = copy.reframe(*arguments, "-lC")
+    assert result.returncode == 0, result.stdout + result.stderr
+    return {(case.name.rpartition("_")[0], case.stack) for case in cases(result.stdout.splitlines())}
 
 
 def rows_of(copy: Copy, page: Document, text: str) -> list[dict[str, str]]:
     """The rows that the page's command prints: ``fabricbench table … | grep text``."""
     fabricbench, table, campaign, *options, bar, grep, pattern = page.line_with("fabricbench table", text)
     assert (fabricbench, table, campaign, bar, grep) == ("fabricbench", "table", "campaigns/NAME", "|", "grep")
-    done = copy.fabricbench("table", str(copy.campaign), *options)
-    assert done.returncode == 0, done.stderr
-    return [row for row in csv.DictReader(io.StringIO(done.stdout)) if pattern in ",".join(row.values())]
+    result = copy.fabricbench("table", str(copy.campaign), *options)
+    assert result.returncode == 0, result.stderr
+    return [row for row in csv.DictReader(io.StringIO(result.stdout)) if pattern in ",".join(row.values())]
 
 
 def try_on_intel(copy: Copy, page: Document, command: str, text: str) -> None:
@@ -44,14 +44,14 @@ def try_on_intel(copy: Copy, page: Document, command: str, text: str) -> None:
     if not (REPOSITORY / "build/stacks/impi/stack.json").exists():
         pytest.skip("the stack impi is not set up: run `make setup`")
     _, *arguments = page.line_with(command)
-    done = copy.reframe(*arguments, "-p", "^impi$", *SHORT, system=LANE)
-    assert done.returncode == 0, done.stdout + done.stderr
+    result = copy.reframe(*arguments, "-p", "^impi$", *SHORT, system=LANE)
+    assert result.returncode == 0, result.stdout + result.stderr
     rows = rows_of(copy, page, text)
     assert {row["state"] for row in rows} == {"ok"}
     assert {row["fabric"] for row in rows} == {"tcp"}
 
 
-def test_one_more_benchmark_of_a_tool_that_is_there(copy: Copy) -> None:
+def test_another_benchmark_of_an_existing_tool(copy: Copy) -> None:
     page = document("add-a-benchmark.md")
     copy.append(page.file("one more leaf check in"), page.code("class ImbOffCache("))
     try_on_intel(copy, page, "reframe -c reframe_checks -n '^ImbOffCache'", "off_cache=true")
@@ -62,9 +62,9 @@ def test_a_new_tool(copy: Copy) -> None:
     copy.write(page.file("**The leaf check**"), page.code("class PythonPingpong("))
     copy.insert(page.file("**The metric**"), "_ALL = (\n", page.code('Metric("latency_deviation"'))
     copy.write(page.file("**The parser**"), page.code("def parse(directory: Path, launch: Launch) -> Parsed:"))
-    done = copy.reframe("-c", "reframe_checks", "-n", "PythonPingpong", "-L")
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert "PythonPingpong" in done.stdout
+    result = copy.reframe("-c", "reframe_checks", "-n", "PythonPingpong", "-L")
+    assert result.returncode == 0, result.stdout + result.stderr
+    assert "PythonPingpong" in result.stdout
     try_on_intel(copy, page, "reframe -c reframe_checks -n '^PythonPingpong'", "mpi4py_bench")
 
 
@@ -78,24 +78,24 @@ def test_an_own_benchmark(tmp_path: Path) -> None:
     copy.append("reframe_checks/micro.py", page.code("class MicroPingping(Micro)"))
 
     _, *arguments = page.line_with("fabricbench setup mpich")
-    done = copy.fabricbench(*arguments)
-    assert done.returncode == 0, done.stdout + done.stderr
+    result = copy.fabricbench(*arguments)
+    assert result.returncode == 0, result.stdout + result.stderr
     program, option, redirection, file = page.line_with("fabricbench-micro --describe")
     assert (option, redirection) == ("--describe", ">")
     description = subprocess.run([copy.root / program, option], capture_output=True, text=True, check=True, timeout=60)
     (copy.root / file).write_text(description.stdout)
 
     _, *arguments = page.line_with("reframe -c reframe_checks -n '^MicroPingping'")
-    done = copy.reframe(*arguments, "-S", "iterations=20", "-S", "limit_seconds=300", system=LANE)
-    assert done.returncode == 0, done.stdout + done.stderr
+    result = copy.reframe(*arguments, "-S", "iterations=20", "-S", "limit_seconds=300", system=LANE)
+    assert result.returncode == 0, result.stdout + result.stderr
     rows = rows_of(copy, page, "pingping")
     assert {row["state"] for row in rows} == {"ok"}
     assert {row["metric"] for row in rows} == {"latency", "bandwidth"}
     assert {row["msg_size_bytes"] for row in rows} >= {"0", "8", "1048576"}
     _, *arguments, campaign = page.line_with("fabricbench report")
     assert campaign == "campaigns/NAME"
-    done = copy.fabricbench(*arguments, str(copy.campaign))
-    assert done.returncode == 0, done.stdout + done.stderr
+    result = copy.fabricbench(*arguments, str(copy.campaign))
+    assert result.returncode == 0, result.stdout + result.stderr
     report = (copy.campaign / "report.html").read_text()
     assert 'id="family-exchange"' in report
     assert "Latency in µs: pingping" in report
@@ -103,18 +103,18 @@ def test_an_own_benchmark(tmp_path: Path) -> None:
 
 def test_a_second_mpich(copy: Copy) -> None:
     page = document("add-a-stack.md")
-    before = {check for check, stack in listed(copy, "-c", "reframe_checks") if stack == "mpich"}
+    before = {check for check, stack in checks_of(copy, "-c", "reframe_checks") if stack == "mpich"}
     copy.insert("site/stacks.py", "for stack in (\n", page.code('name="mpich5"'))
     copy.replace("site/local/settings.py", r"^STACKS = .*\n", page.code("STACKS = ["))
     _, *arguments, run = page.line_with("reframe -c reframe_checks -p '^mpich5$'")
     assert run == "-r"
-    assert listed(copy, *arguments) == {(check, "mpich5") for check in before}
+    assert checks_of(copy, *arguments) == {(check, "mpich5") for check in before}
     doctor = copy.fabricbench("doctor", "--lane", "mpich5@shm", "--lane", "mpich5@tcp")
     assert doctor.returncode in (0, 1), doctor.stderr
     assert [line.split()[0] for line in doctor.stdout.splitlines()] == ["mpich5@shm", "mpich5@tcp"]
 
 
-def test_a_stack_that_is_installed_already(copy: Copy) -> None:
+def test_a_stack_that_is_already_installed(copy: Copy) -> None:
     page = document("add-a-stack.md")
     copy.insert("site/stacks.py", "for stack in (\n", page.code('name="ourmpi"'))
     copy.replace("site/local/settings.py", r"^STACKS = .*\n", 'STACKS = ["ourmpi"]\n')

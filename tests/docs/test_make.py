@@ -45,14 +45,14 @@ def run(directory: Path, failing: set[str]) -> tuple[int, list[str], dict[str, s
     others, cluster, measuring = (status(part) for part in ("other tests", "cluster tests", "measuring tests"))
     choose = f'case "$*" in *"-n 2"*) exit {others};; *--ignore*) exit {cluster};; *) exit {measuring};; esac'
     pretend(directory, "python", f'echo "python $*" >> {log}; {choose}')
-    done = subprocess.run(
+    result = subprocess.run(
         ["sh", str(REPOSITORY / "tests/all.sh"), str(directory), "tests/one tests/two", "tests/three tests/four"],
         capture_output=True, text=True, timeout=120, check=False, cwd="/",
     )  # fmt: skip
     results = re.findall(
-        rf"^({'|'.join([*PARTS, 'clang-tidy'])}) +(\S.*)$", done.stdout.partition("make test:\n")[2], re.M
+        rf"^({'|'.join([*PARTS, 'clang-tidy'])}) +(\S.*)$", result.stdout.partition("make test:\n")[2], re.M
     )
-    return done.returncode, log.read_text().splitlines(), dict(results)
+    return result.returncode, log.read_text().splitlines(), dict(results)
 
 
 @pytest.mark.parametrize("failing", [set(), *({part} for part in PARTS), set(PARTS)], ids=lambda f: ",".join(sorted(f)))
@@ -67,14 +67,14 @@ def test_all_parts_run_and_are_reported(tmp_path: Path, failing: set[str]) -> No
 
 
 @pytest.mark.parametrize("failing", ["", "lint", "tests"])
-def test_the_quick_tests_run_beside_lint(tmp_path: Path, failing: str) -> None:
+def test_the_quick_tests_run_concurrently_with_lint(tmp_path: Path, failing: str) -> None:
     log = tmp_path / "started"
     for name in LINTERS:
         pretend(tmp_path, name, f"exit {int(failing == 'lint')}")
     pretend(tmp_path, "python", f'echo "python $*" >> {log}; exit {5 * (failing == "tests")}')
     command = ["sh", str(REPOSITORY / "tests/quick.sh"), str(tmp_path), "tests/one", "tests/two"]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False, cwd="/")
-    assert done.returncode == {"": 0, "lint": 1, "tests": 5}[failing]
+    result = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False, cwd="/")
+    assert result.returncode == {"": 0, "lint": 1, "tests": 5}[failing]
     assert log.read_text() == "python -m pytest -q -n 2 --dist loadfile tests/one tests/two\n"
 
 
@@ -84,8 +84,8 @@ def test_make_names_folders_that_exist() -> None:
         r"^test: .*\n\t@sh tests/all\.sh \"\$\(BIN\)\" \"\$\(MEASURING\)\" \"\$\(CLUSTER\)\"$", makefile, re.M
     )
     assert re.search(r"^test-quick: .*\n\t@sh tests/quick\.sh \"\$\(BIN\)\" \$\(QUICK\)$", makefile, re.M)
-    listed = re.findall(r"^(?:MEASURING|CLUSTER) := (.*)$", makefile, re.M)
+    folders = re.findall(r"^(?:MEASURING|CLUSTER) := (.*)$", makefile, re.M)
     (quick,) = re.findall(r"^QUICK := \$\(addprefix tests/,(.*)\)$", makefile, re.M)
-    paths = [*" ".join(listed).split(), *(f"tests/{name}" for name in quick.split())]
+    paths = [*" ".join(folders).split(), *(f"tests/{name}" for name in quick.split())]
     assert len(paths) > 10
     assert [path for path in paths if not (REPOSITORY / path).exists()] == []

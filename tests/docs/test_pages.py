@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The pages agree with the repository: links lead somewhere, named files exist, references are complete."""
+"""The pages agree with the repository: links and named files exist, references are complete."""
 
 import re
 from pathlib import Path
@@ -30,18 +30,18 @@ FILE = re.compile(r"`((?:\w+/)+\w+\.(?:py|cpp|hpp|[ch]|sh|csv))`")
 
 
 def prose(page: Path) -> str:
-    """The text of a page without blocks of code."""
+    """Returns the text of a page without blocks of code."""
     return re.sub(r"^```.*?^```$|^    [^\n]*$", "", (REPOSITORY / page).read_text(), flags=re.MULTILINE | re.DOTALL)
 
 
 def anchors(page: Path) -> set[str]:
-    """The anchors that GitHub makes of a page's headings."""
+    """Returns the anchors that GitHub derives from the headings of a page."""
     headings = re.findall(r"^#+ (.*)$", re.sub(r"^```.*?^```$", "", page.read_text(), flags=re.M | re.S), re.M)
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
 
 @pytest.mark.parametrize("page", PAGES, ids=str)
-def test_links_lead_to_files_and_headings(page: Path) -> None:
+def test_links_point_to_existing_files_and_headings(page: Path) -> None:
     for target in LINK.findall(prose(page)):
         if re.match(r"\w+:", target):
             continue
@@ -54,8 +54,8 @@ def test_links_lead_to_files_and_headings(page: Path) -> None:
 @pytest.mark.parametrize("page", [page for page in PAGES if not page.name.startswith("add-a-")], ids=str)
 def test_files_that_a_page_names_exist(page: Path) -> None:
     """Except on pages whose reader makes the files."""
-    named = [name for name in FILE.findall(prose(page)) if not name.startswith("build/")]
-    assert [name for name in named if not any((root / name).exists() for root in ROOTS)] == []
+    names = [name for name in FILE.findall(prose(page)) if not name.startswith("build/")]
+    assert [name for name in names if not any((root / name).exists() for root in ROOTS)] == []
 
 
 @pytest.mark.parametrize(

@@ -73,7 +73,7 @@ Site = Callable[..., Path]
 
 @pytest.fixture
 def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Site:
-    """Write the site ``mine`` with the given fabrics and return its settings file."""
+    """Writes the site ``mine`` with the given fabrics and returns its settings file."""
     monkeypatch.setenv("FABRICBENCH_SITES", str(tmp_path / "site"))
     monkeypatch.setenv("FABRICBENCH_BUILD", str(tmp_path / "build"))
     monkeypatch.delenv("MODULEPATH", raising=False)
@@ -92,10 +92,10 @@ def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Site:
 
 def texts(state: str, chosen: tuple[str, ...] = ()) -> list[str]:
     """The problems of this state without the file's name, except those of stacks that are not set up."""
-    found = [problem for problem in site_problems("mine", chosen) if "not set up" not in problem.text]
-    for problem in found:
+    problems = [problem for problem in site_problems("mine", chosen) if "not set up" not in problem.text]
+    for problem in problems:
         assert "\n" not in problem.text
-    return [p.text.partition("settings.py: ")[2] or p.text for p in found if p.state == state]
+    return [p.text.partition("settings.py: ")[2] or p.text for p in problems if p.state == state]
 
 
 def test_a_site_without_problems(site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -106,9 +106,9 @@ def test_a_site_without_problems(site: Site, tmp_path: Path, monkeypatch: pytest
         calls.read_text().splitlines()[0] == "--test-only --partition=gige --nodes=2 --exclusive --time=120 --wrap=true"
     )
     demand_sound("mine")
-    done = CliRunner().invoke(app, ["doctor", "--site", "--system", "mine"])
-    assert (done.exit_code, done.stderr) == (0, "")
-    assert "settings.py: 1 requirements, 2 lanes: one@gige two@gige" in done.stdout
+    result = CliRunner().invoke(app, ["doctor", "--site", "--system", "mine"])
+    assert (result.exit_code, result.stderr) == (0, "")
+    assert "settings.py: 1 requirements, 2 lanes: one@gige two@gige" in result.stdout
 
 
 def test_without_slurm_its_checks_are_not_checked(site: Site) -> None:
@@ -118,9 +118,9 @@ def test_without_slurm_its_checks_are_not_checked(site: Site) -> None:
         "the PMI of fabric gige: no srun on PATH",
         "partitions and nodes of fabric gige: no sinfo on PATH",
     ]
-    done = CliRunner().invoke(app, ["doctor", "--site", "--system", "mine"])
-    assert done.exit_code == 0
-    assert "not checked: " in done.stdout
+    result = CliRunner().invoke(app, ["doctor", "--site", "--system", "mine"])
+    assert result.exit_code == 0
+    assert "not checked: " in result.stdout
 
 
 def test_a_missing_slurm_configuration_is_reported_at_once(
@@ -136,7 +136,7 @@ def test_a_missing_slurm_configuration_is_reported_at_once(
     assert not calls.exists()
 
 
-def test_an_sbatch_without_output_is_no_refusal(site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_sbatch_without_output_is_not_a_refusal(site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     site()
     fake_slurm.install(tmp_path, monkeypatch, sbatch="exec sleep 20")
     monkeypatch.setattr(slurm_state, "PATIENCE_SECONDS", 1)
@@ -148,8 +148,10 @@ def test_slurm_that_does_not_answer(site: Site, tmp_path: Path, monkeypatch: pyt
     site()
     fake_slurm.install(tmp_path, monkeypatch)
     for name in ("sinfo", "srun"):
-        said = f"{name}: error: fetch_config: DNS SRV lookup failed\n{name}: fatal: Could not establish a configuration"
-        (tmp_path / "bin" / name).write_text(f"#!/bin/sh\necho '{said}' >&2\nexit 1\n")
+        message = (
+            f"{name}: error: fetch_config: DNS SRV lookup failed\n{name}: fatal: Could not establish a configuration"
+        )
+        (tmp_path / "bin" / name).write_text(f"#!/bin/sh\necho '{message}' >&2\nexit 1\n")
     why = "fatal: Could not establish a configuration"
     assert texts("not checked") == [
         f"the PMI of fabric gige: srun: {why}",
@@ -238,7 +240,7 @@ def test_no_default_partition(site: Site, tmp_path: Path, monkeypatch: pytest.Mo
 
 
 @pytest.mark.parametrize(
-    "listed",
+    "formats",
     [
         fake_slurm.PMI,
         # As Slurm up to 20.11 printed it, on the standard error
@@ -246,16 +248,16 @@ def test_no_default_partition(site: Site, tmp_path: Path, monkeypatch: pytest.Mo
         "MPI plugin types are...\n\tnone\n\tpmi2\n\tpmix\nspecific pmix plugin versions available: pmix_v4,pmix_v5\n",
     ],
 )
-def test_the_formats_of_srun(site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, listed: str) -> None:
+def test_the_formats_of_srun(site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, formats: str) -> None:
     site('slurm("gige", pmi={"two": "cray_shast"}),')
-    fake_slurm.install(tmp_path, monkeypatch, pmi=listed)
+    fake_slurm.install(tmp_path, monkeypatch, pmi=formats)
     srun = tmp_path / "bin/srun"
-    if listed.startswith("srun:"):
+    if formats.startswith("srun:"):
         srun.write_text(srun.read_text().replace("cat ", "cat >&2 "))
-    (said,) = texts("broken")
-    assert said.startswith("fabric gige: srun does not offer cray_shast, the PMI of two; expected ")
-    assert "..." not in said
-    assert "specific" not in said
+    (message,) = texts("broken")
+    assert message.startswith("fabric gige: srun does not offer cray_shast, the PMI of two; expected ")
+    assert "..." not in message
+    assert "specific" not in message
 
 
 @pytest.mark.parametrize(
@@ -316,8 +318,8 @@ def test_settings_that_define_no_site(site: Site, text: str, message: str) -> No
     file = site()
     with file.open("a") as stream:
         stream.write(f"{text}\n")
-    (said,) = [line for line in texts("broken") if "requirements" not in line]
-    assert message in f"{said}"
+    (message,) = [line for line in texts("broken") if "requirements" not in line]
+    assert message in f"{message}"
     assert any("does not load" in line for line in texts("not checked"))
 
 
@@ -338,8 +340,8 @@ def test_all_requirements_are_checked(site: Site) -> None:
 """
     only = 'slurm("verbs-only", "verbs", stacks=["one"]),'
     file = site(f"{GOOD}\n{only}", REQUIREMENTS + more)
-    found = [text.partition("requirements.yaml:")[2] for text in texts("broken")]
-    assert [text.partition(": ")[2] for text in found] == [
+    problems = [text.partition("requirements.yaml:")[2] for text in texts("broken")]
+    assert [text.partition(": ")[2] for text in problems] == [
         "unknown tool 'mciro'; expected micro",
         "unknown benchmark 'pingpnog'; expected pingpong, pingping, pingpongmt",
         "b: there is no lane two@verbs-only; expected one@verbs-only",
@@ -411,7 +413,7 @@ def test_the_first_problem_stops_a_run_and_counts_the_others(
     fake_slurm.install(tmp_path, monkeypatch)
     with pytest.raises(BadInput, match=r"more: fabricbench doctor --site --system mine\)"):
         demand_sound("mine")
-    done = CliRunner().invoke(app, ["doctor", "--site", "--system", "mine"])
-    assert done.exit_code == 2
-    assert all(line.startswith("fabricbench: ") for line in done.stderr.splitlines())
-    assert sum("no partition 'nosuch'" in line for line in done.stderr.splitlines()) == 2
+    result = CliRunner().invoke(app, ["doctor", "--site", "--system", "mine"])
+    assert result.exit_code == 2
+    assert all(line.startswith("fabricbench: ") for line in result.stderr.splitlines())
+    assert sum("no partition 'nosuch'" in line for line in result.stderr.splitlines()) == 2

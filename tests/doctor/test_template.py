@@ -44,26 +44,26 @@ def test_the_template_is_not_listed_as_a_system(settings: Path) -> None:
 
 
 def test_the_copy_has_no_problem_that_can_be_checked_without_slurm(settings: Path) -> None:
-    done = doctor()
-    assert (done.exit_code, done.stderr) == (0, ""), done.stdout
-    assert "not checked: " in done.stdout
-    for line in done.stdout.splitlines():
+    result = doctor()
+    assert (result.exit_code, result.stderr) == (0, ""), result.stdout
+    assert "not checked: " in result.stdout
+    for line in result.stdout.splitlines():
         assert not line.startswith("warning: ") or "not set up" in line
 
 
 def test_a_copy_that_is_not_renamed_is_reported(settings: Path) -> None:
     settings.write_text(settings.read_text().replace('"ours"', '"template"'))
-    done = doctor()
-    assert done.exit_code == 2
-    assert "the system is called 'template'; expected 'ours', the name of its folder" in done.stderr
+    result = doctor()
+    assert result.exit_code == 2
+    assert "the system is called 'template'; expected 'ours', the name of its folder" in result.stderr
 
 
 def test_on_a_cluster_that_provides_everything(settings: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     up = "n1|compute|idle|none\nn2|compute|allocated|none\n"
     calls = fake_slurm.install(tmp_path, monkeypatch, partitions="compute|up\n", nodes=up)
-    done = doctor()
-    assert (done.exit_code, done.stderr) == (0, ""), done.stdout
-    assert all("the port " in line for line in done.stdout.splitlines() if line.startswith("not checked: "))
+    result = doctor()
+    assert (result.exit_code, result.stderr) == (0, ""), result.stdout
+    assert all("the port " in line for line in result.stdout.splitlines() if line.startswith("not checked: "))
     assert calls.read_text().count("--test-only --partition=compute --nodes=2 --exclusive --time=120") == 1
 
 
@@ -87,8 +87,8 @@ def test_the_page_shows_the_output_of_the_doctor(
     text = settings.read_text()
     roce = text.index("ROCE = Fabric(")
     down = 'scheduler=Scheduler(name="slurm", launcher="srun", access=["--partition=batch", "-w n3"])'
-    changed = text[roce:].replace("scheduler=SLURM", down, 1).replace("nodes=NODES", "nodes=Nodes()", 1)
-    settings.write_text(text[:roce] + changed)
+    text_of_site = text[roce:].replace("scheduler=SLURM", down, 1).replace("nodes=NODES", "nodes=Nodes()", 1)
+    settings.write_text(text[:roce] + text_of_site)
     fake_slurm.install(
         tmp_path,
         monkeypatch,
@@ -96,13 +96,13 @@ def test_the_page_shows_the_output_of_the_doctor(
         nodes="n1|batch|idle|none\nn3|batch|down*|link flaps\n",
         pmi="MPI plugin types are...\n\tnone\n\tpmi2\n",
     )
-    done = doctor()
-    assert done.exit_code == 2
-    said = [line.replace(str(settings), "…/site/ours/settings.py") for line in done.output.splitlines()]
-    shown = re.findall(r"^    (?:fabricbench|not checked): .*", PAGE.read_text(), re.MULTILINE)
-    assert len(shown) == 4
-    for line in shown:
-        assert any(known.startswith(line.strip()) for known in said), (line, said)
+    result = doctor()
+    assert result.exit_code == 2
+    lines = [line.replace(str(settings), "…/site/ours/settings.py") for line in result.output.splitlines()]
+    output_on_page = re.findall(r"^    (?:fabricbench|not checked): .*", PAGE.read_text(), re.MULTILINE)
+    assert len(output_on_page) == 4
+    for line in output_on_page:
+        assert any(expected.startswith(line.strip()) for expected in lines), (line, lines)
 
 
 def test_the_page_names_every_field_of_a_fabric() -> None:

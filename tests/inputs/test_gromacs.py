@@ -37,9 +37,9 @@ def printing(folder: Path, text: str, name: str = "gmx") -> str:
 def test_the_command_finds_either_program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", f"{tmp_path}:/bin:/usr/bin")
     printing(tmp_path, VERSION_TEXT)
-    found = find_gromacs(tmp_path / "log", print)
-    assert found == Gromacs(str(tmp_path / "gmx"), "2022.5-Debian_2022.5_2", thread_mpi=True)
-    assert found.run_options[:4] == ("-ntmpi", "1", "-ntomp", "2")
+    programs = find_gromacs(tmp_path / "log", print)
+    assert programs == Gromacs(str(tmp_path / "gmx"), "2022.5-Debian_2022.5_2", thread_mpi=True)
+    assert programs.run_options[:4] == ("-ntmpi", "1", "-ntomp", "2")
     mpi = described(printing(tmp_path, VERSION_TEXT.replace("thread_mpi", "MPI"), "gmx_mpi"))
     assert "-ntmpi" not in mpi.run_options
 
@@ -120,19 +120,19 @@ def test_variables_of_gromacs_and_openmp_are_not_passed_on(tmp_path: Path, monke
     ],
 )
 def test_wrong_use_of_the_command(arguments: list[str], message: str) -> None:
-    done = subprocess.run(
+    result = subprocess.run(
         [sys.executable, "-m", "fabricbench.cli", "inputs", *arguments],
         cwd=REPOSITORY, env=clean_environment(), capture_output=True, text=True, check=False,
     )  # fmt: skip
-    assert done.returncode == 2, done.stdout + done.stderr
-    assert done.stderr.count("\n") == 1
-    assert message in done.stderr
+    assert result.returncode == 2, result.stdout + result.stderr
+    assert result.stderr.count("\n") == 1
+    assert message in result.stderr
 
 
 def test_surplus_water_is_removed_reproducibly(gmx: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """``solvate -maxsol`` would remove water at random, so no recipe uses it."""
     monkeypatch.setattr(water, "VILLIN_WATERS", 200)
-    made = []
+    versions = []
     for name in ("one", "two"):
         place = tmp_path / name
         place.mkdir()
@@ -142,9 +142,9 @@ def test_surplus_water_is_removed_reproducibly(gmx: str, tmp_path: Path, monkeyp
         (place / "topol.top").write_text("[ molecules ]\n")
         water.villin_water(place, {})
         assert (place / "topol.top").read_text() == "[ molecules ]\nSOL 200\n"
-        made.append((place / "conf.gro").read_bytes())
+        versions.append((place / "conf.gro").read_bytes())
     assert read(tmp_path / "one/conf.gro").names == ("OW", "HW1", "HW2") * 200
-    assert made[0] == made[1]
+    assert versions[0] == versions[1]
     commands = [command for recipe in RECIPES.values() for step in recipe.steps if isinstance(step, GmxStep)
                 for command in step.commands]  # fmt: skip
     assert not any("-maxsol" in command for command in commands)
@@ -156,16 +156,16 @@ def test_a_lipid_has_the_atoms_of_the_force_field(gmx: str, tmp_path: Path) -> N
     """``grompp`` compares every atom name of the generated bilayer with GROMOS 54A7's DPPC."""
     dppc = RECIPES["dppc"]
     log = tmp_path / "log"
-    found = described(gmx)
+    programs = described(gmx)
     start.bilayer(tmp_path, {})
     (water_step,) = [step for step in dppc.steps if isinstance(step, GmxStep)]
     for command in water_step.commands:
-        run_gmx(found, command, directory=tmp_path, log=log, answer="", what="water")
+        run_gmx(programs, command, directory=tmp_path, log=log, answer="", what="water")
     start.water_outside(tmp_path, {})
     bilayer = read(tmp_path / "conf.gro")
     assert len(bilayer) * 8 == 121_856
     assert bilayer.names.count("OW") == start.WATERS
     mdp = str(recipes.SETTINGS / "dppc/minimise.mdp")
     words = ("grompp", "-f", mdp, "-c", "conf.gro", "-p", "topol.top", "-maxwarn", str(dppc.grompp_warnings))
-    run_gmx(found, words, directory=tmp_path, log=log, answer="", what="grompp")
+    run_gmx(programs, words, directory=tmp_path, log=log, answer="", what="grompp")
     assert "non-matching atom names" not in log.read_text()

@@ -50,12 +50,12 @@ def toy_system(toy: Path) -> Path:
 
 def differences(gmx: str, one: Path, other: Path) -> list[str]:
     """The differences that ``gmx check`` reports between two run inputs."""
-    done = subprocess.run(
+    result = subprocess.run(
         [gmx, "-quiet", "check", "-s1", str(one), "-s2", str(other)], capture_output=True, text=True, check=False
     )
-    assert done.returncode == 0, done.stderr
-    lines = done.stdout.splitlines()
-    assert any("comparing" in line for line in lines), done.stdout
+    assert result.returncode == 0, result.stderr
+    lines = result.stdout.splitlines()
+    assert any("comparing" in line for line in lines), result.stdout
     return [line for line in lines if line.strip() and not line.startswith(("comparing", "Both files"))]
 
 
@@ -120,13 +120,13 @@ def test_the_reference_of_a_changed_system_comes_from_gmx_d(
 
 def test_villins_committed_energies_are_those_of_gmx_d(gmx: str, tmp_path: Path) -> None:
     """Another GROMACS may round differently, by far less than the tolerance of a checked run."""
-    found = gromacs.described(gmx)
-    double = double_precision(found)
+    programs = gromacs.described(gmx)
+    double = double_precision(programs)
     if double is None:
         pytest.skip("no gmx_d: Debian's package gromacs has both")
     villin = system("villin")
     (prepared,) = prepare_inputs([villin], 1, tmp_path, lambda line: None)
-    energies = reference_energies(prepared.tpr, double, found)
+    energies = reference_energies(prepared.tpr, double, programs)
     assert villin.reference is not None
     for step, terms in villin.reference.steps.items():
         scale = abs(terms["Potential"])
@@ -169,8 +169,8 @@ def test_another_version_of_gromacs_has_its_own_input(
     toy_system: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     first, _ = toy_input.prepare_toy(tmp_path)
-    found = gromacs.find_gromacs(tmp_path / "log", print)
-    monkeypatch.setattr(prepare, "find_gromacs", lambda log, say: replace(found, version=f"{found.version}-next"))
+    programs = gromacs.find_gromacs(tmp_path / "log", print)
+    monkeypatch.setattr(prepare, "find_gromacs", lambda log, say: replace(programs, version=f"{programs.version}-next"))
     second, lines = toy_input.prepare_toy(tmp_path)
     assert lines[0] == "toy: grompp"
     assert second.tpr != first.tpr

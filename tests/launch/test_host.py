@@ -14,8 +14,8 @@ def host(name: str, boot_id: str | None, **values: Any) -> Host:
 
 
 def report(where: str, rank: int, cpu_seconds: float | None, **values: Any) -> Report:
-    known: dict[str, Any] = {"pid": 1, "forked": False, "exe": "x", "sockets": ()}
-    return Report(**{**known, "host": where, "rank": rank, "cpu_seconds": cpu_seconds, **values})
+    fields: dict[str, Any] = {"pid": 1, "forked": False, "exe": "x", "sockets": ()}
+    return Report(**{**fields, "host": where, "rank": rank, "cpu_seconds": cpu_seconds, **values})
 
 
 def test_the_machine_with_the_largest_load_counts() -> None:
@@ -46,7 +46,7 @@ def test_the_share_recorded_by_the_wrapper_has_priority() -> None:
     [
         ([], []),
         ([host("a", "1")], [report("a", 0, 5)]),  # rank 1 was killed
-        ([host("a", "1")], [report("a", 0, 5), report("a", 1, None)]),  # a witness that does not say
+        ([host("a", "1")], [report("a", 0, 5), report("a", 1, None)]),  # a report without the CPU time
         ([host("a", "1", busy_cpu_seconds=None)], [report("a", 0, 5), report("a", 1, 5)]),  # the node died
         ([host("a", "1", seconds=0)], [report("a", 0, 5), report("a", 1, 5)]),
         ([host("a", None)], [report("a", 0, 5), report("a", 1, 5)]),

@@ -34,18 +34,18 @@ def set_session(environment: pytest.MonkeyPatch, **values: str) -> Session:
 
 
 def test_a_plain_run_is_a_new_campaign_of_one_block() -> None:
-    found = session()
-    assert Path(found.campaign).parent == REPOSITORY / "campaigns"
-    assert (found.block, found.session, found.seed, found.lanes) == (0, 0, 0, ())
-    assert session() is found
+    current = session()
+    assert Path(current.campaign).parent == REPOSITORY / "campaigns"
+    assert (current.block, current.session, current.seed, current.lanes) == (0, 0, 0, ())
+    assert session() is current
 
 
 def test_the_environment_names_the_session(environment: pytest.MonkeyPatch, tmp_path: Path) -> None:
     lanes = " mpich@tcp  openmpi@shm "
-    found = set_session(
+    current = set_session(
         environment, CAMPAIGN=f"{tmp_path}/x/../c", BLOCK="7", SESSION="2", SEED="1215861614", LANES=lanes
     )
-    assert found == Session(f"{tmp_path}/c", 7, 2, 1215861614, ("mpich@tcp", "openmpi@shm"))
+    assert current == Session(f"{tmp_path}/c", 7, 2, 1215861614, ("mpich@tcp", "openmpi@shm"))
 
 
 @pytest.mark.parametrize(

@@ -78,12 +78,12 @@ def test_the_order_of_records_does_not_matter() -> None:
     rows = [*ROWS, row("pingpong", "latency", 8, 9.0, case="k=v")]
     records = [record(f"d{n}", rows=tuple(rows), block=n % 3) for n in range(10)]
     records.append(record("gone", rows=(), state="failed", block=1))
-    wanted = table(records).write_csv()
+    expected = table(records).write_csv()
     draw = random.Random(5)
     for _ in range(20):
         draw.shuffle(records)
         shuffled = [each.model_copy(update={"rows": tuple(draw.sample(each.rows, len(each.rows)))}) for each in records]
-        assert table(shuffled).write_csv() == wanted
+        assert table(shuffled).write_csv() == expected
     assert table(records)["block"].is_sorted()
 
 

@@ -29,27 +29,29 @@ def end(local: str, peer: str, tx: tuple[int, int], rx: tuple[int, int], inode: 
 
 
 def report(rank: int | None, *ends: Socket, host: str = "a", **values: Any) -> Report:
-    known: dict[str, Any] = {"pid": 1, "forked": False, "exe": "x"}
-    return Report.model_validate({**known, "host": host, "rank": rank, "sockets": ends, **values})
+    fields: dict[str, Any] = {"pid": 1, "forked": False, "exe": "x"}
+    return Report.model_validate({**fields, "host": host, "rank": rank, "sockets": ends, **values})
 
 
-def seen(*reports: Report) -> Traffic:
-    found = traffic(reports)
-    assert found is not None
-    return found
+def traffic_of(*reports: Report) -> Traffic:
+    result = traffic(reports)
+    assert result is not None
+    return result
 
 
 def counts(*reports: Report) -> tuple[int, int, int]:
-    """Connections, bytes, segments; the same in whatever order the reports come."""
-    found = {(s.connections, s.bytes, s.segments) for s in (seen(*order) for order in itertools.permutations(reports))}
-    assert len(found) == 1
-    return found.pop()
+    """Returns connections, bytes and segments, which must not depend on the order of the reports."""
+    result = {
+        (s.connections, s.bytes, s.segments) for s in (traffic_of(*order) for order in itertools.permutations(reports))
+    }
+    assert len(result) == 1
+    return result.pop()
 
 
 def test_both_ends_agree() -> None:
     one, two = report(0, end(A, B, (100, 2), (30, 1))), report(1, end(B, A, (30, 1), (100, 2)), host="b")
     assert counts(one, two) == (1, 130, 3)
-    assert seen(one, two).by_peer == {"10.0.0.1 - 10.0.0.2": 130}
+    assert traffic_of(one, two).by_peer == {"10.0.0.1 - 10.0.0.2": 130}
 
 
 def test_in_each_direction_the_larger_end_counts() -> None:
@@ -72,7 +74,7 @@ def test_a_forked_child_with_the_same_socket_is_not_counted_again() -> None:
     parent = report(0, end(A, B, (100, 2), (30, 4), inode=7))
     child = report(0, end(A, B, (80, 1), (40, 5), inode=7), forked=True, pid=2)
     assert counts(parent, child) == (1, 140, 7)
-    assert seen(parent, child).reports == 1
+    assert traffic_of(parent, child).reports == 1
 
 
 def test_a_forked_child_is_not_a_rank() -> None:
@@ -80,11 +82,11 @@ def test_a_forked_child_is_not_a_rank() -> None:
     assert traffic([child]) is None
     assert traffic([]) is None
     assert traffic([report(None, end(A, B, (1, 1), (1, 1)))]) is None
-    assert seen(report(1, host="b"), child).bytes == 130
+    assert traffic_of(report(1, host="b"), child).bytes == 130
 
 
 def test_ranks_are_distinguished_by_host() -> None:
-    assert seen(report(0), report(0, pid=2), report(1), report(0, host="b")).reports == 3
+    assert traffic_of(report(0), report(0, pid=2), report(1), report(0, host="b")).reports == 3
 
 
 def test_several_connections_between_the_same_ranks() -> None:
@@ -92,13 +94,13 @@ def test_several_connections_between_the_same_ranks() -> None:
     one = report(0, end(A, B, (100, 2), (30, 1)), end(*second, (1000, 5), (0, 0)))
     two = report(1, end(B, A, (30, 1), (100, 2)), end(second[1], second[0], (0, 0), (1000, 5)), host="b")
     assert counts(one, two) == (2, 1130, 8)
-    assert seen(one, two).by_peer == {"10.0.0.1 - 10.0.0.2": 1130}
+    assert traffic_of(one, two).by_peer == {"10.0.0.1 - 10.0.0.2": 1130}
 
 
 def test_a_host_to_itself_by_its_own_address() -> None:
     one, two = "10.0.0.1:5000", "10.0.0.1:6000"
-    found = seen(report(0, end(one, two, (9, 1), (4, 1))), report(1, end(two, one, (4, 1), (9, 1))))
-    assert found.by_peer == {"10.0.0.1": 13}
+    result = traffic_of(report(0, end(one, two, (9, 1), (4, 1))), report(1, end(two, one, (4, 1), (9, 1))))
+    assert result.by_peer == {"10.0.0.1": 13}
 
 
 @pytest.mark.parametrize("address", ["127.0.0.1:{}", "127.3.0.1:{}", "[::1]:{}"])
@@ -109,7 +111,7 @@ def test_loopbacks_of_two_hosts_with_the_same_ports_are_two_connections(address:
         for rank, host in enumerate("ab")
     ]
     assert counts(*reports) == (2, 60, 4)
-    assert seen(*reports).by_peer == {"a (loopback)": 30, "b (loopback)": 30}
+    assert traffic_of(*reports).by_peer == {"a (loopback)": 30, "b (loopback)": 30}
 
 
 ELSEWHERE = "192.0.2.9:7000"
@@ -118,15 +120,15 @@ ELSEWHERE = "192.0.2.9:7000"
 def test_bytes_to_addresses_outside_the_ranks_nodes_are_excluded() -> None:
     one = report(0, end(A, B, (100, 2), (30, 1)), end("10.0.0.1:5001", ELSEWHERE, (10**6, 900), (0, 0)))
     two = report(1, end(B, A, (30, 1), (100, 2)), host="b")
-    found = traffic((one, two), 2)
-    assert found is not None
-    assert (found.bytes, found.segments, found.bytes_between, found.bytes_elsewhere) == (130, 3, 130, 10**6)
+    result = traffic((one, two), 2)
+    assert result is not None
+    assert (result.bytes, result.segments, result.bytes_between, result.bytes_elsewhere) == (130, 3, 130, 10**6)
 
 
 def test_addresses_of_a_rank_without_a_report_count() -> None:
-    found = traffic((report(0, end(A, B, (100, 2), (30, 1))),), 2)
-    assert found is not None
-    assert (found.bytes, found.bytes_elsewhere) == (130, 0)
+    result = traffic((report(0, end(A, B, (100, 2), (30, 1))),), 2)
+    assert result is not None
+    assert (result.bytes, result.bytes_elsewhere) == (130, 0)
 
 
 def marks(label: str, count: int) -> dict[str, Any]:
@@ -135,8 +137,8 @@ def marks(label: str, count: int) -> dict[str, Any]:
 
 def test_intervals_of_all_ranks_add_up_without_overflow() -> None:
     largest = 2**64 - 1
-    found = interval_traffic([report(rank, intervals=[marks("8", largest)]) for rank in range(2)])
-    assert (found["8"].ranks, found["8"].same_node.bytes) == (2, 2 * largest)
+    result = interval_traffic([report(rank, intervals=[marks("8", largest)]) for rank in range(2)])
+    assert (result["8"].ranks, result["8"].same_node.bytes) == (2, 2 * largest)
 
 
 @pytest.mark.parametrize(
@@ -159,23 +161,26 @@ def test_lines_are_those_of_one_process_of_rank_0() -> None:
 
 def test_ipv6_addresses() -> None:
     one, two = "[fe80::1]:5000", "[fe80::2]:6000"
-    found = seen(report(0, end(one, two, (1, 1), (2, 1))), report(1, end(two, one, (2, 1), (1, 1)), host="b"))
-    assert (found.connections, found.by_peer) == (1, {"[fe80::1] - [fe80::2]": 3})
+    result = traffic_of(report(0, end(one, two, (1, 1), (2, 1))), report(1, end(two, one, (2, 1), (1, 1)), host="b"))
+    assert (result.connections, result.by_peer) == (1, {"[fe80::1] - [fe80::2]": 3})
 
 
-@pytest.mark.parametrize("lost", [0, 1])
-def test_a_connection_that_was_reset_is_joined_to_its_other_end(lost: int) -> None:
-    one, two = end(A, B if lost else "", (100, 2), (30, 1)), end(B, "" if lost else A, (30, 1), (100, 2))
+@pytest.mark.parametrize("end_without_peer", [0, 1])
+def test_a_connection_that_was_reset_is_joined_to_its_other_end(end_without_peer: int) -> None:
+    one, two = (
+        end(A, B if end_without_peer else "", (100, 2), (30, 1)),
+        end(B, "" if end_without_peer else A, (30, 1), (100, 2)),
+    )
     assert counts(report(0, one), report(1, two, host="b")) == (1, 130, 3)
 
 
 def test_a_reset_loopback_is_joined_on_its_own_host() -> None:
-    # The same ports on host b, with another partner: it must not draw a's reset end to itself.
+    # Host b uses the same ports with another partner; the reset end of host a must not be joined to it.
     x, y, z = "127.0.0.1:1", "127.0.0.1:2", "127.0.0.1:3"
     here = report(0, end(x, "", (100, 1), (10, 1)), end(y, x, (10, 1), (100, 1)))
     there = report(1, end(z, x, (5, 1), (6, 1)), host="b")
     assert counts(here, there) == (2, 121, 4)
-    assert seen(here, there).by_peer == {"a (loopback)": 110, "b (loopback)": 11}
+    assert traffic_of(here, there).by_peer == {"a (loopback)": 110, "b (loopback)": 11}
 
 
 def test_reset_loopbacks_of_two_hosts_without_their_other_ends() -> None:
@@ -188,18 +193,18 @@ def test_a_connection_with_an_unknown_peer_counts() -> None:
 
 
 def test_ranks_without_sockets_carry_nothing() -> None:
-    found = seen(report(0), report(1))
-    assert (found.reports, found.connections, found.bytes, found.segments, found.by_peer) == (2, 0, 0, 0, {})
+    result = traffic_of(report(0), report(1))
+    assert (result.reports, result.connections, result.bytes, result.segments, result.by_peer) == (2, 0, 0, 0, {})
 
 
-def test_the_rest_of_the_evidence_is_gathered() -> None:
+def test_devices_libraries_maps_and_drops_are_collected() -> None:
     one = report(
         0, devices=["/dev/b", "/dev/a"], libraries=["libx.so"], shared_maps={"count": 2}, dropped={"sockets": 3}
     )
     two = report(1, devices=["/dev/a"], libraries=["liba.so"], shared_maps={"count": 5}, dropped={"sockets": 4})
-    found = seen(one, two)
-    assert (found.devices, found.libraries) == (("/dev/a", "/dev/b"), ("liba.so", "libx.so"))
-    assert (found.shared_maps, found.dropped) == (7, 7)
+    result = traffic_of(one, two)
+    assert (result.devices, result.libraries) == (("/dev/a", "/dev/b"), ("liba.so", "libx.so"))
+    assert (result.shared_maps, result.dropped) == (7, 7)
 
 
 def test_witness_files_are_read_in_order_of_name(tmp_path: Path) -> None:
@@ -215,9 +220,9 @@ def test_a_node_s_ranks_in_one_file(tmp_path: Path) -> None:
     lines = [report(rank, end(A, B, (rank, 1), (0, 0)), host="a").model_dump_json() for rank in range(100)]
     (tmp_path / "witness.a.jsonl").write_text("\n".join(lines) + "\n")
     (tmp_path / "witness.b.100.json").write_text(report(100, host="b").model_dump_json())
-    found = read_reports(tmp_path)
-    assert [each.rank for each in found] == list(range(101))
-    assert seen(*found).reports == 101
+    result = read_reports(tmp_path)
+    assert [each.rank for each in result] == list(range(101))
+    assert traffic_of(*result).reports == 101
     (tmp_path / "witness.a.jsonl").write_text("\n".join([*lines[:2], lines[2][:-9]]))
     with pytest.raises(ValueError, match=r"^witness\.a\.jsonl, line 3: not a witness report: "):
         read_reports(tmp_path)

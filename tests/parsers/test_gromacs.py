@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Parsing GROMACS's log: captures of four releases, payload by hand, damaged and changed logs."""
+"""Parses GROMACS's log: captures of four releases, payload by hand, damaged and changed logs."""
 
 import contextlib
 import random
@@ -85,7 +85,7 @@ def test_two_ranks_of_every_release(name: str, version: str, mpi: str, possible:
 
 
 def test_values_of_two_ranks() -> None:
-    found = values_of(parse(CAPTURES / "2022-two", launch_of()))
+    values = values_of(parse(CAPTURES / "2022-two", launch_of()))
     times = {
         "domain-decomp": 0.001,
         "dd-comm-load": 0.0,
@@ -109,8 +109,8 @@ def test_values_of_two_ranks() -> None:
         "pme-solve-elec": 0.001,
     }
     figures = {"ns_per_day": 19.56, "run_time": 0.362, "load_imbalance": 0.179, "imbalance_wait": 0.036}
-    communication = found.pop("communication_time")
-    assert found == pytest.approx(times | figures, abs=0.0016)
+    communication = values.pop("communication_time")
+    assert values == pytest.approx(times | figures, abs=0.0016)
     rows = ("comm-coord", "wait-comm-f", "comm-energies", "pme-redist-x-f", "pme-3d-fft-comm")
     assert communication == pytest.approx(sum(times[row] for row in rows), abs=0.003)
 
@@ -118,9 +118,9 @@ def test_values_of_two_ranks() -> None:
 def test_one_rank_has_no_communication_and_no_imbalance() -> None:
     for name in ("2020-one", "2022-one", "2025-one", "2026-one"):
         parsed = parse(CAPTURES / name, launch_of(ranks=1))
-        found = values_of(parsed)
-        assert found["communication_time"] == 0
-        assert not found.keys() & {"load_imbalance", "imbalance_wait", "pme_force_load"}
+        values = values_of(parsed)
+        assert values["communication_time"] == 0
+        assert not values.keys() & {"load_imbalance", "imbalance_wait", "pme_force_load"}
         assert parsed.payload is not None
         assert parsed.payload.model_dump() == {"bytes": 0, "messages": 0}
 
@@ -130,15 +130,15 @@ def test_separate_pme_ranks() -> None:
     log = log_of("2020-pme")
     assert (log.ranks, log.pme_ranks, log.pme_domains) == (3, 1, (1, 1, 1))
     assert (log.pme_force_load, log.pme_wait, log.imbalance_wait) == (0.132, 0.218, 0.195)
-    found = values_of(parse(CAPTURES / "2020-pme", launch_of(ranks=3, argv=("mdrun", "-nsteps", "80"))))
+    values = values_of(parse(CAPTURES / "2020-pme", launch_of(ranks=3, argv=("mdrun", "-nsteps", "80"))))
     assert log.cycles is not None
     whole = [row.slug for row in log.cycles.activities if not row.part]
-    assert sum(found[slug] for slug in whole) == pytest.approx(0.352, abs=0.002)
-    assert found["total"] == pytest.approx(0.352)
-    assert found["pme-mesh"] == pytest.approx(0.032 / 3, abs=0.001)  # one rank of three does it
-    assert found["pme_force_load"] == 0.132
+    assert sum(values[slug] for slug in whole) == pytest.approx(0.352, abs=0.002)
+    assert values["total"] == pytest.approx(0.352)
+    assert values["pme-mesh"] == pytest.approx(0.032 / 3, abs=0.001)  # one rank of three does it
+    assert values["pme_force_load"] == 0.132
     cycles = 0.000 + 0.316 + 0.303 + 0.511 + 0.829 + 0.004 + 0.003
-    assert found["communication_time"] == pytest.approx(0.352 * cycles / 2.741)
+    assert values["communication_time"] == pytest.approx(0.352 * cycles / 2.741)
 
 
 def test_a_reset_of_the_counters_shortens_the_counted_part() -> None:
@@ -183,26 +183,26 @@ def test_every_finished_capture_is_readable(name: str) -> None:
     assert {row.metric for row in parsed.rows} <= METRICS.keys()
     assert len({(row.metric, row.case) for row in parsed.rows}) == len(parsed.rows)
     assert all(f"threads={log.threads}" in row.case for row in parsed.rows)
-    found = values_of(parsed)
-    assert 0 <= found.get("communication_time", 0) <= found["run_time"]
+    values = values_of(parsed)
+    assert 0 <= values.get("communication_time", 0) <= values["run_time"]
 
 
 def test_payload_by_hand() -> None:
-    # 1612 atoms of 12 bytes there and back; 25 x 25 x 13 complex numbers of 8 bytes of which half moves, twice; three
+    # 1612 atoms of 12 bytes in both directions; half of 25 x 25 x 13 complex numbers of 8 bytes, twice; three
     # planes of 25 x 25 numbers of 4 bytes to each of two ranks, twice. Two messages a rank for each of halo and FFT.
     a_step = 2 * 1612 * 12 + 2 * 25 * 25 * 13 * 8 // 2 + 2 * 2 * 3 * 25 * 25 * 4
     assert payload(log_of("2022-two")).model_dump() == {"bytes": 41 * a_step, "messages": 41 * (4 + 4)}
-    # twice the bytes in double precision, 1556 atoms
+    # double precision has twice the bytes; 1556 atoms
     a_step = 2 * (2 * 1556 * 12 + 2 * 25 * 25 * 13 * 8 // 2 + 2 * 2 * 3 * 25 * 25 * 4)
     assert payload(log_of("2022-double")).model_dump() == {"bytes": 41 * a_step, "messages": 41 * 8}
-    # a grid of ranks: three quarters of the FFT's grid move, planes in two directions, two messages a dimension
+    # a grid of ranks: three quarters of the FFT's grid move; planes in two directions; two messages per dimension
     a_step = int(2 * 4060.7 * 12 + 2 * 25 * 25 * 13 * 8 * 3 / 4 + 2 * 3 * (2 + 2) * 25 * 25 * 4)
     assert payload(log_of("2022-grid")).bytes == pytest.approx(81 * a_step, abs=81)
     assert payload(log_of("2022-grid")).messages == 81 * (2 * 2 * 4 + 2 * 4 * 2)
-    # one PME rank: no FFT between ranks, but all atoms there and back
+    # one PME rank: no FFT between ranks, but all atoms in both directions
     assert payload(log_of("2020-pme")).bytes == pytest.approx(81 * (2 * 1610.3 * 12 + 2 * 2339 * 12), abs=1)
     assert payload(log_of("2020-pme")).messages == 81 * (4 + 4)
-    # the sockets carried what was before the reset as well
+    # the sockets also carried the traffic before the reset of the counters
     assert payload(log_of("2022-reset")).messages == 81 * 8
 
 
@@ -284,7 +284,7 @@ def test_a_killed_run_is_unreadable(name: str) -> None:
 def test_an_impossible_value_is_unreadable(tmp_path: Path, old: str, new: str, expected: str) -> None:
     text = text_of("2022-two")
     assert old in text
-    if not expected:  # a name that nobody knows is a row all the same
+    if not expected:  # an unknown activity is a row too
         assert "west" in values_of(parse_text(tmp_path, text.replace(old, new)))
         return
     with pytest.raises(Unreadable, match=expected):

@@ -26,33 +26,33 @@ def reference(log: Log, changes: dict[str, object] | None = None, factor: float 
     return {"name": "x", "sha256": "0", "gromacs": "2022.5", "tolerance": 1e-4, "steps": steps} | (changes or {})
 
 
-def written(directory: Path, content: dict[str, object]) -> Path:
+def write_reference(directory: Path, content: dict[str, object]) -> Path:
     file = directory / "x.reference.json"
     file.write_text(json.dumps(content))
     return file
 
 
 def test_a_log_does_not_deviate_from_its_own_energies(log: Log, tmp_path: Path) -> None:
-    found = dict(deviations(log, read_reference(written(tmp_path, reference(log)))))
+    deviation = dict(deviations(log, read_reference(write_reference(tmp_path, reference(log)))))
     assert log.last is not None
-    assert found == {0: 0.0, log.last.step: 0.0}
+    assert deviation == {0: 0.0, log.last.step: 0.0}
 
 
 def test_deviations_are_divided_by_the_potential_energy(log: Log, tmp_path: Path) -> None:
-    found = dict(deviations(log, read_reference(written(tmp_path, reference(log, factor=1 + 5e-5)))))
+    deviation = dict(deviations(log, read_reference(write_reference(tmp_path, reference(log, factor=1 + 5e-5)))))
     assert log.last is not None
-    assert found[log.last.step] == pytest.approx(5e-5, rel=1e-3)
+    assert deviation[log.last.step] == pytest.approx(5e-5, rel=1e-3)
 
 
 def test_energies_beyond_the_tolerance_are_wrong(log: Log, tmp_path: Path) -> None:
     with pytest.raises(Unreadable, match=r"Potential of .* the energies are wrong"):
-        list(deviations(log, read_reference(written(tmp_path, reference(log, factor=1 + 2e-4)))))
+        list(deviations(log, read_reference(write_reference(tmp_path, reference(log, factor=1 + 2e-4)))))
 
 
 def test_a_step_missing_in_the_log_is_unreadable(log: Log, tmp_path: Path) -> None:
     steps = {"7": dict.fromkeys(TERMS, 1.0)}
     with pytest.raises(Unreadable, match="energies at step 7"):
-        list(deviations(log, read_reference(written(tmp_path, reference(log, {"steps": steps})))))
+        list(deviations(log, read_reference(write_reference(tmp_path, reference(log, {"steps": steps})))))
 
 
 @pytest.mark.parametrize(
@@ -70,7 +70,7 @@ def test_an_invalid_reference_is_unreadable(
     log: Log, tmp_path: Path, changes: dict[str, object], expected: str
 ) -> None:
     with pytest.raises(Unreadable, match=expected):
-        read_reference(written(tmp_path, reference(log, changes)))
+        read_reference(write_reference(tmp_path, reference(log, changes)))
 
 
 def test_a_missing_reference_is_unreadable(tmp_path: Path) -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The files in which nodes say what they are, whatever they hold."""
+"""Reads the files with the facts of nodes, with valid and invalid contents."""
 
 import json
 from pathlib import Path
@@ -23,7 +23,7 @@ def test_every_node_by_its_name(tmp_path: Path) -> None:
     assert hosts[0].counters == {"eth0": {"tx_bytes": (1, 3), "rx_bytes": (4, None)}}
 
 
-def test_a_file_from_before_there_were_counters(tmp_path: Path) -> None:
+def test_a_file_of_a_version_without_counters(tmp_path: Path) -> None:
     (tmp_path / "host.vm").write_text('{"schema": 1, "host": "vm", "cores": 2}')
     assert [(host.host, host.counters) for host in read_hosts(tmp_path)] == [("vm", None)]
 
@@ -46,7 +46,7 @@ def test_a_file_from_before_there_were_counters(tmp_path: Path) -> None:
         (b'{"host": "n1", "counters": {"eth0": {"tx_bytes": [true, "2"]}}}', "counters.eth0.tx_bytes.0: "),
     ],
 )
-def test_a_file_that_is_no_nodes(tmp_path: Path, content: bytes, message: str) -> None:
+def test_a_file_without_facts_of_a_node(tmp_path: Path, content: bytes, message: str) -> None:
     (tmp_path / "host.n1").write_bytes(content)
     with pytest.raises(Unreadable) as caught:
         read_hosts(tmp_path)
@@ -54,14 +54,14 @@ def test_a_file_that_is_no_nodes(tmp_path: Path, content: bytes, message: str) -
     assert "\n" not in str(caught.value)
 
 
-def test_a_node_stands_once(tmp_path: Path) -> None:
+def test_a_node_has_one_file(tmp_path: Path) -> None:
     leave(tmp_path, "n1")
     leave(tmp_path, "n1", name="n2")
     with pytest.raises(Unreadable, match=r"host\.n2: expected the facts of another node, these are of n1 again"):
         read_hosts(tmp_path)
 
 
-def test_what_is_no_file_is_not_read(tmp_path: Path) -> None:
+def test_only_regular_files_are_read(tmp_path: Path) -> None:
     (tmp_path / "host.n1").symlink_to("/etc/hostname")
     with pytest.raises(Unreadable, match=r"host\.n1: expected a regular file"):
         read_hosts(tmp_path)

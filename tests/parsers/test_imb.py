@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""IMB-MPI1's tables: every number of the captured text, and what must not be taken for one."""
+"""Parses IMB-MPI1's tables: every number of the captures, and texts that contain no valid table."""
 
 import contextlib
 import random
@@ -26,7 +26,7 @@ CAPTURES = (
 )
 CLOSING = "# All processes entering MPI_Finalize"
 
-# The captured header of a table, in order, and the metrics that the columns behind the second stand for.
+# The headers of the captured tables, and the metrics of the columns after the second.
 PINGPONG = ["latency", "bandwidth"]
 TIMES = ["time_min", "time_max", "time"]
 EXCHANGE = [*TIMES, "exchange_bandwidth"]
@@ -57,7 +57,7 @@ def parse_text(tmp_path: Path, text: str | bytes, launch: Launch | None = None) 
 
 
 def read_by_eye(text: str) -> dict[tuple[str, str, int | None], float]:
-    """The tables of a whole output, cut out section by section: independent of the parser's way through it."""
+    """Reads the values of an output section by section, with code that is independent of the parser."""
     values: dict[tuple[str, str, int | None], float] = {}
     for section in text.split("# Benchmarking ")[1:]:
         name = section.split()[0]
@@ -84,14 +84,14 @@ def test_every_number_of_the_captured_tables(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", CAPTURES)
-def test_the_captured_tables_hold_what_the_launch_expects(name: str) -> None:
-    found = as_dict(parse(LAUNCHES / name, launch_of(name)).rows)
-    wanted = {
+def test_the_captured_tables_have_the_expected_rows(name: str) -> None:
+    values = as_dict(parse(LAUNCHES / name, launch_of(name)).rows)
+    expected = {
         (item.benchmark, item.metric, size)
         for item in launch_of(name).expected
         for size in item.msg_sizes_bytes or (None,)
     }
-    assert set(found) == wanted
+    assert set(values) == expected
 
 
 @pytest.mark.parametrize(
@@ -115,12 +115,12 @@ def test_the_captured_tables_hold_what_the_launch_expects(name: str) -> None:
         ("impi-shm-imb-collectives-small", ("barrier", "time_max", None, 0.44)),
     ],
 )
-def test_single_lines_as_they_stand_in_the_text(name: str, line: tuple[str, str, int | None, float]) -> None:
+def test_single_lines_of_the_captures(name: str, line: tuple[str, str, int | None, float]) -> None:
     *key, value = line
     assert as_dict(parse(LAUNCHES / name, launch_of(name)).rows)[tuple(key)] == value  # type: ignore[index]
 
 
-def test_no_bandwidth_of_nothing() -> None:
+def test_messages_of_0_bytes_have_no_bandwidth() -> None:
     rows = parse(LAUNCHES / PT2PT, launch_of(PT2PT)).rows
     assert not [row for row in rows if row.msg_size_bytes == 0 and "bandwidth" in row.metric]
 
@@ -128,7 +128,7 @@ def test_no_bandwidth_of_nothing() -> None:
 @pytest.mark.parametrize(
     ("name", "bytes_", "messages"),
     [
-        # 0, 1, 2, 4, … 1024 sum to 2047, in 12 sizes, each 400 times. A ping-pong moves its size there and back,
+        # 0, 1, 2, 4, … 1024 sum to 2047, in 12 sizes, each 400 times. A ping-pong moves its size in both directions,
         # Sendrecv once per rank, Exchange to two neighbours per rank: 2 + 2 + 4 sizes, and 2 + 2 + 2 messages.
         (PT2PT, 8 * 400 * 2047, 6 * 400 * 12),
         # 2 to 32 KiB (63488 bytes in all) 400 times, then 7 sizes of 16 MiB in all each, 256 down to 4 times.
@@ -154,8 +154,8 @@ def test_payload_counted_by_hand(name: str, bytes_: int, messages: int) -> None:
     assert (payload.bytes, payload.messages) == (bytes_, messages)
 
 
-def test_the_untimed_pass_counts_where_it_is_certain() -> None:
-    """With -iter_policy off IMB runs what it prints twice."""
+def test_the_untimed_pass_counts_if_it_is_certain() -> None:
+    """With -iter_policy off IMB runs the printed number of repetitions twice."""
     launch = launch_of(PT2PT)
     once = parse(LAUNCHES / PT2PT, launch).payload
     twice = parse(LAUNCHES / PT2PT, launch.model_copy(update={"argv": (*launch.argv, "-iter_policy", "off")})).payload
@@ -219,13 +219,13 @@ def test_a_world_of_the_wrong_size_is_refused(tmp_path: Path, name: str, ranks: 
         parse_text(tmp_path, text, launch_of(name))
 
 
-def test_a_section_that_does_not_say_its_processes_is_refused(tmp_path: Path) -> None:
+def test_a_section_without_a_number_of_processes_is_refused(tmp_path: Path) -> None:
     with pytest.raises(Unreadable, match="#processes"):
         parse_text(tmp_path, text_of(PT2PT).replace("# #processes = 2 \n", ""))
 
 
 def same_or_unreadable(tmp_path: Path, text: str | bytes, whole: Parsed, launch: Launch) -> bool:
-    """Whether a cut text still gives all rows; anything but that and Unreadable fails."""
+    """Returns whether a cut text still gives all rows. Only Unreadable gives False; any other outcome fails."""
     try:
         assert parse_text(tmp_path, text, launch) == whole
     except Unreadable:
@@ -238,21 +238,21 @@ def test_cut_off_at_any_line(tmp_path: Path, name: str) -> None:
     launch, lines = launch_of(name), text_of(name).splitlines(keepends=True)
     whole = parse(LAUNCHES / name, launch)
     closing = next(at for at, line in enumerate(lines) if CLOSING in line)
-    for kept in range(len(lines)):
-        complete = same_or_unreadable(tmp_path, "".join(lines[:kept]), whole, launch)
-        assert complete == (kept > closing)
+    for count in range(len(lines)):
+        complete = same_or_unreadable(tmp_path, "".join(lines[:count]), whole, launch)
+        assert complete == (count > closing)
 
 
 def test_cut_off_at_any_byte(tmp_path: Path) -> None:
     launch, raw = launch_of(PT2PT), (LAUNCHES / PT2PT / "stdout").read_bytes()
     whole = parse(LAUNCHES / PT2PT, launch)
     needed = raw.index(CLOSING.encode()) + len(CLOSING)
-    cuts = random.Random(20261121).sample(range(len(raw)), 300) + list(range(needed - 60, len(raw)))
-    for cut in cuts:
-        assert same_or_unreadable(tmp_path, raw[:cut], whole, launch) == (cut >= needed)
+    lengths = random.Random(20261121).sample(range(len(raw)), 300) + list(range(needed - 60, len(raw)))
+    for length in lengths:
+        assert same_or_unreadable(tmp_path, raw[:length], whole, launch) == (length >= needed)
 
 
-def test_a_hole_in_a_table_never_makes_another_error(tmp_path: Path) -> None:
+def test_a_hole_in_a_table_raises_no_other_error(tmp_path: Path) -> None:
     draw, lines = random.Random(7), text_of(PT2PT).splitlines(keepends=True)
     for _ in range(200):
         start = draw.randrange(len(lines))
@@ -273,12 +273,12 @@ def test_missing(tmp_path: Path) -> None:
         parse(tmp_path, launch_of(PT2PT))
 
 
-def test_binary_names_the_line(tmp_path: Path) -> None:
+def test_binary_data_are_reported_with_their_line(tmp_path: Path) -> None:
     with pytest.raises(Unreadable, match=r"stdout:3: expected text, this is binary"):
         parse_text(tmp_path, b"a\nb\n\x00\x01\n" + text_of(PT2PT).encode())
 
 
-def test_random_bytes_are_never_another_error(tmp_path: Path) -> None:
+def test_random_bytes_raise_no_other_error(tmp_path: Path) -> None:
     draw = random.Random(11)
     for _ in range(50):
         with pytest.raises(Unreadable):
@@ -306,7 +306,7 @@ ROW_64 = re.compile(r"^( +64 +400 +)(\S+)( +\S+)$", re.MULTILINE)
 
 
 @pytest.mark.parametrize("word", ["nan", "inf", "-inf", "-1.00", "1e999", "<b>1</b>", "1,5", "\x1b[31m1", "0x10"])
-def test_no_number_in_a_column(tmp_path: Path, word: str) -> None:
+def test_a_column_without_a_number(tmp_path: Path, word: str) -> None:
     text, replaced = ROW_64.subn(rf"\g<1>{word}\g<3>", text_of(PT2PT), count=1)
     assert replaced == 1
     at = text[: text.index(word)].count("\n") + 1
@@ -315,7 +315,7 @@ def test_no_number_in_a_column(tmp_path: Path, word: str) -> None:
 
 
 @pytest.mark.parametrize("word", ["nan", "-400", "4e2", "400.0", "9" * 30])
-def test_no_whole_number_of_repetitions(tmp_path: Path, word: str) -> None:
+def test_a_fractional_number_of_repetitions(tmp_path: Path, word: str) -> None:
     text = ROW_64.sub(lambda row: row.group(0).replace(" 400 ", f" {word} "), text_of(PT2PT), count=1)
     with pytest.raises(Unreadable, match="a whole number"):
         parse_text(tmp_path, text)
@@ -333,12 +333,12 @@ def test_a_table_without_repetitions(tmp_path: Path) -> None:
         parse_text(tmp_path, text)
 
 
-def test_a_benchmark_that_is_not_known(tmp_path: Path) -> None:
+def test_an_unknown_benchmark(tmp_path: Path) -> None:
     with pytest.raises(Unreadable, match="a known benchmark, not 'pongping'"):
         parse_text(tmp_path, text_of(PT2PT).replace("# Benchmarking PingPong", "# Benchmarking PongPing"))
 
 
-def test_an_output_beyond_all_measure_is_not_read(tmp_path: Path) -> None:
+def test_a_very_large_output_is_not_read(tmp_path: Path) -> None:
     with (tmp_path / "stdout").open("wb") as stream:
         stream.truncate(65 * 2**20)
     assert LARGEST_OUTPUT_BYTES < 65 * 2**20

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""IMB-P2P, -RMA, -NBC and -MT, and IMB-MPI1's windows: every number of captured tables, payload counted by hand."""
+"""Parses IMB-P2P, -RMA, -NBC, -MT and IMB-MPI1's windows: every number of the captures, payload by hand."""
 
 import re
 from pathlib import Path
@@ -59,7 +59,7 @@ def parse_text(tmp_path: Path, text: str, launch: Launch) -> Parsed:
 
 
 def metric(title: str, benchmark: str, mode: str) -> str:
-    """What a column is called, told from the benchmark's name alone."""
+    """Returns the metric of a column, derived from the name of the benchmark."""
     both_ways = benchmark.startswith(("sendrecvmt", "exchangemt"))
     if title == "Mbytes/sec":
         return "exchange_bandwidth" if both_ways else "bandwidth"
@@ -69,7 +69,7 @@ def metric(title: str, benchmark: str, mode: str) -> str:
 
 
 def read_by_eye(text: str, launch: Launch) -> dict[Key, float]:
-    """The tables of a whole output, cut out section by section: independent of the parser's way through it."""
+    """Reads the values of an output section by section, with code that is independent of the parser."""
     case = " ".join(f"{name}={value}" for name, value in sorted(launch.case.items()))
     values: dict[Key, float] = {}
     for section in text.split("# Benchmarking ")[1:]:
@@ -100,35 +100,36 @@ def test_every_number_of_the_captured_tables(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", CAPTURES)
-def test_the_captured_tables_hold_what_the_launch_expects(name: str) -> None:
+def test_the_captured_tables_have_the_expected_rows(name: str) -> None:
     launch = launch_of(name)
-    found = as_dict(parse(LAUNCHES / name, launch))
-    wanted = {
+    values = as_dict(parse(LAUNCHES / name, launch))
+    expected = {
         (item.benchmark, item.case, item.metric, size)
         for item in launch.expected
         for size in item.msg_sizes_bytes or (None,)
     }
     own = " ".join(f"{key}={value}" for key, value in sorted(launch.case.items()))
-    assert set(found) == {(benchmark, own if case is None else case, *rest) for benchmark, case, *rest in wanted}
+    assert set(values) == {(benchmark, own if case is None else case, *rest) for benchmark, case, *rest in expected}
 
 
-# What the small captures hold, by hand. Sizes 4 to 1024 sum to 2044, in 9 sizes; 0, 1, 2, … 1024 to 2047, in 12.
+# The payloads of the small captures, counted by hand. Sizes 4 to 1024 sum to 2044, in 9 sizes; 0, 1, 2, … 1024 sum to
+# 2047, in 12 sizes.
 # All have 20 repetitions and two ranks; IMB-MPI1, -RMA and -NBC run them twice.
 PAYLOADS = {
-    # 64 messages a window one way, then both; of each window one message and its answer count
+    # 64 messages per window in one direction, then in both; one message and its answer count per window
     WINDOWS: (2 * 20 * 64 * (1 + 2) * 2047, 2 * 20 * 12 * (2 + 2)),
-    # five benchmarks, a message there and one back
+    # five benchmarks with one message in each direction
     PAIRS: (2 * 20 * 5 * 2 * 2047, 2 * 20 * 5 * 2 * 12),
     # 2 untimed repetitions; five benchmarks of one message a rank and Birandom of two, Unirandom's do not count
     P2P: (22 * (5 * 2 + 4) * 2047, 22 * (4 * 2 + 4) * 12),
     # 4 to 16384 sum to 32764, in 13 sizes; in both modes: unidir 1, bidir 2, local 1; all local 1, one to all 1,
     # all to all 2, exchange 4; completed and answered each: unidir, bidir, exchange
     PUT: (2 * 20 * (2 * (1 + 2 + 1) + 1 + 1 + 2 + 4) * 32764, 2 * 20 * 13 * 3 * 2),
-    # twice a put with its answer and a barrier of two messages
+    # two puts with their answers, and a barrier of two messages each
     PASSIVE: (2 * 20 * 2 * 2044, 2 * 20 * 2 * 9 * (2 + 2)),
-    # in both modes: one way, and there and back; answered in one of them
+    # both modes: one direction, and a round trip; one mode has answers
     ACCUMULATE: (2 * 20 * 2 * (1 + 2) * 2044, 2 * 20 * 9 * 2 * 2),
-    # 4 bytes: there and back, and two there and one back; in both modes, answered in one
+    # 4 bytes: a round trip, and two messages with one back; both modes, one of which has answers
     ATOMICS: (2 * 20 * 2 * (2 + 3) * 4, 2 * 20 * 2 * 2),
     # two reductions with and without computation, 2 + 1 calls; at 0 bytes a barrier alone
     ALLREDUCE: (2 * 20 * 2 * 3 * 2 * 2044, 2 * 20 * 2 * 3 * (9 * (2 + 2) + 2)),
@@ -162,7 +163,7 @@ OVERLAP = "#bytes #repetitions t_ovrl[usec] t_pure[usec] t_CPU[usec] overlap[%]"
 @pytest.mark.parametrize(
     ("tool", "title", "columns", "bytes_", "messages"),
     [
-        # of 10 repetitions of 8 bytes on four ranks, 11 with the untimed one
+        # 10 timed repetitions and an untimed one, of 8 bytes on four ranks
         ("imb_p2p", "PingPong", RATE, 11 * 4 * 8, 11 * 4),
         ("imb_p2p", "Birandom", RATE, 11 * 8 * 8, 11 * 8),
         ("imb_p2p", "Unirandom", RATE, 11 * 4 * 8, 0),
@@ -194,13 +195,13 @@ def test_a_world_of_the_wrong_size_is_refused(tmp_path: Path, name: str, ranks: 
 
 
 @pytest.mark.parametrize("threads", [1, 4])
-def test_other_threads_than_the_launch_has_are_refused(tmp_path: Path, threads: int) -> None:
+def test_another_number_of_threads_is_refused(tmp_path: Path, threads: int) -> None:
     text = text_of(THREADS).replace("(threads: 2)", f"(threads: {threads})")
     with pytest.raises(Unreadable, match=rf"stdout:\d+: expected 2 threads, not {threads}"):
         parse_text(tmp_path, text, launch_of(THREADS))
 
 
-def test_a_size_that_the_threads_do_not_share(tmp_path: Path) -> None:
+def test_a_size_that_the_threads_cannot_divide(tmp_path: Path) -> None:
     text = re.sub(r"^( +)2048( +20 )", r"\g<1>2047\g<2>", text_of(THREADS), count=1, flags=re.MULTILINE)
     with pytest.raises(Unreadable, match="a multiple of 2 threads, not 2047"):
         parse_text(tmp_path, text, launch_of(THREADS))
@@ -215,19 +216,19 @@ def test_cut_off_at_any_line_the_launch_is_unreadable_or_whole(tmp_path: Path, n
     lines = text_of(name).splitlines(keepends=True)
     rows = collect(directory).rows
     last = max(at for at, line in enumerate(lines) if re.match(r"^ +\d", line))
-    for kept in sorted({*range(0, len(lines), 7), *range(last - 2, len(lines))}):
-        (directory / "stdout").write_text("".join(lines[:kept]))
+    for count in sorted({*range(0, len(lines), 7), *range(last - 2, len(lines))}):
+        (directory / "stdout").write_text("".join(lines[:count]))
         record = collect(directory)
         assert record.state in ("ok", "unreadable")
         assert record.rows == (rows if record.state == "ok" else ())
-        assert record.state == "unreadable" or kept > last
+        assert record.state == "unreadable" or count > last
     assert rows
 
 
-@pytest.mark.parametrize("cut", [1, 2, 9])
-def test_mt_without_its_last_line_is_cut(tmp_path: Path, cut: int) -> None:
+@pytest.mark.parametrize("length", [1, 2, 9])
+def test_mt_without_its_last_line_is_cut(tmp_path: Path, length: int) -> None:
     with pytest.raises(Unreadable, match=r"an empty line, with which IMB-MT ends|columns|number"):
-        parse_text(tmp_path, text_of(THREADS)[:-cut], launch_of(THREADS))
+        parse_text(tmp_path, text_of(THREADS)[:-length], launch_of(THREADS))
 
 
 @pytest.mark.parametrize("name", CAPTURES)
@@ -240,14 +241,14 @@ def test_a_column_more_or_less_is_refused(tmp_path: Path, name: str) -> None:
 
 @pytest.mark.parametrize("word", ["nan", "inf", "-1.00", "<b>1</b>", "1,5"])
 @pytest.mark.parametrize("name", CAPTURES)
-def test_no_number_in_the_last_column(tmp_path: Path, name: str, word: str) -> None:
+def test_a_last_column_without_a_number(tmp_path: Path, name: str, word: str) -> None:
     text, replaced = re.subn(r"^( +\d[\d. ]* )[\d.]+$", rf"\g<1>{word}", text_of(name), count=1, flags=re.MULTILINE)
     assert replaced == 1
     with pytest.raises(Unreadable, match=r"stdout:\d+: expected a (finite )?number"):
         parse_text(tmp_path, text, launch_of(name))
 
 
-def test_a_mode_that_is_not_known(tmp_path: Path) -> None:
+def test_an_unknown_mode(tmp_path: Path) -> None:
     text = text_of(ACCUMULATE).replace("MODE: AGGREGATE", "MODE: AGGRAVATED")
     with pytest.raises(Unreadable, match="a known mode of accumulate, not 'aggravated'"):
         parse_text(tmp_path, text, launch_of(ACCUMULATE))
@@ -261,22 +262,22 @@ def test_a_benchmark_that_needs_more_processes(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "said",
+    "message",
     [
         'time-out.; Time limit (secs_per_sample * msg_sizes_list_len) is over; use "-time X"',
         'out-of-mem.; needed X=   1.500 GB; use flag "-mem X"',
         "int-overflow; The production rank*size caused int overflow; Stopping benchmark",
     ],
 )
-def test_a_size_that_imb_could_not_measure_is_a_skip(tmp_path: Path, said: str) -> None:
+def test_a_size_that_imb_could_not_measure_is_a_skip(tmp_path: Path, message: str) -> None:
     launch = launch_of(ACCUMULATE)
     row = re.compile(r"^( +1024) +20 .*$", re.MULTILINE)
-    text, replaced = row.subn(rf"\g<1> {said}", text_of(ACCUMULATE), count=1)
+    text, replaced = row.subn(rf"\g<1> {message}", text_of(ACCUMULATE), count=1)
     assert replaced == 1
     whole, parsed = parse(LAUNCHES / ACCUMULATE, launch), parse_text(tmp_path, text, launch)
     (skip,) = parsed.skips
     assert (skip.benchmark, skip.case, skip.msg_size_bytes) == ("accumulate", "mode=non-aggregate", 1024)
-    assert skip.reason == f"IMB: {said}"
+    assert skip.reason == f"IMB: {message}"
     assert set(whole.rows) > set(parsed.rows)
     assert len(whole.rows) - len(parsed.rows) == 2  # latency and bandwidth
 

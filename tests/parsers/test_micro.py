@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The captured outputs of the own benchmarks: every value, the payload, the expected rows."""
+"""Parses captured outputs of the own benchmarks: every value, the payload, the expected rows."""
 
 import statistics
 from pathlib import Path
@@ -24,7 +24,7 @@ def test_known_samples(tmp_path: Path) -> None:
     }
 
 
-def test_a_latency_of_nothing_has_no_bandwidth(tmp_path: Path) -> None:
+def test_a_latency_of_0_has_no_bandwidth(tmp_path: Path) -> None:
     assert ("bandwidth", 8) not in values(parse_text(tmp_path, synthetic([(8, 0, 0), (8, 0, 0)])))
 
 
@@ -35,22 +35,22 @@ def test_captured_samples(name: str) -> None:
         if line.endswith(",latency_us"):
             words = line.split(",")
             samples.setdefault(int(words[2]), []).append(float(words[5]))
-    wanted = {}
+    expected = {}
     for size, each in samples.items():
         median = statistics.median(each)
-        wanted["latency", size] = pytest.approx(median, abs=5e-7)
-        wanted["latency_mean", size] = pytest.approx(statistics.fmean(each), abs=5e-7)
+        expected["latency", size] = pytest.approx(median, abs=5e-7)
+        expected["latency_mean", size] = pytest.approx(statistics.fmean(each), abs=5e-7)
         if size:
-            wanted["bandwidth", size] = pytest.approx(size / median, abs=5e-7)
-    assert values(parse(LAUNCHES / name, launch_of(name))) == wanted
+            expected["bandwidth", size] = pytest.approx(size / median, abs=5e-7)
+    assert values(parse(LAUNCHES / name, launch_of(name))) == expected
     assert len(samples) == 12
 
 
 def test_the_captured_samples_at_0_bytes_by_hand() -> None:
     # The middle two of twenty are 4.582 and 4.747; all sum to 94.683.
-    found = values(parse(LAUNCHES / SMALL, launch_of()))
-    assert found["latency", 0] == 4.6645
-    assert found["latency_mean", 0] == 4.73415
+    result = values(parse(LAUNCHES / SMALL, launch_of()))
+    assert result["latency", 0] == 4.6645
+    assert result["latency_mean", 0] == 4.73415
 
 
 @pytest.mark.parametrize("name", CAPTURES[:2])
@@ -62,9 +62,9 @@ def test_captured_payload(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", CAPTURES)
-def test_the_captures_hold_what_the_launch_expects(name: str) -> None:
-    wanted = {(item.metric, size) for item in launch_of(name).expected for size in item.msg_sizes_bytes or ()}
-    assert set(values(parse(LAUNCHES / name, launch_of(name)))) == wanted
+def test_the_captures_have_the_expected_rows(name: str) -> None:
+    expected = {(item.metric, size) for item in launch_of(name).expected for size in item.msg_sizes_bytes or ()}
+    assert set(values(parse(LAUNCHES / name, launch_of(name)))) == expected
 
 
 ENDPOINTS = ("libfabric-shm-multiconn-small", "libfabric-tcp-multiconn-small")
@@ -77,32 +77,34 @@ def test_every_number_of_connections_over_libfabric(name: str) -> None:
         if line.startswith("multiconn,"):
             _, case, bytes_, _, _, value, metric = line.split(",")
             samples.setdefault((metric, case, bytes_), []).append(float(value))
-    wanted: dict[tuple[str, str, int | None], object] = {}
+    expected: dict[tuple[str, str, int | None], object] = {}
     for (metric, case, number), each in samples.items():
         size = int(number)
         assert len(each) == 10
         median, messages = statistics.median(each), 16 * int(case.removeprefix("connections="))
         if metric == "normalised_latency_us":
-            wanted["normalised_latency", case, size] = pytest.approx(median, abs=5e-7)
+            expected["normalised_latency", case, size] = pytest.approx(median, abs=5e-7)
         else:
-            wanted["message_rate", case, size] = pytest.approx(messages / median * 1e6, abs=5e-7)
+            expected["message_rate", case, size] = pytest.approx(messages / median * 1e6, abs=5e-7)
             if size:
-                wanted["bandwidth", case, size] = pytest.approx(messages * size / median, abs=5e-7)
-                wanted["bandwidth_mean", case, size] = pytest.approx(messages * size / statistics.fmean(each), abs=5e-7)
+                expected["bandwidth", case, size] = pytest.approx(messages * size / median, abs=5e-7)
+                expected["bandwidth_mean", case, size] = pytest.approx(
+                    messages * size / statistics.fmean(each), abs=5e-7
+                )
     parsed = parse(LAUNCHES / name, launch_of(name))
-    assert {(row.metric, row.case, row.msg_size_bytes): row.value for row in parsed.rows} == wanted
+    assert {(row.metric, row.case, row.msg_size_bytes): row.value for row in parsed.rows} == expected
     assert len(samples) == 2 * 2 * 5
-    # 36 rounds of 2 messages and 21 windows of 16, on 1 and on 4 connections, of 0, 1, 8, 64 and 512 bytes; of what
-    # follows each other on a connection one message counts.
+    # 36 rounds of 2 messages and 21 windows of 16, on 1 and on 4 connections, of 0, 1, 8, 64 and 512 bytes; of
+    # consecutive messages on a connection one counts.
     assert parsed.payload is not None
     assert (parsed.payload.bytes, parsed.payload.messages) == ((36 * 2 + 21 * 16) * 5 * 585, (36 + 21) * 2 * 5 * 5)
 
 
-@pytest.mark.parametrize("kept", [0.1, 0.5, 0.9])
-def test_an_output_of_connections_that_is_cut(tmp_path: Path, kept: float) -> None:
+@pytest.mark.parametrize("share", [0.1, 0.5, 0.9])
+def test_an_output_of_connections_that_is_cut(tmp_path: Path, share: float) -> None:
     lines = text_of(ENDPOINTS[0]).splitlines()
     with pytest.raises(Unreadable, match="cut off"):
-        parse_text(tmp_path, "\n".join(lines[: int(len(lines) * kept)]), launch_of(ENDPOINTS[0]))
+        parse_text(tmp_path, "\n".join(lines[: int(len(lines) * share)]), launch_of(ENDPOINTS[0]))
 
 
 def test_a_sample_of_connections_that_is_lost(tmp_path: Path) -> None:

@@ -13,26 +13,26 @@ from support.launches import LAUNCHES
 from support.micro_output import SMALL, by_case, launch_of, output, parse_text, synthetic, text_of
 
 
-def test_no_payload_where_none_is_told(tmp_path: Path) -> None:
+def test_an_output_without_a_payload(tmp_path: Path) -> None:
     assert parse_text(tmp_path, synthetic([(8, 0, 1)])).payload is None
-    told = parse_text(tmp_path, synthetic([(8, 0, 1)], facts="#@payload_bytes=16\n#@payload_messages=2")).payload
-    assert told is not None
-    assert (told.bytes, told.messages) == (16, 2)
+    payload = parse_text(tmp_path, synthetic([(8, 0, 1)], facts="#@payload_bytes=16\n#@payload_messages=2")).payload
+    assert payload is not None
+    assert (payload.bytes, payload.messages) == (16, 2)
 
 
 @pytest.mark.parametrize("payload", ["-1", "nan", "1e9", "", "٣"])
-def test_a_payload_that_is_no_number(tmp_path: Path, payload: str) -> None:
+def test_an_invalid_payload(tmp_path: Path, payload: str) -> None:
     with pytest.raises(Unreadable, match="a whole number"):
         parse_text(tmp_path, synthetic([(8, 0, 1)], facts=f"#@payload_bytes={payload}"))
 
 
-def test_what_was_not_verified_is_refused(tmp_path: Path) -> None:
+def test_an_unverified_output_is_refused(tmp_path: Path) -> None:
     with pytest.raises(Unreadable, match="verified=yes"):
         parse_text(tmp_path, text_of().replace("#@verified=yes", "#@verified=no"))
 
 
 @pytest.mark.parametrize("end", ["", "#@end=failed", "#@end=o", "#@end="])
-def test_without_its_end_it_is_cut_off(tmp_path: Path, end: str) -> None:
+def test_an_output_without_its_end_is_refused(tmp_path: Path, end: str) -> None:
     with pytest.raises(Unreadable, match="cut off"):
         parse_text(tmp_path, text_of().replace("#@end=ok", end))
 
@@ -49,7 +49,7 @@ def test_a_world_of_unknown_size_is_refused(tmp_path: Path) -> None:
 
 
 def same_or_unreadable(tmp_path: Path, text: str | bytes, whole: Parsed) -> bool:
-    """Whether a cut text still gives all rows; anything but that and Unreadable fails."""
+    """Returns whether a cut text still gives all rows. Only Unreadable gives False; any other outcome fails."""
     try:
         assert parse_text(tmp_path, text) == whole
     except Unreadable:
@@ -59,19 +59,19 @@ def same_or_unreadable(tmp_path: Path, text: str | bytes, whole: Parsed) -> bool
 
 def test_cut_off_at_any_line(tmp_path: Path) -> None:
     lines, whole = text_of().splitlines(keepends=True), parse(LAUNCHES / SMALL, launch_of())
-    for kept in range(len(lines) + 1):
-        assert same_or_unreadable(tmp_path, "".join(lines[:kept]), whole) == (kept == len(lines))
+    for count in range(len(lines) + 1):
+        assert same_or_unreadable(tmp_path, "".join(lines[:count]), whole) == (count == len(lines))
 
 
 def test_cut_off_at_any_byte(tmp_path: Path) -> None:
     raw, whole = text_of().encode(), parse(LAUNCHES / SMALL, launch_of())
     needed = raw.rindex(b"#@end=ok") + len(b"#@end=ok")
-    cuts = random.Random(20261121).sample(range(len(raw)), 300) + list(range(needed - 60, len(raw)))
-    for cut in cuts:
-        assert same_or_unreadable(tmp_path, raw[:cut], whole) == (cut >= needed)
+    lengths = random.Random(20261121).sample(range(len(raw)), 300) + list(range(needed - 60, len(raw)))
+    for length in lengths:
+        assert same_or_unreadable(tmp_path, raw[:length], whole) == (length >= needed)
 
 
-def test_a_hole_never_makes_another_error(tmp_path: Path) -> None:
+def test_a_hole_raises_no_other_error(tmp_path: Path) -> None:
     draw, text = random.Random(7), text_of()
     for _ in range(200):
         at = draw.randrange(len(text))
@@ -98,24 +98,24 @@ def test_text_of_another_tool(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("value", ["nan", "inf", "-inf", "-0.5", "1e999", "", "<i>1</i>", "\x1b[1m2"])
-def test_no_number_as_a_sample(tmp_path: Path, value: str) -> None:
+def test_a_sample_that_is_not_a_number(tmp_path: Path, value: str) -> None:
     with pytest.raises(Unreadable, match=r"stdout:5: expected a (finite )?number"):
         parse_text(tmp_path, synthetic([(8, 0, value)]))
 
 
 @pytest.mark.parametrize("samples", [["1e308", "1e308", "1e308"], ["1e-320"]])
-def test_samples_whose_statistics_are_no_numbers(tmp_path: Path, samples: list[str]) -> None:
+def test_samples_with_infinite_statistics(tmp_path: Path, samples: list[str]) -> None:
     with pytest.raises(Unreadable, match="samples of pingpong at 8 bytes"):
         parse_text(tmp_path, synthetic([(8, 0, value) for value in samples]))
 
 
 @pytest.mark.parametrize("size", [-8, 8.0, "nan", "9" * 20, "²"])
-def test_no_whole_number_as_a_size(tmp_path: Path, size: object) -> None:
+def test_a_size_that_is_not_a_whole_number(tmp_path: Path, size: object) -> None:
     with pytest.raises(Unreadable, match="a whole number"):
         parse_text(tmp_path, synthetic([(8, 0, 1)]).replace("pingpong,,8,", f"pingpong,,{size},"))
 
 
-def test_a_line_that_is_no_sample(tmp_path: Path) -> None:
+def test_a_line_that_is_not_a_sample(tmp_path: Path) -> None:
     for line in ("mpirun: a warning", "pingpong,,8,0,0,1.0", "pingpong,,8,0,0,1.0,latency_us,more"):
         with pytest.raises(Unreadable, match=r"stdout:4: expected 'benchmark,case"):
             parse_text(tmp_path, synthetic([]).replace(COLUMNS, f"{COLUMNS}\n{line}"))
@@ -126,19 +126,19 @@ def test_another_metric(tmp_path: Path) -> None:
         parse_text(tmp_path, text_of().replace("latency_us", "latency_s"))
 
 
-@pytest.mark.parametrize("lost", [1, 7])
-def test_lost_samples_are_noticed(tmp_path: Path, lost: int) -> None:
+@pytest.mark.parametrize("missing", [1, 7])
+def test_lost_samples_are_noticed(tmp_path: Path, missing: int) -> None:
     lines = text_of().splitlines()
     first = next(at for at, line in enumerate(lines) if line.startswith("pingpong,,8,"))
-    with pytest.raises(Unreadable, match=f"samples at 8 bytes, not {20 - lost}"):
-        parse_text(tmp_path, "\n".join(lines[:first] + lines[first + lost :]))
+    with pytest.raises(Unreadable, match=f"samples at 8 bytes, not {20 - missing}"):
+        parse_text(tmp_path, "\n".join(lines[:first] + lines[first + missing :]))
 
 
-def test_text_before_the_header_is_no_sample(tmp_path: Path) -> None:
+def test_text_before_the_header_is_not_a_sample(tmp_path: Path) -> None:
     assert parse_text(tmp_path, "a banner, of a library\n" + text_of()) == parse(LAUNCHES / SMALL, launch_of())
 
 
-def test_an_output_beyond_all_measure_is_not_read(tmp_path: Path) -> None:
+def test_a_very_large_output_is_not_read(tmp_path: Path) -> None:
     with (tmp_path / "stdout").open("wb") as stream:
         stream.truncate(65 * 2**20)
     with pytest.raises(Unreadable, match="at most 67108864 bytes"):

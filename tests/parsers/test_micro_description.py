@@ -50,8 +50,8 @@ def test_a_ratio_has_a_base_among_the_cases() -> None:
 
 
 def test_the_messages_that_a_rank_holds() -> None:
-    held = {name: MEASURED[name].held_by(4) for name in ("allreduce", "alltoall", "gather", "pingpong")}
-    assert held == {"allreduce": 2, "alltoall": 8, "gather": 5, "pingpong": 0}
+    messages = {name: MEASURED[name].held_by(4) for name in ("allreduce", "alltoall", "gather", "pingpong")}
+    assert messages == {"allreduce": 2, "alltoall": 8, "gather": 5, "pingpong": 0}
 
 
 def test_attestation_knows_the_barriers_of_a_calibration() -> None:

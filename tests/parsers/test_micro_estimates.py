@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The values that follow from known samples of each kind."""
+"""Derives the values of a launch from known samples of each kind."""
 
 from pathlib import Path
 
@@ -10,14 +10,14 @@ from support.micro_output import Series, by_case, launch_of, output, parse_text
 
 
 def test_a_window_without_its_number_of_messages_has_no_rate(tmp_path: Path) -> None:
-    """And not 0 messages a second."""
+    """A rate of 0 messages per second would be wrong."""
     for facts in ({}, {"messages_per_run": 0}):
         text = output("unidirectional", ("window_us", "window=64", 8, {0: [1.0]}, facts))
         with pytest.raises(Unreadable, match="expected messages_per_run of unidirectional at 8 bytes"):
             parse_text(tmp_path, text)
 
 
-def test_windows_carry_what_the_program_says(tmp_path: Path) -> None:
+def test_windows_have_the_amounts_of_the_header(tmp_path: Path) -> None:
     text = output(
         "unidirectional",
         ("window_us", "window=64", 0, {0: [4.0, 2.0, 3.0]}, {"bytes_per_run": 0, "messages_per_run": 64}),
@@ -32,11 +32,11 @@ def test_windows_carry_what_the_program_says(tmp_path: Path) -> None:
 
 
 def test_one_sided_operations_and_windows(tmp_path: Path) -> None:
-    carried = {"bytes_per_run": 640, "messages_per_run": 64}
+    amounts = {"bytes_per_run": 640, "messages_per_run": 64}
     text = output(
         "put",
         ("operation_us", "sync=lock", 10, {0: [1.0, 2.0, 6.0]}, {}),
-        ("window_us", "sync=lock", 10, {0: [2.0, 2.0, 2.0]}, carried),
+        ("window_us", "sync=lock", 10, {0: [2.0, 2.0, 2.0]}, amounts),
         several=True,
     )
     assert by_case(parse_text(tmp_path, text)) == {
@@ -48,15 +48,15 @@ def test_one_sided_operations_and_windows(tmp_path: Path) -> None:
     }
 
 
-def test_a_collective_is_each_ranks_median(tmp_path: Path) -> None:
+def test_a_collective_has_the_median_of_each_rank(tmp_path: Path) -> None:
     ranks = {0: [1.0, 2.0, 9.0], 1: [4.0, 6.0, 5.0]}
     for size in (8, None):
         text = output("allreduce", ("call_us", "", size, ranks, {}), reporting=2)
-        found = by_case(parse_text(tmp_path, text))
-        assert found == {("time", "", size): 3.5, ("time_min", "", size): 2.0, ("time_max", "", size): 5.0}
+        result = by_case(parse_text(tmp_path, text))
+        assert result == {("time", "", size): 3.5, ("time_min", "", size): 2.0, ("time_max", "", size): 5.0}
 
 
-def test_the_skip_is_a_flood_less_a_round_trip(tmp_path: Path) -> None:
+def test_the_gap_is_a_flood_minus_a_round_trip(tmp_path: Path) -> None:
     series: list[Series] = [
         ("round_trip_us", "", 8, {0: [20.0, 30.0, 10.0]}, {}),
         ("send_overhead_us", "", 8, {0: [2.0]}, {}),
@@ -73,7 +73,7 @@ def test_the_skip_is_a_flood_less_a_round_trip(tmp_path: Path) -> None:
         parse_text(tmp_path, output("plogp", *series[1:], several=True))
 
 
-def test_what_is_hidden_of_the_shorter(tmp_path: Path) -> None:
+def test_overlap_is_the_hidden_share_of_the_shorter_part(tmp_path: Path) -> None:
     text = output(
         "progress",
         ("base_us", "side=sender", 8, {0: [10.0]}, {}),
@@ -81,11 +81,11 @@ def test_what_is_hidden_of_the_shorter(tmp_path: Path) -> None:
         ("tested_us", "side=sender", 8, {0: [41.0]}, {"work_us": "40.000"}),
         several=True,
     )
-    found = by_case(parse_text(tmp_path, text))
-    assert found == {("progress", "side=sender", 8): 0.0, ("progress_tested", "side=sender", 8): 0.9}
+    result = by_case(parse_text(tmp_path, text))
+    assert result == {("progress", "side=sender", 8): 0.0, ("progress_tested", "side=sender", 8): 0.9}
     base: Series = ("base_us", "", 8, {0: [4.0]}, {})
-    for worked, hidden in ((4.0, 1.0), (8.0, 0.0), (9.0, -0.25)):
-        text = output("overlap", base, ("worked_us", "", 8, {0: [worked]}, {"work_us": 4}), several=True)
+    for work, hidden in ((4.0, 1.0), (8.0, 0.0), (9.0, -0.25)):
+        text = output("overlap", base, ("worked_us", "", 8, {0: [work]}, {"work_us": 4}), several=True)
         assert by_case(parse_text(tmp_path, text))["overlap", "", 8] == hidden
     for broken in (output("overlap", base, ("worked_us", "", 8, {0: [9.0]}, {}), several=True),
                    output("overlap", ("worked_us", "", 8, {0: [9.0]}, {"work_us": 4}), several=True)):  # fmt: skip
@@ -102,8 +102,8 @@ def test_ratios_relate_to_the_plain_case_of_the_launch(tmp_path: Path) -> None:
             for k, value in zip((0, 16), values, strict=True)
         ],
     )
-    found = by_case(parse_text(tmp_path, text))
-    ratios = {case: value for (metric, case, _), value in found.items() if metric == "latency_ratio"}
+    result = by_case(parse_text(tmp_path, text))
+    ratios = {case: value for (metric, case, _), value in result.items() if metric == "latency_ratio"}
     assert ratios == {
         "queued=0 tags=equal": 1.0,
         "queued=16 tags=equal": 1.5,
@@ -120,7 +120,7 @@ def test_the_cases_of_launch_and_program_are_joined(tmp_path: Path) -> None:
     assert {row.case for row in parse_text(tmp_path, text, launch).rows} == {"rails=striped window=64"}
 
 
-def test_what_the_program_could_not_do_is_a_skip(tmp_path: Path) -> None:
+def test_unsupported_points_of_the_program_are_skips(tmp_path: Path) -> None:
     text = output("unexpected", ("latency_us", "queued=0 tags=equal", 8, {0: [1.0]}, {}))
     launch = launch_of().model_copy(update={"benchmark": "unexpected"})
     (skip,) = parse_text(tmp_path, text + "#@gap.queued:64,tags:equal.8=no <b>memory</b> = none\n", launch).skips

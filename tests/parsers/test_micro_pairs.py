@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every pair of nodes: what pairs of known values come to, and pairs that are missing."""
+"""Derives values of rounds and launches from node pairs with known values; detects missing pairs."""
 
 from pathlib import Path
 
@@ -21,8 +21,8 @@ def row(metric: str, case: str, value: float) -> Row:
 
 def measured(metric: str, values: dict[tuple[str, str], float]) -> list[Row]:
     return [
-        row(metric, f"from={one} round={played} to={other} window=4", values[one, other])
-        for played, pairs in ROUNDS.items()
+        row(metric, f"from={one} round={number} to={other} window=4", values[one, other])
+        for number, pairs in ROUNDS.items()
         for pair in pairs
         for one, other in (pair, pair[::-1])
         if (one, other) in values
@@ -35,32 +35,32 @@ def everyone(value: float = 100.0) -> dict[tuple[str, str], float]:
 
 def test_bandwidth_of_pairs_and_of_rounds() -> None:
     values = everyone() | {("a", "b"): 50.0, ("b", "a"): 10.0}
-    found = {(r.metric, r.case): r.value for r in rows(measured("bandwidth", values), FACTS)}
-    assert found["bandwidth", "from=a to=b window=4"] == 50
-    assert found["bandwidth", "from=b to=a window=4"] == 10
-    assert found["bandwidth", "window=4"] == 100
-    assert found["bandwidth_min", "window=4"] == 10
-    # Round 1 has a-b and c-d: 50 + 100 one way, 10 + 100 the other.
-    assert found["bisection_bandwidth", "round=1 window=4"] == 130
-    assert found["bisection_bandwidth", "round=0 window=4"] == 200
-    assert found["bisection_bandwidth", "window=4"] == pytest.approx(530 / 3)
-    assert found["bisection_bandwidth_min", "window=4"] == 130
-    assert len(found) == 12 + 4 + 3
+    result = {(r.metric, r.case): r.value for r in rows(measured("bandwidth", values), FACTS)}
+    assert result["bandwidth", "from=a to=b window=4"] == 50
+    assert result["bandwidth", "from=b to=a window=4"] == 10
+    assert result["bandwidth", "window=4"] == 100
+    assert result["bandwidth_min", "window=4"] == 10
+    # Round 1 has a-b and c-d: 50 + 100 in one direction, 10 + 100 in the other.
+    assert result["bisection_bandwidth", "round=1 window=4"] == 130
+    assert result["bisection_bandwidth", "round=0 window=4"] == 200
+    assert result["bisection_bandwidth", "window=4"] == pytest.approx(530 / 3)
+    assert result["bisection_bandwidth_min", "window=4"] == 130
+    assert len(result) == 12 + 4 + 3
 
 
 def test_latency_of_pairs() -> None:
     values = {pair: 5.0 for pairs in ROUNDS.values() for pair in pairs} | {("b", "c"): 9.0}
-    found = {(r.metric, r.case): r.value for r in rows(measured("latency", values), FACTS | {"directions": "1"})}
-    assert found["latency", "window=4"] == 5
-    assert found["latency_max", "window=4"] == 9
-    assert found["latency", "from=b to=c window=4"] == 9
-    assert len(found) == 6 + 2
+    result = {(r.metric, r.case): r.value for r in rows(measured("latency", values), FACTS | {"directions": "1"})}
+    assert result["latency", "window=4"] == 5
+    assert result["latency_max", "window=4"] == 9
+    assert result["latency", "from=b to=c window=4"] == 9
+    assert len(result) == 6 + 2
 
 
-@pytest.mark.parametrize("gone", [("a", "b"), ("d", "c")])
-def test_a_pair_that_is_missing_is_noticed(gone: tuple[str, str]) -> None:
+@pytest.mark.parametrize("missing", [("a", "b"), ("d", "c")])
+def test_a_pair_that_is_missing_is_noticed(missing: tuple[str, str]) -> None:
     values = everyone()
-    del values[gone]
+    del values[missing]
     with pytest.raises(Unreadable, match="2 pairs in round 1, 2 directions each"):
         list(rows(measured("bandwidth", values), FACTS))
 
@@ -80,13 +80,13 @@ def test_facts_that_contradict_the_pairs(facts: dict[str, str], expected: str) -
         list(rows(measured("bandwidth", everyone()), FACTS | facts))
 
 
-def test_a_case_without_its_pair() -> None:
+def test_a_case_without_a_pair() -> None:
     with pytest.raises(Unreadable, match="from, to and round"):
         list(rows([row("latency", "from=a to=b", 1.0)], FACTS))
 
 
-def test_the_whole_output(tmp_path: Path) -> None:
-    """As the program writes it: each pair a case with facts of its own."""
+def test_a_complete_output(tmp_path: Path) -> None:
+    """In the program's output each pair is a case with its own facts."""
     lines = ["#@ranks=2", "#@reporting_ranks=1", "#@directions=1", "#@pairs_per_round=1", "#@rounds=0"]
     lines += ["benchmark,case,msg_size_bytes,rank,sample,value,metric", "#@iterations.from:n1,round:0,to:n2.8=3"]
     lines += [f"pair_latency,from=n1 round=0 to=n2,8,0,{i},{value},latency_us" for i, value in enumerate((4, 9, 5))]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""NPB's report: captures of the own kernels and of NASA's programs, payload by hand, everything cut or wrong."""
+"""Parses NPB's report: captures of own kernels and NASA's programs, payload by hand, damaged reports."""
 
 from pathlib import Path
 
@@ -42,21 +42,21 @@ def parse_text(tmp_path: Path, text: str, launch: Launch | None = None) -> Parse
 def test_a_captured_report(name: str, benchmark: str, case: str, values: dict[str, float] | set[str]) -> None:
     rows = parse(LAUNCHES / name, launch_of(name)).rows
     assert {(row.benchmark, row.case, row.msg_size_bytes) for row in rows} == {(benchmark, case, None)}
-    found = {row.metric: row.value for row in rows}
-    assert (found if isinstance(values, dict) else set(found)) == values
+    result = {row.metric: row.value for row in rows}
+    assert (result if isinstance(values, dict) else set(result)) == values
 
 
 def test_nasas_is_has_no_total_of_communication() -> None:
-    """Its timer rcomm is all there is."""
-    found = {
+    """NASA's IS prints only the timer rcomm."""
+    values = {
         row.metric: row.value for row in parse(LAUNCHES / "mpich-tcp-nasa-is", launch_of("mpich-tcp-nasa-is")).rows
     }
     assert "totcomm" not in text_of("mpich-tcp-nasa-is")
-    assert found["communication_time"] == 0.0013
+    assert values["communication_time"] == 0.0013
 
 
-def test_a_part_of_communication_is_not_taken_for_all_of_it(tmp_path: Path) -> None:
-    """CG's rcomm is its row sums alone."""
+def test_a_part_of_the_communication_time_is_not_the_total(tmp_path: Path) -> None:
+    """CG's timer rcomm contains the row sums only."""
     for name in (OWN, NASA):
         text = "".join(line for line in text_of(name).splitlines(keepends=True) if "totcomm" not in line)
         assert "rcomm" in text
@@ -115,7 +115,7 @@ def test_without_timers_there_is_no_communication_time(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_what_is_wrong_is_unreadable(tmp_path: Path, old: str, new: str, expected: str) -> None:
+def test_a_wrong_report_is_unreadable(tmp_path: Path, old: str, new: str, expected: str) -> None:
     text = text_of()
     assert old in text
     with pytest.raises(Unreadable, match=expected):
@@ -127,7 +127,7 @@ KEPT = [OWN, NASA, "mpich-tcp-nasa-is", "impi-shm-npb-ft", "openmpi-tcp-npb-is",
 
 @pytest.mark.parametrize("name", KEPT)
 def test_two_reports_in_one_output(tmp_path: Path, name: str) -> None:
-    """Of two runs, one after the other or, as where ranks found no world, each for itself."""
+    """Two consecutive runs, or ranks that each ran alone because they found no MPI world."""
     text = text_of(name)
     closing = text.index(" Benchmark Completed") - 2
     for both, expected in [
@@ -165,7 +165,7 @@ def test_one_rank_communicates_for_zero_seconds(tmp_path: Path) -> None:
 
 
 def report_of(kernel: str, problem_class: str, size: str, iterations: int, *, code: str) -> str:
-    """A report for two ranks, as the own kernels or NASA's programs lay it out."""
+    """Returns a report of two ranks in the layout of the own kernels or of NASA's programs."""
     text = text_of(OWN if code == "own" else NASA)
     lines = [line for line in text[text.index(" CG Benchmark Completed") :].splitlines() if "timer" not in line]
     values = {"Class": problem_class, "Size": size, "Iterations": str(iterations)}
@@ -193,7 +193,7 @@ def report_of(kernel: str, problem_class: str, size: str, iterations: int, *, co
 def test_size_and_iterations_follow_from_the_class(
     tmp_path: Path, kernel: str, problem_class: str, size: str, iterations: int, code: str
 ) -> None:
-    """Sizes and iterations as NASA's problem sizes table (NPB 3.4) and the programs print them."""
+    """Expected values: NASA's table of problem sizes (NPB 3.4) and the output of the programs."""
     launch = launch_of().model_copy(update={"benchmark": f"{kernel.lower()}.{problem_class}"})
     text = report_of(kernel, problem_class, size, iterations, code=code)
     assert {row.metric for row in parse_text(tmp_path, text, launch).rows} == {"mops", "run_time"}
@@ -207,7 +207,7 @@ def test_size_and_iterations_follow_from_the_class(
 
 @pytest.mark.parametrize("name", KEPT)
 def test_damage_is_unreadable_or_harmless(tmp_path: Path, name: str) -> None:
-    """One byte after the other becomes another digit: no number changes but those that NPB alone knows."""
+    """Replaces each byte by another digit. Only the measured numbers may change; the parser cannot check them."""
     text, launch = text_of(name), launch_of(name)
     whole = parse_text(tmp_path, text, launch)
     for at, char in enumerate(text):
@@ -222,8 +222,8 @@ def test_damage_is_unreadable_or_harmless(tmp_path: Path, name: str) -> None:
         assert measured or parsed == whole, line
 
 
-def test_an_output_cut_anywhere_never_yields_a_row_too_few(tmp_path: Path) -> None:
-    """Unreadable within the closing form and within a line; after it only whole lines of timers can be missing."""
+def test_a_cut_output_is_unreadable_or_complete(tmp_path: Path) -> None:
+    """A cut in the closing form or within a line is Unreadable. Only whole lines of timers may be missing."""
     text = text_of()
     for length in range(0, text.index(" Version")):
         with pytest.raises(Unreadable):
@@ -235,12 +235,12 @@ def test_an_output_cut_anywhere_never_yields_a_row_too_few(tmp_path: Path) -> No
 
 
 def test_payload_by_hand() -> None:
-    # IS.S: 65536 keys of 4 bytes, half of them another's, ten times. FT.S: 7 transforms of 64^3 points of 16 bytes,
-    # half of them another's. CG.S: 15 times 26 products, partial sums of 1400 rows exchanged; two dot products a step.
+    # IS.S: 65536 keys of 4 bytes, half of which move, ten times. FT.S: 7 transforms of 64^3 points of 16 bytes,
+    # half of which move. CG.S: 15 times 26 products, partial sums of 1400 rows exchanged; two dot products a step.
     assert payload("IS", "S", 2).model_dump() == {"bytes": 10 * 4 * 65536 // 2, "messages": 20}
     assert payload("FT", "S", 2).model_dump() == {"bytes": 7 * 16 * 64**3 // 2, "messages": 14}
     assert payload("CG", "S", 2).model_dump() == {"bytes": 15 * 26 * 8 * 1400, "messages": (15 * 26 + 2 * 15 * 25) * 2}
-    # four ranks: three quarters are others'; CG's processor grid is 2 x 2, so it still has two columns
+    # four ranks: three quarters move; CG's processor grid is 2 x 2, so it still has two columns
     assert payload("IS", "S", 4).model_dump() == {"bytes": 10 * 4 * 65536 * 3 // 4, "messages": 80}
     assert payload("FT", "S", 4).bytes == 7 * 16 * 64**3 * 3 // 4
     assert payload("CG", "S", 4).bytes == payload("CG", "S", 2).bytes

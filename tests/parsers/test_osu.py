@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""OSU's tables of three versions: every number of the captured text, payload and case."""
+"""Parses OSU's tables of three versions: every number of the captures, payload and case."""
 
 import re
 from pathlib import Path
@@ -27,8 +27,8 @@ ATOMIC = "openmpi-tcp-osu74-fop"
 BANDWIDTH = "mpich-tcp-osu57-bw-large"
 
 
-# The metrics of a captured table's columns, in order; None for a column that is no metric.
-# A key with a version holds for that version's layout only.
+# The metrics of a captured table's columns, in order; None for a column that is not a metric.
+# A key with a version applies to that version only.
 COLUMNS: dict[str, list[str | None]] = {
     "osu_latency": ["latency", None],
     "osu_latency 5.7": ["latency"],
@@ -50,7 +50,7 @@ def program_of(name: str) -> str:
 
 
 def read_by_eye(name: str) -> dict[tuple[str, int | None], float]:
-    """The rows of a captured table: independent of the parser's way to them."""
+    """Reads the rows of a captured table, with code that is independent of the parser."""
     program = program_of(name)
     columns = COLUMNS.get(f"{program} {launch_of(name).versions['osu']}", COLUMNS[program])
     values: dict[tuple[str, int | None], float] = {}
@@ -83,17 +83,17 @@ def test_every_number_of_the_captured_tables(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", CAPTURES)
-def test_the_captured_tables_hold_what_the_launch_expects(name: str) -> None:
-    wanted = {(item.metric, size) for item in launch_of(name).expected for size in item.msg_sizes_bytes or (None,)}
-    assert set(as_dict(parse(LAUNCHES / name, launch_of(name)).rows)) == wanted
+def test_the_captured_tables_have_the_expected_rows(name: str) -> None:
+    expected = {(item.metric, size) for item in launch_of(name).expected for size in item.msg_sizes_bytes or (None,)}
+    assert set(as_dict(parse(LAUNCHES / name, launch_of(name)).rows)) == expected
 
 
 @pytest.mark.parametrize("name", CAPTURES)
-def test_the_launches_version_is_recorded(name: str) -> None:
+def test_the_version_of_the_program_is_recorded(name: str) -> None:
     assert f"v{launch_of(name).versions['osu']}\n" in text_of(name)
 
 
-def test_the_case_is_the_launches() -> None:
+def test_the_rows_have_the_case_of_the_launch() -> None:
     rows = parse(
         LAUNCHES / "openmpi-tcp-osu74-put-latency-small", launch_of("openmpi-tcp-osu74-put-latency-small")
     ).rows
@@ -110,7 +110,7 @@ LARGE = sum(2**k for k in range(15, 21))  # 32 KiB to 1 MiB, 6 sizes
 @pytest.mark.parametrize(
     ("name", "bytes_", "messages"),
     [
-        # 220 iterations, each after 5 that warm up for the validation: there and back; a barrier per iteration
+        # 220 round trips, each after 5 warm-up iterations of the validation; a barrier per iteration
         (LATENCY, 220 * 6 * 2 * SMALL, 15 * 220 * (6 * 2 + 2)),
         # without validation no barrier, 3 iterations of 64 messages and one acknowledgement
         (BANDWIDTH, 3 * 64 * LARGE, 6 * 3 * 2),
@@ -118,12 +118,12 @@ LARGE = sum(2**k for k in range(15, 21))  # 32 KiB to 1 MiB, 6 sizes
         (PAIRS, 3 * 6 * 64 * LARGE, 6 * 3 * 6 * (2 + 2)),
         # a request and its answer
         ("openmpi-tcp-osu74-put-latency-small", 220 * SMALL, 15 * 220 * 2),
-        # the old operand comes back
+        # the target returns the old operand
         ("openmpi-tcp-osu57-get-acc-latency-small", 220 * 2 * SMALL, 15 * 220 * 2),
         (ATOMIC, 220 * 2 * 4, 220 * 2),
         # every rank gets one message; a barrier after each call; 11 iterations
         (ALLREDUCE, 11 * 2 * LARGE, 6 * 11 * (2 + 2)),
-        # from 8 B on; the two shares are the size; 6 calls and barriers an iteration
+        # from 8 B; the two shares sum to the size; 6 calls and barriers per iteration
         ("mpich-shm-osu74-reduce-scatter-small", 220 * 6 * (SMALL - 7), 12 * 220 * 6 * (2 + 2)),
         (BARRIER, 0, 220 * 2),
     ],
@@ -148,7 +148,7 @@ def test_payload_counted_by_hand(name: str, bytes_: int, messages: int) -> None:
     ],
 )
 def test_payload_of_four_ranks(tmp_path: Path, program: str, bytes_: int, messages: int) -> None:
-    """Ten calls at 16 bytes, a barrier of four messages after each."""
+    """Ten calls of 16 bytes, each followed by a barrier of four messages."""
     launch = launch_of(ALLREDUCE, ranks=4, argv=(program, "-m", "16:16", "-i", "8", "-x", "2", "-f"))
     head = "# Size       Avg Latency(us)   Min Latency(us)   Max Latency(us)  Iterations"
     payload = parse_text(tmp_path, synthetic(program, head, "16  2.00  1.00  3.00  8"), launch).payload
@@ -156,7 +156,7 @@ def test_payload_of_four_ranks(tmp_path: Path, program: str, bytes_: int, messag
     assert (payload.bytes, payload.messages) == (10 * 16 * bytes_, 10 * (messages + 4))
 
 
-def test_percentiles_are_read_over(tmp_path: Path) -> None:
+def test_percentiles_are_ignored(tmp_path: Path) -> None:
     launch = launch_of(LATENCY, argv=("osu_latency", "-m", "8:8", "-i", "8", "-x", "2", "-z"))
     head = "# Size       Avg Latency(us)    P50 Tail Lat(us)    P95 Tail Lat(us)    P99 Tail Lat(us)"
     text = synthetic("osu_latency", head, "8   4.00  3.00  5.00  6.00", version="7.4")
@@ -166,7 +166,7 @@ def test_percentiles_are_read_over(tmp_path: Path) -> None:
         parse_text(tmp_path, text, without)
 
 
-def test_what_osu_rounds_to_nothing_is_a_skip(tmp_path: Path) -> None:
+def test_a_value_rounded_to_0_is_a_skip(tmp_path: Path) -> None:
     launch = launch_of(BANDWIDTH, argv=("osu_bw", "-m", "1:2", "-i", "8", "-x", "2"))
     text = synthetic("osu_bw", "# Size      Bandwidth (MB/s)", "1   0.00", "2   0.01")
     parsed = parse_text(tmp_path, text, launch)
@@ -202,7 +202,7 @@ def test_what_osu_rounds_to_nothing_is_a_skip(tmp_path: Path) -> None:
         (BANDWIDTH, "\n65536 ", "\n6 5536 ", "2 columns"),
     ],
 )
-def test_what_contradicts_the_launch(tmp_path: Path, name: str, old: str, new: str, expected: str) -> None:
+def test_a_table_that_contradicts_the_launch(tmp_path: Path, name: str, old: str, new: str, expected: str) -> None:
     assert old in text_of(name)
     with pytest.raises(Unreadable, match=re.escape(expected)):
         parse_text(tmp_path, text_of(name).replace(old, new), launch_of(name))

@@ -18,7 +18,7 @@ from support.osu_output import CAPTURES, LATENCY, launch_of, parse_text, text_of
 @pytest.mark.parametrize(
     "value", ["nan", "inf", "1_0", "１.00", "+1.00", "1e", "infinity", "-1.00", "1e999", "*****", "0x10"]
 )
-def test_what_is_no_value(tmp_path: Path, value: str) -> None:
+def test_an_invalid_value(tmp_path: Path, value: str) -> None:
     text = re.sub(r"(?m)^(65536 +)\S+", rf"\g<1>{value}", text_of("mpich-tcp-osu57-bw-large"))
     with pytest.raises(Unreadable, match=r"stdout:\d+: expected a (finite )?number"):
         parse_text(tmp_path, text, launch_of("mpich-tcp-osu57-bw-large"))
@@ -26,16 +26,16 @@ def test_what_is_no_value(tmp_path: Path, value: str) -> None:
 
 @pytest.mark.parametrize("name", CAPTURES)
 def test_cut_off_at_any_byte(tmp_path: Path, name: str) -> None:
-    """Only what comes after the table may be missing: what OSU says of validation behind it."""
+    """Only the text after the table may be missing: OSU's message about the validation."""
     launch, raw = launch_of(name), (LAUNCHES / name / "stdout").read_bytes()
     whole = parse(LAUNCHES / name, launch)
     ends = [match.end() for match in re.finditer(rb"(?m)^[ \d].*\d\.\d\d.*\n", raw)]
-    for cut in random.Random(7).sample(range(1, len(raw)), min(150, len(raw) - 1)):
+    for length in random.Random(7).sample(range(1, len(raw)), min(150, len(raw) - 1)):
         try:
-            assert parse_text(tmp_path, raw[:cut], launch) == whole
-            assert cut >= ends[-1]
+            assert parse_text(tmp_path, raw[:length], launch) == whole
+            assert length >= ends[-1]
         except Unreadable:
-            assert cut < ends[-1] or raw[cut - 1 : cut] != b"\n"
+            assert length < ends[-1] or raw[length - 1 : length] != b"\n"
 
 
 @pytest.mark.parametrize("name", CAPTURES)
@@ -59,7 +59,7 @@ def test_damage_is_unreadable_or_harmless(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("raw", [b"", b"\n\n", b"\0\1\2", b"\xff\xfe\n", b"no such file or directory\n"])
-def test_what_is_no_output_of_osu(tmp_path: Path, raw: bytes) -> None:
+def test_text_without_an_osu_table(tmp_path: Path, raw: bytes) -> None:
     with pytest.raises(Unreadable):
         parse_text(tmp_path, raw, launch_of(LATENCY))
 
@@ -75,13 +75,13 @@ def test_what_is_no_output_of_osu(tmp_path: Path, raw: bytes) -> None:
         (("osu_latency", "-m", "1:8", "-i", "8", "-x", "-2"), "a whole number, not '-2'"),
     ],
 )
-def test_a_command_line_that_says_too_little(tmp_path: Path, argv: tuple[str, ...], expected: str) -> None:
+def test_an_incomplete_command_line(tmp_path: Path, argv: tuple[str, ...], expected: str) -> None:
     with pytest.raises(Unreadable, match=re.escape(expected)):
         parse_text(tmp_path, text_of(LATENCY), launch_of(LATENCY, argv=argv))
 
 
-def test_a_real_validation_that_failed_gives_no_number() -> None:
-    """OSU exits with 0 all the same."""
+def test_a_failed_validation_gives_no_value() -> None:
+    """OSU exits with 0 even though its validation failed."""
     for path in LAUNCHES.glob("failed-*-osu*"):
         record = collect(path)
         assert (record.state, record.rows) == ("unreadable", ())

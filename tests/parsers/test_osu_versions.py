@@ -61,15 +61,15 @@ PRINTED = {
 VERSIONS = ["5.3", "5.3.2", "5.5", "5.6.3", "5.7", "5.8", "5.9", "6.1", "6.2", "7.0", "7.1", "7.2", "7.3", "7.4", "7.5"]
 
 
-def printed_by(program: str, version: str, *, head: str | None = None) -> str:
-    """The output of a program, a message of 64 bytes; with the header ``head`` in place of its own."""
+def output_of(program: str, version: str, *, head: str | None = None) -> str:
+    """Returns the output of a program for 64 bytes. ``head`` replaces the header of its version."""
     title, before, since = PRINTED[program]
     head = head or (since if version_of(version) >= (7, 4) else before)
     values = {COLLECTIVE: "64  2.00  1.00  3.00  8", ALONE: "  2.00  1.00  3.00  8", RATES: "64  2.00  31250.00"}
     return "\n".join(["", f"# {title} v{version}", head, values.get(head, "64   2.00"), ""])
 
 
-def asked_of(program: str) -> Launch:
+def launch_for(program: str) -> Launch:
     options = ("-m", "64:64") if PROGRAMS[program].sized else ()
     return launch_of(LATENCY, argv=(f"/opt/osu/{program}", *options, "-i", "8", "-x", "2"), expected=())
 
@@ -77,7 +77,7 @@ def asked_of(program: str) -> Launch:
 @pytest.mark.parametrize("version", VERSIONS)
 @pytest.mark.parametrize("program", PRINTED)
 def test_title_and_columns_of_every_program_and_version(tmp_path: Path, program: str, version: str) -> None:
-    rows = parse_text(tmp_path, printed_by(program, version), asked_of(program)).rows
+    rows = parse_text(tmp_path, output_of(program, version), launch_for(program)).rows
     known = PROGRAMS[program]
     assert (rows[0].benchmark, rows[0].metric, rows[0].value) == (known.benchmark, known.metric, 2.0)
 
@@ -88,26 +88,26 @@ def test_every_program_has_its_title() -> None:
 
 @pytest.mark.parametrize("version", ["5.7", "7.4"])
 @pytest.mark.parametrize("program", PRINTED)
-def test_no_program_passes_with_the_output_of_another(tmp_path: Path, program: str, version: str) -> None:
+def test_the_output_of_another_program_is_refused(tmp_path: Path, program: str, version: str) -> None:
     for other in PRINTED:
         if other != program:
             with pytest.raises(
                 Unreadable, match=re.escape(f"stdout:2: expected {program}'s title '{TITLES[program]}'")
             ):
-                parse_text(tmp_path, printed_by(other, version), asked_of(program))
+                parse_text(tmp_path, output_of(other, version), launch_for(program))
 
 
 @pytest.mark.parametrize("version", ["5.7", "7.4"])
 @pytest.mark.parametrize("program", PRINTED)
-def test_no_program_passes_with_the_columns_of_another(tmp_path: Path, program: str, version: str) -> None:
+def test_the_columns_of_another_program_are_refused(tmp_path: Path, program: str, version: str) -> None:
     own = PRINTED[program][2 if version == "7.4" else 1]
     for head in {COLLECTIVE, ALONE, LATENCIES, AVERAGES, BANDWIDTHS, RATES} - {own}:
         with pytest.raises(Unreadable, match=f"stdout:3: expected the columns .* of {program}, not"):
-            parse_text(tmp_path, printed_by(program, version, head=head), asked_of(program))
+            parse_text(tmp_path, output_of(program, version, head=head), launch_for(program))
 
 
-def test_a_real_latency_table_is_no_bandwidth(tmp_path: Path) -> None:
-    """It passed a requirement on bandwidth once."""
+def test_a_captured_latency_table_is_not_a_bandwidth_table(tmp_path: Path) -> None:
+    """An earlier parser accepted this table, and it passed a requirement on bandwidth."""
     launch = launch_of(LATENCY)
     argv = (launch.argv[0].replace("osu_latency", "osu_bw"), *launch.argv[1:])
     with pytest.raises(Unreadable, match="stdout:2: expected osu_bw's title 'OSU MPI Bandwidth Test', not"):
@@ -119,15 +119,15 @@ def test_a_real_latency_table_is_no_bandwidth(tmp_path: Path) -> None:
 
 def test_the_rate_program_may_print_its_title_twice_up_to_7_3(tmp_path: Path) -> None:
     for version in ("5.9", "7.0", "7.3"):
-        title, _, rest = printed_by("osu_mbw_mr", version).lstrip().partition("\n")
-        assert parse_text(tmp_path, f"{title}\n{title}\n\n{rest}", asked_of("osu_mbw_mr")).rows
+        title, _, rest = output_of("osu_mbw_mr", version).lstrip().partition("\n")
+        assert parse_text(tmp_path, f"{title}\n{title}\n\n{rest}", launch_for("osu_mbw_mr")).rows
         for apart in (f"{title}\n\n{title}\n{rest}", f"{title}\n{title}\n{rest}{title}\n{rest}"):
             with pytest.raises(Unreadable, match="one world of 2 ranks"):
-                parse_text(tmp_path, apart, asked_of("osu_mbw_mr"))
+                parse_text(tmp_path, apart, launch_for("osu_mbw_mr"))
     for program, version in (("osu_mbw_mr", "7.4"), ("osu_multi_lat", "7.1")):
-        text = printed_by(program, version).replace("# OSU", f"# {TITLES[program]} v{version}\n# OSU", 1)
+        text = output_of(program, version).replace("# OSU", f"# {TITLES[program]} v{version}\n# OSU", 1)
         with pytest.raises(Unreadable, match="one world of 2 ranks"):
-            parse_text(tmp_path, text, asked_of(program))
+            parse_text(tmp_path, text, launch_for(program))
 
 
 def test_versions_compare_as_numbers() -> None:
@@ -138,4 +138,4 @@ def test_a_table_before_its_title(tmp_path: Path) -> None:
     with pytest.raises(
         Unreadable, match="stdout:1: expected OSU's title, '# OSU MPI Bandwidth Test v…', before a table"
     ):
-        parse_text(tmp_path, f"{BANDWIDTHS}\n64   2.00\n# OSU MPI Bandwidth Test v5.7\n", asked_of("osu_bw"))
+        parse_text(tmp_path, f"{BANDWIDTHS}\n64   2.00\n# OSU MPI Bandwidth Test v5.7\n", launch_for("osu_bw"))

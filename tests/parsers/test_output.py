@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Numbers in the output of tools: what C and Fortran print, and nothing else that Python takes for a number."""
+"""Parses numbers as C and Fortran print them; rejects other texts that Python accepts as numbers."""
 
 import math
 
@@ -24,20 +24,20 @@ def test_a_negative_zero_is_zero() -> None:
     "text",
     ["", " ", "1_0", "1 0", " 1", "1 ", "1\n", "+1", "１０", "٣", "0x10", "1e", "e5", ".", "--1", "1,5", "1.2.3", "½"],
 )
-def test_what_is_no_number(text: str) -> None:
+def test_texts_that_are_not_numbers(text: str) -> None:
     with pytest.raises(Unreadable) as error:
         number(text, "stdout", 3)
     assert str(error.value) == f"stdout:3: expected a number, not '{text}'"
 
 
 @pytest.mark.parametrize("text", ["nan", "NaN", "-nan", "inf", "Infinity", "+Infinity", "-inf", "1e999", "-1", "-0.01"])
-def test_numbers_that_are_no_measurement(text: str) -> None:
+def test_numbers_that_are_not_measurements(text: str) -> None:
     with pytest.raises(Unreadable) as error:
         number(text, "stdout", 3)
     assert str(error.value) == f"stdout:3: expected a finite number of at least 0, not '{text}'"
 
 
 @pytest.mark.parametrize("text", ["", "-1", "1_0", "1.0", " 1", "1\n", "+1", "１０", "²", "1" * 19])
-def test_what_is_no_whole_number(text: str) -> None:
+def test_texts_that_are_not_whole_numbers(text: str) -> None:
     with pytest.raises(Unreadable, match="stdout:3: expected a whole number"):
         whole(text, "stdout", 3)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The tools below MPI: every number of real outputs, and what must not be taken for one."""
+"""Parses the tools below MPI: every number of real outputs, and outputs that must be rejected."""
 
 import contextlib
 import json
@@ -49,7 +49,7 @@ def parse_text(tmp_path: Path, name: str, text: str | bytes, launch: Launch | No
     return CAPTURES[name](tmp_path, launch or launch_of(name))
 
 
-def refused(tmp_path: Path, name: str, text: str | bytes, launch: Launch | None = None) -> str:
+def unreadable(tmp_path: Path, name: str, text: str | bytes, launch: Launch | None = None) -> str:
     with pytest.raises(Unreadable) as caught:
         parse_text(tmp_path, name, text, launch)
     return str(caught.value)
@@ -64,7 +64,7 @@ def by_case(rows: tuple[Row, ...], metric: str) -> dict[str, float]:
 
 
 def sections(name: str) -> dict[int, str]:
-    """What stands behind each line that names a value: independent of the parser's way through it."""
+    """Returns the text after each line that names a value, with code that is independent of the parser."""
     parts = re.split(r"^#@round=\d+ value=(\S+)\n", text_of(name), flags=re.MULTILINE)[1:]
     return {int(size): body for size, body in zip(parts[::2], parts[1::2], strict=True)}
 
@@ -78,9 +78,9 @@ def test_every_number_of_ucx(name: str) -> None:
     for size, body in sections(name).items():
         row = re.search(r"^ *(\d+),([\d.]+),[\d.]+,([\d.]+),[\d.]+,[\d.]+,\d+,(\d+)$", body, re.MULTILINE)
         assert row is not None
-        found = {r.metric: r.value for r in parsed.rows if r.msg_size_bytes == size}
+        values_at_size = {r.metric: r.value for r in parsed.rows if r.msg_size_bytes == size}
         median, mean, rate = float(row[2]), float(row[3]), int(row[4])
-        assert found in (
+        assert values_at_size in (
             {"latency": median, "latency_mean": mean},
             {"stream_bandwidth": pytest.approx(rate * size / 1e6)},
             {"time": mean},
@@ -95,7 +95,7 @@ def test_every_number_of_fi_pingpong(name: str) -> None:
     for size, body in sections(name).items():
         words = body.splitlines()[1].split()
         assert latency[size] == float(words[6])
-        if size:  # printed with two decimals, as the latency from which it is taken here
+        if size:  # printed with two decimals, like the latency from which the test computes it
             assert bandwidth[size] == pytest.approx(float(words[5]), rel=0.05, abs=0.01)
     assert 0 not in bandwidth
     iterations = int(launch_of(name).argv[list(launch_of(name).argv).index("-I") + 1])
@@ -112,11 +112,11 @@ def test_every_number_of_qperf_latency() -> None:
     assert list(values(parsed.rows, "latency").values()) == pytest.approx([v / 1e3 for v in nanoseconds], abs=1e-6)
     sizes = [int(v) for v in re.findall(r"msg_size += +(\d+) bytes", text)]
     assert list(values(parsed.rows, "latency")) == sizes
-    moved = [int(v) for v in re.findall(r"loc_(?:send|recv)_msgs += +(\d+)", text)]
+    messages = [int(v) for v in re.findall(r"loc_(?:send|recv)_msgs += +(\d+)", text)]
     assert parsed.payload is not None
-    assert parsed.payload.messages == sum(moved)
-    # One way: half of a round trip is the second, over all messages there and back.
-    for value, count in zip(nanoseconds, zip(moved[::2], moved[1::2], strict=True), strict=True):
+    assert parsed.payload.messages == sum(messages)
+    # Half of a round trip is the run time of 1 s divided by the messages of both directions.
+    for value, count in zip(nanoseconds, zip(messages[::2], messages[1::2], strict=True), strict=True):
         assert value == pytest.approx(1e9 / sum(count), rel=0.05)
 
 
@@ -169,33 +169,33 @@ def test_jains_index(shares: list[float], index: float) -> None:
     assert iperf3.jain(shares) == pytest.approx(index)
 
 
-# ---- what must not be taken for an output
+# ---- outputs that must be rejected
 
 
 @pytest.mark.parametrize("name", CAPTURES)
 def test_a_cut_output(tmp_path: Path, name: str) -> None:
     lines = text_of(name).splitlines(keepends=True)
     for end in {0, 1, 2, 3, len(lines) // 2, len(lines) - 2, len(lines) - 1}:
-        assert "stdout" in refused(tmp_path, name, "".join(lines[:end]))
+        assert "stdout" in unreadable(tmp_path, name, "".join(lines[:end]))
 
 
 @pytest.mark.parametrize("name", TABLES)
 def test_a_lost_line(tmp_path: Path, name: str) -> None:
-    """No line of a table, no name of a value can go; qperf's further facts can."""
+    """A missing line of a table or a missing value is an error, except for qperf's further facts."""
     lines = text_of(name).splitlines(keepends=True)
-    for lost, line in enumerate(lines):
+    for index, line in enumerate(lines):
         needless = re.match(
             r"quit:| +(port|time|timeout|rem_|loc_(?!send_msgs|recv_msgs)|msg_rate|send_|recv_msgs)", line
         )
-        text = "".join(lines[:lost] + lines[lost + 1 :])
+        text = "".join(lines[:index] + lines[index + 1 :])
         if needless and "qperf" in name:
             assert parse_text(tmp_path, name, text) == CAPTURES[name](LAUNCHES / name, launch_of(name))
         elif line.strip():
-            refused(tmp_path, name, text)
+            unreadable(tmp_path, name, text)
 
 
 @pytest.mark.parametrize("name", CAPTURES)
-def test_noise_is_refused_or_read_and_nothing_else(tmp_path: Path, name: str) -> None:
+def test_noise_raises_no_other_error(tmp_path: Path, name: str) -> None:
     chance = random.Random(name)
     raw = text_of(name).encode()
     for _ in range(150):
@@ -210,16 +210,16 @@ def test_noise_is_refused_or_read_and_nothing_else(tmp_path: Path, name: str) ->
 @pytest.mark.parametrize("name", CAPTURES)
 @pytest.mark.parametrize("raw", [b"", b"\n\n", b"\0" * 64, b"#@end=ok\n", b"\xff\xfe\n#@end=ok\n", b"[" * 100_000])
 def test_no_output_at_all(tmp_path: Path, name: str, raw: bytes) -> None:
-    refused(tmp_path, name, raw)
+    unreadable(tmp_path, name, raw)
 
 
 @pytest.mark.parametrize("name", CAPTURES)
-def test_other_runs_than_asked_for(tmp_path: Path, name: str) -> None:
+def test_runs_other_than_the_requested_ones(tmp_path: Path, name: str) -> None:
     launch = launch_of(name)
     each = list(launch.argv)[list(launch.argv).index("--each") + 1]
     for other in (f"{each},7", each.rpartition(",")[0] or "7", "", f"{each}1"):
         argv = tuple(other if word == each else word for word in launch.argv)
-        message = refused(tmp_path, name, text_of(name), launch.model_copy(update={"argv": argv}))
+        message = unreadable(tmp_path, name, text_of(name), launch.model_copy(update={"argv": argv}))
         assert "one for each of --each" in message
 
 
@@ -227,9 +227,9 @@ def test_other_runs_than_asked_for(tmp_path: Path, name: str) -> None:
 def test_a_launch_without_its_options(tmp_path: Path, name: str) -> None:
     launch = launch_of(name)
     if CAPTURES[name] is qperf.parse:
-        pytest.skip("qperf says itself what it did")
+        pytest.skip("the parser of qperf needs no options of the launch")
     argv = tuple(word for word in launch.argv if word not in ("-n", "-I", "-P"))
-    assert "launch.json" in refused(tmp_path, name, text_of(name), launch.model_copy(update={"argv": argv}))
+    assert "launch.json" in unreadable(tmp_path, name, text_of(name), launch.model_copy(update={"argv": argv}))
 
 
 CHANGES = [
@@ -246,7 +246,7 @@ CHANGES = [
     ("sockets-tcp-qperf-pingpong-small", r"(latency +=.*) ns", r"\1 us", "latency in ns, not 'us'"),
     ("sockets-tcp-qperf-pingpong-small", r"(latency += +)\S+", r"\1inf", "a finite number"),
     ("sockets-tcp-qperf-pingpong-small", r"^tcp_lat:", "tcp_lot:", "a line of qperf, not 'tcp_lot:'"),
-    (IPERF3, r'("end":\s*{\s*)"streams"', r'\1"flows"', "what every receiver got"),
+    (IPERF3, r'("end":\s*{\s*)"streams"', r'\1"flows"', "bytes and rate of every receiver"),
     (IPERF3, r'"end":\s*{', '"error": "no route", "end": {', "no error, not 'no route'"),
     (IPERF3, r'("receiver":\s*{[^}]*"bytes":\s*)\d+', r"\g<1>-5", "bytes and bits_per_second of every receiver"),
     (IPERF3, r'("receiver":\s*{[^}]*"bytes":\s*)\d+', r"\g<1>true", "bytes and bits_per_second of every receiver"),
@@ -266,32 +266,32 @@ def test_changed_outputs(tmp_path: Path, name: str, old: str, new: str, message:
     text = text_of(name)
     changed, count = re.subn(old, new, text, count=1, flags=re.MULTILINE)
     assert count == 1, "nothing was changed"
-    assert re.search(message, refused(tmp_path, name, changed))
+    assert re.search(message, unreadable(tmp_path, name, changed))
 
 
 def test_another_number_of_streams(tmp_path: Path) -> None:
     launch = launch_of(IPERF3)
     argv = tuple("3" if word == "4" else word for word in launch.argv)
-    message = refused(tmp_path, IPERF3, text_of(IPERF3), launch.model_copy(update={"argv": argv}))
+    message = unreadable(tmp_path, IPERF3, text_of(IPERF3), launch.model_copy(update={"argv": argv}))
     assert "3 streams, not 4" in message
 
 
 def test_averages_since_the_last_report_may_be_infinite(tmp_path: Path) -> None:
-    """UCX prints them so where a report fell on the last iteration; they are not used."""
+    """UCX prints ``inf`` if a report coincides with the last iteration. The parser does not use these values."""
     name = "ucx-tcp-pingpong-small"
     text = re.sub(r"^(1000,[^,]+),[^,]+,([^,]+),[^,]+,", r"\1,inf,\2,inf,", text_of(name), flags=re.MULTILINE)
     assert text.count("inf,") == 2 * len(sections(name))
     assert parse_text(tmp_path, name, text) == ucx_perftest.parse(LAUNCHES / name, launch_of(name))
 
 
-def test_a_test_of_ucx_that_nobody_knows(tmp_path: Path) -> None:
+def test_an_unknown_test_of_ucx(tmp_path: Path) -> None:
     name = "ucx-tcp-get-small"
     argv = tuple("io_demo" if word == "ucp_get" else word for word in launch_of(name).argv)
     launch = launch_of(name).model_copy(update={"argv": argv})
-    assert "a known test, not 'io_demo'" in refused(tmp_path, name, text_of(name), launch)
+    assert "a known test, not 'io_demo'" in unreadable(tmp_path, name, text_of(name), launch)
 
 
-# ---- perftest: headers as they stand in the program; no RDMA device has printed these tables
+# ---- perftest: the headers are from its source code; the tables are not captured from an RDMA device
 
 LATENCY = """\
 #@round=0 value=2
@@ -349,6 +349,6 @@ def test_perftests_tables(tmp_path: Path) -> None:
         (BANDWIDTH, "bcast", 65536, "a known benchmark, not 'bcast'"),
     ],
 )
-def test_what_is_no_table_of_perftest(tmp_path: Path, text: str, benchmark: str, size: int, message: str) -> None:
+def test_text_without_a_perftest_table(tmp_path: Path, text: str, benchmark: str, size: int, message: str) -> None:
     with pytest.raises(Unreadable, match=message):
         perftest_parsed(tmp_path, text, perftest_launch(benchmark, size))

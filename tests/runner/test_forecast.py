@@ -20,10 +20,10 @@ CHOICE = ("--system", "fake", "--check", "MicroPingpong")
 
 def dry_run(site: FakeSite, campaign: Path, *options: str) -> dict[str, Any]:
     """The output of the dry run as JSON."""
-    done = site.inside("run", str(campaign), *CHOICE, "--dry-run", "--format", "json", *options)
-    assert done.returncode == 0, done.stderr
-    found: dict[str, Any] = json.loads(done.stdout)
-    return found
+    result = site.inside("run", str(campaign), *CHOICE, "--dry-run", "--format", "json", *options)
+    assert result.returncode == 0, result.stderr
+    forecast: dict[str, Any] = json.loads(result.stdout)
+    return forecast
 
 
 def test_launches_are_counted_and_nothing_is_written(
@@ -32,23 +32,23 @@ def test_launches_are_counted_and_nothing_is_written(
     (tmp_path / "temporary").mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "temporary"))
     before = sorted(tmp_path.rglob("*"))
-    found = dry_run(site, tmp_path / "campaign", "--tier", "standard")
+    forecast = dry_run(site, tmp_path / "campaign", "--tier", "standard")
     assert [path for path in sorted(tmp_path.rglob("*")) if path not in before] == []
-    block = sum(row["launches"] for row in found["launches"] if not row["once"])
-    once = sum(row["launches"] for row in found["launches"] if row["once"])
+    block = sum(row["launches"] for row in forecast["launches"] if not row["once"])
+    once = sum(row["launches"] for row in forecast["launches"] if row["once"])
     assert (block, once) == (4, 2)
-    assert [(row["blocks"], row["launches"]) for row in found["totals"]] == [(n, 4 * n + 2) for n in (8, 15, 30)]
-    last = found["totals"][-1]
+    assert [(row["blocks"], row["launches"]) for row in forecast["totals"]] == [(n, 4 * n + 2) for n in (8, 15, 30)]
+    last = forecast["totals"][-1]
     assert last["hours_at_most"] == pytest.approx((30 * 4 * 120 + 2 * 30) / 3600, abs=0.05)
     assert last["node_hours_at_most"] == math.ceil((30 * 4 * 120 + 2 * 30) / 3600)
-    assert found["allocations"] == []
+    assert forecast["allocations"] == []
 
 
 def test_a_stack_that_is_not_set_up_is_skipped(site: FakeSite, tmp_path: Path) -> None:
     (site.stack("two") / "stack.json").unlink()
-    done = site.inside("run", str(tmp_path / "campaign"), *CHOICE, "--dry-run")
-    assert done.returncode == 0, done.stderr
-    launches, _, skips = done.stdout.partition("skips:")
+    result = site.inside("run", str(tmp_path / "campaign"), *CHOICE, "--dry-run")
+    assert result.returncode == 0, result.stderr
+    launches, _, skips = result.stdout.partition("skips:")
     assert "MicroPingpong" in launches
     assert "two" not in launches
     (skip, warning) = [line.split() for line in skips.splitlines() if "two@shm" in line]
@@ -60,10 +60,10 @@ def test_a_stack_that_is_not_set_up_is_skipped(site: FakeSite, tmp_path: Path) -
 def test_problems_that_run_refuses_are_reported(site: FakeSite, tmp_path: Path) -> None:
     for stack in ("one", "two"):
         (site.stack(stack) / "stack.json").unlink()
-    done = site.inside("run", str(tmp_path / "campaign"), *CHOICE, "--dry-run", "--format", "csv")
-    assert done.returncode == 2
-    assert "no lane can run here; fabricbench doctor says why" in done.stderr
-    assert "will be skipped" in done.stderr
+    result = site.inside("run", str(tmp_path / "campaign"), *CHOICE, "--dry-run", "--format", "csv")
+    assert result.returncode == 2
+    assert "no lane can run here; fabricbench doctor says why" in result.stderr
+    assert "will be skipped" in result.stderr
     blanks = site.inside("run", str(tmp_path / "a b"), *CHOICE, "--dry-run")
     assert (blanks.returncode, blanks.stdout) == (2, "")
     assert "blanks in a campaign's path" in blanks.stderr
@@ -71,13 +71,13 @@ def test_problems_that_run_refuses_are_reported(site: FakeSite, tmp_path: Path) 
 
 def test_finished_launches_are_subtracted_and_predict_the_rest(site: FakeSite, tmp_path: Path) -> None:
     campaign = tmp_path / "campaign"
-    done = site.inside("run", str(campaign), *CHOICE, "--budget", "0")
-    assert done.returncode == 0, done.stderr
+    result = site.inside("run", str(campaign), *CHOICE, "--budget", "0")
+    assert result.returncode == 0, result.stderr
     assert [row["launches"] for row in dry_run(site, campaign)["totals"]] == [0]
     (campaign / "complete.json").unlink()
-    found = dry_run(site, campaign, "--reference", str(campaign))
-    assert [row["launches"] for row in found["totals"]] == [4 * 5]
-    assert all(0 < row["seconds_expected"] < row["seconds_at_most"] for row in found["launches"])
+    forecast = dry_run(site, campaign, "--reference", str(campaign))
+    assert [row["launches"] for row in forecast["totals"]] == [4 * 5]
+    assert all(0 < row["seconds_expected"] < row["seconds_at_most"] for row in forecast["launches"])
     reference = read_reference(campaign)
     assert reference.between > 0
     assert all(seconds > 0 for seconds in reference.seconds.values())
@@ -93,24 +93,24 @@ def test_finished_launches_are_subtracted_and_predict_the_rest(site: FakeSite, t
     ],
 )
 def test_wrong_use(site: FakeSite, tmp_path: Path, options: tuple[str, ...], message: str) -> None:
-    done = site.inside("run", str(tmp_path / "campaign"), "--system", "fake", *options)
-    assert done.returncode == 2
-    assert message in done.stderr
-    assert done.stderr.count("\n") == 1
+    result = site.inside("run", str(tmp_path / "campaign"), "--system", "fake", *options)
+    assert result.returncode == 2
+    assert message in result.stderr
+    assert result.stderr.count("\n") == 1
 
 
 def test_launches_as_csv(site: FakeSite, tmp_path: Path) -> None:
-    done = site.inside("run", str(tmp_path / "campaign"), *CHOICE, "--dry-run", "-f", "csv")
-    rows = list(csv.DictReader(io.StringIO(done.stdout)))
+    result = site.inside("run", str(tmp_path / "campaign"), *CHOICE, "--dry-run", "-f", "csv")
+    rows = list(csv.DictReader(io.StringIO(result.stdout)))
     assert {row["check"] for row in rows} == {"MicroPingpong", "WireUpLaunch"}
 
 
 def test_messages_larger_than_a_node_are_skipped(tmp_path: Path) -> None:
     site = large_site.make(tmp_path, nodes=2, cores=2, memory_bytes=4 * 2**20)
     words = ("run", str(tmp_path / "campaign"), "--system", "large", "--tier", "standard", "--lane", "mpich@gige")
-    done = site.inside(*words, "--check", "MicroCollective", "--dry-run", "--format", "json")
-    assert done.returncode == 0, done.stderr
-    found = json.loads(done.stdout)
-    assert sum(row["launches"] for row in found["launches"] if not row["once"]) == 16
-    (skip,) = found["skips"]  # alltoall allocates four buffers, the others at most three
+    result = site.inside(*words, "--check", "MicroCollective", "--dry-run", "--format", "json")
+    assert result.returncode == 0, result.stderr
+    forecast = json.loads(result.stdout)
+    assert sum(row["launches"] for row in forecast["launches"] if not row["once"]) == 16
+    (skip,) = forecast["skips"]  # alltoall allocates four buffers, the others at most three
     assert skip["reason"] == "1048576 B for 2 ranks take 4 MB of a node, which has 4 MB"

@@ -42,8 +42,8 @@ def test_a_wrapper_killed_during_the_wire_up_costs_no_launch(site: FakeSite) -> 
     run = start(site, campaign)
     wait_for_launch(campaign)
     assert kill("wrapper", run, campaign)
-    done = site.inside("run", str(campaign), *CHOICE)
-    assert done.returncode == 0, done.stdout + done.stderr
+    result = site.inside("run", str(campaign), *CHOICE)
+    assert result.returncode == 0, result.stdout + result.stderr
     assert set(timed(campaign).values()) == {1}
 
 

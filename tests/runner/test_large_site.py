@@ -22,7 +22,7 @@ LARGE_SECONDS = 600
 
 @pytest.fixture(scope="module")
 def slurm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path | None]:
-    """The configuration of a Slurm of a thousand nodes; None where there can be none."""
+    """The configuration of a Slurm of a thousand nodes; None if this machine cannot run one."""
     if large_slurm.impossible():
         yield None
         return
@@ -44,7 +44,7 @@ def large(tmp_path_factory: pytest.TempPathFactory, slurm: Path | None) -> Mappi
     root = tmp_path_factory.mktemp("large")
     site = large_site.make(root, slurm=slurm)
     argv = [sys.executable, "-m", "fabricbench.cli", "run", str(root / "campaign"), "--system", "large"]
-    done = subprocess.run(
+    result = subprocess.run(
         [*argv, "--tier", "acceptance", "--dry-run", "--format", "json"],
         env=site.environment,
         cwd=REPOSITORY,
@@ -53,10 +53,10 @@ def large(tmp_path_factory: pytest.TempPathFactory, slurm: Path | None) -> Mappi
         timeout=LARGE_SECONDS,
         check=False,
     )
-    assert done.returncode == 0, done.stderr
+    assert result.returncode == 0, result.stderr
     assert not (root / "campaign").exists()
-    found: Mapping[str, Any] = json.loads(done.stdout)
-    return found
+    forecast: Mapping[str, Any] = json.loads(result.stdout)
+    return forecast
 
 
 def test_a_thousand_nodes(large: Mapping[str, Any]) -> None:
@@ -87,15 +87,15 @@ def problems(monkeypatch: pytest.MonkeyPatch, root: Path, **how: Any) -> list[st
     """The problems of a large site that are broken or not checked, without the file's name."""
     for name, value in large_site.make(root, **how).environment.items():
         monkeypatch.setenv(name, value)
-    found = [found for found in site_problems("large") if found.state != "warning" and " port " not in found.text]
-    return [problem.text.partition("settings.py: ")[2] for problem in found]
+    reported = [one for one in site_problems("large") if one.state != "warning" and " port " not in one.text]
+    return [one.text.partition("settings.py: ")[2] for one in reported]
 
 
 def test_slurm_provides_what_the_site_needs(configured: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert problems(monkeypatch, tmp_path, slurm=configured) == []
-    found = slurm_state.nodes()
-    assert Counter(node.partition for node in found) == {"all": 1000, "half": 500}
-    assert all(node.up for node in found)
+    nodes = slurm_state.nodes()
+    assert Counter(node.partition for node in nodes) == {"all": 1000, "half": 500}
+    assert all(node.up for node in nodes)
 
 
 @pytest.mark.parametrize(
@@ -109,31 +109,33 @@ def test_slurm_provides_what_the_site_needs(configured: Path, tmp_path: Path, mo
 def test_slurm_lacks_what_the_site_needs(
     configured: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, nodes: int, partition: str, message: str
 ) -> None:
-    found = problems(monkeypatch, tmp_path, slurm=configured, nodes=nodes, partition=partition)
-    assert found == [f"fabric {fabric}: {message}" for fabric in ("gige", "ib")]
+    reported = problems(monkeypatch, tmp_path, slurm=configured, nodes=nodes, partition=partition)
+    assert reported == [f"fabric {fabric}: {message}" for fabric in ("gige", "ib")]
 
 
 def test_the_dry_run_reports_no_problem(large: Mapping[str, Any], configured: Path) -> None:
-    said = [problem for problem in large["site"] if problem["state"] != "warning" and " port " not in problem["text"]]
-    assert said == []
+    reported = [
+        problem for problem in large["site"] if problem["state"] != "warning" and " port " not in problem["text"]
+    ]
+    assert reported == []
 
 
 def test_a_dry_run_reports_what_run_refuses(configured: Path, tmp_path: Path) -> None:
     site = large_site.make(tmp_path, partition="half", slurm=configured)
     words = ("run", str(tmp_path / "campaign"), "--system", "large", "--lane", "mpich@gige", "--check", "MicroPingpong")
-    done = site.fabricbench(*words, "--dry-run")
-    assert done.returncode == 2, done.stdout + done.stderr
-    assert "MicroPingpong" in done.stdout
-    assert "fabric gige: 500 of 500 nodes up, 1000 requested" in done.stderr
-    assert done.stderr.count("\n") == 1
+    result = site.fabricbench(*words, "--dry-run")
+    assert result.returncode == 2, result.stdout + result.stderr
+    assert "MicroPingpong" in result.stdout
+    assert "fabric gige: 500 of 500 nodes up, 1000 requested" in result.stderr
+    assert result.stderr.count("\n") == 1
 
 
 def test_without_slurm_a_run_is_refused(tmp_path: Path) -> None:
     site = large_site.make(tmp_path)
-    done = site.inside("run", str(tmp_path / "campaign"), "--system", "large", "--lane", "mpich@gige")
-    assert done.returncode == 2
-    assert "its fabrics need Slurm: SLURM_CONF names " in done.stderr
-    assert done.stderr.count("\n") == 1
+    result = site.inside("run", str(tmp_path / "campaign"), "--system", "large", "--lane", "mpich@gige")
+    assert result.returncode == 2
+    assert "its fabrics need Slurm: SLURM_CONF names " in result.stderr
+    assert result.stderr.count("\n") == 1
     assert not (tmp_path / "campaign").exists()
 
 

@@ -25,14 +25,14 @@ from support.running import (
 
 def test_a_new_campaign_completes(site: FakeSite) -> None:
     campaign = site.root / "campaign"
-    done = site.fabricbench("run", str(campaign), *CHOICE, "--report")
-    assert done.returncode == 0, done.stdout + done.stderr
+    result = site.fabricbench("run", str(campaign), *CHOICE, "--report")
+    assert result.returncode == 0, result.stdout + result.stderr
     assert set(finished(campaign).values()) == {1}
-    found = read_campaign(campaign)
-    records = [record for record in found.records if record.launch and record.launch.mode == "timed"]
+    finished_campaign = read_campaign(campaign)
+    records = [record for record in finished_campaign.records if record.launch and record.launch.mode == "timed"]
     assert len(records) == BLOCKS * LAUNCHES_PER_BLOCK
-    assert {record.state for record in found.records} == {"ok"}
-    assert "one-latency/one@shm/8" in done.stdout
+    assert {record.state for record in finished_campaign.records} == {"ok"}
+    assert "one-latency/one@shm/8" in result.stdout
     assert (campaign / "report.html").stat().st_size > 1000
     log = (campaign / "run.log").read_text()
     assert "block 6/6" in log
@@ -80,14 +80,14 @@ def test_a_stack_that_vanishes_during_a_run(site: FakeSite) -> None:
         (site.stack(name) / "seconds").write_text("0.5")
     process = start(site, campaign)
     wait_for_launch(campaign)
-    kept = site.root / "kept"
-    os.rename(site.stack("two"), kept)
+    copy = site.root / "kept"
+    os.rename(site.stack("two"), copy)
     output, _ = process.communicate(timeout=120)
     assert process.returncode == 2
     assert "two@shm vanished" in output
-    os.rename(kept, site.stack("two"))
-    done = site.inside("run", str(campaign), *CHOICE)
-    assert done.returncode == 0, done.stdout + done.stderr
+    os.rename(copy, site.stack("two"))
+    result = site.inside("run", str(campaign), *CHOICE)
+    assert result.returncode == 0, result.stdout + result.stderr
     assert set(timed(campaign).values()) == {1}  # a wire-up without its stack is repeated
 
 
@@ -99,14 +99,14 @@ def test_a_full_disk_is_reported_and_no_launch_is_lost(site: FakeSite) -> None:
     subprocess.run(["mount", "-t", "tmpfs", "-o", "size=700k", "tmpfs", str(mount)], check=True)
     try:
         campaign = mount / "campaign"
-        done = site.inside("run", str(campaign), *CHOICE)
-        assert done.returncode == 2, done.stdout + done.stderr
-        assert "No space left" in done.stderr or "disk is full" in done.stderr
+        result = site.inside("run", str(campaign), *CHOICE)
+        assert result.returncode == 2, result.stdout + result.stderr
+        assert "No space left" in result.stderr or "disk is full" in result.stderr
         before = {path: (path / "end").read_bytes() for path in finished_directories(campaign)}
         assert before
         subprocess.run(["mount", "-o", "remount,size=64m", str(mount)], check=True)
-        done = site.inside("run", str(campaign), *CHOICE)
-        assert done.returncode == 0, done.stdout + done.stderr
+        result = site.inside("run", str(campaign), *CHOICE)
+        assert result.returncode == 0, result.stdout + result.stderr
         assert {path: (path / "end").read_bytes() for path in before} == before
         assert set(finished(campaign).values()) == {1}
         assert len(timed(campaign)) == BLOCKS * LAUNCHES_PER_BLOCK
@@ -121,9 +121,9 @@ def test_a_read_only_directory_is_reported(site: FakeSite) -> None:
     mount.mkdir()
     subprocess.run(["mount", "-t", "tmpfs", "-o", "ro", "tmpfs", str(mount)], check=True)
     try:
-        done = site.inside("run", str(mount / "campaign"), *CHOICE)
-        assert done.returncode == 2
-        assert "Read-only file system" in done.stderr
+        result = site.inside("run", str(mount / "campaign"), *CHOICE)
+        assert result.returncode == 2
+        assert "Read-only file system" in result.stderr
     finally:
         subprocess.run(["umount", "-l", str(mount)], check=True)
 
@@ -131,20 +131,20 @@ def test_a_read_only_directory_is_reported(site: FakeSite) -> None:
 def test_the_campaign_continues_after_a_failed_launch(site: FakeSite) -> None:
     campaign = site.root / "campaign"
     (site.stack("one") / "break-exit").touch()
-    done = site.inside("run", str(campaign), *CHOICE, "--budget", "0")
-    assert done.returncode == 1, done.stdout + done.stderr
+    result = site.inside("run", str(campaign), *CHOICE, "--budget", "0")
+    assert result.returncode == 1, result.stdout + result.stderr
     states = Counter(record.state for record in read_campaign(campaign).records)
     assert states == {"failed": 2, "ok": 4}  # ok: both launches of "two", and both wire-ups
-    assert "wrong byte at offset 7" in done.stdout
-    judged = site.inside("judge", str(campaign))
-    assert judged.returncode == 4
-    assert "INVALID" in judged.stdout
+    assert "wrong byte at offset 7" in result.stdout
+    judgement = site.inside("judge", str(campaign))
+    assert judgement.returncode == 4
+    assert "INVALID" in judgement.stdout
 
 
 def test_a_campaign_is_not_continued_by_another_plan(site: FakeSite) -> None:
     campaign = site.root / "campaign"
-    done = site.inside("run", str(campaign), *CHOICE, "--lane", "one@shm", "--budget", "0")
-    assert done.returncode == 0, done.stdout + done.stderr
+    result = site.inside("run", str(campaign), *CHOICE, "--lane", "one@shm", "--budget", "0")
+    assert result.returncode == 0, result.stdout + result.stderr
     other = site.inside("run", str(campaign), *CHOICE, "--lane", "two@shm")
     assert other.returncode == 2
     assert "was made with lanes ('one@shm',)" in other.stderr

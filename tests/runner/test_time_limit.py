@@ -29,9 +29,9 @@ def test_the_rest_of_a_block_runs_in_a_second_allocation(tmp_path: Path, cluster
     shutil.copytree(REPOSITORY / "site", tmp_path / "site")
     site, campaign = Site(tmp_path), tmp_path / "campaign"
     site.change("max_jobs=8", "max_jobs=8, minutes=1")
-    done = site.fabricbench("run", str(campaign), *CHOICE, FABRICBENCH_MICRO_FAULT="hang")
-    assert done.returncode == 2, done.stdout + done.stderr
-    assert "exceeded its time limit" in done.stderr
+    result = site.fabricbench("run", str(campaign), *CHOICE, FABRICBENCH_MICRO_FAULT="hang")
+    assert result.returncode == 2, result.stdout + result.stderr
+    assert "exceeded its time limit" in result.stderr
     wait_until(lambda: cluster.slurm("squeue", "-h") == "", "an empty queue")
     (hung,) = [file.parent for file in campaign.rglob("launch.json") if "Wire" not in file.parent.name]
     assert not came_back(hung)

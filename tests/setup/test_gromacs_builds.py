@@ -35,17 +35,17 @@ def test_a_better_simd_level_of_the_processor_is_named(simd: str, flags: set[str
 def test_doctor_prints_a_lanes_gromacs() -> None:
     assert _gromacs(None) == "; no GROMACS (named skip)"
     assert _gromacs(GromacsBuild(program="x", problem="why")) == "; GROMACS (named skip): why"
-    said = _gromacs(
+    output = _gromacs(
         GromacsBuild(program="x", version="2022.5", precision="mixed", simd="AVX_512", mpi_library="libmpi")
     )
-    assert said == "; GROMACS 2022.5, mixed precision, SIMD AVX_512, libmpi"
+    assert output == "; GROMACS 2022.5, mixed precision, SIMD AVX_512, libmpi"
 
 
 def stack(name: str) -> Installed:
-    found = read_installed(REPOSITORY / "build/stacks" / name / STACK_FILE)
-    if found is None or found.source != "debian":
+    installed = read_installed(REPOSITORY / "build/stacks" / name / STACK_FILE)
+    if installed is None or installed.source != "debian":
         pytest.skip(f"Debian's {name} is not set up")
-    return found
+    return installed
 
 
 @pytest.fixture

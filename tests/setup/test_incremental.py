@@ -75,9 +75,9 @@ def tree(tmp_path: Path, launcher: Path) -> Tree:
     (source / "main.c").write_text("int greeting(void);\nint main(void) { return greeting(); }\n")
     (source / "greeting.c").write_text(GREETING)
     (source / "greeting.h").write_text("#define NUMBER 3\n")
-    found = Tree(source, home, launcher)
-    assert found.build() == ["greeting.c", "main.c"]
-    return found
+    tree = Tree(source, home, launcher)
+    assert tree.build() == ["greeting.c", "main.c"]
+    return tree
 
 
 def status(tree: Tree) -> int:
@@ -100,7 +100,7 @@ def test_a_changed_option_configures_anew(tree: Tree) -> None:
 
 
 def test_a_changed_file_with_an_old_time_stamp_is_compiled(tree: Tree) -> None:
-    """Copies and archives keep time stamps, by which make would take the object for current."""
+    """Copies and archives keep time stamps, so make would not rebuild the object."""
     (tree.source / "greeting.h").write_text("#define NUMBER 6\n")
     os.utime(tree.source / "greeting.h", (0, 0))
     assert "greeting.c" in tree.build()
@@ -168,7 +168,7 @@ def test_a_set_up_after_a_change_compiles_one_file(library: Stack, tmp_path: Pat
 
 @pytest.fixture
 def pip(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The installations of wheels, the first of which is interrupted half way."""
+    """Replaces the installation of wheels and interrupts the first one half way; returns the calls."""
     calls: list[str] = []
 
     def install(argv: list[str], log: Path, *, what: str) -> None:
@@ -190,8 +190,8 @@ def test_half_a_prefix_is_filled_again_and_a_whole_one_is_kept(tmp_path: Path, p
     with pytest.raises(KeyboardInterrupt):
         provide_prefix(stack, tmp_path, lambda line: None)
     for _ in range(2):
-        found = provide_prefix(stack, tmp_path, lambda line: None)
-        assert set(found.compilers) == {"mpirun", "mpicc", "mpicxx"}
+        record = provide_prefix(stack, tmp_path, lambda line: None)
+        assert set(record.compilers) == {"mpirun", "mpicc", "mpicxx"}
     assert len(pip) == 2
     (tmp_path / "prefix/bin/mpicc").unlink()
     provide_prefix(stack, tmp_path, lambda line: None)
@@ -206,5 +206,5 @@ def test_the_build_directory_survives_env_sh(tmp_path: Path, chosen: str) -> Non
     file = write_environment(tmp_path)
     variables = {**clean_environment(), **({"FABRICBENCH_BUILD": chosen} if chosen else {})}
     command = ["sh", "-c", '. "$0"; sh -c "echo \\$FABRICBENCH_BUILD"', str(file)]
-    done = subprocess.run(command, env=variables, capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == (chosen or str(tmp_path))
+    result = subprocess.run(command, env=variables, capture_output=True, text=True, check=True)
+    assert result.stdout.strip() == (chosen or str(tmp_path))

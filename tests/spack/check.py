@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Spack's own word on spack.yaml: every stack concretizes, and two real installs run on the right MPI.
+"""Checks spack.yaml with Spack: every stack concretizes, and two real installs run on their own MPI.
 
-``make spack-check`` with SPACK_ROOT set. The two installs, of this project's programs on MPICH and on Open MPI, take
-the machine's MPI as externals; everything stays below ``build/spack-check``. Arguments are stacks, in place of all.
+``make spack-check`` with SPACK_ROOT set. The two installs build this project's programs on MPICH and
+on Open MPI, with the machine's MPI as externals. All files are below ``build/spack-check``. The arguments select
+stacks; the default is all stacks.
 """
 
 import os
@@ -29,7 +30,7 @@ LIMIT_SECONDS = 3600
 
 
 def main() -> None:
-    """One line for each stack and each install; exit status 1 where one of them fails."""
+    """Prints one line for each stack and each install. The exit status is 1 if one of them fails."""
     failed = []
     try:
         spack = find_spack()
@@ -47,16 +48,16 @@ def main() -> None:
 
 
 def concretized(spack: Spack, name: str) -> bool:
-    """Whether one stack with all its benchmarks has a solution, with one build of everything."""
+    """Returns whether Spack finds a solution for one stack and its benchmarks with one build of each package."""
     home = environment(HOME / name, name, {"view": False})
     begin = time.monotonic()
-    done = run(spack, home, "concretize", "--force")
-    number = len(read_lock(home / "spack.lock").concrete_specs) if done else 0
-    return said(name, f"{number} packages", begin, done, home)
+    result = run(spack, home, "concretize", "--force")
+    number = len(read_lock(home / "spack.lock").concrete_specs) if result else 0
+    return report(name, f"{number} packages", begin, result, home)
 
 
 def installed(spack: Spack, stack: Stack) -> bool:
-    """Whether ``fabricbench ^STACK`` installs on the machine's MPI, its stand-alone tests pass, and its lanes start."""
+    """Installs ``fabricbench ^STACK`` on the machine's MPI, runs its stand-alone tests and starts its lanes."""
     external = make_external(stack)
     if external is None:
         print(f"fabricbench ^{stack.name}: not tried, this machine has no {stack.name}", flush=True)
@@ -72,29 +73,29 @@ def installed(spack: Spack, stack: Stack) -> bool:
         *(("external", "find", "cmake", "gmake"), ("concretize", "--force")),
         *(("install", "--fail-fast"), ("test", "run", "fabricbench")),
     )
-    done = all(run(spack, home, *command) for command in commands)
+    success = all(run(spack, home, *command) for command in commands)
     detail = external["spec"]
-    if done:
-        detail, done = started(stack, home)
-    return said(f"fabricbench ^{stack.name}", detail, begin, done, home)
+    if success:
+        detail, success = lanes_run(stack, home)
+    return report(f"fabricbench ^{stack.name}", detail, begin, success, home)
 
 
-def started(stack: Stack, home: Path) -> tuple[str, bool]:
-    """What the lanes of a stack set up from its view say of themselves, and whether it is that stack."""
+def lanes_run(stack: Stack, home: Path) -> tuple[str, bool]:
+    """Sets up a stack from its view; returns the doctor's output for its lane, and whether it names the right MPI."""
     place = {**os.environ, "FABRICBENCH_BUILD": str(HOME / "build")}
     command = [str(Path(sys.executable).with_name("fabricbench"))]
     lane = f"{stack.name}@tcp"
-    said = ""
+    output = ""
     for words in (["setup", "--spack", str(HOME / "views"), stack.name], ["doctor", "--lane", lane]):
-        done = subprocess.run([*command, *words], env=place, capture_output=True, text=True, check=False)
-        if done.returncode:
-            return f"{' '.join(words)}: {done.stderr or done.stdout}".strip(), False
-        said = done.stdout.strip()
-    return said, re.search(LIBRARIES[stack.name], said) is not None
+        result = subprocess.run([*command, *words], env=place, capture_output=True, text=True, check=False)
+        if result.returncode:
+            return f"{' '.join(words)}: {result.stderr or result.stdout}".strip(), False
+        output = result.stdout.strip()
+    return output, re.search(LIBRARIES[stack.name], output) is not None
 
 
 def make_external(stack: Stack) -> dict[str, Any] | None:
-    """The machine's MPI as Spack wants it: a prefix of its own, with commands and headers under their plain names."""
+    """Makes a prefix for the machine's MPI with the command and header names that Spack expects of an external."""
     assert stack.debian is not None
     paths = {role: shutil.which(command) for role, command in stack.debian.commands.items()}
     if None in paths.values():
@@ -106,21 +107,21 @@ def make_external(stack: Stack) -> dict[str, Any] | None:
         script.write_text(f'#!/bin/sh\nexec "{path}" "$@"\n')
         script.chmod(0o755)
     (prefix / "include").unlink(missing_ok=True)
-    (prefix / "include").symlink_to(asked([str(paths["mpicc"]), "-show"], r"-I(\S+)"))
-    version = asked([str(paths["mpirun"]), "--version"], r"(\d+(?:\.\d+)+)")
+    (prefix / "include").symlink_to(first_match([str(paths["mpicc"]), "-show"], r"-I(\S+)"))
+    version = first_match([str(paths["mpirun"]), "--version"], r"(\d+(?:\.\d+)+)")
     return {"spec": f"{stack.name}@{version}", "prefix": str(prefix)}
 
 
-def asked(command: list[str], pattern: str) -> str:
-    """The first match of ``pattern`` in what ``command`` prints."""
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if (found := re.search(pattern, done.stdout)) is None:
-        raise BadInput(f"{' '.join(command)} says nothing of its version or headers: {done.stdout[:80]!r}")
-    return found[1]
+def first_match(command: list[str], pattern: str) -> str:
+    """Returns the first match of ``pattern`` in the output of ``command``."""
+    result = subprocess.run(command, capture_output=True, text=True, check=False)
+    if (match := re.search(pattern, result.stdout)) is None:
+        raise BadInput(f"{' '.join(command)} prints no version or headers: {result.stdout[:80]!r}")
+    return match[1]
 
 
 def environment(home: Path, stack: str, changes: dict[str, Any]) -> Path:
-    """A copy of spack.yaml for one stack: its paths absolute, its packages unified, what it installs kept apart."""
+    """Makes a copy of spack.yaml for one stack, with absolute paths, unified packages and a separate install tree."""
     shutil.rmtree(home, ignore_errors=True)
     home.mkdir(parents=True)
     yaml = YAML(typ="safe")
@@ -138,22 +139,22 @@ def environment(home: Path, stack: str, changes: dict[str, Any]) -> Path:
 
 
 def run(spack: Spack, home: Path, *words: str) -> bool:
-    """One command of Spack's in an environment; what it prints goes to ``log`` there."""
+    """Runs one Spack command in an environment and appends its output to ``log``; returns whether it succeeds."""
     with (home / "log").open("ab") as log:
         log.write(f"$ spack {' '.join(words)}\n".encode())
         log.flush()
-        done = subprocess.run(
+        result = subprocess.run(
             [spack.command, "-e", str(home), *words], stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT,
             timeout=LIMIT_SECONDS, check=False,
         )  # fmt: skip
-    return done.returncode == 0
+    return result.returncode == 0
 
 
-def said(what: str, detail: str, begin: float, done: bool, home: Path) -> bool:
-    """One line for what was tried."""
-    word = "ok" if done else f"FAILED, see {home / 'log'}"
+def report(what: str, detail: str, begin: float, success: bool, home: Path) -> bool:
+    """Prints one line with the result of a step."""
+    word = "ok" if success else f"FAILED, see {home / 'log'}"
     print(f"{what:24}{time.monotonic() - begin:6.0f} s  {word}: {detail}", flush=True)
-    return done
+    return success
 
 
 if __name__ == "__main__":

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""spack.yaml, recipes, patches and sites by their structure. Whether they have a solution, only Spack can say."""
+"""Checks the structure of spack.yaml, recipes, patches and sites. ``make spack-check`` concretizes them."""
 
 import ast
 import os
@@ -33,9 +33,9 @@ def package_name(recipe: Path) -> str:
 
 
 def test_every_stack_that_only_spack_builds_is_in_spack_yaml(environment: Environment) -> None:
-    known = site_stacks(REPOSITORY / "site")
-    assert set(environment.stacks) <= set(known)
-    assert {name for name, stack in known.items() if stack.only_spack} <= set(environment.stacks)
+    stacks = site_stacks(REPOSITORY / "site")
+    assert set(environment.stacks) <= set(stacks)
+    assert {name for name, stack in stacks.items() if stack.only_spack} <= set(environment.stacks)
 
 
 def test_every_package_has_a_recipe(environment: Environment) -> None:
@@ -46,27 +46,27 @@ def test_every_package_has_a_recipe(environment: Environment) -> None:
     assert {"fabricbench", "mpich-mx", "open-mx"} <= own
 
 
-def test_no_two_views_hold_the_same_stack(environment: Environment) -> None:
+def test_every_stack_has_its_own_view(environment: Environment) -> None:
     stacks = environment.stacks.values()
     assert len({stack.view for stack in stacks}) == len(environment.stacks)
     assert len({(stack.package, stack.variant, stack.value) for stack in stacks}) == len(environment.stacks)
 
 
-def test_the_benchmarks_are_those_that_the_checks_know(environment: Environment) -> None:
+def test_the_benchmarks_are_those_of_the_checks(environment: Environment) -> None:
     names = {re.split(r"[@ +~]", spec)[0] for spec in environment.benchmarks}
     assert names == {"fabricbench", "intel-mpi-benchmarks", "osu-micro-benchmarks", "npb", "gromacs", "tau"}
     assert "+profileparam" in " ".join(environment.benchmarks)
 
 
 @pytest.mark.parametrize("recipe", RECIPES, ids=package_name)
-def test_a_recipe_compiles_and_is_named_as_spack_wants(recipe: Path) -> None:
+def test_a_recipe_compiles_and_has_the_name_that_spack_expects(recipe: Path) -> None:
     tree = ast.parse(recipe.read_text())
     compile(tree, str(recipe), "exec")
     classes = [item.name for item in tree.body if isinstance(item, ast.ClassDef)]
     assert classes == ["".join(word.capitalize() for word in package_name(recipe).split("-"))]
 
 
-def test_every_patch_is_named_by_a_recipe() -> None:
+def test_a_recipe_names_every_patch() -> None:
     recipes = "".join(recipe.read_text() for recipe in RECIPES)
     for patch in (REPOSITORY / "patches").glob("*.patch"):
         assert patch.name in recipes
@@ -78,7 +78,7 @@ def test_a_site_chooses_stacks_of_spack_yaml(file: Path, environment: Environmen
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "said"),
+    ("old", "new", "message"),
     [
         ("- $mpich-tcp", "- $mpich-tpc", "'mpich-tpc' is not a stack of"),
         ("    mpich-mx: {root: build/views/mpich-mx, select: [mpich-mx, ^mpich-mx]}\n", "", "no view of the stack"),
@@ -94,33 +94,33 @@ def test_a_site_chooses_stacks_of_spack_yaml(file: Path, environment: Environmen
         ("  specs:", "  specs: &all", None),
     ],
 )
-def test_a_wrong_spack_yaml_is_one_line(tmp_path: Path, old: str, new: str, said: str | None) -> None:
+def test_a_wrong_spack_yaml_is_one_line(tmp_path: Path, old: str, new: str, message: str | None) -> None:
     text = (REPOSITORY / "spack.yaml").read_text()
     assert text.count(old) == 1
     file = tmp_path / "spack.yaml"
     file.write_text(text.replace(old, new))
-    if said is None:
+    if message is None:
         read_environment(file)
         return
-    with pytest.raises(BadInput, match=re.escape(said)) as error:
+    with pytest.raises(BadInput, match=re.escape(message)) as error:
         read_environment(file)
     assert re.match(rf"{re.escape(str(file))}:\d+: ", str(error.value))
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ("definitions:\n  - stacks: [$mpisch]\n", "stacks.yaml:2: 'mpisch' is not a stack of"),
         ("packages: {}\n", "stacks.yaml:1: no definition 'stacks'"),
         ("definitions:\n  - stacks: []\n", "stacks.yaml:2: stacks is an empty list"),
     ],
 )
-def test_a_site_that_chooses_wrongly_is_told_where(
-    tmp_path: Path, text: str, said: str, environment: Environment
+def test_a_wrong_choice_of_a_site_is_reported_with_its_place(
+    tmp_path: Path, text: str, message: str, environment: Environment
 ) -> None:
     file = tmp_path / SITE_STACKS
     file.write_text(text)
-    with pytest.raises(BadInput, match=re.escape(said)):
+    with pytest.raises(BadInput, match=re.escape(message)):
         chosen_stacks(file, environment)
 
 
@@ -129,5 +129,5 @@ def test_spack_reads_it(environment: Environment) -> None:
         pytest.skip("the solve was not tried: make spack-check with SPACK_ROOT set tries it")
     spack = [f"{os.environ['SPACK_ROOT']}/bin/spack", "-e", str(REPOSITORY)]
     place = {name: value for name, value in os.environ.items() if name != "FABRICBENCH_SYSTEM"}
-    done = subprocess.run([*spack, "find", "-c"], env=place, capture_output=True, text=True, check=False)
-    assert f"{len(environment.stacks) * len(environment.benchmarks)} root specs" in done.stdout, done.stderr
+    result = subprocess.run([*spack, "find", "-c"], env=place, capture_output=True, text=True, check=False)
+    assert f"{len(environment.stacks) * len(environment.benchmarks)} root specs" in result.stdout, result.stderr

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From Spack's views and lock to lanes, without Spack: what is found, what is half there, what every launch records."""
+"""Reads stacks from Spack's views and lock without Spack: complete, incomplete and broken ones."""
 
 import json
 import os
@@ -21,7 +21,7 @@ MPICH = read_environment(REPOSITORY / "spack.yaml").stacks["mpich"]
 
 
 def a_view(root: Path, *, without: str = "") -> Path:
-    """A view with this project's programs, OSU's and an MPI, but for one file."""
+    """Makes a view with this project's programs, OSU's and an MPI, without one file."""
     files = {
         "mpich": ("bin/mpirun",),
         "fabricbench": spack_setup.OWN,
@@ -38,21 +38,21 @@ def a_view(root: Path, *, without: str = "") -> Path:
     return spack.view(root / "mpich", *prefixes)
 
 
-def test_a_view_says_what_it_holds(tmp_path: Path) -> None:
+def test_the_contents_of_a_view(tmp_path: Path) -> None:
     view = whole_view(a_view(tmp_path))
     assert view.packages == {name: HASHES[name] for name in ("fabricbench", "mpich", "osu-micro-benchmarks")}
     assert view.prefix == view.mpi_prefix == (tmp_path / "._mpich/abc").resolve()
 
 
-def test_an_mpi_of_the_system_is_where_spack_was_told(tmp_path: Path) -> None:
+def test_an_mpi_of_the_system_has_the_prefix_of_the_external(tmp_path: Path) -> None:
     prefix = spack.package(tmp_path / "store", "fabricbench", external_mpi=Path("/opt/mpi"))
     assert read_view(spack.view(tmp_path / "mpich", prefix)).mpi_prefix == Path("/opt/mpi")
 
 
 @pytest.mark.parametrize("file", ["bin/mpirun", *spack_setup.OWN, "libexec/osu-micro-benchmarks/mpi/pt2pt/osu_latency"])
-def test_a_view_that_lacks_a_program_is_half_installed(tmp_path: Path, file: str) -> None:
-    wanted = file if "osu" not in file else "libexec/osu-micro-benchmarks"
-    with pytest.raises(BadInput, match=re.escape(f"half installed: no {tmp_path}/._mpich/abc/{wanted}")):
+def test_a_view_without_a_program_is_incomplete(tmp_path: Path, file: str) -> None:
+    expected = file if "osu" not in file else "libexec/osu-micro-benchmarks"
+    with pytest.raises(BadInput, match=re.escape(f"half installed: no {tmp_path}/._mpich/abc/{expected}")):
         whole_view(a_view(tmp_path, without=file))
 
 
@@ -76,7 +76,7 @@ def test_a_broken_spec_is_named(tmp_path: Path) -> None:
         read_view(spack.view(tmp_path / "mpich", prefix))
 
 
-def test_a_lock_gives_the_hashes_of_a_stack_and_all_on_it() -> None:
+def test_a_lock_has_the_hashes_of_a_stack_and_its_dependents() -> None:
     lock = Lock.model_validate(spack.lock("fabricbench", "gromacs"))
     assert locked(lock, MPICH, "spack.lock") == {name: HASHES[name] for name in ("mpich", "fabricbench", "gromacs")}
 
@@ -103,18 +103,18 @@ def test_a_broken_lock_is_one_line(tmp_path: Path, text: str) -> None:
 
 def test_every_launch_on_a_view_records_its_hashes(tmp_path: Path) -> None:
     site = on_views(tmp_path)
-    done = site.fabricbench("setup", "--spack", str(tmp_path / "views"))
-    assert done.returncode == 0, done.stderr
+    result = site.fabricbench("setup", "--spack", str(tmp_path / "views"))
+    assert result.returncode == 0, result.stderr
     installed = read_installed(tmp_path / "build/stacks/one/stack.json")
     assert installed is not None
     assert (installed.source, installed.version) == ("spack", "mpich 1.0")
     assert installed.apps == str(tmp_path / "views/._one/abc")
-    done = site.reframe(
+    result = site.reframe(
         *("-c", "reframe_checks", "-n", "^MicroPingpong", "-p", "^one$", "-r"),
         FABRICBENCH_CAMPAIGN=str(tmp_path / "campaign"),
     )
     launches = [json.loads(file.read_text()) for file in (tmp_path / "campaign/launches").rglob("launch.json")]
-    assert launches, done.stdout
+    assert launches, result.stdout
     assert all(launch["spec_hash"] == {name: HASHES[name] for name in ("mpich", "fabricbench")} for launch in launches)
 
 
@@ -125,13 +125,13 @@ def test_a_stack_that_spack_did_not_build_has_no_hash(tmp_path: Path) -> None:
 def test_a_view_of_an_unknown_stack(tmp_path: Path) -> None:
     site = on_views(tmp_path)
     (tmp_path / "views/one").rename(tmp_path / "views/onne")
-    done = site.fabricbench("setup", "--spack", str(tmp_path / "views"))
-    assert done.returncode == 2
-    assert "unknown stack 'onne'; expected one" in done.stderr
+    result = site.fabricbench("setup", "--spack", str(tmp_path / "views"))
+    assert result.returncode == 2
+    assert "unknown stack 'onne'; expected one" in result.stderr
 
 
 def on_views(root: Path) -> FakeSite:
-    """The fake site, its stack ``one`` as a view whose MPI is the system's."""
+    """The fake site with the stack ``one`` as a view that uses the MPI of the system."""
     site = fake_site.make(root)
     prefix = spack.package(root / "store", "fabricbench", external_mpi=site.stack("one") / "prefix")
     spack.programs(prefix, site.stack("one") / "apps")
@@ -142,7 +142,7 @@ def on_views(root: Path) -> FakeSite:
 
 
 @pytest.mark.parametrize(
-    ("script", "said"),
+    ("script", "message"),
     [
         ("echo 1.0.2", "Spack 1.0.2 is too old; expected 1.1 or newer"),
         ("echo 0.23.1", "Spack 0.23.1 is too old"),
@@ -150,15 +150,13 @@ def on_views(root: Path) -> FakeSite:
         (None, "SPACK_ROOT holds no Spack"),
     ],
 )
-def test_a_spack_that_will_not_do(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, script: str | None, said: str
-) -> None:
+def test_an_unsuitable_spack(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, script: str | None, message: str) -> None:
     if script is not None:
         (tmp_path / "bin").mkdir()
         (tmp_path / "bin/spack").write_text(f"#!/bin/sh\n{script}\n")
         (tmp_path / "bin/spack").chmod(0o755)
     monkeypatch.setenv("SPACK_ROOT", str(tmp_path))
-    with pytest.raises(BadInput, match=re.escape(said)) as error:
+    with pytest.raises(BadInput, match=re.escape(message)) as error:
         find_spack()
     assert str(error.value).startswith(f"{tmp_path}: ")
     assert "\n" not in str(error.value)

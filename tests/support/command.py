@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``fabricbench`` and ``reframe`` called within this process, which saves the start of another Python."""
+"""Calls ``fabricbench`` and ``reframe`` within this process, which saves the start of another Python."""
 
 import io
 import os
@@ -15,7 +15,7 @@ from fabricbench.site.settings import REPOSITORY
 
 
 def inside(*arguments: str, environment: Mapping[str, str] | None = None) -> subprocess.CompletedProcess[str]:
-    """Call the command; ``environment`` replaces that of this process. Returns its output and exit status."""
+    """Calls the command and returns its output and exit status. ``environment`` replaces that of this process."""
     words, output, errors = ["fabricbench", *arguments], io.StringIO(), io.StringIO()
     with (
         patch.dict(os.environ, environment or {}, clear=environment is not None),
@@ -32,7 +32,7 @@ def inside(*arguments: str, environment: Mapping[str, str] | None = None) -> sub
 
 
 def reframe_inside(*arguments: str, environment: Mapping[str, str]) -> subprocess.CompletedProcess[str]:
-    """``reframe`` as users of the sourced environment type it, within this process up to ReFrame itself."""
+    """Runs ``reframe`` as in a sourced environment. Only ReFrame itself has a process of its own."""
     words, output, errors = ["reframe", *arguments], io.StringIO(), io.StringIO()
     with (
         patch.dict(os.environ, environment, clear=True),

@@ -80,7 +80,7 @@ class Copy:
         (self.root / file).write_text(text)
 
     def insert(self, file: str, after: str, new: str) -> None:
-        """Writes ``new`` behind the only occurrence of a text, as an entry of the list that begins there."""
+        """Writes ``new`` after the only occurrence of a text, as an entry of the list that begins there."""
         self.replace(file, re.escape(after), f"{after}{new.rstrip().rstrip(',')}, ")
 
     def reframe(self, *arguments: str, system: str = "local") -> subprocess.CompletedProcess[str]:

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Slurm's commands as scripts that print what the real ones (22.05.8, Debian 12) printed for a controller whose nodes
-n3 and n4 were set down and drained by hand. Which node is up is asked of the test; nothing is ever submitted.
+"""Scripts that replace Slurm's commands and print captured output of the real ones (22.05.8, Debian 12).
+
+In the captures an administrator set the nodes n3 and n4 down and drained. The test selects the nodes that are up. The
+scripts submit no job.
 """
 
 from pathlib import Path
@@ -37,7 +39,7 @@ def install(
     pmi: str = PMI,
     sbatch: str = f"echo '{TAKEN}' >&2",
 ) -> Path:
-    """Put the commands on PATH, before all others; the file that keeps what sbatch was asked, one call a line."""
+    """Puts the commands first on PATH. Returns the file that records the arguments of sbatch, one call per line."""
     calls = folder / "calls"
     for name, text in (("partitions", partitions), ("nodes", nodes), ("pmi", pmi)):
         (folder / name).write_text(text)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A small campaign of real captures, and the damages that one of its files may have."""
+"""Makes a small campaign of captured launches, and damages its files at random."""
 
 import json
 import os
@@ -37,7 +37,7 @@ ELSEWHERE = ("complete.json", "lock", "run.log")
 
 
 def make_campaign(path: Path) -> Path:
-    """A campaign of launches of four tools, a wire-up with one witness file for its node, a failed launch, a skip."""
+    """Makes a campaign: launches of four tools, a wire-up with one witness file per node, a failed launch, a skip."""
     create(path, site=path.parent / "local", tier="single", seed=0)
     (path / "requirements.yaml").write_text(REQUIREMENTS)
     captures = {
@@ -76,7 +76,7 @@ def _add_gromacs(directory: Path, facts: Path) -> None:
 
 
 def files_of(campaign: Path) -> list[Path]:
-    """The files of a campaign, relative to it."""
+    """Returns the paths of a campaign's files relative to its directory."""
     return sorted(path.relative_to(campaign) for path in campaign.rglob("*") if path.is_file())
 
 
@@ -136,7 +136,7 @@ NUMBERS = ("nan", "inf", "-1", "0", "1e999", "-0.0", "9" * 5000, "1_000", "", "\
 
 
 def mutate(file: Path, chance: random.Random) -> str:
-    """Damage a file at random and return a description of the change."""
+    """Damages a file at random and returns a description of the change."""
     if file.is_symlink() or not file.is_file():
         return "nothing"
     ways: list[Callable[[Path, random.Random], str]] = [_wrong, _flip, _cut, _shuffle, _number]
@@ -178,9 +178,9 @@ def _shuffle(file: Path, chance: random.Random) -> str:
 
 def _number(file: Path, chance: random.Random) -> str:
     text = file.read_text(errors="surrogateescape")
-    found = list(re.finditer(r"-?\d+(\.\d+)?", text))
-    if found:
-        number, value = chance.choice(found), chance.choice(NUMBERS)
+    numbers = list(re.finditer(r"-?\d+(\.\d+)?", text))
+    if numbers:
+        number, value = chance.choice(numbers), chance.choice(NUMBERS)
         text = text[: number.start()] + value + text[number.end() :]
     file.write_text(text, errors="surrogateescape")
     return "another number"

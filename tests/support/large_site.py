@@ -46,12 +46,12 @@ def make(
     partition: str = "all",
     slurm: Path | None = None,
 ) -> FakeSite:
-    """Makes the site ``large`` in ``root``. ``slurm`` is the configuration of its Slurm; without it there is none."""
+    """Makes the site ``large`` in ``root``. ``slurm``: the configuration file of its Slurm, if it has one."""
     home = root / "site/large"
     home.mkdir(parents=True)
     shutil.copy(REPOSITORY / "site/stacks.py", root / "site")
-    known = {"nodes": nodes, "cores": cores, "memory_bytes": memory_bytes, "partition": partition}
-    home.joinpath("settings.py").write_text(SETTINGS.format(stacks=list(STACKS), **known))
+    values = {"nodes": nodes, "cores": cores, "memory_bytes": memory_bytes, "partition": partition}
+    home.joinpath("settings.py").write_text(SETTINGS.format(stacks=list(STACKS), **values))
     for name in STACKS:
         _install(root, name)
     for name in ("villin", "lzm", "dppc"):

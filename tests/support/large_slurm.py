@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A real ``slurmctld`` over the nodes of ``large_site``, as root: powered-down nodes of a cloud, so no slurmd.
+"""Runs a real ``slurmctld`` for the nodes of ``large_site``, as root and without ``slurmd``.
 
-It answers as a cluster's does and takes jobs, which would wait for ever. It listens on a port of the loopback, and all
-its files are in one folder. ``munged`` and ``slurmctld`` have a process namespace of their own, whose first process
-is killed when the process that started it ends, however that ends; the kernel then ends all others in it.
+The nodes are powered-down cloud nodes, so the controller accepts jobs and starts none of them. It listens on a loopback
+port, and all its files are in one folder. ``munged`` and ``slurmctld`` have their own process namespace. The kernel
+kills its first process when the parent ends, and then all others in the namespace.
 """
 
 import os
@@ -55,19 +55,19 @@ exec slurmctld -D
 
 
 def impossible() -> str:
-    """Why no controller can run on this machine; empty where one can."""
+    """Returns why no controller can run on this machine; empty if one can."""
     return no_namespaces("slurmctld", "munged", "sinfo", "sbatch", "setpriv", "unshare")
 
 
 @contextmanager
 def controller(folder: Path, nodes: int = NODES, cores: int = CORES) -> Iterator[Path]:
-    """The ``slurm.conf`` of a controller that runs in ``folder``; the partition ``half`` has half of the nodes."""
+    """Runs a controller in ``folder`` and yields its ``slurm.conf``. The partition ``half`` has half of the nodes."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    known = {"nodes": nodes, "half": max(1, nodes // 2), "cores": cores, "memory": MEMORY_BYTES // 2**20}
+    values = {"nodes": nodes, "half": max(1, nodes // 2), "cores": cores, "memory": MEMORY_BYTES // 2**20}
     host = socket.gethostname().partition(".")[0]
-    text = CONFIGURATION.format(host=host, port=port, folder=folder, **known)
+    text = CONFIGURATION.format(host=host, port=port, folder=folder, **values)
     (folder / "state").mkdir(parents=True)
     (folder / "slurm.conf").write_text(text)
     (folder / "munge.key").write_bytes(os.urandom(128))

@@ -32,18 +32,18 @@ class Link:
 
 
 def possible() -> str:
-    """Why no link can be made on this machine; empty where it can."""
+    """Returns why this machine cannot make a link; empty if it can."""
     if os.geteuid() != 0:
         return "needs root, for network namespaces"
     if not os.path.exists("/dev/net/tun"):
         return "needs /dev/net/tun"
-    made = subprocess.run(["unshare", "--net", "true"], capture_output=True, timeout=30, check=False)
-    return "" if made.returncode == 0 else "needs network namespaces"
+    trial = subprocess.run(["unshare", "--net", "true"], capture_output=True, timeout=30, check=False)
+    return "" if trial.returncode == 0 else "needs network namespaces"
 
 
 @contextlib.contextmanager
 def link(bytes_per_second: float, delay_s: float) -> Iterator[Link]:
-    """Make both namespaces and the link between them, and remove them afterwards."""
+    """Makes both namespaces and the link between them, and removes them afterwards."""
     names = (f"fblink-{os.getpid()}-a", f"fblink-{os.getpid()}-b")
     with contextlib.ExitStack() as stack:
         ends: list[int] = []
@@ -71,7 +71,7 @@ def _ip(*words: str) -> str:
 
 
 def _end_processes(namespace: str) -> None:
-    """Kill the processes that an aborted launch has left in the namespaces."""
+    """Kills the processes that an aborted launch has left in the namespaces."""
     for pid in _ip("netns", "pids", namespace).split():
         with contextlib.suppress(ProcessLookupError):
             os.kill(int(pid), signal.SIGKILL)
@@ -84,7 +84,7 @@ def _tun(name: str) -> int:
 
 
 def _carry(ends: list[int], bytes_per_second: float, delay_s: float, stop: threading.Event) -> None:
-    """Forward packets as a full-duplex wire: one after the other at the rate, each delivered after the delay."""
+    """Forwards packets like a full-duplex wire: one after the other at the rate, each delivered after the delay."""
     free_at = dict.fromkeys(ends, 0.0)
     other = dict(zip(ends, reversed(ends), strict=True))
     waiting: list[tuple[float, int, int, bytes]] = []
@@ -108,6 +108,6 @@ def _carry(ends: list[int], bytes_per_second: float, delay_s: float, stop: threa
 
 
 def _punctual() -> None:
-    """Set the timer slack of this thread to the minimum: Linux may otherwise wake it 50 us late."""
+    """Sets the timer slack of this thread to the minimum, because Linux may otherwise wake it 50 us late."""
     pr_set_timerslack = 29
     ctypes.CDLL(None).prctl(pr_set_timerslack, 1, 0, 0, 0)

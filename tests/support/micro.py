@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs the own benchmarks on real stacks, and reads their output by the parser of campaigns."""
+"""Runs the own benchmarks on real stacks and parses their output."""
 
 import os
 import signal
@@ -24,7 +24,7 @@ STACKS = site_stacks(REPOSITORY / "site")
 
 
 def values_of(stdout: str, directory: Path, benchmark: str, ranks: int = 2) -> Values:
-    """The rows of an output, which is written to ``directory``."""
+    """Writes an output to ``directory`` and returns its rows."""
     (directory / "stdout").write_text(stdout)
     facts = {"id": "x", "block": 0, "position": 0, "system": "s", "fabric": "f", "transport": "tcp", "stack": "s"}
     facts |= {"tool": "micro", "benchmark": benchmark, "nodes": 1, "argv": [], "limit_seconds": 1, "ranks": ranks}
@@ -33,22 +33,22 @@ def values_of(stdout: str, directory: Path, benchmark: str, ranks: int = 2) -> V
 
 
 def curve(values: Values, metric: str) -> dict[int, float]:
-    """The values of a metric that has one case, by size."""
+    """Returns the values of a metric with one case, by message size."""
     return {size: value for (name, _, size), value in values.items() if name == metric and size is not None}
 
 
 def stack(name: str) -> Installed:
-    """The stack as set-up recorded it; skips the test where it is not set up."""
-    found = read_installed(REPOSITORY / "build/stacks" / name / STACK_FILE)
-    if found is None:
+    """Returns the installed stack; skips the test if the stack is not set up."""
+    installed = read_installed(REPOSITORY / "build/stacks" / name / STACK_FILE)
+    if installed is None:
         pytest.skip(f"the stack {name} is not set up: run `make setup`")
-    return found
+    return installed
 
 
 def launch(
     name: str, transport: str, *arguments: str, program: str = "", extra: Mapping[str, str] | None = None
 ) -> subprocess.CompletedProcess[str]:
-    """Run ``fabricbench-micro``, or another program, on two ranks of a lane with its settings."""
+    """Runs ``fabricbench-micro``, or another program, on two ranks of a lane with its settings."""
     installed = stack(name)
     variables = {**installed.variables(STACKS[name], transport), **(extra or {})}
     chosen = program or f"{installed.apps}/bin/fabricbench-micro"

@@ -30,19 +30,19 @@ def parse_text(tmp_path: Path, text: str | bytes, launch: Launch | None = None) 
 def synthetic(
     samples: Iterable[tuple[int, int, object]], *, ranks: object = 2, facts: str = "", verified: str = "yes"
 ) -> str:
-    """An output with samples of (size, rank, value)."""
+    """Returns an output with these samples: (size, rank, value)."""
     samples = list(samples)
     counts = Counter(size for size, _rank, _value in samples)
-    promised = [f"#@iterations.{size}={count}" for size, count in counts.items()]
-    lines = [f"#@ranks={ranks}", *promised, facts, COLUMNS]
+    iteration_lines = [f"#@iterations.{size}={count}" for size, count in counts.items()]
+    lines = [f"#@ranks={ranks}", *iteration_lines, facts, COLUMNS]
     lines += [f"pingpong,,{size},{rank},{at},{value},latency_us" for at, (size, rank, value) in enumerate(samples)]
     return "\n".join([*lines, f"#@verified={verified}", "#@end=ok", ""])
 
 
 def values(parsed: Parsed) -> dict[tuple[str, int | None], float]:
-    found = {(row.metric, row.msg_size_bytes): row.value for row in parsed.rows}
-    assert len(found) == len(parsed.rows)
-    return found
+    result = {(row.metric, row.msg_size_bytes): row.value for row in parsed.rows}
+    assert len(result) == len(parsed.rows)
+    return result
 
 
 Series = tuple[str, str, object, dict[int, list[float]], Mapping[str, object]]
@@ -50,7 +50,7 @@ Series = tuple[str, str, object, dict[int, list[float]], Mapping[str, object]]
 
 
 def output(benchmark: str, *series: Series, several: bool = False, reporting: int = 1) -> str:
-    """An output as the program writes it: facts of every series before its samples."""
+    """Returns an output in the program's format: the facts of each series, then its samples."""
     lines = ["#@ranks=2", f"#@reporting_ranks={reporting}", COLUMNS]
     for metric, case, size, by_rank, facts in series:
         label = [metric] * several + [case.replace("=", ":").replace(" ", ",")] * bool(case)
@@ -65,6 +65,6 @@ def output(benchmark: str, *series: Series, several: bool = False, reporting: in
 
 
 def by_case(parsed: Parsed) -> dict[tuple[str, str, int | None], float]:
-    found = {(row.metric, row.case, row.msg_size_bytes): row.value for row in parsed.rows}
-    assert len(found) == len(parsed.rows)
-    return found
+    result = {(row.metric, row.case, row.msg_size_bytes): row.value for row in parsed.rows}
+    assert len(result) == len(parsed.rows)
+    return result

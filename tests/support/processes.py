@@ -14,7 +14,7 @@ LOCK = "FABRICBENCH_LOCK"
 
 
 def clean_environment() -> dict[str, str]:
-    """This process's environment without the variables that choose a system, a site or a campaign.
+    """Returns the environment of this process without the variables that choose a system, a site or a campaign.
 
     The tests' own cache and lock remain.
     """
@@ -23,19 +23,19 @@ def clean_environment() -> dict[str, str]:
 
 
 def marked(mark: str) -> list[int]:
-    """Ids of the processes that carry ``mark``, ``NAME=value``, in their environment. Zombies have none."""
-    found = []
+    """Returns the ids of the processes with ``mark`` (``NAME=value``) in their environment. Zombies have none."""
+    ids = []
     for entry in Path("/proc").iterdir():
         try:
             if entry.name.isdigit() and mark.encode() in (entry / "environ").read_bytes().split(b"\0"):
-                found.append(int(entry.name))
+                ids.append(int(entry.name))
         except OSError:
             continue
-    return sorted(found)
+    return sorted(ids)
 
 
 def parent(pid: int) -> int | None:
-    """The parent's id; None where there is no such process."""
+    """Returns the id of the parent; None if the process does not exist."""
     try:
         return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
     except OSError:
@@ -43,7 +43,7 @@ def parent(pid: int) -> int | None:
 
 
 def alive(pid: int) -> bool:
-    """Whether the process exists and is not a zombie."""
+    """Returns whether the process exists and is not a zombie."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
     except OSError:
@@ -51,7 +51,7 @@ def alive(pid: int) -> bool:
 
 
 def program(pid: int) -> str:
-    """Name of the executable; empty where there is no such process."""
+    """Returns the name of the executable; empty if the process does not exist."""
     try:
         return Path(os.readlink(f"/proc/{pid}/exe")).name
     except OSError:
@@ -59,7 +59,7 @@ def program(pid: int) -> str:
 
 
 def wait_until(condition: Callable[[], object], what: str, seconds: float = 240.0) -> None:
-    """Wait until ``condition()`` holds, and fail after ``seconds``, which allow for a machine under load."""
+    """Waits until ``condition()`` is true; fails after ``seconds``, a limit that suits a machine under load."""
     end = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < end, f"waited in vain: {what}"
@@ -67,13 +67,13 @@ def wait_until(condition: Callable[[], object], what: str, seconds: float = 240.
 
 
 def no_namespaces(*programs: str) -> str:
-    """Why these programs cannot run here as root in namespaces of their own; empty where they can."""
+    """Returns why these programs cannot run as root in their own namespaces; empty if they can."""
     if os.geteuid() != 0:
         return "needs root, for namespaces"
     missing = [name for name in programs if shutil.which(name) is None]
     if missing:
         return f"needs {', '.join(missing)}: fabricbench setup --for-tests, as root on Debian"
-    done = subprocess.run(
+    result = subprocess.run(
         ["unshare", "--net", "--pid", "--fork", "--mount-proc", "true"], capture_output=True, timeout=30, check=False
     )
-    return "" if done.returncode == 0 else "needs namespaces"
+    return "" if result.returncode == 0 else "needs namespaces"

@@ -24,12 +24,12 @@ Process = subprocess.Popen[str]
 
 
 def start(site: FakeSite, campaign: Path) -> Process:
-    """Start ``fabricbench run`` on the fake site."""
+    """Starts ``fabricbench run`` on the fake site."""
     return start_run(campaign, CHOICE, site.environment)
 
 
 def start_run(campaign: Path, choice: tuple[str, ...], environment: Mapping[str, str]) -> Process:
-    """Start ``fabricbench run`` in any environment."""
+    """Starts ``fabricbench run`` in the given environment."""
     return subprocess.Popen(
         [sys.executable, "-m", "fabricbench.cli", "run", str(campaign), *choice],
         env=environment,
@@ -41,33 +41,33 @@ def start_run(campaign: Path, choice: tuple[str, ...], environment: Mapping[str,
 
 
 def finished(campaign: Path) -> Counter[str]:
-    """The number of times that each launch came back, by id, wire-ups included."""
+    """Counts the attempts of each launch that ended, by id, wire-ups included."""
     return Counter(json.loads((path / "launch.json").read_text())["id"] for path in finished_directories(campaign))
 
 
 def finished_directories(campaign: Path) -> list[Path]:
-    """Directories of the launches that came back."""
-    found = (campaign / "launches").rglob("launch.json")
-    return sorted(file.parent for file in found if came_back(file.parent))
+    """Returns the directories of the launches that ended."""
+    files = (campaign / "launches").rglob("launch.json")
+    return sorted(file.parent for file in files if came_back(file.parent))
 
 
 def timed(campaign: Path) -> Counter[str]:
-    """The number of times that each timed launch came back, by id."""
+    """Counts the attempts of each timed launch that ended, by id."""
     return Counter({name: times for name, times in finished(campaign).items() if name.startswith("b")})
 
 
 def left_over(campaign: Path) -> list[int]:
-    """Processes that still belong to a run of ``campaign``."""
+    """Returns the ids of the remaining processes of runs of ``campaign``."""
     return marked(f"FABRICBENCH_CAMPAIGN={campaign.resolve()}")
 
 
 def wait_for_launch(campaign: Path) -> None:
-    """Wait until a launch has begun and not ended."""
+    """Waits until a launch has begun and not ended."""
     wait_until(lambda: any(not (begin.parent / "end").exists() for begin in campaign.rglob("begin")), "a launch")
 
 
 def mark_of(campaign: Path) -> str:
-    """The mark in the environment of the latest run on ``campaign``, ``NAME=value``; empty before the first run."""
+    """Returns the mark (``NAME=value``) in the environment of the latest run; empty before the first run."""
     try:
         mark = (campaign / "lock").read_text().strip()
     except OSError:
@@ -76,7 +76,7 @@ def mark_of(campaign: Path) -> str:
 
 
 def kill(what: str, run: Process, campaign: Path) -> bool:
-    """Kill a part of ``run`` by SIGKILL and wait for its end; False where the run ended before the part started.
+    """Kills a part of ``run`` by SIGKILL and waits for its end; False if the run ended before the part started.
 
     "run" is ``fabricbench run`` itself, "reframe" the ReFrame that it has started, "wrapper" the launch wrapper.
     """
@@ -94,18 +94,18 @@ def _part(what: str, run: Process, campaign: Path) -> list[int]:
     if what == "run":
         return [run.pid]
     mark = mark_of(campaign)
-    found = marked(mark) if mark else []
+    processes = marked(mark) if mark else []
     if what == "reframe":
-        return [pid for pid in found if parent(pid) == run.pid]
+        return [pid for pid in processes if parent(pid) == run.pid]
     # A child of the wrapper has the wrapper's name until it executes its command.
-    wrappers = [pid for pid in found if program(pid) == "fabricbench-launch"]
+    wrappers = [pid for pid in processes if program(pid) == "fabricbench-launch"]
     return [pid for pid in wrappers if parent(pid) not in wrappers]
 
 
 def kill_and_resume(begin: Callable[[], Process], campaign: Path, kills: int, chance: random.Random) -> Counter[str]:
-    """Start runs on ``campaign``, kill a random part of each at a random moment, then let one complete.
+    """Starts runs on ``campaign``, kills a random part of each at a random moment, then completes one run.
 
-    When a run has begun its work, nothing of the one before may be left. How often each part was killed.
+    No process of the previous run may exist after a run has begun. Returns the number of kills of each part.
     """
     killed: Counter[str] = Counter()
     for _ in range(kills):
@@ -130,5 +130,5 @@ def _begin_cleanly(begin: Callable[[], Process], campaign: Path) -> Process:
 
 
 def repeated(campaign: Path) -> list[str]:
-    """Launches that came back more than once."""
+    """Returns the launches that ended more than once."""
     return [name for name, times in finished(campaign).items() if times > 1]

@@ -38,11 +38,11 @@ PLATFORM = """\
 class Network:
     """The parameters of the simulated network.
 
-    Every host has a link of ``bytes_per_second`` and ``hop_us`` latency, so that a route has two. ``full_duplex`` links
-    carry that rate in both directions at once. Below ``eager_bytes`` the sender is busy for ``send_overhead_us`` and
-    does not wait for the message, the receiver for ``receive_overhead_us``; from there on both are busy as long as the
-    transfer takes, and its latency is ``handshake`` times as long. Reading the clock takes ``clock_us``, and who waits
-    by reading it is simulated reading by reading.
+    Every host has a link of ``bytes_per_second`` and ``hop_us`` latency, so a route has two links. ``full_duplex``
+    links carry that rate in both directions at once. Below ``eager_bytes`` the sender is busy for ``send_overhead_us``
+    and does not wait for the message, and the receiver is busy for ``receive_overhead_us``. From ``eager_bytes`` on
+    both are busy for the whole transfer, and its latency is ``handshake`` times as long. Reading the clock takes
+    ``clock_us``; a loop that polls the clock is simulated one read at a time.
     """
 
     bytes_per_second: float = 1e9
@@ -55,7 +55,7 @@ class Network:
     clock_us: float = 0.01
 
     def xml(self, hosts: int) -> str:
-        """The network in SimGrid's format."""
+        """Returns the network in SimGrid's format."""
         sharing = "SPLITDUPLEX" if self.full_duplex else "SHARED"
         return PLATFORM.format(last=hosts - 1, sharing=sharing, **asdict(self))
 
@@ -69,7 +69,7 @@ class Simulator:
     def run(
         self, ranks: int, program: str, *arguments: str, network: Network = Network()
     ) -> subprocess.CompletedProcess[str]:
-        """Run ``program`` (such as ``npb/is/fabricbench-is``) on ``ranks`` hosts of one network."""
+        """Runs ``program`` (such as ``npb/is/fabricbench-is``) on ``ranks`` hosts of one network."""
         platform = self.build / "platform.xml"
         platform.write_text(network.xml(ranks))
         command = ["smpirun", "-np", str(ranks), "-platform", str(platform), "--log=root.thres:critical"]
@@ -79,7 +79,7 @@ class Simulator:
 
 
 def build(directory: Path) -> Simulator:
-    """Build the programs; skips the test without SMPI."""
+    """Builds the programs; skips the test without SMPI."""
     compilers = {language: shutil.which(name) for language, name in (("C", "smpicc"), ("CXX", "smpicxx"))}
     fortran = shutil.which("smpif90") and shutil.which("gfortran")
     if None in compilers.values() or not shutil.which("cmake"):
@@ -89,6 +89,6 @@ def build(directory: Path) -> Simulator:
     chosen = [f"-DCMAKE_{language}_COMPILER={path}" for language, path in compilers.items()]
     configure = ["cmake", "-S", str(APPS), "-B", str(directory), "-DCMAKE_BUILD_TYPE=Release", "-DBUILD_TESTING=OFF"]
     for command in ([*configure, *chosen], ["cmake", "--build", str(directory), "--parallel", "2"]):
-        done = subprocess.run(command, cwd=directory, capture_output=True, text=True, timeout=600, check=False)
-        assert done.returncode == 0, done.stdout + done.stderr
+        result = subprocess.run(command, cwd=directory, capture_output=True, text=True, timeout=600, check=False)
+        assert result.returncode == 0, result.stdout + result.stderr
     return Simulator(directory)

@@ -10,7 +10,7 @@ HASHES = {"mpich": "m" * 32, "fabricbench": "f" * 32, "osu-micro-benchmarks": "o
 
 
 def node(name: str, mpi: str = "mpich", external: Path | None = None, **changes: Any) -> dict[str, Any]:
-    """A package in Spack's files; all but ``mpi`` itself depend on ``mpi``."""
+    """A package in Spack's files. Every package except ``mpi`` depends on ``mpi``."""
     edge = {
         "name": mpi,
         "hash": HASHES["mpich"],
@@ -46,7 +46,7 @@ def package(store: Path, name: str, external_mpi: Path | None = None) -> Path:
 
 
 def view(root: Path, *prefixes: Path) -> Path:
-    """A view of packages as Spack makes it: a link to a directory of links, their ``.spack`` by name."""
+    """Makes a view in Spack's layout: a link to a directory of links, with the packages' ``.spack`` by name."""
     real = root.parent / f"._{root.name}" / "abc"
     for prefix in prefixes:
         name = next(name for name in HASHES if prefix.name.startswith(f"{name}-"))
@@ -62,5 +62,5 @@ def view(root: Path, *prefixes: Path) -> Path:
 
 
 def programs(prefix: Path, source: Path) -> None:
-    """Copy programs into a package."""
+    """Copies programs into a package."""
     shutil.copytree(source, prefix, dirs_exist_ok=True)

@@ -18,7 +18,7 @@ Done = subprocess.CompletedProcess[str]
 
 
 def impossible() -> str:
-    """Why no cluster can run on this machine; empty where one can."""
+    """Returns why no cluster can run on this machine; empty if one can."""
     if RUN.exists():
         return "a cluster is up, and there is one on a machine: make vcluster-down"
     return no_namespaces("slurmctld", "slurmd", "munged", "ip", "tc", "unshare")
@@ -28,27 +28,27 @@ class Cluster:
     """The one cluster that a machine may have."""
 
     def up(self, **how: str) -> None:
-        """Start the cluster with ``how`` as the script's variables; a running one is replaced."""
-        done = self.script("up", **how)
-        assert done.returncode == 0, done.stdout + done.stderr
+        """Starts the cluster with the variables ``how``; replaces a running cluster."""
+        result = self.script("up", **how)
+        assert result.returncode == 0, result.stdout + result.stderr
 
     def down(self) -> None:
-        """Stop the cluster and everything on it."""
-        done = self.script("down")
-        assert done.returncode == 0, done.stdout + done.stderr
+        """Stops the cluster and everything on it."""
+        result = self.script("down")
+        assert result.returncode == 0, result.stdout + result.stderr
 
     def script(self, *words: str, **variables: str) -> Done:
-        """Call the script as ``make vcluster-up`` does."""
+        """Calls the script as ``make vcluster-up`` does."""
         return _call([str(SCRIPT), *words], {**clean_environment(), **variables})
 
     def slurm(self, *words: str) -> str:
-        """The output of a command of Slurm, which must succeed."""
-        done = _call(list(words), {**os.environ, "SLURM_CONF": str(RUN / "slurm.conf")})
-        assert done.returncode == 0, done.stdout + done.stderr
-        return done.stdout
+        """Runs a Slurm command that must succeed, and returns its output."""
+        result = _call(list(words), {**os.environ, "SLURM_CONF": str(RUN / "slurm.conf")})
+        assert result.returncode == 0, result.stdout + result.stderr
+        return result.stdout
 
     def left_over(self) -> list[str]:
-        """The processes, namespaces, interfaces and files of a cluster that exist."""
+        """Returns the existing processes, namespaces, interfaces and files of a cluster."""
         processes = [f"process {pid}" for pid in marked("FABRICBENCH_VCLUSTER=1") if alive(pid)]
         spaces = _call(["ip", "netns", "list"], dict(os.environ)).stdout.splitlines()
         links = _call(["ip", "-o", "link"], dict(os.environ)).stdout.splitlines()
@@ -67,7 +67,7 @@ class Site:
         return self.root / "site/vcluster/settings.py"
 
     def change(self, old: str, new: str) -> None:
-        """Replace text in the settings, which must contain it."""
+        """Replaces text in the settings, which must contain it."""
         text = self.settings.read_text()
         assert old in text
         self.settings.write_text(text.replace(old, new))
@@ -83,16 +83,16 @@ class Site:
         }
 
     def reframe(self, campaign: Path, *arguments: str) -> Done:
-        """Run ``reframe -c reframe_checks … -r``."""
+        """Runs ``reframe -c reframe_checks … -r``."""
         command = [sys.executable, "-m", "fabricbench.runner.reframe", "-c", "reframe_checks", *arguments, "-r"]
         return _call(command, self.environment(campaign))
 
     def fabricbench(self, *arguments: str, **variables: str) -> Done:
-        """Run ``fabricbench`` as users type it, with further ``variables``."""
+        """Runs ``fabricbench`` as users type it, with further ``variables``."""
         return _call([sys.executable, "-m", "fabricbench.cli", *arguments], {**self.environment(), **variables})
 
     def start(self, *arguments: str) -> subprocess.Popen[str]:
-        """Start ``fabricbench`` in the background."""
+        """Starts ``fabricbench`` in the background."""
         return subprocess.Popen(
             [sys.executable, "-m", "fabricbench.cli", *arguments],
             env=self.environment(), cwd=REPOSITORY, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,

@@ -35,7 +35,7 @@ LARGEST_REQUEST = 2**20
 
 @contextmanager
 def warm_reframe(directory: Path) -> Iterator[None]:
-    """Make ``runner.reframe.run`` of this process fork its ReFrame from a loaded process, started at first use."""
+    """Lets ``runner.reframe.run`` fork ReFrame from a loaded process, which starts at first use."""
     address = directory / "warm"
     servers: list[subprocess.Popen[bytes]] = []
 
@@ -59,7 +59,7 @@ def warm_reframe(directory: Path) -> Iterator[None]:
 
 
 def serve(address: str) -> None:
-    """Answer each client in a process of its own."""
+    """Serves each client in a process of its own."""
     importlib.import_module("reframe.frontend.cli")
     for package in ("fabricbench.parsers.tools", "fabricbench.site", "fabricbench.launch", "fabricbench.campaign"):
         for module in pkgutil.iter_modules(importlib.import_module(package).__path__, f"{package}."):
@@ -79,7 +79,7 @@ def serve(address: str) -> None:
 
 
 def _answer(client: socket.socket) -> None:
-    """Run ReFrame in a child, and send its exit status; the child ends with its client."""
+    """Runs ReFrame in a child and sends its exit status; the child ends with its client."""
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     die_with_parent()
     data, descriptors, _, _ = socket.recv_fds(client, LARGEST_REQUEST, 2)
@@ -92,8 +92,8 @@ def _answer(client: socket.socket) -> None:
     for descriptor in descriptors:
         os.close(descriptor)
     while True:
-        done, status = os.waitpid(child, os.WNOHANG)
-        if done:
+        result, status = os.waitpid(child, os.WNOHANG)
+        if result:
             break
         if select.select([client], [], [], 0.01)[0] and not client.recv(1):
             os.kill(child, signal.SIGKILL)

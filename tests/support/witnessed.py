@@ -12,18 +12,18 @@ Run = Callable[..., list[Json]]
 
 
 def environment(witness: Path, out: Path | None, **extra: str) -> dict[str, str]:
-    """The environment of this process without any rank, with the witness preloaded."""
+    """Returns the environment of this process with the witness preloaded and without a rank number."""
     ranks = ("PMI", "OMPI", "SLURM", "FABRICBENCH")
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(ranks)}
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith(ranks)}
     where = {"FABRICBENCH_WITNESS_DIR": str(out)} if out else {}
-    return {**kept, "LD_PRELOAD": str(witness), **where, **extra}
+    return {**inherited, "LD_PRELOAD": str(witness), **where, **extra}
 
 
 def reports(out: Path) -> list[Json]:
-    """All reports, those of forked children last; the directory must contain nothing else."""
+    """Reads all reports, those of forked children last. The directory must contain nothing else."""
     assert not [path for path in out.iterdir() if not path.name.startswith("witness.")]
-    found: list[Json] = [json.loads(path.read_text("utf-8")) for path in sorted(out.iterdir())]
-    return sorted(found, key=lambda report: bool(report["forked"]))
+    contents: list[Json] = [json.loads(path.read_text("utf-8")) for path in sorted(out.iterdir())]
+    return sorted(contents, key=lambda report: bool(report["forked"]))
 
 
 def by_tx(report: Json) -> list[Json]:

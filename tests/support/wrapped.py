@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs commands by the launch wrapper, and reads its files."""
+"""Runs commands with the launch wrapper and reads its files."""
 
 import json
 import subprocess
@@ -24,11 +24,11 @@ time.sleep(300)
 
 def read(path: Path) -> Json:
     """The contents of a JSON file."""
-    found: Json = json.loads(path.read_text("utf-8"))
-    return found
+    content: Json = json.loads(path.read_text("utf-8"))
+    return content
 
 
 def finish(process: Process) -> tuple[int, str]:
-    """The exit code and the standard error of a process after its end."""
+    """Waits for the end of a process; returns its exit code and standard error."""
     _, complaint = process.communicate(timeout=60)
     return process.returncode, complaint

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Derives the record of a launch from the files in its directory, and from nothing else."""
+"""Derives the record of a launch from the files in its directory only."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -27,7 +27,7 @@ from fabricbench.parsers.registry import TOOLS, parser_of, why_failed, why_refus
 class _Facts:
     """The files of a launch that has a ``launch.json``.
 
-    ``problem``: why the witness reports cannot be read; empty where they can.
+    ``problem``: why the witness reports cannot be read; empty if they can.
     """
 
     directory: Path
@@ -40,7 +40,7 @@ class _Facts:
 
     @cached_property
     def output(self) -> Parsed | str:
-        """The parsed output with all expected rows; else why it is unreadable. Parsed at the first use only."""
+        """The parsed output with all expected rows, or why it is unreadable. The first use parses it."""
         try:
             parsed = _parse(self.directory, self.launch)
             _require_expected(self.launch, parsed)
@@ -50,7 +50,7 @@ class _Facts:
 
 
 def collect(directory: Path, name: str | None = None) -> Record:
-    """The record of the launch in ``directory``; ``name`` is its place in the campaign."""
+    """Returns the record of the launch in ``directory``. ``name``: path of the directory within the campaign."""
     name = directory.name if name is None else name
     try:
         launch = read_model(directory / "launch.json", Launch)
@@ -91,9 +91,9 @@ _Update = Mapping[str, Any]
 
 
 def _outcome(facts: _Facts, end: End) -> _Update:
-    """State, reason and results of a launch that has ended."""
-    if lost := _why_lost(facts, end):
-        return _refutation_of_lost(facts) or {"state": "lost", "reason": lost}
+    """Returns state, reason and results of a launch that has ended."""
+    if reason := _why_lost(facts, end):
+        return _refutation_of_lost(facts) or {"state": "lost", "reason": reason}
     if end.status in CANNOT_START and end.signal is None and not end.timed_out:
         return {"state": "unfinished", "reason": f"it could not be started: {_why_failed(facts, end)}"}
     if end.timed_out or end.status != 0:
@@ -104,31 +104,31 @@ def _outcome(facts: _Facts, end: End) -> _Update:
 
 
 def _refutation_of_lost(facts: _Facts) -> _Update | None:
-    """The results of a lost launch whose ranks all reported, and whose reports refute its transport; else None.
+    """Returns the results of a lost launch if the reports of all its ranks refute its transport; else None.
 
-    A wrong transport is a fault of the launch itself, which no repeat may hide. Ranks that were killed leave no report,
-    so that a launch without all reports is not refuted.
+    A repeat must not hide a wrong transport. A launch without the reports of all ranks is not refuted, because killed
+    ranks leave no report.
     """
     results = _results(facts)
     attestation = results.get("attestation")
-    carried = attestation.traffic if attestation else None
-    if results["state"] == "refuted" and carried is not None and carried.reports >= facts.launch.ranks:
+    evidence = attestation.traffic if attestation else None
+    if results["state"] == "refuted" and evidence is not None and evidence.reports >= facts.launch.ranks:
         return results
     return None
 
 
 def _results(facts: _Facts) -> _Update:
-    """State, rows, attestation and binding; state ``unreadable`` where the output or a report is wrong."""
+    """Returns state, rows, attestation and binding; state ``unreadable`` if the output or a report is invalid."""
     launch, parsed = facts.launch, facts.output
     if isinstance(parsed, str) or facts.problem:
         return {"state": "unreadable", "reason": parsed if isinstance(parsed, str) else facts.problem}
     try:
-        carried = traffic(facts.reports, launch.ranks)
+        sockets = traffic(facts.reports, launch.ranks)
     except ValueError as error:
         return {"state": "unreadable", "reason": str(error)}
     attestation = attest(
         launch,
-        carried,
+        sockets,
         parsed.payload,
         port_counters(facts.hosts),
         parts=parsed.parts,
@@ -148,7 +148,7 @@ def _results(facts: _Facts) -> _Update:
 
 
 def _why_lost(facts: _Facts, end: End) -> str:
-    """Why a launch that has ended was lost; empty if it was not."""
+    """Returns why a launch that has ended was lost; empty if it was not."""
     if end.status != 0 and (reason := why_lost(facts.directory)):
         return f"lost with its nodes: {reason}"
     if end.timed_out and _is_complete(facts):
@@ -157,7 +157,7 @@ def _why_lost(facts: _Facts, end: End) -> str:
 
 
 def _is_complete(facts: _Facts) -> bool:
-    """Whether the output of a launch that reached its time limit has everything that was expected."""
+    """Returns whether the output of a launch that reached its time limit has all expected rows."""
     if facts.launch.mode == "wireup":
         return last_lines(facts.directory / "stdout").endswith("#@end=ok")
     return bool(facts.launch.expected) and not isinstance(facts.output, str)
@@ -180,12 +180,12 @@ def _parse(directory: Path, launch: Launch) -> Parsed:
 
 
 def _require_expected(launch: Launch, parsed: Parsed) -> None:
-    """Unreadable where an expected row is missing and not named as skipped, or where a row is a duplicate."""
+    """Raises Unreadable if an expected row is neither present nor skipped, or if a row is a duplicate."""
     keys: set[tuple[str, str | None, str, int | None]] = set()
     for row in parsed.rows:
         key = (row.benchmark, row.case, row.metric, row.msg_size_bytes)
         if key in keys:
-            raise Unreadable("stdout", None, f"one {_named(row)} only")
+            raise Unreadable("stdout", None, f"one {_describe(row)} only")
         keys.add(key)
     skips = {(skip.benchmark, case, skip.msg_size_bytes) for skip in parsed.skips for case in (skip.case, None)}
     keys |= {(benchmark, None, metric, size) for benchmark, _case, metric, size in keys}
@@ -198,7 +198,7 @@ def _require_expected(launch: Launch, parsed: Parsed) -> None:
                 raise Unreadable("stdout", None, f"{what}{at}, which is missing")
 
 
-def _named(row: Row) -> str:
+def _describe(row: Row) -> str:
     return f"{row.benchmark} {row.metric} at {row.msg_size_bytes} bytes"
 
 
@@ -216,12 +216,12 @@ def _why_failed(facts: _Facts, end: End) -> str:
 
 
 def _refusal(facts: _Facts) -> str | None:
-    """Why the tool refused to run the launch; None where it did not."""
+    """Returns why the tool refused to run the launch; None if it did not refuse."""
     return why_refused(facts.launch.tool, facts.directory) if facts.launch.tool in TOOLS else None
 
 
 def _left_out(launch: Launch) -> tuple[SkippedSize, ...]:
-    """The sizes that the check itself left out."""
+    """Returns the message sizes that the check excluded, with the reason."""
     if launch.left_out is None:
         return ()
     place = {"benchmark": launch.benchmark, "case": canonical_case(launch.case), "reason": launch.left_out.reason}
@@ -229,7 +229,7 @@ def _left_out(launch: Launch) -> tuple[SkippedSize, ...]:
 
 
 def _skips_of_all(launch: Launch, reason: str) -> tuple[SkippedSize, ...]:
-    """One skip for each size of each case that was expected."""
+    """Returns one skip for each size of each expected case."""
     own = canonical_case(launch.case)
     places = {
         (item.benchmark, own if item.case is None else item.case, size)

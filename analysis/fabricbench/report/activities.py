@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The activities of an application in groups, as shares of its run time, by the application's own account."""
+"""Groups the activities that an application reports, as shares of its run time."""
 
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence

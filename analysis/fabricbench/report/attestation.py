@@ -142,7 +142,7 @@ def lanes_attested(records: Sequence[Record]) -> str:
     for launch, record in _measured(records):
         states[launch.lane] += [] if record.attestation is None else [record.attestation.state]
     if not states:
-        return "nothing was launched, so no lane is attested"
+        return "there are no launches, so no lane is attested"
     good = sum(set(of_lane) == {"attested"} for of_lane in states.values())
     lanes = "1 lane is" if len(states) == 1 else f"{len(states)} lanes are"
     text = f"{good} of {lanes} attested in every launch"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What figures with a row per lane and number of ranks have in common."""
+"""Labels figures that have a row per lane and number of ranks."""
 
 from collections.abc import Sequence
 

@@ -32,7 +32,7 @@ class Difference:
 def odd_nodes(nodes: Mapping[str, FactValues]) -> list[Difference]:
     """The differences of nodes from the most frequent value of each fact; of ties, from that of the first node.
 
-    A fact that a node does not report is no difference. The switch of a node is none either.
+    A fact that a node does not report, and the switch of a node, are not differences.
     """
     by_fact: dict[Fact, dict[str, str]] = defaultdict(dict)
     complete = _with_ports(nodes, _ports(nodes))
@@ -51,7 +51,7 @@ def differences(here: Provenance, there: Provenance) -> list[Difference]:
     """The differences of the campaign ``here`` from the reference ``there``, those likeliest to matter first.
 
     A node is compared with itself if it is in the reference, else with all nodes of the reference: a value that one of
-    them has is no difference. FactValues that only one campaign reports are not compared (``not_compared``).
+    them has is not a difference. Facts that only one campaign reports are not compared (``not_compared``).
     """
     return _grouped([*_of_nodes(here.nodes, there.nodes), *_of_lanes(here, there)])
 
@@ -101,8 +101,10 @@ def _ports(nodes: Mapping[str, FactValues]) -> set[Fact]:
 
 
 def _with_ports(nodes: Mapping[str, FactValues], ports: set[Fact]) -> dict[str, FactValues]:
-    """The facts, with "not there" for the ports that a node does not have. A node without any port, as in older
-    campaigns, is unchanged."""
+    """Adds the value "not there" for the ports that a node does not have.
+
+    The facts of a node without any port, as in older campaigns, are unchanged.
+    """
     absent = dict.fromkeys(ports, "not there")
     return {name: absent | facts if _ports({name: facts}) else facts for name, facts in nodes.items()}
 

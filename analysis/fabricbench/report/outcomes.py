@@ -31,7 +31,7 @@ class SkippedView:
 
 @dataclass(frozen=True, slots=True)
 class Trouble:
-    """Launches of one kind that failed, or were not bound as requested, for one reason."""
+    """Launches with one problem: they failed, or their binding is not the requested one, for one reason."""
 
     state: str
     symbol: str
@@ -81,23 +81,25 @@ def skipped(skips: Sequence[SkippedLaunch]) -> tuple[SkippedView, ...]:
 
 
 def troubles(records: Sequence[Record], launches: Launches) -> tuple[Trouble, ...]:
-    """Launches that failed, are unreadable, never ended or were lost, by kind and reason."""
-    lost = Counter(r.launch.id for r in records if r.launch and r.state in LOST_STATES)
+    """Returns the launches that failed, are unreadable, did not end or were lost, by kind and reason."""
+    losses = Counter(r.launch.id for r in records if r.launch and r.state in LOST_STATES)
     others = Counter(r.launch.id for r in records if r.launch and r.state not in LOST_STATES)
 
     def why(record: Record) -> str:
         if record.state not in LOST_STATES or record.launch is None:
             return record.reason
         name = record.launch.id
-        again = "repeated" if others[name] else "repeated, and lost again" if lost[name] > 1 else "not repeated"
+        again = "repeated" if others[name] else "repeated, and lost again" if losses[name] > 1 else "not repeated"
         return "; ".join(part for part in (record.reason.strip(), again) if part)
 
     return _grouped([(record, why(record)) for record in records if record.state in _TROUBLE], launches)
 
 
-def bound_otherwise(records: Sequence[Record], launches: Launches) -> tuple[Trouble, ...]:
-    """Launches whose ranks ran on other CPUs, or whose bytes left on other ports, than requested. Their values count,
-    but are not comparable with those of launches that were bound as requested."""
+def binding_problems(records: Sequence[Record], launches: Launches) -> tuple[Trouble, ...]:
+    """Returns the launches whose ranks used other CPUs or ports than the requested ones, by reason.
+
+    Their values count, but are not comparable with those of launches with the requested binding.
+    """
     return _grouped([(record, record.binding.problem) for record in records if record.binding.problem], launches)
 
 

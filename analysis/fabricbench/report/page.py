@@ -61,7 +61,7 @@ def report(
         alpha=alpha,
         skipped=outcomes.skipped(campaign.skips),
         troubles=outcomes.troubles(campaign.records, launches),
-        bound_otherwise=outcomes.bound_otherwise(campaign.records, launches),
+        binding_problems=outcomes.binding_problems(campaign.records, launches),
         states=outcomes.states(campaign.records),
         launches=outcomes.rows(campaign.records, launches),
         foreign=FOREIGN_LOAD,

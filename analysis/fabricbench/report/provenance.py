@@ -222,7 +222,7 @@ def _nodes(records: Sequence[Record], nodes: Mapping[str, FactValues]) -> tuple[
 
 
 def _in_words(facts: Iterable[tuple[Fact, str]]) -> Pairs:
-    """FactValues by rank. FactValues with one name and value are merged: ``mitigation of l1tf, mds: Not affected``."""
+    """Returns facts by rank as text and merges those with one name and value: ``mitigation of l1tf, mds: PTI``."""
     of: dict[tuple[int, str, str], list[str]] = defaultdict(list)
     for fact, value in facts:
         of[KINDS.index(fact.kind), fact.name, value].append(fact.of)

@@ -121,7 +121,7 @@ def pingpong(every: list[Panel]) -> tuple[list[Panel], str]:
 
 
 def others(every: list[Panel]) -> list[Panel]:
-    """One panel per facet of other tools with message sizes, the ping-pong aside: its main metric, or else its first.
+    """Returns one panel per facet of other tools with message sizes, except the ping-pong: its main or first metric.
 
     ``report.families`` shows the own tool's other benchmarks.
     """
@@ -145,8 +145,8 @@ def unsized(every: list[Panel]) -> list[Panel]:
 
 def on_fabric(panel: Panel, fabric: str) -> Panel:
     """The panel with the lines of one fabric only."""
-    kept = {lane: line for lane, line in panel.lines.items() if lane.fabric == fabric}
-    return replace(panel, lines=kept)
+    lines = {lane: line for lane, line in panel.lines.items() if lane.fabric == fabric}
+    return replace(panel, lines=lines)
 
 
 def describe(facet: Facet, *, tool: bool = True) -> str:

@@ -13,8 +13,10 @@ COMPLETED_EACH = "non-aggregate"
 
 
 def _single(bytes_: int, messages: int = 2) -> tuple[Table, Table]:
-    """The tables of a transfer between two processes, in both modes. An operation that completes at the target has an
-    answer."""
+    """Returns the tables of a transfer between two processes in both modes.
+
+    An operation that completes at the target has an answer.
+    """
     many = Moves(lambda p: bytes_, lambda p: 0)
     return (
         Table(

@@ -54,14 +54,14 @@ def _together(launch: Launch, results: Sequence[tuple[Run, Streams]]) -> list[Ro
     """The rows of flows over several addresses, numbered in the order of their addresses, which is that of the last
     round."""
     order = [run.value for run, _ in results if run.round == results[-1][0].round]
-    rows, shared = [], []
+    rows, rates_together = [], []
     for run, streams in results:
         at_once = run.round == results[-1][0].round
         rate = sum(rate for _, rate in streams)
         case: dict[str, Any] = {"flow": order.index(run.value) + 1, "run": "together" if at_once else "alone"}
         rows.append(_row(launch, case, "flow_bandwidth", rate))
-        shared += [rate] if at_once else []
-    return [*rows, *_sum(launch, {"run": "together"}, shared)]
+        rates_together += [rate] if at_once else []
+    return [*rows, *_sum(launch, {"run": "together"}, rates_together)]
 
 
 def _sum(launch: Launch, case: Mapping[str, Any], rates: Sequence[float]) -> list[Row]:
@@ -72,8 +72,8 @@ def _sum(launch: Launch, case: Mapping[str, Any], rates: Sequence[float]) -> lis
 
 
 def _row(launch: Launch, case: Mapping[str, Any], metric: str, value: float) -> Row:
-    named = canonical_case({**launch.case, **case})
-    return Row(benchmark=launch.benchmark, case=named, metric=metric, msg_size_bytes=None, value=round(value, 6))
+    case_text = canonical_case({**launch.case, **case})
+    return Row(benchmark=launch.benchmark, case=case_text, metric=metric, msg_size_bytes=None, value=round(value, 6))
 
 
 def _streams(run: Run, expected: int) -> Streams:
@@ -88,15 +88,15 @@ def _streams(run: Run, expected: int) -> Streams:
         receivers = [one["receiver"] for one in document["end"]["streams"]]
         streams = [(one["bytes"], one["bits_per_second"]) for one in receivers]
     except (TypeError, KeyError):
-        raise Unreadable("stdout", run.at, "what every receiver got, under end, streams") from None
+        raise Unreadable("stdout", run.at, "bytes and rate of every receiver in end.streams") from None
     if len(streams) != expected:
         raise Unreadable("stdout", run.at, f"{expected} streams, not {len(streams)}")
-    if not all(map(_counted, streams)):
+    if not all(map(_is_valid, streams)):
         raise Unreadable("stdout", run.at, "bytes and bits_per_second of every receiver, at least 0")
     return [(bytes_, bits / _BITS_PER_MB) for bytes_, bits in streams]
 
 
-def _counted(stream: tuple[Any, Any]) -> bool:
+def _is_valid(stream: tuple[Any, Any]) -> bool:
     bytes_, bits = stream
     return type(bytes_) is int and 0 <= bytes_ < 2**63 and type(bits) in (int, float) and 0 <= bits < 1e18
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reads the report of a NAS parallel benchmark; the own kernels and NASA's programs print the same form."""
+"""Reads the report of a NAS parallel benchmark. The own kernels and NASA's programs use the same format."""
 
 import math
 import re
@@ -28,8 +28,8 @@ class Problem:
     most_ranks: int = 2**20
 
     def bytes(self, kernel: str) -> int:
-        """The memory of all ranks together in bytes, the larger of both codes, without that of the stack."""
-        if kernel == "IS":  # three arrays of keys, each half as large again as it need be
+        """Returns the memory of all ranks in bytes, without that of the stack: the larger of the two codes' needs."""
+        if kernel == "IS":  # three arrays of 4-byte keys, each with 50 % spare space
             return self.points * 3 * 6
         if kernel == "CG":  # makea's elements and triples, eight vectors and their indices
             places = self.points * ((self.nonzeros + 1) ** 2 + self.nonzeros + 2)
@@ -69,7 +69,7 @@ _SIZE = re.compile(r"([0-9]{1,18})(?:x *([0-9]{1,6})x *([0-9]{1,6}))?")
 
 @dataclass(frozen=True, slots=True)
 class _Report:
-    """The fields of the closing form, each with its line, and the mean of every timer."""
+    """The fields of the closing table with their lines, and the mean of every timer."""
 
     kernel: str
     fields: dict[str, tuple[str, int]]
@@ -92,7 +92,7 @@ def parse(directory: Path, launch: Launch) -> Parsed:
     lines = text.splitlines()
     if not text.endswith("\n"):
         raise Unreadable("stdout", len(lines), "a whole last line: the output is cut off")
-    report = _read(lines)
+    report = _read_report(lines)
     problem_class, at = report.field("Class")
     name = f"{report.kernel.lower()}.{problem_class}"
     if name != launch.benchmark:
@@ -117,7 +117,7 @@ def parse(directory: Path, launch: Launch) -> Parsed:
 
 
 def _require_problem(report: _Report, problem_class: str, ranks: int) -> None:
-    """Unreadable unless the report is verified and has the size and iterations of the class and ``ranks`` ranks."""
+    """Raises Unreadable unless the report is verified and has the size and iterations of the class and ``ranks``."""
     problem = PROBLEMS.get((report.kernel, problem_class))
     if problem is None:
         raise Unreadable("stdout", report.field("Class")[1], f"a class of NPB, not '{problem_class[:40]}'")
@@ -145,7 +145,7 @@ def _too_small(problem_class: str, metrics: list[str]) -> str:
 
 
 def payload(kernel: str, problem_class: str, ranks: int) -> Payload:
-    """The least that the timed iterations move between ``ranks`` (a power of two), whatever the implementation.
+    """Returns the least payload of the timed iterations on ``ranks`` (a power of two) for any implementation.
 
     IS: every key whose bucket belongs to another rank. FT: one transposition per transform; more if the grid is divided
     in two dimensions. CG: the partial sums of a row of the processor grid, summed and scattered, and two dot products
@@ -156,19 +156,19 @@ def payload(kernel: str, problem_class: str, ranks: int) -> Payload:
         return Payload(bytes=0, messages=0)
     doublings = int(math.log2(ranks))
     if kernel == "IS":
-        moved = problem.iterations * 4 * problem.points * (ranks - 1) // ranks
-        return Payload(bytes=moved, messages=problem.iterations * ranks * doublings)
+        bytes_ = problem.iterations * 4 * problem.points * (ranks - 1) // ranks
+        return Payload(bytes=bytes_, messages=problem.iterations * ranks * doublings)
     if kernel == "FT":
         transforms = problem.iterations + 1
-        moved = transforms * 16 * problem.points * (ranks - 1) // ranks
-        return Payload(bytes=moved, messages=transforms * ranks * doublings)
+        bytes_ = transforms * 16 * problem.points * (ranks - 1) // ranks
+        return Payload(bytes=bytes_, messages=transforms * ranks * doublings)
     columns = 2 ** ((doublings + 1) // 2)
     products = problem.iterations * (_CG_STEPS + 1)
     messages = (products + 2 * problem.iterations * _CG_STEPS) * ranks
     return Payload(bytes=products * 8 * problem.points * (columns - 1), messages=messages)
 
 
-def _read(lines: list[str]) -> _Report:
+def _read_report(lines: list[str]) -> _Report:
     kernel = ""
     head = ""
     fields: dict[str, tuple[str, int]] = {}
@@ -190,8 +190,10 @@ def _read(lines: list[str]) -> _Report:
 
 
 def _kernel_at_end(kernel: str, head: str, before: str, at: int) -> str:
-    """The kernel whose report ends in this line; Unreadable unless it is the only report and began with the same
-    kernel."""
+    """Returns the kernel whose report ends in this line.
+
+    Raises Unreadable if the output has another report, or if the report began with another kernel.
+    """
     if before:
         raise Unreadable("stdout", at, "one report, this is the end of another")
     if head and head != kernel:

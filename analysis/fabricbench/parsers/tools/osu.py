@@ -243,7 +243,7 @@ def _expect(value: str, expected: str | None, what: str, at: int) -> None:
 
 
 def _require_same_run(line: str, at: int, options: _Options, launch: Launch) -> None:
-    """Unreadable where a line before the table describes another run than the launch."""
+    """Raises Unreadable if a line before the table describes a run other than the launch."""
     if pairs := _PAIRS.match(line):
         _expect(pairs.group(1), str(launch.ranks // 2), "pairs", at)
         _expect(pairs.group(2), str(WINDOW), "messages in a window", at)
@@ -256,7 +256,7 @@ def _require_same_run(line: str, at: int, options: _Options, launch: Launch) -> 
 
 
 def _version_in_title(title: tuple[str, Version], at: int, options: _Options) -> Version:
-    """The version in a title; Unreadable where the title is not that of the launch's program."""
+    """Returns the version in a title; raises Unreadable if the title is not that of the launch's program."""
     if title[0] != TITLES[options.name]:
         raise Unreadable("stdout", at, f"{options.name}'s title '{TITLES[options.name]}', not '{title[0][:80]}'")
     return title[1]
@@ -279,7 +279,7 @@ def _head(line: str, at: int, options: _Options, version: Version | None) -> lis
 
 
 def _has_sizes(options: _Options) -> bool:
-    """Whether the table has message sizes; atomic operations have one size and print it too."""
+    """Returns whether the table has message sizes. Atomic operations have one size, which they print too."""
     return options.program.sized or options.program.family == "one-sided"
 
 
@@ -302,7 +302,7 @@ def _values(line: str, columns: list[str], at: int, options: _Options) -> dict[s
 
 
 def _require_sizes(table: list[tuple[int, dict[str, float]]], options: _Options, last: int) -> None:
-    """Unreadable unless the rows are the requested sizes in order, or one row for a program without sizes."""
+    """Raises Unreadable unless the rows are the requested sizes in order, or one row for a program without sizes."""
     if options.sizes is None:
         if len(table) != 1:
             raise Unreadable("stdout", last, f"one row, not {len(table)}")
@@ -351,7 +351,7 @@ def _parts(
 
 
 def _barriers(program: Program, version: Version, outer: int, repetitions: int, known: bool) -> int:
-    """The untimed barriers of a launch; in each of them every rank receives at least one message."""
+    """Returns the number of untimed barriers of a launch. Every rank receives at least one message in each."""
     if program.family == "one-sided" or program.benchmark == "barrier":
         return 0
     if program.family == "collective":

@@ -21,7 +21,7 @@ class Test:
 
     @property
     def atomic(self) -> bool:
-        """Whether it is an atomic operation, which has 8 bytes whatever the message size."""
+        """Whether it is an atomic operation, which always has 8 bytes."""
         return self.program.startswith("ib_atomic")
 
     @property
@@ -64,16 +64,18 @@ def parse(directory: Path, launch: Launch) -> Parsed:
         values = _values(run, test, iterations)
         for metric, value in values.items():
             rows.append(Row(benchmark=test.benchmark, case=case, metric=metric, msg_size_bytes=run.size, value=value))
-        moved = (2 if "latency" in test.metrics else 1) * iterations
+        transfers = (2 if "latency" in test.metrics else 1) * iterations
         messages = 1 if test.streams else 2 * iterations
-        payload = Payload(bytes=moved * run.size, messages=messages)
+        payload = Payload(bytes=transfers * run.size, messages=messages)
         parts.append(PayloadPart(benchmark=test.benchmark, case=case, msg_size_bytes=run.size, payload=payload))
     return Parsed(tuple(rows), payload_of(parts), parts=tuple(parts))
 
 
 def _values(run: Run, test: Test, iterations: int) -> dict[str, float]:
-    """The values of a row. The names of columns contain blanks, so a column is found by the closing brackets before it;
-    the first columns are #bytes and #iterations."""
+    """Returns the values of a row by column.
+
+    The first columns are #bytes and #iterations. The names of the others contain blanks and end with a bracket.
+    """
     header: tuple[int, list[str]] | None = None
     for at, line in run.lines:
         if line.lstrip().startswith("#bytes"):

@@ -24,8 +24,8 @@ Fields = dict[str, tuple[str, str, int]]
 def parse(directory: Path, launch: Launch) -> Parsed:
     """``tcp_lat``: mean half round trip; ``tcp_bw``: received bytes per second, messages back to back.
 
-    qperf runs for a given time, so the payload is what it reports: the messages of a latency depend on each other,
-    those of a stream may share segments.
+    qperf runs for a given time, so the payload follows from the counts that it reports. Each message of a latency test
+    waits for the previous one; messages of a stream may share segments, so they count as one.
     """
     case = canonical_case(launch.case)
     rows: list[Row] = []
@@ -42,8 +42,8 @@ def parse(directory: Path, launch: Launch) -> Parsed:
             payload = Payload(bytes=(sent + back) * size, messages=sent + back)
         else:
             values = {"stream_bandwidth": number(_field(fields, "bw", "bytes/sec", at), "stdout", at) / 1e6}
-            moved = whole(_field(fields, "recv_bytes", "bytes", at), "stdout", at)
-            payload = Payload(bytes=moved, messages=1)
+            received = whole(_field(fields, "recv_bytes", "bytes", at), "stdout", at)
+            payload = Payload(bytes=received, messages=1)
         parts.append(PayloadPart(benchmark=TESTS[test], case=case, msg_size_bytes=size, payload=payload))
         rows += [
             Row(benchmark=TESTS[test], case=case, metric=metric, msg_size_bytes=size, value=round(value, 6))
@@ -53,7 +53,7 @@ def parse(directory: Path, launch: Launch) -> Parsed:
 
 
 def _section(run: Run) -> tuple[str, Fields]:
-    """The name of the one test of a run, and its keys and values."""
+    """Returns the name of the only test of a run, and its keys and values."""
     tests: list[str] = []
     fields: Fields = {}
     for at, line in run.lines:

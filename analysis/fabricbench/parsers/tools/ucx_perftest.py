@@ -30,7 +30,7 @@ class Test:
     atomic: bool = False
 
     def least(self, iterations: int, size: int) -> tuple[int, int]:
-        """The least bytes and messages of the timed iterations."""
+        """Returns the least bytes and messages of the timed iterations."""
         each = 2 if self.metrics[0] == "latency" else 1
         return each * iterations * size, 1 if self.streams else self.messages * iterations
 
@@ -63,8 +63,8 @@ def parse(directory: Path, launch: Launch) -> Parsed:
         for metric in test.metrics:
             value = round(values["overall_mr"] * run.size / 1e6, 6) if test.streams else values[_COLUMN[metric]]
             rows.append(Row(benchmark=test.benchmark, case=case, metric=metric, msg_size_bytes=run.size, value=value))
-        moved, messages = test.least(iterations, run.size)
-        payload = Payload(bytes=moved, messages=messages)
+        bytes_, messages = test.least(iterations, run.size)
+        payload = Payload(bytes=bytes_, messages=messages)
         parts.append(PayloadPart(benchmark=test.benchmark, case=case, msg_size_bytes=run.size, payload=payload))
     return Parsed(tuple(rows), payload_of(parts), parts=tuple(parts))
 

@@ -24,10 +24,10 @@ _IN_CASES = str.maketrans(":,", "= ")
 
 
 def parse(directory: Path, launch: Launch) -> Parsed:
-    """The values that ``estimates.rows`` derives from the samples of a launch, its payload and what it skipped.
+    """Returns the values that ``estimates.rows`` derives from the samples of a launch, its payload and its skips.
 
-    Unreadable where the output does not end with ``#@end=ok``, its messages were not verified, it is of another number
-    of ranks, or samples are missing.
+    Raises Unreadable if the output does not end with ``#@end=ok``, if its messages were not verified, if the number of
+    ranks is not that of the launch, or if samples are missing.
     """
     lines = read_lines(directory / "stdout")
     header: Header = {}
@@ -75,7 +75,7 @@ def _require_end(header: Header, last: int) -> None:
 
 
 def _labels(place: Place, name: str) -> tuple[str, str]:
-    """The ends of the header's keys for one place: with the name of the sample, and without it."""
+    """Returns the suffixes of the header's keys for one place: with the name of the sample, and without it."""
     size = "" if place.msg_size_bytes is None else str(place.msg_size_bytes)
     plain = ".".join(part for part in (place.case.translate(_IN_KEYS), size) if part)
     return ".".join(part for part in (name, plain) if part), plain or "all"
@@ -89,16 +89,16 @@ def _fact(header: Header, key: str, place: Place, name: str) -> str | None:
 
 
 def _series(place: Place, name: str, by_rank: dict[int, list[float]], header: Header, ranks: int) -> Series:
-    """The samples of all ranks; Unreadable where they are not as many as the header says."""
+    """Returns the samples of all ranks; raises Unreadable if their number is not that in the header."""
     iterations = _fact(header, "iterations", place, name)
     if iterations is None:
         raise Unreadable("stdout", None, f"the line '#@iterations.{_labels(place, name)[1]}='")
     stride = whole(_fact(header, "sample_stride", place, name) or "1", "stdout", 1) or 1
     reporting = whole(header.get("reporting_ranks", str(ranks // 2)), "stdout", 1)
-    promised = whole(iterations, "stdout", 1) // stride * reporting
-    if (count := sum(map(len, by_rank.values()))) != promised:
+    expected = whole(iterations, "stdout", 1) // stride * reporting
+    if (count := sum(map(len, by_rank.values()))) != expected:
         at = "" if place.msg_size_bytes is None else f" at {place.msg_size_bytes} bytes"
-        raise Unreadable("stdout", None, f"{promised} samples{at}, not {count}")
+        raise Unreadable("stdout", None, f"{expected} samples{at}, not {count}")
     each = {key: _fact(header, key, place, name) or "0" for key in ("bytes_per_run", "messages_per_run", "work_us")}
     return Series(
         by_rank,
@@ -118,7 +118,7 @@ def _payload(header: Header) -> Payload | None:
 
 
 def _parts(header: Header, launch: Launch) -> list[PayloadPart]:
-    """The payload of each interval that the program marks: ``#@interval_bytes.window_us.sync:lock.8=20480``."""
+    """Returns the payload of each interval that the program marks: ``#@interval_bytes.window_us.sync:lock.8=20480``."""
     parts = []
     for key, value in header.items():
         if not key.startswith("interval_bytes."):
@@ -145,7 +145,7 @@ def _parts(header: Header, launch: Launch) -> list[PayloadPart]:
 
 
 def _skips(header: Header, launch: Launch) -> list[SkippedSize]:
-    """The points that the stack could not do: ``#@skipped.queued:4096,tags:equal.8=No memory``.
+    """Returns the points that the stack does not support: ``#@skipped.queued:4096,tags:equal.8=No memory``.
 
     Up to version 0.1.0 the program wrote ``#@gap.`` instead of ``#@skipped.``.
     """

@@ -25,7 +25,7 @@ class Place:
 class Series:
     """The samples of one quantity in microseconds, by rank.
 
-    ``bytes_per_run``, ``messages_per_run``: what one sample carried. ``work_us``: the computation within one sample.
+    ``bytes_per_run``, ``messages_per_run``: the traffic of one sample. ``work_us``: the computation within one sample.
     """
 
     by_rank: Mapping[int, list[float]]
@@ -92,7 +92,7 @@ def _flood(place: Place, quantities: Quantities) -> Values:
 
 
 def _hidden(place: Place, quantities: Quantities, name: str) -> float:
-    """The time saved by doing transfer and computation at once, as a share of the shorter of the two."""
+    """Returns the time saved by overlapping transfer and computation, as a share of the shorter of the two."""
     if "base_us" not in quantities:
         raise Unreadable("stdout", None, f"samples of base_us at {place.msg_size_bytes} bytes")
     base, work = quantities["base_us"].median, quantities[name].work_us

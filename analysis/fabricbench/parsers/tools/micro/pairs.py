@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Derives the values of rounds and of the launch from those of all node pairs."""
+"""Derives the values of node pairs, rounds and launches from the samples of all node pairs."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
@@ -19,12 +19,12 @@ Rounds = dict[str, dict[Pair, float]]
 
 
 def rows(pair_rows: Iterable[Row], header: Mapping[str, str]) -> Iterator[Row]:
-    """The latency or bandwidth of each node pair (``from=a to=b`` in its case), and summaries over the pairs.
+    """Yields the latency or bandwidth of each node pair (``from=a to=b`` in its case), and summaries over the pairs.
 
-    The summaries are the median over pairs and the worst pair. For bandwidth there is also the sum over the disjoint
-    pairs of a round, as mean of its directions: per round (``round=3``), the mean over rounds (the effective bisection
-    bandwidth of Hoefler et al. 2008 if the pairs ran at once) and the least. Unreadable where pairs are missing that
-    the header announces.
+    The summaries are the median over pairs and the worst pair. Bandwidth also has the sum over the disjoint pairs of a
+    round, as the mean of its directions: per round (``round=3``), the mean over rounds and the least. The mean over
+    rounds is the effective bisection bandwidth of Hoefler et al. 2008 if the pairs ran at once. Raises Unreadable if
+    pairs of the header are missing.
     """
     points: dict[tuple[str, str, int | None], tuple[Row, Rounds]] = {}
     for row in pair_rows:
@@ -32,27 +32,27 @@ def rows(pair_rows: Iterable[Row], header: Mapping[str, str]) -> Iterator[Row]:
             continue
         case = case_parts(row.case)
         try:
-            pair, played = (case.pop("from"), case.pop("to")), case.pop("round")
+            pair, number = (case.pop("from"), case.pop("to")), case.pop("round")
         except KeyError:
             raise Unreadable("stdout", None, f"from, to and round in the case '{row.case[:80]}'") from None
         point = row.model_copy(update={"case": canonical_case(case)})
         rounds = points.setdefault((point.case, point.metric, point.msg_size_bytes), (point, defaultdict(dict)))[1]
-        rounds[played][pair] = row.value
+        rounds[number][pair] = row.value
         yield point.model_copy(update={"case": canonical_case(case | {"from": pair[0], "to": pair[1]})})
     for point, rounds in points.values():
-        directions = _promised(rounds, header)
+        directions = _directions(rounds, header)
         yield from _latency(point, rounds) if point.metric == "latency" else _bandwidth(point, rounds, directions)
 
 
-def _promised(rounds: Rounds, header: Mapping[str, str]) -> int:
-    """The number of directions of each pair; Unreadable where pairs or rounds are missing."""
+def _directions(rounds: Rounds, header: Mapping[str, str]) -> int:
+    """Returns the number of directions of each pair; raises Unreadable if pairs or rounds are missing."""
     pairs, directions = (whole(header.get(key, ""), "stdout", None) for key in ("pairs_per_round", "directions"))
-    announced = header.get("rounds", "").split(",")
-    if set(rounds) != set(announced):
-        raise Unreadable("stdout", None, f"rounds {','.join(announced)[:80]}, not {','.join(rounds)[:80]}")
-    for played, values in rounds.items():
+    expected = header.get("rounds", "").split(",")
+    if set(rounds) != set(expected):
+        raise Unreadable("stdout", None, f"rounds {','.join(expected)[:80]}, not {','.join(rounds)[:80]}")
+    for number, values in rounds.items():
         if len(values) != pairs * directions or len({frozenset(pair) for pair in values}) != pairs:
-            raise Unreadable("stdout", None, f"{pairs} pairs in round {played[:10]}, {directions} directions each")
+            raise Unreadable("stdout", None, f"{pairs} pairs in round {number[:10]}, {directions} directions each")
     return directions
 
 
@@ -66,11 +66,11 @@ def _bandwidth(point: Row, rounds: Rounds, directions: int) -> Iterator[Row]:
     values = _values(rounds)
     yield _row(point, "bandwidth", median(values))
     yield _row(point, "bandwidth_min", min(values))
-    sums = {played: sum(pairs.values()) / directions for played, pairs in rounds.items()}
+    sums = {number: sum(pairs.values()) / directions for number, pairs in rounds.items()}
     yield _row(point, "bisection_bandwidth", fmean(sums.values()))
     yield _row(point, "bisection_bandwidth_min", min(sums.values()))
-    for played, total in sums.items():
-        of_round = point.model_copy(update={"case": canonical_case(case_parts(point.case) | {"round": played})})
+    for number, total in sums.items():
+        of_round = point.model_copy(update={"case": canonical_case(case_parts(point.case) | {"round": number})})
         yield _row(of_round, "bisection_bandwidth", total)
 
 
