@@ -11,8 +11,8 @@ import pytest
 from fabricbench.campaign.read import read_campaign
 from fabricbench.campaign.write import create, read_planned, write_planned
 from fabricbench.errors import BadInput
+from fabricbench.launch.case import Case
 from fabricbench.launch.record import Unmeasured
-from fabricbench.launch.unmeasured import Case
 
 LAUNCHES = Path(__file__).resolve().parents[1] / "data/launches"
 PT2PT = "mpich-tcp-imb-pt2pt-small"

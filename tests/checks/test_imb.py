@@ -119,5 +119,5 @@ def test_the_quick_tier_has_only_these_checks() -> None:
     }
     argv = [sys.executable, "-m", "fabricbench.runner.reframe", *CHECKS, "-t", "quick", "-n", "^Imb", "-lC"]
     result = subprocess.run(argv, env=environment, cwd=REPOSITORY, capture_output=True, text=True, check=True)
-    names = {case.name.rpartition("_")[0] for case in cases(result.stdout.splitlines())}
+    names = {case.check_class for case in cases(result.stdout.splitlines())}
     assert names == {"ImbPointToPoint", "ImbCollective", "ImbBarrier"}

@@ -210,7 +210,7 @@ def test_every_lane_has_every_check() -> None:
     small_and_large, small = 2, 1
     checks = {"MicroPingpong": small_and_large, "ImbPointToPoint": small_and_large, "ImbBarrier": small}
     checks |= {"ImbCollective": 4 * small_and_large, "NasQuick": len(KERNELS), "Gromacs": 1}
-    names = Counter(case.name.rpartition("_")[0] for case in cases(result.stdout.splitlines()))
+    names = Counter(case.check_class for case in cases(result.stdout.splitlines()))
     assert names == {name: len(of_mpi) * count for name, count in checks.items()}
 
 

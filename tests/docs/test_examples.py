@@ -27,7 +27,7 @@ def checks_of(copy: Copy, *arguments: str) -> set[tuple[str, str]]:
     """The checks that ReFrame finds, each with a stack."""
     result = copy.reframe(*arguments, "-lC")
     assert result.returncode == 0, result.stdout + result.stderr
-    return {(case.name.rpartition("_")[0], case.stack) for case in cases(result.stdout.splitlines())}
+    return {(case.check_class, case.stack) for case in cases(result.stdout.splitlines())}
 
 
 def rows_of(copy: Copy, page: Document, text: str) -> list[dict[str, str]]:

@@ -40,7 +40,7 @@ def listed(site: Path) -> dict[str, Counter[str]]:
     found: dict[str, Counter[str]] = {}
     for case in cases(done.stdout.splitlines()):
         if case.stack in LIBRARIES:
-            found.setdefault(f"{case.stack}@{case.fabric}", Counter())[case.name.rpartition("_")[0]] += 1
+            found.setdefault(case.lane, Counter())[case.check_class] += 1
     return found
 
 

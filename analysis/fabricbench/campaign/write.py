@@ -12,9 +12,9 @@ from fabricbench.errors import BadInput
 from fabricbench.files.layout import FACTS, LAUNCHES, PLANNED, REQUIREMENTS
 from fabricbench.files.reading import read_regular
 from fabricbench.files.writing import write_json
+from fabricbench.launch.case import Case
 from fabricbench.launch.lost import why_lost
 from fabricbench.launch.record import CampaignFacts
-from fabricbench.launch.unmeasured import Case
 
 CANNOT_START = (126, 127)
 """Exit statuses of a command that was not found or cannot be executed."""

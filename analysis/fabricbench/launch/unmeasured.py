@@ -2,8 +2,9 @@
 """Lists what a campaign planned and did not measure: skipped launches, skipped sizes, and cases without a trace."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
+from fabricbench.launch.case import Case, case_of
 from fabricbench.launch.facts import Expected, Launch, SkippedLaunch, canonical_case
 from fabricbench.launch.record import CampaignFacts, Record, SkippedSize, Unmeasured
 from fabricbench.site.lane import lane_parts
@@ -11,20 +12,6 @@ from fabricbench.site.lane import lane_parts
 _NO_TRACE = "planned, but the campaign contains neither a launch nor a skip for it"
 _UNREADABLE = "its launch cannot be read"
 _REPEAT = "the campaign is incomplete: continue it with fabricbench run CAMPAIGN"
-
-
-class Case(NamedTuple):
-    """A test case as ReFrame names it: the check's class with the hash of its parameters, and the lane."""
-
-    check: str
-    fabric: str
-    stack: str
-
-
-def case_of(directory: str) -> Case | None:
-    """Returns the case of a launch directory, relative to ``launches/``; None for any other directory."""
-    parts = directory.split("/")
-    return Case(parts[-1], parts[-3], parts[-2]) if len(parts) == 5 else None
 
 
 def unmeasured(

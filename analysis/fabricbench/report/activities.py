@@ -11,8 +11,9 @@ from matplotlib.figure import Figure
 from fabricbench.report import svg
 from fabricbench.report.bars import ROW_INCHES, label_rows
 from fabricbench.report.series import ACTIVITY, Facet, Panel
-from fabricbench.report.style import COLOURS, Lane
+from fabricbench.report.style import COLOURS
 from fabricbench.report.words import clean
+from fabricbench.site.lane import LaneName
 
 _KEY = "activity="
 _TOTAL = "total"
@@ -44,7 +45,7 @@ class Split:
 
 def splits(panels: Sequence[Panel], title: Callable[[Facet], str], anchors: Mapping[str, str]) -> dict[str, Split]:
     """The shares of every run that reports its activities, by its title: medians over blocks."""
-    seconds: dict[str, dict[tuple[Lane, int], dict[str, float]]] = defaultdict(lambda: defaultdict(dict))
+    seconds: dict[str, dict[tuple[LaneName, int], dict[str, float]]] = defaultdict(lambda: defaultdict(dict))
     for panel in panels:
         words = panel.facet.case.split()
         names = [word.removeprefix(_KEY) for word in words if word.startswith(_KEY)]
@@ -67,7 +68,7 @@ def shares(seconds: Mapping[str, float]) -> dict[str, float]:
     return {group: value / total for group, value in grouped.items()}
 
 
-def _split(bars: Mapping[tuple[Lane, int], Mapping[str, float]], key: str) -> Split:
+def _split(bars: Mapping[tuple[LaneName, int], Mapping[str, float]], key: str) -> Split:
     by_place = {place: shares(seconds) for place, seconds in sorted(bars.items())}
     columns = tuple(group for group in (*GROUPS, _OTHER) if any(bar.get(group, 0.0) > 0 for bar in by_place.values()))
     rows = tuple(
@@ -77,7 +78,7 @@ def _split(bars: Mapping[tuple[Lane, int], Mapping[str, float]], key: str) -> Sp
     return Split(Markup(_figure(by_place, columns, f"{key}-time")), columns, rows)
 
 
-def _figure(bars: Mapping[tuple[Lane, int], Mapping[str, float]], columns: Sequence[str], key: str) -> str:
+def _figure(bars: Mapping[tuple[LaneName, int], Mapping[str, float]], columns: Sequence[str], key: str) -> str:
     """A bar per lane and number of ranks as inline SVG; its legend has the names of the table's columns."""
     colours = {**dict(zip(GROUPS, COLOURS, strict=True)), _OTHER: _OTHER_COLOUR}
     with svg.drawing(key):

@@ -14,8 +14,9 @@ from fabricbench.report.activities import Split, splits
 from fabricbench.report.bars import ROW_INCHES, label_rows
 from fabricbench.report.groups import Number, number_of
 from fabricbench.report.series import RATES, Facet, Panel, Point
-from fabricbench.report.style import Lane, LaneStyle
+from fabricbench.report.style import LaneStyle
 from fabricbench.report.words import clean, number, slugs
+from fabricbench.site.lane import LaneName
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +87,7 @@ _KNOWN = {
 }
 
 
-def applications(panels: Sequence[Panel], styles: Mapping[Lane, LaneStyle]) -> list[Application]:
+def applications(panels: Sequence[Panel], styles: Mapping[LaneName, LaneStyle]) -> list[Application]:
     """A section for every tool that reports a rate, with a view per problem and case, in order of name."""
     tools = sorted({panel.facet.tool for panel in panels if panel.metric in RATES}, key=_place)
     return [
@@ -103,9 +104,9 @@ def _about(tool: str) -> _About:
     return _KNOWN.get(tool, _About(tool, "The rate is as the tool reports it.", str))
 
 
-def _runs(panels: Sequence[Panel], tool: str, styles: Mapping[Lane, LaneStyle]) -> list[RunView]:
-    rates: dict[str, dict[Lane, dict[int, Point]]] = defaultdict(lambda: defaultdict(dict))
-    values: dict[tuple[str, Lane, int], dict[str, float]] = defaultdict(dict)
+def _runs(panels: Sequence[Panel], tool: str, styles: Mapping[LaneName, LaneStyle]) -> list[RunView]:
+    rates: dict[str, dict[LaneName, dict[int, Point]]] = defaultdict(lambda: defaultdict(dict))
+    values: dict[tuple[str, LaneName, int], dict[str, float]] = defaultdict(dict)
     units: dict[str, str] = {}
     of_tool = [panel for panel in panels if panel.facet.tool == tool]
     rated = {panel.facet for panel in of_tool if panel.metric in RATES}
@@ -136,7 +137,10 @@ def _title(facet: Facet) -> str:
 
 
 def _rows(
-    title: str, lane: Lane, points: Mapping[int, Point], values: Mapping[tuple[str, Lane, int], Mapping[str, float]]
+    title: str,
+    lane: LaneName,
+    points: Mapping[int, Point],
+    values: Mapping[tuple[str, LaneName, int], Mapping[str, float]],
 ) -> tuple[RunRow, ...]:
     rows = []
     alone = points.get(1)
@@ -152,7 +156,7 @@ def _rows(
 
 
 def _figure(
-    lanes: Mapping[Lane, Mapping[int, Point]], styles: Mapping[Lane, LaneStyle], key: str, title: str, unit: str
+    lanes: Mapping[LaneName, Mapping[int, Point]], styles: Mapping[LaneName, LaneStyle], key: str, title: str, unit: str
 ) -> str:
     """The rates with their intervals as inline SVG: a row per lane and number of ranks."""
     entries = [(lane, ranks, lanes[lane][ranks]) for lane in sorted(lanes) for ranks in sorted(lanes[lane])]
@@ -166,7 +170,7 @@ def _figure(
         return svg.inline(figure, key, clean(title), clean(rates))
 
 
-def _dots(axes: Axes, entries: Sequence[tuple[Lane, int, Point]], styles: Mapping[Lane, LaneStyle]) -> None:
+def _dots(axes: Axes, entries: Sequence[tuple[LaneName, int, Point]], styles: Mapping[LaneName, LaneStyle]) -> None:
     for at, (lane, _ranks, point) in enumerate(entries):
         style = styles[lane]
         if point.low is not None and point.high is not None:

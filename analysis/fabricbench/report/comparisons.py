@@ -11,8 +11,9 @@ from fabricbench.launch.table import LANE
 from fabricbench.report.families import compared
 from fabricbench.report.groups import Group, Naming, group
 from fabricbench.report.series import Facet, Line, Measured, Panel, Point, describe, others, pingpong
-from fabricbench.report.style import Lane, LaneStyle
+from fabricbench.report.style import LaneStyle
 from fabricbench.report.words import slugs
+from fabricbench.site.lane import LaneName
 from fabricbench.verdict.compare import compare, compare_tools
 
 RATIO = "ratio"
@@ -23,7 +24,7 @@ _SLACK = 1.0 + 1e-9
 def ratios(
     table: pl.DataFrame,
     panels: list[Panel],
-    styles: Mapping[Lane, LaneStyle],
+    styles: Mapping[LaneName, LaneStyle],
     alpha: float,
     known: Measured | None = None,
 ) -> list[Group]:
@@ -38,7 +39,7 @@ def ratios(
     for fabric, key in slugs(sorted({lane.fabric for lane in styles}), "ratios").items():
         lanes = sorted(lane for lane in styles if lane.fabric == fabric)
         reference = _reference(lanes, shown, doubtful)
-        lines: dict[tuple[Facet, str], dict[Lane, Line]] = defaultdict(dict)
+        lines: dict[tuple[Facet, str], dict[LaneName, Line]] = defaultdict(dict)
         for lane in lanes:
             if lane != reference:
                 rows = compare(table, lane.name, reference.name, alpha, across_levels=False, known=known)
@@ -53,7 +54,7 @@ def ratios(
 
 
 def estimators(
-    table: pl.DataFrame, styles: Mapping[Lane, LaneStyle], alpha: float, known: Measured | None = None
+    table: pl.DataFrame, styles: Mapping[LaneName, LaneStyle], alpha: float, known: Measured | None = None
 ) -> list[Group]:
     """A group for every two tools that measure the same quantity with the same estimator: a line per lane, a panel per
     facet and fabric. ``known``: the result of ``all_series(table)``."""
@@ -64,7 +65,7 @@ def estimators(
     result = []
     for (own, other), key in _tools(rows).items():
         of_both = rows.filter((pl.col("a") == own) & (pl.col("b") == other))
-        panels: dict[Facet, dict[Lane, Line]] = defaultdict(dict)
+        panels: dict[Facet, dict[LaneName, Line]] = defaultdict(dict)
         for name in of_both["lane"].unique(maintain_order=True):
             for (facet, _), line in _lines(of_both.filter(pl.col("lane") == name), alpha).items():
                 panels[facet][by_name[name]] = line
@@ -98,7 +99,7 @@ def _tools(rows: pl.DataFrame) -> dict[tuple[str, str], str]:
     return {names: anchors[f"{names[0]} over {names[1]}"] for names in both}
 
 
-def _by_fabric(lines: Mapping[Lane, Line]) -> list[dict[Lane, Line]]:
+def _by_fabric(lines: Mapping[LaneName, Line]) -> list[dict[LaneName, Line]]:
     fabrics = sorted({lane.fabric for lane in lines})
     return [{lane: line for lane, line in lines.items() if lane.fabric == fabric} for fabric in fabrics]
 
@@ -108,13 +109,13 @@ def _fabric_caption(panel: Panel) -> str:
     return f"{fabric}: {describe(panel.facet, tool=False)}"
 
 
-def _doubtful(table: pl.DataFrame) -> set[Lane]:
+def _doubtful(table: pl.DataFrame) -> set[LaneName]:
     """The lanes with launches that are refuted or unknown."""
     rows = table.filter(pl.col("state").is_in(["refuted", "unknown"])).select(LANE).unique()
-    return {Lane(*row) for row in rows.iter_rows()}
+    return {LaneName(*row) for row in rows.iter_rows()}
 
 
-def _reference(lanes: Sequence[Lane], shown: Sequence[Panel], doubtful: Collection[Lane]) -> Lane:
+def _reference(lanes: Sequence[LaneName], shown: Sequence[Panel], doubtful: Collection[LaneName]) -> LaneName:
     """The lane whose launches are all attested; of several the one with most points in panels of two or more lanes."""
     shared = [panel for panel in shown if len(panel.lines.keys() & set(lanes)) > 1]
     points = {lane: sum(len(panel.lines.get(lane, ())) for panel in shared) for lane in lanes}

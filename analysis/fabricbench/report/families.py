@@ -13,8 +13,9 @@ from fabricbench.metrics import METRICS
 from fabricbench.parsers.tools.micro.description import MEASURED, Picture
 from fabricbench.report.groups import Group, Naming, group, metric_caption
 from fabricbench.report.series import OWN, Line, Panel, describe
-from fabricbench.report.style import Lane, LaneStyle
+from fabricbench.report.style import LaneStyle
 from fabricbench.report.words import size_label
+from fabricbench.site.lane import LaneName
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +100,7 @@ def pictures(section: str = "") -> list[tuple[str, Picture]]:
     return [(name, picture) for _, name, picture in sorted(drawn, key=lambda one: one[0])]
 
 
-def families(measured: Sequence[Panel], styles: Mapping[Lane, LaneStyle]) -> list[FamilyView]:
+def families(measured: Sequence[Panel], styles: Mapping[LaneName, LaneStyle]) -> list[FamilyView]:
     """The sections whose benchmarks were measured."""
     views = []
     for section in sections():
@@ -135,7 +136,7 @@ def _panels(benchmark: str, picture: Picture, measured: Sequence[Panel]) -> list
 
 def _over(key: str, size: int, panels: Sequence[Panel]) -> list[Panel]:
     """Panels whose horizontal axis is the value of ``key``, at one message size: one for each case without ``key``."""
-    lines: dict[tuple[str, int, int], dict[Lane, Line]] = defaultdict(dict)
+    lines: dict[tuple[str, int, int], dict[LaneName, Line]] = defaultdict(dict)
     pattern: dict[tuple[str, int, int], Panel] = {}
     for panel in panels:
         case = case_parts(panel.facet.case)

@@ -12,13 +12,14 @@ from matplotlib.figure import Figure
 from fabricbench.report import svg
 from fabricbench.report.scales import SCALES, Sizes, axis_label, size_axis, value_axis
 from fabricbench.report.series import Line, Panel, Point
-from fabricbench.report.style import Lane, LaneStyle
+from fabricbench.report.style import LaneStyle
 from fabricbench.report.words import clean, number, unit
+from fabricbench.site.lane import LaneName
 
 _KEY = "{key}"
 
 
-def panel_svg(panel: Panel, styles: Mapping[Lane, LaneStyle], key: str, title: str) -> str:
+def panel_svg(panel: Panel, styles: Mapping[LaneName, LaneStyle], key: str, title: str) -> str:
     """One panel as inline SVG, 5.3 x 3.4 inches, without caption and legend."""
     with svg.drawing(key):
         figure = Figure(figsize=(5.3, 3.4))
@@ -27,7 +28,7 @@ def panel_svg(panel: Panel, styles: Mapping[Lane, LaneStyle], key: str, title: s
         return svg.inline(figure, key, clean(title), clean(_describe(panel)))
 
 
-def small_svg(panel: Panel, styles: Mapping[Lane, LaneStyle], key: str, title: str) -> str:
+def small_svg(panel: Panel, styles: Mapping[LaneName, LaneStyle], key: str, title: str) -> str:
     """One panel as inline SVG, 3.6 x 2.5 inches, without caption and legend."""
     with svg.drawing(key):
         figure = Figure(figsize=(3.6, 2.5))
@@ -53,7 +54,7 @@ def _swatch(style: LaneStyle) -> str:
         return svg.hidden(figure, _KEY)
 
 
-def draw_panel(axes: Axes, panel: Panel, styles: Mapping[Lane, LaneStyle], most_ticks: int = 7) -> None:
+def draw_panel(axes: Axes, panel: Panel, styles: Mapping[LaneName, LaneStyle], most_ticks: int = 7) -> None:
     """Draws the lines and both axes of a panel."""
     scale = SCALES.get(panel.metric, "linear")
     lines = {lane: _drawable(line, scale) for lane, line in panel.lines.items()}

@@ -9,10 +9,11 @@ from markupsafe import Markup
 from fabricbench.report import figures, series
 from fabricbench.report.scales import axis_label
 from fabricbench.report.series import Panel, Point
-from fabricbench.report.style import Lane, LaneStyle
+from fabricbench.report.style import LaneStyle
 from fabricbench.report.words import interval, number, slugs, unit
+from fabricbench.site.lane import LaneName
 
-Draw = Callable[[Panel, Mapping[Lane, LaneStyle], str, str], str]
+Draw = Callable[[Panel, Mapping[LaneName, LaneStyle], str, str], str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,11 +72,11 @@ class Naming:
     key: str
     title: str
     caption: Callable[[Panel], str]
-    line: Callable[[Lane], str]
+    line: Callable[[LaneName], str]
     note: str = ""
 
 
-def group(panels: Sequence[Panel], styles: Mapping[Lane, LaneStyle], naming: Naming, small: bool) -> Group:
+def group(panels: Sequence[Panel], styles: Mapping[LaneName, LaneStyle], naming: Naming, small: bool) -> Group:
     """Draws ``panels`` and the legend of their lanes."""
     draw: Draw = figures.small_svg if small else figures.panel_svg
     lanes = sorted({lane for panel in panels for lane in panel.lines})
@@ -94,7 +95,7 @@ def group(panels: Sequence[Panel], styles: Mapping[Lane, LaneStyle], naming: Nam
     return Group(naming.key, naming.title, naming.note, legend, tuple(views), small)
 
 
-def numbers(panel: Panel, line: Callable[[Lane], str]) -> Numbers:
+def numbers(panel: Panel, line: Callable[[LaneName], str]) -> Numbers:
     """The points of a panel as a table; ``line`` gives the name of a column."""
     lanes = sorted(panel.lines)
     points = {(lane, point.size): point for lane in lanes for point in panel.lines[lane]}
@@ -112,7 +113,7 @@ def number_of(point: Point | None) -> Number:
     return Number(number(point.estimate), spread, point.n, point.weak)
 
 
-def curves(panels: list[Panel], styles: Mapping[Lane, LaneStyle]) -> tuple[list[Group], str]:
+def curves(panels: list[Panel], styles: Mapping[LaneName, LaneStyle]) -> tuple[list[Group], str]:
     """Latency and bandwidth of the ping-pong, a group per fabric, and the tool that measured them."""
     pingpong, tool = series.pingpong(panels)
     result = []
@@ -128,7 +129,7 @@ def curves(panels: list[Panel], styles: Mapping[Lane, LaneStyle]) -> tuple[list[
     return result, tool
 
 
-def other_tools(panels: list[Panel], styles: Mapping[Lane, LaneStyle]) -> list[Group]:
+def other_tools(panels: list[Panel], styles: Mapping[LaneName, LaneStyle]) -> list[Group]:
     """The other benchmarks of other tools with message sizes: a group of small panels per tool, all lanes together."""
     shown = series.others(panels)
     keys = slugs(sorted({p.facet.tool for p in shown}), "benchmarks")

@@ -9,8 +9,8 @@ import polars as pl
 
 from fabricbench.report.groups import Number, number_of
 from fabricbench.report.series import OWN, Measured, estimate
-from fabricbench.report.style import Lane
 from fabricbench.report.words import plural, size_label
+from fabricbench.site.lane import LaneName
 from fabricbench.stats.loggp import LogGP, line, loggp
 from fabricbench.stats.median import median
 from fabricbench.verdict.series import CellKey, Series, all_series
@@ -46,10 +46,10 @@ def loggp_views(table: pl.DataFrame, confidence: float, known: Measured | None =
     protocol changes come from one fit to the medians over blocks; G is then fitted in each block between these sizes.
     ``known``: the result of ``all_series(table)``.
     """
-    by_lane: dict[tuple[Lane, int], dict[int, Curves]] = defaultdict(lambda: defaultdict(lambda: defaultdict(dict)))
+    by_lane: dict[tuple[LaneName, int], dict[int, Curves]] = defaultdict(lambda: defaultdict(lambda: defaultdict(dict)))
     for key, cell in (all_series(table) if known is None else known).items():
         if _belongs(key):
-            lane = Lane(key.stack, key.fabric, key.variant)
+            lane = LaneName(key.stack, key.fabric, key.variant)
             _add(by_lane[lane, key.ranks], key, cell)
     views = []
     several = len({ranks for _, ranks in by_lane}) > 1

@@ -10,8 +10,8 @@ import polars as pl
 
 from fabricbench.launch.table import LANE
 from fabricbench.metrics import METRICS
-from fabricbench.report.style import Lane
 from fabricbench.report.words import plural
+from fabricbench.site.lane import LaneName
 from fabricbench.stats.interval import median_interval
 from fabricbench.stats.median import median
 from fabricbench.verdict.series import CellKey, Series, all_series
@@ -70,7 +70,7 @@ class Panel:
     facet: Facet
     metric: str
     unit: str
-    lines: dict[Lane, Line]
+    lines: dict[LaneName, Line]
     axis: str = MESSAGE_SIZE
 
 
@@ -80,12 +80,12 @@ def panels(table: pl.DataFrame, confidence: float, known: Measured | None = None
     A point is the median over blocks of the values of ``verdict.series``, the same numbers that verdicts use.
     ``known``: the result of ``all_series(table)``, to save the time of computing it again.
     """
-    points: dict[tuple[Facet, str], dict[Lane, list[Point]]] = defaultdict(lambda: defaultdict(list))
+    points: dict[tuple[Facet, str], dict[LaneName, list[Point]]] = defaultdict(lambda: defaultdict(list))
     for key, cell in (all_series(table) if known is None else known).items():
         values = list(cell.medians().values())
         if values:
             facet = Facet(key.tool, key.benchmark, key.case, key.ranks, key.nodes)
-            lane = Lane(key.stack, key.fabric, key.variant)
+            lane = LaneName(key.stack, key.fabric, key.variant)
             points[facet, key.metric][lane].append(estimate(values, key.msg_size_bytes, confidence))
     return [
         Panel(facet, name, METRICS[name].unit, {lane: tuple(line) for lane, line in sorted(lines.items())})
@@ -106,9 +106,9 @@ def least_blocks(confidence: float) -> int:
     return max(2, math.ceil(1 - math.log2(1 - confidence) - 1e-9))
 
 
-def lanes(table: pl.DataFrame) -> list[Lane]:
+def lanes(table: pl.DataFrame) -> list[LaneName]:
     """Every lane of the table, in order."""
-    return sorted(Lane(*row) for row in table.select(LANE).unique().iter_rows())
+    return sorted(LaneName(*row) for row in table.select(LANE).unique().iter_rows())
 
 
 def pingpong(every: list[Panel]) -> tuple[list[Panel], str]:

@@ -4,7 +4,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from fabricbench.site.lane import lane_name
+from fabricbench.site.lane import LaneName
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 """The palette of Okabe and Ito without its yellow, which has too little contrast on white paper."""
@@ -13,25 +13,6 @@ MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">")
 DASHES: tuple[str | tuple[int, tuple[float, ...]], ...] = (
     "-", (0, (5, 2)), (0, (1.5, 1.5)), (0, (6, 2, 1.5, 2)), (0, (9, 3)),
 )  # fmt: skip
-
-
-@dataclass(frozen=True, slots=True, order=True)
-class Lane:
-    """A lane's name in parts, as in the long table."""
-
-    stack: str
-    fabric: str
-    variant: str
-
-    @property
-    def name(self) -> str:
-        """``stack@fabric:variant``."""
-        return lane_name(self.stack, self.fabric, self.variant)
-
-    @property
-    def build(self) -> str:
-        """``stack:variant``, or the stack alone: the name of a line among lanes of one fabric."""
-        return f"{self.stack}:{self.variant}" if self.variant else self.stack
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +24,7 @@ class LaneStyle:
     dash: str | tuple[int, tuple[float, ...]]
 
 
-def lane_styles(lanes: Iterable[Lane]) -> dict[Lane, LaneStyle]:
+def lane_styles(lanes: Iterable[LaneName]) -> dict[LaneName, LaneStyle]:
     """A style for every lane of a campaign, the same in all of its figures."""
     lanes = sorted(set(lanes))
     builds = sorted({(lane.stack, lane.variant) for lane in lanes})

@@ -9,8 +9,9 @@ import polars as pl
 from fabricbench.report.comparisons import ratio_point
 from fabricbench.report.groups import Group, Naming, group
 from fabricbench.report.series import PINGPONG, Facet, Measured, Panel, Point, describe
-from fabricbench.report.style import Lane, LaneStyle
+from fabricbench.report.style import LaneStyle
 from fabricbench.report.words import slugs
+from fabricbench.site.lane import LaneName
 from fabricbench.verdict.overhead import overhead
 
 RATIO, DIFFERENCE = "ratio", "difference"
@@ -24,19 +25,19 @@ _CAPTIONS = {RATIO: "MPI over user level", DIFFERENCE: "MPI minus user level, in
 
 
 def user_level(
-    table: pl.DataFrame, styles: Mapping[Lane, LaneStyle], alpha: float, known: Measured | None = None
+    table: pl.DataFrame, styles: Mapping[LaneName, LaneStyle], alpha: float, known: Measured | None = None
 ) -> list[Group]:
     """A group for every user-level tool on a fabric with MPI stacks: ratio and difference, a line per MPI stack.
 
     ``known``: the result of ``all_series(table)``.
     """
-    lines: dict[tuple[str, str, str, Facet], dict[str, dict[Lane, list[Point]]]] = defaultdict(
+    lines: dict[tuple[str, str, str, Facet], dict[str, dict[LaneName, list[Point]]]] = defaultdict(
         lambda: {name: defaultdict(list) for name in _COLUMNS}
     )
     for row in overhead(table, alpha, known=known).iter_rows(named=True):
         facet = Facet(row["tool"], PINGPONG, "", row["ranks"], row["nodes"])
         panels = lines[row["fabric"], row["library"], row["tool"], facet]
-        lane = Lane(row["stack"], row["fabric"], row["variant"])
+        lane = LaneName(row["stack"], row["fabric"], row["variant"])
         for name, columns in _COLUMNS.items():
             panels[name][lane].append(ratio_point(row, columns, alpha))
     titles = {where: f"{where[0]}: MPI over {where[1]}, {describe(where[3])}" for where in sorted(lines)}
@@ -48,8 +49,8 @@ def _group(
     title: str,
     anchor: str,
     facet: Facet,
-    lines: Mapping[str, Mapping[Lane, list[Point]]],
-    styles: Mapping[Lane, LaneStyle],
+    lines: Mapping[str, Mapping[LaneName, list[Point]]],
+    styles: Mapping[LaneName, LaneStyle],
 ) -> Group:
     panels = [
         Panel(facet, name, _UNITS[name], {lane: tuple(line) for lane, line in sorted(lanes.items())})

@@ -20,6 +20,7 @@ from fabricbench.campaign.read import read_campaign
 from fabricbench.campaign.write import LOOKS
 from fabricbench.doctor.site import Problem, site_problems
 from fabricbench.errors import BadInput
+from fabricbench.launch.case import Case
 from fabricbench.launch.facts import Launch, SkippedLaunch
 from fabricbench.launch.record import Record
 from fabricbench.launch.session import FORECAST, Session
@@ -48,7 +49,7 @@ Kind = tuple[str | int | None, ...]
 class Foreseen:
     """A launch that each block would start, or the campaign once; ``held_nodes`` is the size of its allocation."""
 
-    case: reframe.Case
+    case: Case
     launch: Launch
     held_nodes: int
     seconds: float | None
@@ -83,7 +84,7 @@ class Forecast:
     looks: tuple[int, ...]
     starts: tuple[Foreseen, ...]
     skips: tuple[SkippedLaunch, ...]
-    done: tuple[frozenset[reframe.Case], ...]
+    done: tuple[frozenset[Case], ...]
     reference: Reference | None
     requests: Mapping[Request, frozenset[str]]
     problems: tuple[Problem, ...]
@@ -102,7 +103,7 @@ class Forecast:
         """A row for each lane, check and number of ranks: its launches in a block, of wire-ups in the campaign."""
         groups: dict[tuple[str, str, str, int, int], list[Foreseen]] = defaultdict(list)
         for start in self.starts:
-            check = start.case.name.rpartition("_")[0]
+            check = start.case.check_class
             place = (start.launch.fabric, start.launch.stack, check, start.launch.ranks, start.launch.nodes)
             groups[place].append(start)
         rows = [
@@ -271,9 +272,9 @@ def _left_out(launch: Launch) -> Iterator[SkippedLaunch]:
             yield SkippedLaunch(**same, benchmark=f"{launch.benchmark} at {size} B", reason=launch.left_out.reason)
 
 
-def _case(directory: Path) -> reframe.Case:
+def _case(directory: Path) -> Case:
     fabric, stack, name = directory.parts[-3:]
-    return reframe.Case(name, fabric, stack)
+    return Case(name, fabric, stack)
 
 
 def read_reference(path: Path) -> Reference:

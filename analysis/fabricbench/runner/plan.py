@@ -11,6 +11,7 @@ from fabricbench.campaign.attempts import finishing_attempt
 from fabricbench.campaign.read import read_facts
 from fabricbench.errors import BadInput, nearest
 from fabricbench.files.layout import FACTS, LAUNCHES, SKIPPED
+from fabricbench.launch.case import Case
 from fabricbench.launch.record import CampaignFacts
 from fabricbench.runner import reframe
 from fabricbench.site.lane import Lane
@@ -92,7 +93,7 @@ def campaign_facts(plan: Plan) -> CampaignFacts | None:
     return facts
 
 
-def block_cases(plan: Plan) -> list[reframe.Case]:
+def block_cases(plan: Plan) -> list[Case]:
     """The cases of a block as ReFrame lists them; BadInput where it skips a file or no check matches."""
     environment = reframe.settings_environment([settings_file(plan.system)], plan.system)
     outcome = reframe.run([*selection(plan), "--list=C"], environment)
@@ -101,15 +102,15 @@ def block_cases(plan: Plan) -> list[reframe.Case]:
         raise BadInput(f"ReFrame: {outcome.problem or ' '.join(lines[:2]) or 'it failed'}")
     found = [case for case in reframe.cases(outcome.lines) if not plan.lanes or case.lane in plan.lanes]
     if not found:
-        known = sorted({case.name.rpartition("_")[0] for case in reframe.cases(_all_lines(plan))})
+        known = sorted({case.check_class for case in reframe.cases(_all_lines(plan))})
         raise BadInput("no check matches", expected=nearest(" ".join(plan.checks), known))
     demand_set(plan, found, outcome.lines)
     return found
 
 
-def demand_set(plan: Plan, cases: Iterable[reframe.Case], lines: Sequence[str]) -> None:
+def demand_set(plan: Plan, cases: Iterable[Case], lines: Sequence[str]) -> None:
     """BadInput where a variable of the plan belongs to no check. ReFrame, which printed ``lines``, only warns."""
-    checks = {case.name.rpartition("_")[0] for case in cases}
+    checks = {case.check_class for case in cases}
     unset = {found.group(1): found.group(2) for line in lines if (found := _NOT_SET.search(line))}
     for variable in plan.variables:
         check, _, name = variable.partition("=")[0].rpartition(".")
@@ -133,18 +134,18 @@ def selection(plan: Plan) -> list[str]:
     return ["-c", str(reframe.checks_directory()), "-t", f"^{plan.tier}$", *named, *variables]
 
 
-def finished_cases(plan: Plan, cases: list[reframe.Case], block: int) -> set[reframe.Case]:
+def finished_cases(plan: Plan, cases: list[Case], block: int) -> set[Case]:
     """The cases of a block that are skipped, or whose launch came back and needs no repeat."""
     done = set()
     for case in cases:
-        pattern = f"b{block:03d}.s*/{plan.system}/{case.fabric}/{case.stack}/{case.name}"
+        pattern = f"b{block:03d}.s*/{plan.system}/{case.fabric}/{case.stack}/{case.check}"
         tries = sorted((plan.path / LAUNCHES).glob(pattern))
         if finishing_attempt(tries) or any((directory / name).exists() for directory in tries for name in SKIPPED):
             done.add(case)
     return done
 
 
-def missing_cases(plan: Plan, cases: list[reframe.Case], block: int) -> list[reframe.Case]:
+def missing_cases(plan: Plan, cases: list[Case], block: int) -> list[Case]:
     """The cases of a block that are not finished, in their order."""
     done = finished_cases(plan, cases, block)
     return [case for case in cases if case not in done]

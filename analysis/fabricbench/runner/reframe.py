@@ -14,9 +14,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from fabricbench.launch.case import Case
 from fabricbench.processes.leftovers import ask_to_end_with_parent, die_with_parent
 from fabricbench.processes.terminal import ignore_python_settings
-from fabricbench.site.lane import lane_name
 from fabricbench.site.settings import REPOSITORY
 
 NOTHING_RAN = 2
@@ -36,20 +36,6 @@ class Outcome:
     status: int
     problem: str
     lines: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True, order=True)
-class Case:
-    """A test case of ReFrame, whose stage directory is ``fabric/stack/name``."""
-
-    name: str
-    fabric: str
-    stack: str
-
-    @property
-    def lane(self) -> str:
-        """The name of the lane, ``stack@fabric``."""
-        return lane_name(self.stack, self.fabric)
 
 
 def command() -> list[str]:

@@ -17,10 +17,10 @@ from fabricbench.doctor.site import demand_sound
 from fabricbench.errors import BadInput
 from fabricbench.files.reading import open_log
 from fabricbench.files.writing import write_json
+from fabricbench.launch.case import Case
 from fabricbench.launch.lost import why_lost
 from fabricbench.launch.record import CampaignFacts
 from fabricbench.launch.session import Session, next_session
-from fabricbench.launch.unmeasured import Case
 from fabricbench.processes.leftovers import end_marked
 from fabricbench.runner import reframe
 from fabricbench.runner.plan import (
@@ -59,7 +59,7 @@ def run(plan: Plan) -> None:
         facts = campaign_facts(plan) or _create(plan)
         if is_complete(plan.path):
             return
-        write_planned(plan.path, (Case(case.name, case.fabric, case.stack) for case in cases))
+        write_planned(plan.path, cases)
         mark = uuid.uuid4().hex
         _write_mark(lock, mark)
         with _releasing(plan, mark):
@@ -73,7 +73,7 @@ def run(plan: Plan) -> None:
                 ) from None
 
 
-def _blocks(plan: Plan, facts: CampaignFacts, cases: list[reframe.Case], ready: set[str], mark: str) -> None:
+def _blocks(plan: Plan, facts: CampaignFacts, cases: list[Case], ready: set[str], mark: str) -> None:
     last = max(facts.looks)
     with CampaignProgress(plan.path / "run.log", last, len(cases)) as progress:
         finished = sum(len(finished_cases(plan, cases, block)) for block in range(last))
@@ -96,7 +96,7 @@ def _blocks(plan: Plan, facts: CampaignFacts, cases: list[reframe.Case], ready: 
 def _block(
     plan: Plan,
     facts: CampaignFacts,
-    cases: list[reframe.Case],
+    cases: list[Case],
     block: int,
     mark: str,
     progress: CampaignProgress,
@@ -111,7 +111,7 @@ def _block(
 def _on_nodes(
     plan: Plan,
     facts: CampaignFacts,
-    cases: list[reframe.Case],
+    cases: list[Case],
     request: Request | None,
     block: int,
     mark: str,
@@ -163,7 +163,7 @@ def _lost_with_nodes(stage: Path) -> str:
     return next((why for directory in directories if (why := why_lost(directory))), "")
 
 
-def _why_missing(plan: Plan, outcome: reframe.Outcome, missing: list[reframe.Case]) -> str:
+def _why_missing(plan: Plan, outcome: reframe.Outcome, missing: list[Case]) -> str:
     _expect(plan, {case.lane for case in missing} & {lane.name for lane in lanes(plan.system)})
     free = shutil.disk_usage(plan.path).free
     if free < LEAST_FREE_BYTES:
@@ -171,7 +171,7 @@ def _why_missing(plan: Plan, outcome: reframe.Outcome, missing: list[reframe.Cas
     if outcome.problem:
         return f"ReFrame: {outcome.problem}"
     reasons = [line.strip() for line in outcome.lines if "Reason:" in line or "ERROR" in line]
-    first = ", ".join(f"{case.lane} {case.name}" for case in missing[:3])
+    first = ", ".join(f"{case.lane} {case.check}" for case in missing[:3])
     why = f": {reasons[0]}" if reasons else ""
     return f"{len(missing)} launches of this block did not come back ({first}){why}"
 

@@ -63,6 +63,25 @@ class Lane:
         }
 
 
+@dataclass(frozen=True, slots=True, order=True)
+class LaneName:
+    """The name of a lane in parts, as in the long table."""
+
+    stack: str
+    fabric: str
+    variant: str = ""
+
+    @property
+    def name(self) -> str:
+        """The name as text: ``openmpi@tcp``, ``mvapich2@ib:two-rails``."""
+        return lane_name(self.stack, self.fabric, self.variant)
+
+    @property
+    def build(self) -> str:
+        """``stack:variant``, or the stack alone: the name of a line among lanes of one fabric."""
+        return f"{self.stack}:{self.variant}" if self.variant else self.stack
+
+
 class OnLane(Protocol):
     """Anything that has a stack, a fabric and a variant by name."""
 

@@ -1,0 +1,30 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A test case: a check on a lane, as ReFrame names its stage directory."""
+
+from typing import NamedTuple
+
+from fabricbench.site.lane import lane_name
+
+
+class Case(NamedTuple):
+    """A test case as ReFrame names it: the check's class with the hash of its parameters, and the lane."""
+
+    check: str
+    fabric: str
+    stack: str
+
+    @property
+    def lane(self) -> str:
+        """The name of the lane, ``stack@fabric``."""
+        return lane_name(self.stack, self.fabric)
+
+    @property
+    def check_class(self) -> str:
+        """The name of the check's class, without the hash of its parameters."""
+        return self.check.rpartition("_")[0]
+
+
+def case_of(directory: str) -> Case | None:
+    """Returns the case of a launch directory, relative to ``launches/``; None for any other directory."""
+    parts = directory.split("/")
+    return Case(parts[-1], parts[-3], parts[-2]) if len(parts) == 5 else None
