@@ -118,7 +118,7 @@ class MicroCollective(Micro):
     def sizes(self) -> tuple[int, ...]:
         return tuple(size for size in super().sizes() if size <= self.largest_fitting_bytes)
 
-    def left_out(self) -> OmittedSizes | None:
+    def omitted_sizes(self) -> OmittedSizes | None:
         sizes = tuple(size for size in super().sizes() if size > self.largest_fitting_bytes)
         return OmittedSizes(msg_sizes_bytes=sizes, reason=self.why_too_large(sizes[0])) if sizes else None
 

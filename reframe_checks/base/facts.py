@@ -85,7 +85,7 @@ class FactsMixin(rfm.RegressionTestPlugin):
             attestation=self.fabric.attestation,
             wireup=self.wireup_facts(),
             expected=tuple(self.expected()),
-            left_out=self.left_out(),
+            left_out=self.omitted_sizes(),
         )
 
     def _skipped(self, reason: str, hint: str) -> SkippedLaunch:

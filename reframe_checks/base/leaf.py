@@ -57,7 +57,7 @@ class LeafMixin(rfm.RegressionTestPlugin):
         """Returns the reason why this check cannot run on this lane, and a hint; None if it can."""
         return None
 
-    def left_out(self) -> OmittedSizes | None:
+    def omitted_sizes(self) -> OmittedSizes | None:
         """Returns the message sizes that do not fit into the nodes, with the reason; None if all fit."""
         return None
 
@@ -75,8 +75,8 @@ class LeafMixin(rfm.RegressionTestPlugin):
 
     def planned(self) -> tuple[Expected, ...]:
         """Returns the expected rows for the record of a skip: with their cases, and with the sizes left out."""
-        left = self.left_out()
-        more = left.msg_sizes_bytes if left else ()
+        omitted = self.omitted_sizes()
+        more = omitted.msg_sizes_bytes if omitted else ()
         rows = []
         for item in self.expected() if self.mode == "timed" else ():
             sizes = None if item.msg_sizes_bytes is None else (*item.msg_sizes_bytes, *more)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from fabricbench.errors import BadInput
-from fabricbench.site.requirements import AbsoluteBound, Sizes, absolute_bounds, as_reference, check_names
+from fabricbench.site.requirements import AbsoluteBound, SizeSelection, absolute_bounds, as_reference, check_names
 from fabricbench.site.requirements_file import load_requirements
 from verdict.made_table import entry, requirements
 
@@ -47,20 +47,26 @@ def test_the_local_site_loads_with_its_own_names() -> None:
 @pytest.mark.parametrize(
     ("written", "sizes"),
     [
-        ("8", Sizes((8,))),
-        ("64 KiB", Sizes((65536,))),
-        ("[4 MiB, 0, 8 B, 8]", Sizes((0, 8, 4 << 20))),
-        ("{from: 8, to: 1 KiB}", Sizes(low=8, high=1024)),
-        ("{to: 1024}", Sizes(high=1024)),
+        ("8", SizeSelection((8,))),
+        ("64 KiB", SizeSelection((65536,))),
+        ("[4 MiB, 0, 8 B, 8]", SizeSelection((0, 8, 4 << 20))),
+        ("{from: 8, to: 1 KiB}", SizeSelection(low=8, high=1024)),
+        ("{to: 1024}", SizeSelection(high=1024)),
     ],
 )
-def test_sizes(tmp_path: Path, written: str, sizes: Sizes) -> None:
+def test_sizes(tmp_path: Path, written: str, sizes: SizeSelection) -> None:
     assert requirements(tmp_path, entry(msg_size_bytes=written)).items[0].sizes == sizes
 
 
 def test_selected_sizes() -> None:
     sizes = [None, 0, 8, 1024, 2048]
-    meant = [Sizes(), Sizes((8,)), Sizes(low=8, high=1024), Sizes(low=8), Sizes(high=8)]
+    meant = [
+        SizeSelection(),
+        SizeSelection((8,)),
+        SizeSelection(low=8, high=1024),
+        SizeSelection(low=8),
+        SizeSelection(high=8),
+    ]
     assert [[size for size in sizes if one.contains(size)] for one in meant] == [
         sizes,
         [8],
@@ -232,7 +238,7 @@ def test_bounds_as_references_of_reframe() -> None:
     """All bounds of one value at once: the tightest of each side, never the last one."""
 
     def bound(lower: float | None, upper: float | None) -> AbsoluteBound:
-        return AbsoluteBound("pingpong", "latency", Sizes(), lower, upper, "us")
+        return AbsoluteBound("pingpong", "latency", SizeSelection(), lower, upper, "us")
 
     assert as_reference(1.0, [bound(None, 0.5), bound(None, 5000.0)]) == (0.5, None, 0.0, "us")
     assert as_reference(1.0, [bound(3.0, None), bound(2.0, None)]) == (3.0, 0.0, None, "us")

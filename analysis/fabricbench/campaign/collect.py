@@ -24,7 +24,7 @@ from fabricbench.parsers.registry import TOOLS, parser_of, why_failed, why_refus
 
 
 @dataclass(frozen=True)
-class _Facts:
+class _LaunchFiles:
     """The files of a launch that has a ``launch.json``.
 
     ``problem``: why the witness reports cannot be read; empty if they can.
@@ -75,7 +75,7 @@ def collect(directory: Path, name: str | None = None) -> Record:
     return record.model_copy(update=_outcome(facts, facts.end))
 
 
-def _read_facts(directory: Path, launch: Launch) -> _Facts:
+def _read_facts(directory: Path, launch: Launch) -> _LaunchFiles:
     begin = read_model(directory / "begin", Begin) if lexists(directory / "begin") else None
     end = read_model(directory / "end", End) if lexists(directory / "end") else None
     hosts = read_hosts(directory)
@@ -83,14 +83,14 @@ def _read_facts(directory: Path, launch: Launch) -> _Facts:
         reports, problem = read_reports(directory), ""
     except ValueError as error:
         reports, problem = (), str(error)
-    return _Facts(directory, launch, begin, end, hosts, reports, problem)
+    return _LaunchFiles(directory, launch, begin, end, hosts, reports, problem)
 
 
 _Update = Mapping[str, Any]
 """Fields of a record and their values."""
 
 
-def _outcome(facts: _Facts, end: End) -> _Update:
+def _outcome(facts: _LaunchFiles, end: End) -> _Update:
     """Returns state, reason and results of a launch that has ended."""
     if reason := _why_lost(facts, end):
         return _refutation_of_lost(facts) or {"state": "lost", "reason": reason}
@@ -103,7 +103,7 @@ def _outcome(facts: _Facts, end: End) -> _Update:
     return _results(facts)
 
 
-def _refutation_of_lost(facts: _Facts) -> _Update | None:
+def _refutation_of_lost(facts: _LaunchFiles) -> _Update | None:
     """Returns the results of a lost launch if the reports of all its ranks refute its transport; else None.
 
     A repeat must not hide a wrong transport. A launch without the reports of all ranks is not refuted, because killed
@@ -117,7 +117,7 @@ def _refutation_of_lost(facts: _Facts) -> _Update | None:
     return None
 
 
-def _results(facts: _Facts) -> _Update:
+def _results(facts: _LaunchFiles) -> _Update:
     """Returns state, rows, attestation and binding; state ``unreadable`` if the output or a report is invalid."""
     launch, parsed = facts.launch, facts.output
     if isinstance(parsed, str) or facts.problem:
@@ -143,11 +143,11 @@ def _results(facts: _Facts) -> _Update:
         "binding": binding,
         "attestation": attestation,
         "rows": parsed.rows,
-        "skips": (*parsed.skips, *_left_out(launch)),
+        "skips": (*parsed.skips, *_omitted_sizes(launch)),
     }
 
 
-def _why_lost(facts: _Facts, end: End) -> str:
+def _why_lost(facts: _LaunchFiles, end: End) -> str:
     """Returns why a launch that has ended was lost; empty if it was not."""
     if end.status != 0 and (reason := why_lost(facts.directory)):
         return f"lost with its nodes: {reason}"
@@ -156,7 +156,7 @@ def _why_lost(facts: _Facts, end: End) -> str:
     return ""
 
 
-def _is_complete(facts: _Facts) -> bool:
+def _is_complete(facts: _LaunchFiles) -> bool:
     """Returns whether the output of a launch that reached its time limit has all expected rows."""
     if facts.launch.mode == "wireup":
         return last_lines(facts.directory / "stdout").endswith("#@end=ok")
@@ -202,7 +202,7 @@ def _describe(row: Row) -> str:
     return f"{row.benchmark} {row.metric} at {row.msg_size_bytes} bytes"
 
 
-def _why_failed(facts: _Facts, end: End) -> str:
+def _why_failed(facts: _LaunchFiles, end: End) -> str:
     if end.timed_out:
         why = f"ended at its time limit of {facts.launch.limit_seconds:g} s"
     elif end.signal is not None:
@@ -215,12 +215,12 @@ def _why_failed(facts: _Facts, end: End) -> str:
     return f"{why}: {reason}" if reason else why
 
 
-def _refusal(facts: _Facts) -> str | None:
+def _refusal(facts: _LaunchFiles) -> str | None:
     """Returns why the tool refused to run the launch; None if it did not refuse."""
     return why_refused(facts.launch.tool, facts.directory) if facts.launch.tool in TOOLS else None
 
 
-def _left_out(launch: Launch) -> tuple[SkippedSize, ...]:
+def _omitted_sizes(launch: Launch) -> tuple[SkippedSize, ...]:
     """Returns the message sizes that the check excluded, with the reason."""
     if launch.left_out is None:
         return ()

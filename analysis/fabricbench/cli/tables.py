@@ -39,7 +39,7 @@ def print_forecast(forecast: "Forecast", format: str) -> None:
         "launches": forecast.launches(),
         "totals": forecast.totals(),
         "allocations": forecast.allocations(),
-        "skips": forecast.left_out(),
+        "skips": forecast.skip_table(),
     }
     if format == "json":
         site = [asdict(problem) for problem in forecast.problems]

@@ -17,7 +17,7 @@ _LONGEST_VALUE = 40
 
 
 @dataclass(frozen=True, slots=True)
-class Node:
+class YamlValue:
     """One value of a YAML file and its place.
 
     ``value`` is a scalar, or one of ruamel.yaml's mappings and sequences, which are a dict and a list with lines.
@@ -34,16 +34,16 @@ class Node:
         return f"{self.path}:{self.line}"
 
     @property
-    def children(self) -> "dict[str | int, Node]":
+    def children(self) -> "dict[str | int, YamlValue]":
         """The nodes of a mapping by key, or of a sequence by index; empty for a scalar."""
         value, lines = self.value, getattr(self.value, "lc", None)  # ruamel.yaml's line and column
         if isinstance(value, dict) and lines is not None:
-            return {key: Node(item, self.path, lines.key(key)[0] + 1) for key, item in value.items()}
+            return {key: YamlValue(item, self.path, lines.key(key)[0] + 1) for key, item in value.items()}
         if isinstance(value, list) and lines is not None:
-            return {at: Node(item, self.path, lines.item(at)[0] + 1) for at, item in enumerate(value)}
+            return {at: YamlValue(item, self.path, lines.item(at)[0] + 1) for at, item in enumerate(value)}
         return {}
 
-    def descendant(self, keys: Collection[str | int]) -> "Node":
+    def descendant(self, keys: Collection[str | int]) -> "YamlValue":
         """Returns the node at a path of keys and indices; where the path ends early, the last node on it."""
         node = self
         for key in keys:
@@ -52,7 +52,7 @@ class Node:
             node = child
         return node
 
-    def mapping(self, what: str, known: Collection[str] | None = None) -> "dict[str, Node]":
+    def mapping(self, what: str, known: Collection[str] | None = None) -> "dict[str, YamlValue]":
         """Returns the value as a mapping whose keys are all ``known``; BadInput otherwise."""
         if not isinstance(self.value, dict):
             raise self.wrong(what, "a mapping of keys to values")
@@ -63,7 +63,7 @@ class Node:
                 raise BadInput(problem, where=node.where, expected=nearest(key, known))
         return nodes
 
-    def sequence(self, what: str) -> "tuple[Node, ...]":
+    def sequence(self, what: str) -> "tuple[YamlValue, ...]":
         """Returns the value as a sequence with at least one entry; BadInput otherwise."""
         if not isinstance(self.value, list) or not self.value:
             raise self.wrong(what, "a list with at least one entry")
@@ -89,7 +89,7 @@ class Node:
         return f"'{text if len(text) <= _LONGEST_VALUE else text[: _LONGEST_VALUE - 3] + '...'}'" if text else "empty"
 
 
-def read(path: str | Path, *, guarded: bool = False) -> Node:
+def read(path: str | Path, *, guarded: bool = False) -> YamlValue:
     """Returns the root of the file's one document; BadInput for everything that is not plain YAML data.
 
     ``guarded`` is for files of unknown origin: it accepts regular files only and no links (``files.reading``).
@@ -100,7 +100,7 @@ def read(path: str | Path, *, guarded: bool = False) -> Node:
     value = load(_text(Path(path), name, guarded), name)
     if value is None:
         raise BadInput("the file is empty", where=f"{name}:1", expected="at least 'schema: 1'")
-    return Node(value, name, 1)
+    return YamlValue(value, name, 1)
 
 
 def _text(path: Path, name: str, guarded: bool) -> str:

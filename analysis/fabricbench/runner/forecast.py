@@ -146,7 +146,7 @@ class Forecast:
             )
         return pl.DataFrame(rows)
 
-    def left_out(self) -> pl.DataFrame:
+    def skip_table(self) -> pl.DataFrame:
         """A row for each reason of skips: its lanes, and the number of launches."""
         counts = Counter((skip.tool, skip.reason, skip.hint) for skip in self.skips)
         on: dict[tuple[str, str, str], set[str]] = defaultdict(set)
@@ -221,7 +221,7 @@ def forecast(plan: Plan, reference: Path | None) -> Forecast:
     return Forecast(
         looks=looks,
         starts=starts,
-        skips=(*skips, *(skip for start in starts for skip in _left_out(start.launch))),
+        skips=(*skips, *(skip for start in starts for skip in _omitted_sizes(start.launch))),
         done=tuple(frozenset(finished_cases(plan, cases, block)) for block in range(max(looks))),
         reference=known,
         requests={request: frozenset(named) for request, named in by_nodes(plan).items() if request},
@@ -264,7 +264,7 @@ def _dry_run(plan: Plan, folder: Path) -> list[Path]:
     return found
 
 
-def _left_out(launch: Launch) -> Iterator[SkippedLaunch]:
+def _omitted_sizes(launch: Launch) -> Iterator[SkippedLaunch]:
     """The message sizes that a launch leaves out."""
     same = launch.model_dump(include={"id", "block", "system", "fabric", "stack", "variant", "tool", "messages"})
     if launch.left_out is not None:

@@ -20,7 +20,7 @@ LOST_AT_MOST = 0.1
 
 
 @dataclass(frozen=True, slots=True)
-class Sizes:
+class SizeSelection:
     """A selection of message sizes in bytes: those in ``listed``, else all from ``low`` to ``high``, ends included.
 
     Without any of the three it selects every size, and values without a size.
@@ -57,7 +57,7 @@ class Requirement:
     metric: Metric
     many: Mapping[str, tuple[str, ...]]
     counts: Mapping[str, int]
-    sizes: Sizes
+    sizes: SizeSelection
     relative_to: Mapping[str, str | int]
     lower: float | None
     upper: float | None
@@ -100,7 +100,7 @@ class AbsoluteBound(NamedTuple):
 
     benchmark: str
     metric: str
-    sizes: Sizes
+    sizes: SizeSelection
     lower: float | None
     upper: float | None
     unit: str

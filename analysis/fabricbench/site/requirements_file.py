@@ -11,9 +11,17 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, PlainValidat
 from pydantic_core import PydanticCustomError
 
 from fabricbench.errors import BadInput, nearest
-from fabricbench.files.yaml_lines import Node, read
+from fabricbench.files.yaml_lines import YamlValue, read
 from fabricbench.metrics import METRICS, Metric, metric
-from fabricbench.site.requirements import LOST_AT_MOST, MANY, Bounds, Requirement, Requirements, Sizes, check_names
+from fabricbench.site.requirements import (
+    LOST_AT_MOST,
+    MANY,
+    Bounds,
+    Requirement,
+    Requirements,
+    SizeSelection,
+    check_names,
+)
 
 _COUNTS = ("ranks", "nodes")
 _BOUNDS = ("at_most", "at_least", "within")
@@ -63,11 +71,11 @@ def _size_bytes(value: object, key: str) -> int:
         return int(match[1]) * _BYTES[match[2]]
     if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < 1 << 50:
         expected = "a whole number of bytes, or a size such as '64 KiB' (B, KiB, MiB, GiB)"
-        raise _refused(expected, f"{key} is {Node(value, '', 0).shown()}")
+        raise _refused(expected, f"{key} is {YamlValue(value, '', 0).shown()}")
     return int(value)
 
 
-def _sizes(value: object) -> Sizes:
+def _sizes(value: object) -> SizeSelection:
     key = "msg_size_bytes"
     if isinstance(value, dict):
         if unknown := sorted(value.keys() - {"from", "to"}):
@@ -77,12 +85,12 @@ def _sizes(value: object) -> Sizes:
         low, high = (_size_bytes(value[end], end) if end in value else None for end in ("from", "to"))
         if low is not None and high is not None and low > high:
             raise _refused("the smaller size first", f"from {low} to {high}")
-        return Sizes(low=low, high=high)
+        return SizeSelection(low=low, high=high)
     if isinstance(value, list):
         if not value:
             raise _refused("a list with at least one entry")
-        return Sizes(tuple(sorted({_size_bytes(item, key) for item in value})))
-    return Sizes((_size_bytes(value, key),))
+        return SizeSelection(tuple(sorted({_size_bytes(item, key) for item in value})))
+    return SizeSelection((_size_bytes(value, key),))
 
 
 def _as_list(value: object) -> object:
@@ -115,7 +123,7 @@ class _Select(_Form):
     case: _NameList = _LIST
     ranks: int = _COUNT
     nodes: int = _COUNT
-    msg_size_bytes: Annotated[Sizes, PlainValidator(_sizes)] = Sizes()
+    msg_size_bytes: Annotated[SizeSelection, PlainValidator(_sizes)] = SizeSelection()
 
 
 class _RelativeTo(_Form):
@@ -159,7 +167,7 @@ def _form_at(place: Sequence[str | int]) -> tuple[str, type[_Form]]:
     return ("the file", _File) if len(place) < 2 else ("a requirement", _Entry)
 
 
-def _bad_input(error: ValidationError, root: Node) -> BadInput:
+def _bad_input(error: ValidationError, root: YamlValue) -> BadInput:
     """Returns the first error of a file as BadInput; unknown keys come before everything else."""
     details = sorted(error.errors(), key=lambda detail: detail["type"] != "extra_forbidden")[0]
     kind, place, context = details["type"], details["loc"], details.get("ctx", {})
@@ -184,7 +192,7 @@ def _bad_input(error: ValidationError, root: Node) -> BadInput:
 # ---- the meaning of an entry
 
 
-def _requirement(entry: _Entry, node: Node) -> Requirement:
+def _requirement(entry: _Entry, node: YamlValue) -> Requirement:
     nodes = node.mapping("a requirement")
     select = nodes["select"].mapping("select")
     declared = metric(entry.select.metric, select["metric"].where)
@@ -211,7 +219,7 @@ def _requirement(entry: _Entry, node: Node) -> Requirement:
     )
 
 
-def _lines(nodes: Mapping[str, Node]) -> dict[str, int]:
+def _lines(nodes: Mapping[str, YamlValue]) -> dict[str, int]:
     """Returns the line of each part of an entry: ``at_most``, ``select.tool``, ``relative_to.fabric``."""
     lines = {key: node.line for key, node in nodes.items()}
     for part in ("select", "relative_to"):
@@ -220,7 +228,9 @@ def _lines(nodes: Mapping[str, Node]) -> dict[str, int]:
     return lines
 
 
-def _relative_to(form: _RelativeTo, node: Node, select: Mapping[str, Node], declared: Metric) -> dict[str, str | int]:
+def _relative_to(
+    form: _RelativeTo, node: YamlValue, select: Mapping[str, YamlValue], declared: Metric
+) -> dict[str, str | int]:
     """Returns the columns in which the denominator differs from the numerator, in the order of the file."""
     columns: dict[str, str | int] = {str(key): getattr(form, str(key)) for key in node.children}
     if not columns:
@@ -236,7 +246,7 @@ def _relative_to(form: _RelativeTo, node: Node, select: Mapping[str, Node], decl
     return columns
 
 
-def _bounds(nodes: Mapping[str, Node], entry: Node, declared: Metric | None) -> Bounds:
+def _bounds(nodes: Mapping[str, YamlValue], entry: YamlValue, declared: Metric | None) -> Bounds:
     """Returns the lower and the upper limit of an entry; ``declared`` is None for a ratio, which has no unit."""
     keys = [key for key in _BOUNDS if key in nodes]
     if len(keys) != 1:
@@ -256,7 +266,7 @@ def _bounds(nodes: Mapping[str, Node], entry: Node, declared: Metric | None) -> 
     return lower, upper
 
 
-def _quantity(node: Node, what: str, declared: Metric | None) -> float:
+def _quantity(node: YamlValue, what: str, declared: Metric | None) -> float:
     """Returns a limit as a number: a ratio above 0, or a number followed by the metric's unit."""
     if declared is None:
         value = _number(node.value, node, what)
@@ -269,7 +279,7 @@ def _quantity(node: Node, what: str, declared: Metric | None) -> float:
     return _number(words[0], node, what)
 
 
-def _number(value: object, node: Node, what: str) -> float:
+def _number(value: object, node: YamlValue, what: str) -> float:
     if isinstance(value, bool):
         raise node.wrong(what, "a number")
     try:

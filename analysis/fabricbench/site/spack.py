@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from fabricbench.errors import BadInput, nearest
-from fabricbench.files.yaml_lines import Node, read
+from fabricbench.files.yaml_lines import YamlValue, read
 
 ENVIRONMENT = "spack.yaml"
 LOCK = "spack.lock"
@@ -213,14 +213,14 @@ def built(file: Path) -> tuple[Build, ...]:
     return _json(_Metadata, file, hint=f"install it anew: {INSTALL}").spec.nodes
 
 
-def _definitions(node: Node) -> Iterator[tuple[str, Node]]:
+def _definitions(node: YamlValue) -> Iterator[tuple[str, YamlValue]]:
     for item in node.sequence("definitions"):
         for name, value in item.mapping("a definition").items():
             if name != "when":
                 yield name, value
 
 
-def _stack(name: str, node: Node, views: Mapping[str, Node]) -> SpackStack:
+def _stack(name: str, node: YamlValue, views: Mapping[str, YamlValue]) -> SpackStack:
     specs = node.sequence(name)
     if len(specs) != 1:
         raise node.wrong(name, "a list of one spec, quoted if it has commas")
@@ -242,7 +242,7 @@ def _stack(name: str, node: Node, views: Mapping[str, Node]) -> SpackStack:
     )
 
 
-def _chosen(node: Node, stacks: Mapping[str, SpackStack], where: str) -> tuple[str, ...]:
+def _chosen(node: YamlValue, stacks: Mapping[str, SpackStack], where: str) -> tuple[str, ...]:
     names = []
     for item in node.sequence(STACKS_LIST):
         name = item.text("a stack").removeprefix("$")

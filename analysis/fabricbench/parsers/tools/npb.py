@@ -15,7 +15,7 @@ KERNELS = ("IS", "CG", "FT")
 
 
 @dataclass(frozen=True, slots=True)
-class Problem:
+class ProblemClass:
     """The problem of a kernel and class: points (keys, rows, grid points) and iterations (NPB 3.4, ``setparams``).
 
     ``most_ranks``: the limit of the kernel; for CG, which has none, 16 rows per rank.
@@ -37,22 +37,22 @@ class Problem:
         return self.points * (3 * 16 + 8)
 
 
-PROBLEMS: dict[tuple[str, str], Problem] = {
-    ("IS", "S"): Problem(2**16, 10, most_ranks=128),
-    **{("IS", c): Problem(2**k, 10, most_ranks=1024) for c, k in zip("WABC", (20, 23, 25, 27), strict=True)},
-    ("IS", "D"): Problem(2**31, 10, least_ranks=4, most_ranks=1024),
-    ("CG", "S"): Problem(1400, 15, 7, most_ranks=64),
-    ("CG", "W"): Problem(7000, 15, 8, most_ranks=256),
-    ("CG", "A"): Problem(14000, 15, 11, most_ranks=512),
-    ("CG", "B"): Problem(75000, 75, 13, most_ranks=4096),
-    ("CG", "C"): Problem(150000, 75, 15, most_ranks=8192),
-    ("CG", "D"): Problem(1500000, 100, 21, most_ranks=65536),
-    ("FT", "S"): Problem(64 * 64 * 64, 6, most_ranks=512),
-    ("FT", "W"): Problem(128 * 128 * 32, 6, most_ranks=512),
-    ("FT", "A"): Problem(256 * 256 * 128, 6, most_ranks=4096),
-    ("FT", "B"): Problem(512 * 256 * 256, 20, most_ranks=8192),
-    ("FT", "C"): Problem(512 * 512 * 512, 20, most_ranks=32768),
-    ("FT", "D"): Problem(2048 * 1024 * 1024, 25, most_ranks=131072),
+PROBLEMS: dict[tuple[str, str], ProblemClass] = {
+    ("IS", "S"): ProblemClass(2**16, 10, most_ranks=128),
+    **{("IS", c): ProblemClass(2**k, 10, most_ranks=1024) for c, k in zip("WABC", (20, 23, 25, 27), strict=True)},
+    ("IS", "D"): ProblemClass(2**31, 10, least_ranks=4, most_ranks=1024),
+    ("CG", "S"): ProblemClass(1400, 15, 7, most_ranks=64),
+    ("CG", "W"): ProblemClass(7000, 15, 8, most_ranks=256),
+    ("CG", "A"): ProblemClass(14000, 15, 11, most_ranks=512),
+    ("CG", "B"): ProblemClass(75000, 75, 13, most_ranks=4096),
+    ("CG", "C"): ProblemClass(150000, 75, 15, most_ranks=8192),
+    ("CG", "D"): ProblemClass(1500000, 100, 21, most_ranks=65536),
+    ("FT", "S"): ProblemClass(64 * 64 * 64, 6, most_ranks=512),
+    ("FT", "W"): ProblemClass(128 * 128 * 32, 6, most_ranks=512),
+    ("FT", "A"): ProblemClass(256 * 256 * 128, 6, most_ranks=4096),
+    ("FT", "B"): ProblemClass(512 * 256 * 256, 20, most_ranks=8192),
+    ("FT", "C"): ProblemClass(512 * 512 * 512, 20, most_ranks=32768),
+    ("FT", "D"): ProblemClass(2048 * 1024 * 1024, 25, most_ranks=131072),
 }
 
 BENCHMARKS = tuple(f"{kernel.lower()}.{problem_class}" for kernel, problem_class in PROBLEMS)

@@ -164,7 +164,7 @@ def read_log(text: str) -> Log:
     )
 
 
-class _Facts:
+class _Matches:
     """The matched groups and the line number of each name of ``_LINES`` and ``_INPUT``."""
 
     def __init__(self) -> None:
@@ -216,8 +216,8 @@ def grid(groups: Sequence[str], at: int) -> Grid:
     return x, y, z
 
 
-def _facts(lines: Sequence[str]) -> tuple[_Facts, dict[str, int]]:
-    facts = _Facts()
+def _facts(lines: Sequence[str]) -> tuple[_Matches, dict[str, int]]:
+    facts = _Matches()
     for at, line in enumerate(lines, start=1):
         if len(line) > _LONGEST_LINE:
             raise Unreadable(FILE, at, f"a line of at most {_LONGEST_LINE} characters")

@@ -9,7 +9,7 @@ from fabricbench.launch.record import Payload, PayloadPart, SkippedSize
 from fabricbench.parsers.output import Parsed, Unreadable, number, read_lines, whole
 from fabricbench.parsers.tools.micro import pairs
 from fabricbench.parsers.tools.micro.description import MEASURED
-from fabricbench.parsers.tools.micro.estimates import SAMPLES, Place, Series, rows
+from fabricbench.parsers.tools.micro.estimates import SAMPLES, Place, SampleSeries, rows
 
 COLUMNS = "benchmark,case,msg_size_bytes,rank,sample,value,metric"
 
@@ -45,7 +45,7 @@ def parse(directory: Path, launch: Launch) -> Parsed:
     _require_end(header, len(lines))
     if (ranks := header.get("ranks", "unknown")) != str(launch.ranks):
         raise Unreadable("stdout", None, f"{launch.ranks} ranks, not {ranks[:40]}")
-    quantities: dict[Place, dict[str, Series]] = defaultdict(dict)
+    quantities: dict[Place, dict[str, SampleSeries]] = defaultdict(dict)
     for (place, name), by_rank in samples.items():
         quantities[place][name] = _series(place, name, by_rank, header, launch.ranks)
     values = tuple(rows(quantities, launch.case))
@@ -88,7 +88,7 @@ def _fact(header: Header, key: str, place: Place, name: str) -> str | None:
     return None
 
 
-def _series(place: Place, name: str, by_rank: dict[int, list[float]], header: Header, ranks: int) -> Series:
+def _series(place: Place, name: str, by_rank: dict[int, list[float]], header: Header, ranks: int) -> SampleSeries:
     """Returns the samples of all ranks; raises Unreadable if their number is not that in the header."""
     iterations = _fact(header, "iterations", place, name)
     if iterations is None:
@@ -100,7 +100,7 @@ def _series(place: Place, name: str, by_rank: dict[int, list[float]], header: He
         at = "" if place.msg_size_bytes is None else f" at {place.msg_size_bytes} bytes"
         raise Unreadable("stdout", None, f"{expected} samples{at}, not {count}")
     each = {key: _fact(header, key, place, name) or "0" for key in ("bytes_per_run", "messages_per_run", "work_us")}
-    return Series(
+    return SampleSeries(
         by_rank,
         bytes_per_run=whole(each["bytes_per_run"], "stdout", 1),
         messages_per_run=whole(each["messages_per_run"], "stdout", 1),

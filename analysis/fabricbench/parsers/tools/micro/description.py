@@ -18,7 +18,7 @@ class _Model(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-class Metric(_Model):
+class ReportedMetric(_Model):
     """A value in the table; ``bandwidth``: there is none for messages of 0 bytes."""
 
     name: str
@@ -78,7 +78,7 @@ class Benchmark(_Model):
     choice: Choice | None
     amount: Amount | None
     samples: tuple[str, ...]
-    metrics: tuple[Metric, ...]
+    metrics: tuple[ReportedMetric, ...]
     base: str
     held: Held
     section: str

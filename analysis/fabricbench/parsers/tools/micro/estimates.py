@@ -22,7 +22,7 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True)
-class Series:
+class SampleSeries:
     """The samples of one quantity in microseconds, by rank.
 
     ``bytes_per_run``, ``messages_per_run``: the traffic of one sample. ``work_us``: the computation within one sample.
@@ -49,7 +49,7 @@ class Series:
 
 Values = dict[str, float]
 """By metric."""
-Quantities = Mapping[str, Series]
+Quantities = Mapping[str, SampleSeries]
 """By the name of the sample."""
 
 
