@@ -11,8 +11,8 @@ from fabricbench.launch.host import switches_between
 from fabricbench.launch.provenance import KINDS, Fact, FactValues, Provenance
 from fabricbench.launch.record import Campaign, Record
 from fabricbench.report.differences import Difference, differences, in_name, not_compared, odd_nodes
+from fabricbench.report.formatting import enumerate_words, instant, number, plural, ranges
 from fabricbench.report.links import Launches, Link
-from fabricbench.report.words import enumerate_words, instant, number, plural, ranges
 from fabricbench.verdict.nodes import natural
 
 _SHOWN = 3

@@ -20,9 +20,9 @@ from fabricbench.stats.paired import PairedRatio, paired_ratio
 from fabricbench.stats.power import log_sigma, minimum_detectable_effect
 from fabricbench.stats.sign import sign_p
 from fabricbench.stats.spending import schedule
+from fabricbench.verdict.reasons import percent
 from fabricbench.verdict.series import CellKey, Series, all_series, counterpart, order
-from fabricbench.verdict.unmeasured import not_measured, skipped_cells
-from fabricbench.verdict.words import percent
+from fabricbench.verdict.unmeasured_cells import not_measured, skipped_cells
 
 SCHEMA = pl.Schema(
     {
