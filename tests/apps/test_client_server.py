@@ -65,14 +65,14 @@ def test_every_value_starts_a_server_and_a_client(client_server: Path, tmp_path:
     assert [(tmp_path / f"server.{value}").read_text().split()[1] for value in (8, 16, 32)] == ["0"] * 3
 
 
-def test_a_failed_client_fails_the_pair(client_server: Path, tmp_path: Path) -> None:
+def test_a_failed_client_gives_the_exit_status(client_server: Path, tmp_path: Path) -> None:
     done = run(client_server, *arguments(tmp_path, "--each", "1,2", status="7"))
     assert done.returncode == 7
     assert done.stdout.splitlines() == ["#@round=0 value=1", "1! 1 2", "cut line"]
     assert not (tmp_path / "server.2").exists()
 
 
-def test_a_server_that_fails_after_the_client_fails_the_pair(client_server: Path, tmp_path: Path) -> None:
+def test_a_server_that_fails_after_the_client_gives_the_exit_status(client_server: Path, tmp_path: Path) -> None:
     done = run(client_server, *arguments(tmp_path, "--each", "1", after="5"))
     assert done.returncode == 5
     assert "exit status 5" in done.stderr

@@ -80,14 +80,14 @@ def test_pingpong_finds_latency_and_bandwidth(measured: Measured, network: Netwo
         *[(name, full, 2 if full else 1) for name in ("bidirectional", "bothway") for full in (True, False)],
     ],
 )
-def test_windows_fill_the_wire(measured: Measured, benchmark: str, full_duplex: bool, share: int) -> None:
+def test_windows_reach_the_rate_of_the_link(measured: Measured, benchmark: str, full_duplex: bool, share: int) -> None:
     network = Network(bytes_per_second=0.9e9, full_duplex=full_duplex)
     values = measured(network, benchmark, "--sizes", "64KiB,1MiB")
     for size in (65536, MIB):
         assert values["bandwidth", "window=64", size] == pytest.approx(900 * share, rel=WITHIN)
 
 
-def test_many_senders_fill_the_wire_to_one_receiver(measured: Measured) -> None:
+def test_many_senders_reach_the_rate_of_the_receivers_link(measured: Measured) -> None:
     values = measured(Network(bytes_per_second=0.9e9), "hotspot", "--sizes", "1MiB", ranks=5)
     assert values["bandwidth", "", MIB] == pytest.approx(900, rel=WITHIN)
 

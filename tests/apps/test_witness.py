@@ -48,7 +48,9 @@ def test_transport_libraries(run: Run, tmp_path: Path, witness: Path, name: str)
         ({"PMI_RANK": "../x", "PMI_SIZE": "-1"}, None, None),
     ],
 )
-def test_rank(run: Run, tmp_path: Path, variables: dict[str, str], rank: int, size: int | None) -> None:
+def test_the_rank_comes_from_the_launchers_variables(
+    run: Run, tmp_path: Path, variables: dict[str, str], rank: int, size: int | None
+) -> None:
     (report,) = run("once", extra=variables)
     assert (report["rank"], report["world_size"]) == (rank, size)
     name = f"witness.{socket.gethostname()}.{'x' if rank is None else rank}.json"

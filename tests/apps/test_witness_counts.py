@@ -163,7 +163,9 @@ def talk(witness: Path, out: Path, family: str, address: str, server_address: st
         ("6", "::ffff:127.0.0.1", "::ffff:127.0.0.1", "127.0.0.1:"),
     ],
 )
-def test_both_ends_agree(witness: Path, tmp_path: Path, family: str, address: str, bind: str, begins: str) -> None:
+def test_both_ends_of_a_connection_report_equal_counts(
+    witness: Path, tmp_path: Path, family: str, address: str, bind: str, begins: str
+) -> None:
     try:
         with socket.socket(socket.AF_INET6 if family == "6" else socket.AF_INET) as probe:
             probe.bind((bind, 0))

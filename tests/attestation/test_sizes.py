@@ -200,7 +200,7 @@ def test_between_nodes_only_what_left_the_node_counts() -> None:
     assert (found.state, len([one for one in found.parts if one.state == "refuted"])) == ("refuted", len(SIZES))
 
 
-def test_shared_memory_is_quiet_at_every_size() -> None:
+def test_shared_memory_has_no_socket_traffic_at_any_size() -> None:
     quiet = marked(hidden=SIZES)
     assert by_marks(quiet, transport="shm").state == "attested"
     # Sixteen bytes in each message of one size pass sockets: 0.1 % of the launch's payload, and all of that size's.
@@ -210,14 +210,14 @@ def test_shared_memory_is_quiet_at_every_size() -> None:
     assert [one.part.msg_size_bytes for one in found.parts if one.state == "refuted"] == [8]
 
 
-def test_the_calibrations_give_the_border() -> None:
+def test_calibrations_give_the_traffic_at_the_borders_of_a_mark() -> None:
     intervals = {"calibration.0": interval(BARRIER), "calibration.1": interval(BARRIER)}
     found = calibrated_border(launch(), intervals, CALIBRATION, lambda _, one: one.same_node)
     assert found is not None
     assert (found.bytes, found.segments, found.bytes_scatter, found.segments_scatter) == (88, 4, 0, 4)
 
 
-def test_barriers_around_each_iteration_do_not_pass_for_the_collective() -> None:
+def test_barriers_around_iterations_do_not_attest_the_collective() -> None:
     """Each of 601 iterations has a barrier of 24 bytes in a segment from each rank; the collective bypasses sockets."""
     of_barriers = {f"barriers.{n}": interval(Sent(bytes=4800, segments=200)) for n in range(4)}
     around = Sent(bytes=601 * 48, segments=601 * 2)
@@ -324,7 +324,7 @@ def test_a_missing_line_leaves_the_launch_to_its_sum() -> None:
     assert by_lines(lines, runs=2).basis == "launch"
 
 
-def test_on_shared_memory_lines_are_quiet() -> None:
+def test_lines_on_shared_memory_have_no_socket_traffic() -> None:
     """The tool's own traffic exceeds what wire-up accounts for; wire-up itself may precede a line."""
     assert by_lines(printed(hidden=SIZES), transport="shm").state == "refuted"
     silent = [line(each.label, NOTHING) for each in printed()]

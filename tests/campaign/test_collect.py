@@ -21,7 +21,7 @@ from support.launches import LAUNCHES, change
 ALL = sorted(path.name for path in LAUNCHES.iterdir())
 
 
-def test_ok(directory: Path) -> None:
+def test_a_launch_of_state_ok(directory: Path) -> None:
     record = collect(directory, "b000.s00/x")
     assert (record.state, record.reason, record.directory) == ("ok", "", "b000.s00/x")
     assert record.hosts == ("vm",)
@@ -63,7 +63,7 @@ def test_the_killed_rank_is_named() -> None:
         ({"status": None}, "exit status None: first | second"),
     ],
 )
-def test_failed(directory: Path, end: dict[str, Any], reason: str) -> None:
+def test_launches_of_state_failed(directory: Path, end: dict[str, Any], reason: str) -> None:
     change(directory / "end", **end)
     (directory / "stderr").write_text("\n  first\n--------\n\t second  \n\n")
     record = collect(directory)
@@ -153,14 +153,14 @@ def test_last_lines_are_few_short_and_text(tmp_path: Path) -> None:
     assert last_lines(tmp_path) == ""
 
 
-def test_unfinished(directory: Path) -> None:
+def test_launches_of_state_unfinished(directory: Path) -> None:
     (directory / "end").unlink()
     record = collect(directory)
-    assert (record.state, record.reason, record.seconds) == ("unfinished", "it never came back", None)
+    assert (record.state, record.reason, record.seconds) == ("unfinished", "it did not complete", None)
     assert record.begin is not None
     (directory / "begin").unlink()
     record = collect(directory)
-    assert (record.state, record.reason, record.begin) == ("unfinished", "it was never started", None)
+    assert (record.state, record.reason, record.begin) == ("unfinished", "it did not start", None)
     assert not record.rows
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from fabricbench.campaign.attempts import finished_launches
 from fabricbench.campaign.read import launch_directories, read_campaign, read_facts
-from fabricbench.campaign.write import came_back, create, open_single
+from fabricbench.campaign.write import create, has_completed, open_single
 from fabricbench.errors import BadInput
 from fabricbench.launch.table import table
 
@@ -56,7 +56,7 @@ def places(campaign: Path) -> list[str]:
     return [record.directory for record in read_campaign(campaign).records]
 
 
-def test_a_campaign(campaign: Path) -> None:
+def test_a_campaign_has_its_facts_records_and_skips(campaign: Path) -> None:
     result = read_campaign(campaign)
     assert (result.name, result.facts.tier, result.facts.looks, result.facts.seed) == ("quick-1", "quick", (6,), 3)
     assert {record.state for record in result.records} == {"ok"}
@@ -246,6 +246,6 @@ def test_finished_launches_are_not_repeated(campaign: Path) -> None:
     ],
 )
 def test_only_a_valid_end_means_that_a_launch_ended(tmp_path: Path, end: bytes, back: bool) -> None:
-    assert not came_back(tmp_path)
+    assert not has_completed(tmp_path)
     (tmp_path / "end").write_bytes(end)
-    assert came_back(tmp_path) == back
+    assert has_completed(tmp_path) == back

@@ -142,7 +142,7 @@ def test_environments_do_not_leak_between_systems() -> None:
             assert all(item["target_systems"] == [system] for item in items)
 
 
-def test_the_launcher_is_the_stacks_own(site: FakeSite) -> None:
+def test_every_stack_uses_its_own_launcher(site: FakeSite) -> None:
     result = site.reframe(*MICRO, "-r", **campaign(site))
     assert result.returncode == 0
     for directory in launches(site).values():

@@ -102,11 +102,11 @@ def test_the_correct_lane_is_attested(environment: dict[str, str], tmp_path: Pat
     environment["FABRICBENCH_SITES"] = str(REPOSITORY / "site")
     done = reframe(environment, "-r")
     records = read_campaign(tmp_path / "campaign").records
-    # Debian's MPICH over TCP sometimes hangs in MPI_Finalize (README, Limits).
+    # Debian's MPICH over TCP sometimes hangs in MPI_Finalize (docs/coverage.md, Limits).
     hung = [r for r in records if r.launch and r.launch.stack == "mpich" and "ended at its time limit" in r.reason]
     assert len(hung) <= 1
     assert done.returncode == bool(hung), done.stdout
-    came_back = [record for record in records if record not in hung]
-    assert {record.state for record in came_back} == {"ok"}
-    reports = [r.attestation.traffic.reports for r in came_back if r.attestation and r.attestation.traffic]
-    assert reports == [r.launch.ranks for r in came_back if r.launch]
+    completed = [record for record in records if record not in hung]
+    assert {record.state for record in completed} == {"ok"}
+    reports = [r.attestation.traffic.reports for r in completed if r.attestation and r.attestation.traffic]
+    assert reports == [r.launch.ranks for r in completed if r.launch]

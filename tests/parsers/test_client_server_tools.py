@@ -144,7 +144,7 @@ def test_every_stream_of_iperf3() -> None:
     assert parsed.payload.bytes == document["end"]["sum_received"]["bytes"]
 
 
-def test_flows_alone_and_together() -> None:
+def test_iperf3_flows_alone_and_together() -> None:
     name = "sockets-tcp-iperf3-together"
     parsed = iperf3.parse(LAUNCHES / name, launch_of(name))
     rates = [float(v) for v in re.findall(r'"receiver":\s*{[^}]*?"bits_per_second":\s*([\d.e+]+)', text_of(name))]
@@ -180,7 +180,7 @@ def test_a_cut_output(tmp_path: Path, name: str) -> None:
 
 
 @pytest.mark.parametrize("name", TABLES)
-def test_a_lost_line(tmp_path: Path, name: str) -> None:
+def test_a_missing_line_is_unreadable(tmp_path: Path, name: str) -> None:
     """A missing line of a table or a missing value is an error, except for qperf's further facts."""
     lines = text_of(name).splitlines(keepends=True)
     for index, line in enumerate(lines):

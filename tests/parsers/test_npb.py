@@ -151,7 +151,7 @@ def test_a_time_printed_as_zero_is_a_skip_and_not_zero_seconds(tmp_path: Path) -
     assert parsed.skips[0].reason.startswith("run_time and communication_time printed as 0: class S")
 
 
-def test_a_launch_whose_time_is_a_skip_is_complete() -> None:
+def test_a_launch_that_skips_its_time_is_complete() -> None:
     record = collect(LAUNCHES / "mpich-tcp-nasa-is")
     assert (record.state, record.reason) == ("ok", "")
     assert {row.metric for row in record.rows} == {"mops", "communication_time"}

@@ -31,7 +31,7 @@ def table(count: int, *, blocks: int = 6, name: str = "n") -> pl.DataFrame:
     return found.with_columns(case=pl.col("case").str.replace_all("=n", f"={name}"))
 
 
-def test_slow_nodes_and_pairs() -> None:
+def test_slow_nodes_and_node_pairs() -> None:
     view = nodes(table(6), 0.95)
     assert [one.name for one in view.nodes] == ["n3"]
     assert {(e.role, e.what) for e in view.nodes[0].evidence} == {
@@ -106,7 +106,7 @@ def test_hostile_names_are_text() -> None:
     Page(html)
 
 
-def test_without_pairs_there_is_no_section() -> None:
+def test_without_node_pairs_there_is_no_section() -> None:
     html = report(SMALL, table_of(), None)
     assert 'id="nodes"' not in html
     assert "#nodes" not in html

@@ -173,7 +173,7 @@ def hostile() -> tuple[Campaign, Judgement]:
     return made.model_copy(update={"records": tuple(records)}), judged
 
 
-def test_hostile_strings_appear_as_text() -> None:
+def test_hostile_strings_are_shown_as_text() -> None:
     made, judged = hostile()
     host = Host(host=HOSTILE, kernel=HOSTILE, nics=(Nic(name=HOSTILE, kind="roce"),), topology_address=HOSTILE + ".n")
     origin = Provenance(made, {HOSTILE: (host,)}, {f"mpich@{HOSTILE}": {HOSTILE: HOSTILE}})

@@ -94,7 +94,7 @@ def test_a_site_chooses_stacks_of_spack_yaml(file: Path, environment: Environmen
         ("  specs:", "  specs: &all", None),
     ],
 )
-def test_a_wrong_spack_yaml_is_one_line(tmp_path: Path, old: str, new: str, message: str | None) -> None:
+def test_a_wrong_spack_yaml_prints_one_line(tmp_path: Path, old: str, new: str, message: str | None) -> None:
     text = (REPOSITORY / "spack.yaml").read_text()
     assert text.count(old) == 1
     file = tmp_path / "spack.yaml"

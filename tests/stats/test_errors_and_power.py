@@ -106,5 +106,5 @@ def test_the_minimum_detectable_effect_is_found_four_times_in_five(n: int, criti
     assert np.mean((launches < 1.0).sum(axis=1) <= critical) == pytest.approx(0.8, abs=0.01)
 
 
-def test_no_effect_can_be_seen_where_no_look_decides() -> None:
+def test_a_schedule_that_cannot_decide_has_no_detectable_effect() -> None:
     assert minimum_detectable_effect(5, -1, 0.02) is None

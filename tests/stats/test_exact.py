@@ -34,14 +34,14 @@ def test_counts_against_enumeration() -> None:
     assert count_p(found, peers) == pytest.approx(expected, rel=1e-12)
 
 
-def test_a_difference_within_the_margin_counts_for_nobody() -> None:
+def test_a_difference_within_the_margin_is_not_counted() -> None:
     values = np.array([1.0, 1.04, 1.2, 5.0, 7.0, 7.0])
     found, sizes = ranks(values, np.array([0, 0, 0, 3, 3, 3]), 0.05)
     assert found.tolist() == [1, 1, 3, 1, 2, 2]
     assert sizes.tolist() == [3] * 6
 
 
-def test_majorities() -> None:
+def test_the_p_value_of_a_majority_of_blocks() -> None:
     assert majority_p(6, 6) == pytest.approx(1 / 64)
     assert majority_p(0, 6) == 1.0
 

@@ -103,7 +103,7 @@ def test_a_difference_that_is_not_finite_excludes_its_block() -> None:
     assert (found.blocks, found.differences) == ((1,), (-2.0,))
 
 
-def test_the_interval_of_a_difference_covers_what_it_claims() -> None:
+def test_the_interval_of_a_difference_has_its_stated_coverage() -> None:
     """Two lanes 3 us apart with noise of their own on a noise that they share: 500 campaigns of six blocks."""
     rng = np.random.default_rng(7)
     covered = 0

@@ -65,7 +65,7 @@ def test_too_few_points_have_no_line(points: Curve) -> None:
     assert segments(points) == ()
 
 
-def test_a_falling_curve_costs_nothing_a_byte() -> None:
+def test_a_falling_curve_has_zero_time_per_byte() -> None:
     (line,) = segments({1: 3.0, 2: 2.9, 4: 2.8, 8: 2.7})
     assert line.ns_per_byte == 0.0
     assert 2.7 < line.gap_us < 3.0

@@ -34,7 +34,7 @@ def test_scatter_and_heavy_tails_are_not_a_mode(noise: str, cv: float) -> None:
     )
 
 
-def test_nodes_and_pairs_that_are_always_slow_do_not_stall() -> None:
+def test_nodes_and_node_pairs_that_are_always_slow_do_not_stall() -> None:
     assert not modes(drawn(World(4, 15, slow={2: 20.0}))).bimodal
     assert not modes(drawn(World(6, 15, links={(0, 1): 20.0, (1, 0): 20.0}))).bimodal
 
@@ -63,7 +63,7 @@ def test_contrasts_of_pairs_are_against_the_other_pairs_of_both_nodes() -> None:
     assert found.least[at] == pytest.approx(pairs.slowness[entry] - max(sides))
 
 
-def test_a_node_that_rests_is_not_compared() -> None:
+def test_only_blocks_with_all_partners_of_a_node_are_compared() -> None:
     """Of five nodes one rests in each round, so of four rounds one node has four partners and the others three."""
     full = drawn(World(5, 2), latency=True)
     met = (full.first + full.second) % 5 != full.block  # a round is left out of each block

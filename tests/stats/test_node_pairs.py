@@ -47,7 +47,7 @@ def test_a_slow_node_is_an_effect_of_the_node(nodes: int, directed: bool) -> Non
 
 @pytest.mark.parametrize("directed", [True, False])
 @pytest.mark.parametrize("nodes", [3, 4, 5, 8, 33])
-def test_a_slow_link_is_an_effect_of_the_pair(nodes: int, directed: bool) -> None:
+def test_a_slow_link_is_an_effect_of_the_node_pair(nodes: int, directed: bool) -> None:
     found = estimate_effects(made(nodes, links={(0, 1): HALF_RATE}, directed=directed))
     assert found.nodes == pytest.approx(0, abs=1e-9)
     slow = (found.first == 0) & (found.second == 1)
@@ -70,7 +70,7 @@ def test_two_slow_nodes_and_a_slow_link_among_noise() -> None:
     assert {(int(found.first[at]), int(found.second[at])) for at in most} == {(0, 1), (1, 0)}
 
 
-def test_pairs_measured_once_count_for_their_nodes() -> None:
+def test_node_pairs_measured_once_contribute_to_their_nodes() -> None:
     """Some rounds of many in every block: no pair comes again, each node does."""
     rng = np.random.default_rng(8)
     full = made(32, slow={4: HALF_RATE}, blocks=1, noise=0.03, rng=rng)

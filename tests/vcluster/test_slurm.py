@@ -61,7 +61,7 @@ def test_a_campaign_waits_for_its_nodes(site: Site, tmp_path: Path, cluster: Clu
     wait_until(lambda: log.exists() and "waiting for nodes: job" in log.read_text(), "a message about the queue")
     cluster.slurm("scancel", other.strip())
     output, _ = run.communicate(timeout=300)
-    assert "3 of 3 launches came back and were attested, on mpich@gige" in output
+    assert "3 of 3 launches completed and were attested, on mpich@gige" in output
     (session,) = (tmp_path / "campaign/reframe").glob("session-*.log")
     assert session.read_text().count("Granted job allocation") == 1
 
@@ -97,7 +97,7 @@ def test_a_failed_node_is_reported_and_its_launch_repeated(site: Site, tmp_path:
     assert cluster.script("revive", "n2").returncode == 0
     done = site.fabricbench("run", str(campaign), *CHOICE)
     assert done.returncode == 0, done.stdout + done.stderr
-    assert "3 of 3 launches came back and were attested" in done.stdout
+    assert "3 of 3 launches completed and were attested" in done.stdout
     # A wire-up may reach its limit of 30 s before Slurm reports the dead node. It is repeated, and no cell uses it.
     timed = [r for r in read_campaign(campaign).records if r.launch and r.launch.mode == "timed"]
     assert {record.state for record in timed} <= {"ok", "unfinished", "lost"}

@@ -31,7 +31,9 @@ ACROSS = [9.0, 9.5, 9.9, 10.1, 10.5, 11.0]
         ([10.0] * 6, "at_most: 10 us", "INCONCLUSIVE", 3),
     ],
 )
-def test_each_side_of_each_bound(tmp_path: Path, values: list[float], bound: str, verdict: str, status: int) -> None:
+def test_values_on_each_side_of_each_bound(
+    tmp_path: Path, values: list[float], bound: str, verdict: str, status: int
+) -> None:
     found = judge(table_of(lane_rows("mpich@tcp", values)), requirements(tmp_path, entry(bound=bound)), facts(6))
     (cell,) = found.cells
     assert (cell.verdict, found.exit_status) == (verdict, status)

@@ -34,13 +34,13 @@ def test_a_node_that_is_slow_at_receiving() -> None:
     assert named(table) == {("node", "n2", "", "either way")}
 
 
-def test_a_slow_link_is_a_pair_and_not_a_node() -> None:
+def test_a_slow_link_is_a_finding_of_the_node_pair_and_not_of_a_node() -> None:
     links = {(2, 5): 2.0, (5, 2): 2.0}
     table = table_of(rows(8, np.random.default_rng(3), links=links))
     assert named(table) == {("pair", "n2", "n5", "one way"), ("pair", "n5", "n2", "one way")}
 
 
-def test_of_two_nodes_only_the_direction() -> None:
+def test_two_nodes_can_only_differ_by_direction() -> None:
     rng = np.random.default_rng(4)
     table = table_of(rows(2, rng, links={(2, 1): 2.0}), rows(2, rng, metric="latency", slow={1: 3.0}))
     assert named(table) == {("direction", "n2", "n1", "one way")}
@@ -48,7 +48,7 @@ def test_of_two_nodes_only_the_direction() -> None:
     assert named(table_of(rows(2, rng, slow={1: 2.0}))) == set()
 
 
-def test_few_blocks_give_no_findings() -> None:
+def test_fewer_blocks_than_the_least_give_no_findings() -> None:
     table = table_of(rows(4, np.random.default_rng(5), slow={1: 2.0}, blocks=5))
     assert named(table) == set()
     assert survey(table).notes == ["mpich@gige: no node or pair is named before 6 blocks; this campaign has 5"]
@@ -61,7 +61,7 @@ def test_intermittent_load_is_not_a_finding() -> None:
     assert named(table) == set()
 
 
-def test_many_slow_links_are_a_layout() -> None:
+def test_many_slow_links_are_reported_as_one_property_of_the_network() -> None:
     links = {(one, (one + step - 1) % 12 + 1): 2.0 for one in range(1, 13) for step in (1, 6, 11)}
     table = table_of(rows(12, np.random.default_rng(7), links=links))
     assert named(table) == set()
@@ -74,7 +74,7 @@ def test_launches_that_are_not_attested_are_ignored() -> None:
     assert matrices(table) == []
 
 
-def test_single_pairs_are_neither_compared_nor_proposed() -> None:
+def test_single_node_pairs_are_neither_compared_nor_proposed() -> None:
     rng = np.random.default_rng(10)
     both = [table_of(rows(4, rng), sums(200.0, ALONE)).with_columns(stack=pl.lit(name)) for name in ("a", "b")]
     table = pl.concat(both)

@@ -75,7 +75,7 @@ def test_every_stack_over_every_library_of_its_own_fabric() -> None:
     ],
     ids=["another size", "another fabric", "more ranks", "another benchmark", "a median", "other blocks"],
 )
-def test_only_like_against_like(other: Rows) -> None:
+def test_only_equal_estimators_are_compared(other: Rows) -> None:
     assert overhead(table_of(mpi("mpich@tcp", 12.0), other)).is_empty()
 
 
@@ -87,7 +87,7 @@ def test_launches_that_are_not_attested_have_no_p_value(state: str) -> None:
     assert found.select("p", "q").row(0) == (None, None)
 
 
-def test_too_few_blocks_claim_nothing() -> None:
+def test_too_few_blocks_give_no_finding() -> None:
     few = table_of(mpi("mpich@tcp", 12.0), user("ucx@tcp", 10.0)).filter(pl.col("block") < 3)
     found = overhead(few)
     assert (found["n"][0], found["q"][0]) == (3, None)

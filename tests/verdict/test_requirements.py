@@ -54,7 +54,7 @@ def test_the_local_site_loads_with_its_own_names() -> None:
         ("{to: 1024}", SizeSelection(high=1024)),
     ],
 )
-def test_sizes(tmp_path: Path, written: str, sizes: SizeSelection) -> None:
+def test_sizes_of_a_requirement(tmp_path: Path, written: str, sizes: SizeSelection) -> None:
     assert requirements(tmp_path, entry(msg_size_bytes=written)).items[0].sizes == sizes
 
 
@@ -86,7 +86,9 @@ def test_selected_sizes() -> None:
         ("within: [0.9, 1.1]", "tool: imb, metric: latency_mean", 0.9, 1.1),
     ],
 )
-def test_bounds(tmp_path: Path, bound: str, relative: str, lower: float | None, upper: float | None) -> None:
+def test_bounds_of_a_requirement(
+    tmp_path: Path, bound: str, relative: str, lower: float | None, upper: float | None
+) -> None:
     (item,) = requirements(tmp_path, entry("a", bound, relative)).items
     assert (item.lower, item.upper) == (lower, upper)
     assert item.unit == ("ratio" if relative else "us")

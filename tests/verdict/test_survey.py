@@ -124,7 +124,7 @@ def test_a_node_that_stalls_more_often_is_named_as_such() -> None:
     assert row["stalled_others"] < 0.3
 
 
-def test_one_pair_that_stalls_is_not_a_node() -> None:
+def test_one_stalling_node_pair_is_not_a_slow_node() -> None:
     """Stalls of one link are in the values of two nodes, but not in most of their pairs."""
     rng = np.random.default_rng(8)
     for _ in range(20):

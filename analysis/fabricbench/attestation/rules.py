@@ -38,10 +38,14 @@ if the wire-up is small compared with the payload: see ``required_share``.
 """
 
 WIREUP_FACTOR = 1.5
-"""A forbidden transport may carry this many times the traffic of Init and Finalize, scaled to the rank pairs …"""
+"""A forbidden transport may carry the wire-up, scaled to the number of rank pairs, times this factor, plus
+``FORBIDDEN_SHARE`` of the payload.
+"""
 
 FORBIDDEN_SHARE = 0.01
-"""… and this share of the payload, for upkeep of connections that grows with the run time."""
+"""Share of the payload that a forbidden transport may carry in addition to the wire-up: keep-alive traffic of
+connections grows with the run time.
+"""
 
 Outcome = tuple[AttestationState, str]
 """State and reason."""

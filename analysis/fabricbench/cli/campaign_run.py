@@ -137,7 +137,7 @@ def new_campaign(tier: str) -> Path:
 
 
 def finish(campaign: Campaign) -> None:
-    """Prints how the launches ended. Exit status 0 if all came back and were attested, whatever the verdicts, else 1.
+    """Prints how the launches ended. Exit status 0 if all completed and were attested, whatever the verdicts, else 1.
 
     A launch that was lost and repeated counts once, with its last attempt.
     """
@@ -165,7 +165,7 @@ def _print_attested(records: list[Record], wrong: int) -> None:
     refused = sum(record.state == "ok" and record.attestation is None for record in records)
     skipped = f"; {refused} more were skipped, because their tool refused to run" if refused else ""
     attested = len(records) - wrong - refused
-    say(f"{attested} of {len(records)} launches came back and were attested, on {' '.join(names)}{skipped}")
+    say(f"{attested} of {len(records)} launches completed and were attested, on {' '.join(names)}{skipped}")
 
 
 def _print_bindings(records: list[Record]) -> None:

@@ -21,7 +21,7 @@ from fabricbench.site.lane import LaneName
 
 @dataclass(frozen=True, slots=True)
 class RunRow:
-    """A run on one lane with so many ranks. ``efficiency``: its rate over ``ranks`` times the rate of one rank."""
+    """The rate of one lane on ``ranks`` ranks. ``efficiency``: its rate over ``ranks`` times the rate of one rank."""
 
     ranks: int
     rate: Number

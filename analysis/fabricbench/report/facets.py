@@ -36,7 +36,7 @@ ACTIVITY = "activity_time"
 
 @dataclass(frozen=True, slots=True, order=True)
 class Facet:
-    """What one panel shows, except the lanes: a benchmark with one case on so many ranks and nodes."""
+    """The subject of a panel, without lanes: a benchmark with its case, on a number of ranks and nodes."""
 
     tool: str
     benchmark: str

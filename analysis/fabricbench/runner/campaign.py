@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import IO
 
 from fabricbench.campaign.attempts import first_losses
-from fabricbench.campaign.write import came_back, create, write_planned
+from fabricbench.campaign.write import create, has_completed, write_planned
 from fabricbench.doctor.site import demand_sound
 from fabricbench.errors import BadInput
 from fabricbench.files.reading import open_log
@@ -159,7 +159,7 @@ def _on_nodes(
 
 def _lost_with_nodes(stage: Path) -> str:
     """Slurm's message to the first launch of a session that was lost with its nodes; empty where none was."""
-    directories = (file.parent for file in sorted(stage.glob("*/*/*/*/end")) if not came_back(file.parent))
+    directories = (file.parent for file in sorted(stage.glob("*/*/*/*/end")) if not has_completed(file.parent))
     return next((why for directory in directories if (why := why_lost(directory))), "")
 
 
@@ -167,13 +167,13 @@ def _why_missing(plan: Plan, outcome: reframe.Outcome, missing: list[Case]) -> s
     _expect(plan, {case.lane for case in missing} & {lane.name for lane in lanes(plan.system)})
     free = shutil.disk_usage(plan.path).free
     if free < LEAST_FREE_BYTES:
-        return f"the disk is full ({free // 2**20} MiB free), {len(missing)} launches of this block did not come back"
+        return f"the disk is full ({free // 2**20} MiB free), {len(missing)} launches of this block did not complete"
     if outcome.problem:
         return f"ReFrame: {outcome.problem}"
     reasons = [line.strip() for line in outcome.lines if "Reason:" in line or "ERROR" in line]
     first = ", ".join(f"{case.lane} {case.check}" for case in missing[:3])
     why = f": {reasons[0]}" if reasons else ""
-    return f"{len(missing)} launches of this block did not come back ({first}){why}"
+    return f"{len(missing)} launches of this block did not complete ({first}){why}"
 
 
 def _expect(plan: Plan, ready: set[str]) -> None:

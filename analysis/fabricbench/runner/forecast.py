@@ -278,10 +278,10 @@ def _case(directory: Path) -> Case:
 
 
 def read_reference(path: Path) -> Reference:
-    """The median times of the campaign at ``path``; BadInput where none of its launches came back."""
+    """The median times of the campaign at ``path``; BadInput where none of its launches completed."""
     came = [record for record in read_campaign(path).records if record.launch and record.seconds is not None]
     if not came:
-        raise BadInput("no launch came back in it", where=str(path), expected="a campaign to take times from")
+        raise BadInput("none of its launches completed", where=str(path), expected="a campaign with measured times")
     seconds: dict[Kind, list[float]] = defaultdict(list)
     sessions: dict[str, list[Record]] = defaultdict(list)
     for record in came:

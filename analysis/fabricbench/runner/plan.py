@@ -135,7 +135,7 @@ def selection(plan: Plan) -> list[str]:
 
 
 def finished_cases(plan: Plan, cases: list[Case], block: int) -> set[Case]:
-    """The cases of a block that are skipped, or whose launch came back and needs no repeat."""
+    """The cases of a block that are skipped, or whose launch completed and needs no repeat."""
     done = set()
     for case in cases:
         pattern = f"b{block:03d}.s*/{plan.system}/{case.fabric}/{case.stack}/{case.check}"

@@ -72,7 +72,7 @@ def _two_sided(benchmark: str, metric: str, ways: int, *, window: bool, pairs: b
 def _one_sided(benchmark: str, metric: str, ways: int, *, window: bool = False, sized: bool = True) -> Program:
     """A program of one-sided operations: a request, or a window of them, and the answer that it is complete.
 
-    ``ways``: 2 if bytes go to the target and come back."""
+    ``ways``: 2 if bytes go to the target and back."""
     atomic = benchmark in ("accumulate", "compare_and_swap", "fetch_and_op")
     return Program(
         benchmark,
