@@ -34,8 +34,8 @@ exec ip netns exec {namespace} sh -c "$*"
 def known() -> Iterator[Link]:
     if reason := possible():
         pytest.skip(reason)
-    with link(BYTES_PER_SECOND, DELAY_S) as made:
-        yield made
+    with link(BYTES_PER_SECOND, DELAY_S) as product:
+        yield product
 
 
 def measured(known: Link, directory: Path, benchmark: str, *arguments: str) -> Values:
@@ -46,7 +46,7 @@ def measured(known: Link, directory: Path, benchmark: str, *arguments: str) -> V
     remote.chmod(0o755)
     settings = impi.variables(STACKS["impi"], "tcp") | {"FI_TCP_IFACE": DEVICE, "I_MPI_HYDRA_IFACE": DEVICE}
     hydra = ["-bootstrap", "ssh", "-bootstrap-exec", str(remote), "-hosts", ",".join(ADDRESSES), "-ppn", "1"]
-    done = subprocess.run(
+    process = subprocess.run(
         [
             *("ip", "netns", "exec", known.namespaces[0], f"{impi.prefix}/bin/mpirun", *hydra),
             *("-np", "2", f"{impi.apps}/bin/fabricbench-micro", benchmark, *arguments),
@@ -54,8 +54,8 @@ def measured(known: Link, directory: Path, benchmark: str, *arguments: str) -> V
         env=lane_environment(impi, settings) | {"HOME": os.environ.get("HOME", "/")},
         capture_output=True, text=True, timeout=300, check=False,
     )  # fmt: skip
-    assert done.returncode == 0, done.stdout[-2000:] + done.stderr
-    return values_of(done.stdout, directory, benchmark)
+    assert process.returncode == 0, process.stdout[-2000:] + process.stderr
+    return values_of(process.stdout, directory, benchmark)
 
 
 def test_pingpong_is_not_faster_than_delay_and_rate(known: Link, tmp_path: Path) -> None:
@@ -79,8 +79,8 @@ def test_plogp_has_its_parameters_at_every_size(known: Link, tmp_path: Path) -> 
     """The gap g is a difference of two measured times, so the link limits only the round trips."""
     values = measured(known, tmp_path, "plogp", "--sizes", "0,64KiB", "--iterations", "4", "--warmup", "1")
     names = ("round_trip", "send_overhead", "receive_overhead", "gap")
-    found = {name: {size: value for (metric, _, size), value in values.items() if metric == name} for name in names}
-    assert all(set(sizes) == {0, 2**16} for sizes in found.values()), found
-    assert all(value >= 0 for sizes in found.values() for value in sizes.values())
-    for size, time_us in found["round_trip"].items():
+    result = {name: {size: value for (metric, _, size), value in values.items() if metric == name} for name in names}
+    assert all(set(sizes) == {0, 2**16} for sizes in result.values()), result
+    assert all(value >= 0 for sizes in result.values() for value in sizes.values())
+    for size, time_us in result["round_trip"].items():
         assert time_us >= ROUNDING * 1e6 * (2 * known.delay_s + (size or 0) / known.bytes_per_second)

@@ -111,8 +111,8 @@ def test_a_read_only_directory_prints_nothing(witness: Path, victim: Path, tmp_p
     else:
         directory = tmp_path
         directory.chmod(0o555)
-    done = subprocess.run([victim, "once"], env=environment(witness, directory), capture_output=True, timeout=60)
-    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+    process = subprocess.run([victim, "once"], env=environment(witness, directory), capture_output=True, timeout=60)
+    assert (process.returncode, process.stdout, process.stderr) == (0, b"", b"")
 
 
 def test_hostile_program_name(witness: Path, victim: Path, tmp_path: Path) -> None:

@@ -24,9 +24,9 @@ def launch(**values: Any) -> Launch:
 
 
 def carried(bytes_: int = 1000, segments: int = 40, **values: Any) -> Traffic:
-    known: dict[str, Any] = {"devices": (UVERBS,), "libraries": (), "shared_maps": 0, "dropped": 0, "by_peer": {}}
+    names: dict[str, Any] = {"devices": (UVERBS,), "libraries": (), "shared_maps": 0, "dropped": 0, "by_peer": {}}
     return Traffic.model_validate(
-        known | {"reports": 2, "connections": 1, "bytes": bytes_, "segments": segments} | values
+        names | {"reports": 2, "connections": 1, "bytes": bytes_, "segments": segments} | values
     )
 
 
@@ -72,9 +72,9 @@ def test_one_direction_sums_over_the_nodes() -> None:
 
 def test_the_attestation_contains_evidence_and_share() -> None:
     ports = nodes(moved(500_000, 600), moved(500_000, 600))
-    seen = found({**ports, "n1": ports["n1"] | {"eth0": moved(7, 7)}})
-    assert (seen.share, seen.ports) == (1.0, ports)
-    assert seen.reason == (
+    reports = found({**ports, "n1": ports["n1"] | {"eth0": moved(7, 7)}})
+    assert (reports.share, reports.ports) == (1.0, ports)
+    assert reports.reason == (
         "mlx5_0:1 of 2 nodes sent 1000000 bytes in 1200 packets, "
         "the benchmark moved at least 1000000 bytes in 1000 messages, and sockets no more than wire-up"
     )
@@ -96,16 +96,16 @@ def test_payload_on_sockets_refutes_the_launch(transport: str) -> None:
     full = nodes(moved(10**9, 10**6), moved(10**9, 10**6))
     # 1.5 of wire-up and 0.01 of the payload: 11500 bytes in 70 segments
     for bytes_, segments, expected in ((11_500, 70, "attested"), (11_501, 70, "refuted"), (11_500, 71, "refuted")):
-        seen = found(full, carried(bytes_, segments, devices=(DEVICES[transport],)), transport=transport)
-        assert seen.state == expected, seen.reason
+        reports = found(full, carried(bytes_, segments, devices=(DEVICES[transport],)), transport=transport)
+        assert reports.state == expected, reports.reason
 
 
 @pytest.mark.parametrize("transport", DEVICES)
 def test_a_rank_must_have_opened_a_device_of_the_transport(transport: str) -> None:
     full = nodes(moved(10**9, 10**6), moved(10**9, 10**6))
-    seen = found(full, carried(devices=("/dev/knem",)), transport=transport)
-    assert seen.state == "unknown"
-    assert seen.reason.startswith(f"no rank opened a device of {transport} (/dev/")
+    reports = found(full, carried(devices=("/dev/knem",)), transport=transport)
+    assert reports.state == "unknown"
+    assert reports.reason.startswith(f"no rank opened a device of {transport} (/dev/")
 
 
 @pytest.mark.parametrize(
@@ -127,9 +127,9 @@ def test_a_rank_must_have_opened_a_device_of_the_transport(transport: str) -> No
 def test_counters_that_are_absent_are_unknown_with_the_reason(
     values: dict[str, Any], ports: Ports, reason: str
 ) -> None:
-    seen = found(ports, **values)
-    assert (seen.state, seen.share) == ("unknown", None)
-    assert seen.reason.startswith(reason)
+    reports = found(ports, **values)
+    assert (reports.state, reports.share) == ("unknown", None)
+    assert reports.reason.startswith(reason)
 
 
 def test_counters_of_an_additional_node_are_accepted() -> None:
@@ -145,9 +145,9 @@ def test_counters_of_an_additional_node_are_accepted() -> None:
     ],
 )
 def test_incomplete_socket_reports_are_unknown(traffic: Traffic, reason: str) -> None:
-    seen = found(nodes(moved(10**6, 10**3), moved(10**6, 10**3)), traffic)
-    assert seen.state == "unknown"
-    assert seen.reason.startswith(reason)
+    reports = found(nodes(moved(10**6, 10**3), moved(10**6, 10**3)), traffic)
+    assert reports.state == "unknown"
+    assert reports.reason.startswith(reason)
 
 
 @pytest.mark.parametrize(
@@ -162,9 +162,9 @@ def test_incomplete_socket_reports_are_unknown(traffic: Traffic, reason: str) ->
 )
 def test_packets_replace_bytes_that_are_not_counted(packets: int, payload: Payload, expected: str) -> None:
     rxe = {"tx_packets": packets, "rx_packets": packets}
-    seen = found(nodes(rxe, rxe, name="rxe0:1"), payload=payload, ports=("rxe0:1",))
-    assert seen.state == expected
-    assert f"rxe0:1 of 2 nodes sent {2 * packets} packets, the benchmark" in seen.reason
+    reports = found(nodes(rxe, rxe, name="rxe0:1"), payload=payload, ports=("rxe0:1",))
+    assert reports.state == expected
+    assert f"rxe0:1 of 2 nodes sent {2 * packets} packets, the benchmark" in reports.reason
 
 
 def test_software_iwarp_is_attested_by_its_interface() -> None:
@@ -193,9 +193,9 @@ def test_messages_without_bytes_are_attested_by_packets() -> None:
     ],
 )
 def test_more_ranks_than_nodes_may_send_inside_them(bytes_: int, expected: str) -> None:
-    seen = found(nodes(moved(bytes_, 10**6), moved(bytes_, 10**6)), carried(reports=8), ranks=8)
-    assert seen.state == expected
-    assert seen.share is not None
+    reports = found(nodes(moved(bytes_, 10**6), moved(bytes_, 10**6)), carried(reports=8), ranks=8)
+    assert reports.state == expected
+    assert reports.share is not None
 
 
 @pytest.mark.parametrize(
@@ -207,15 +207,15 @@ def test_more_ranks_than_nodes_may_send_inside_them(bytes_: int, expected: str) 
     ],
 )
 def test_excess_traffic_on_shared_nodes_is_unknown(bytes_: int, expected: str) -> None:
-    seen = found(nodes(moved(bytes_, 10**6), moved(bytes_, 10**6)), exclusive=False)
-    assert seen.state == expected
-    assert ("more than the 4353152 bytes that this launch can account for" in seen.reason) == (expected == "unknown")
+    reports = found(nodes(moved(bytes_, 10**6), moved(bytes_, 10**6)), exclusive=False)
+    assert reports.state == expected
+    assert ("more than the 4353152 bytes that this launch can account for" in reports.reason) == (expected == "unknown")
     assert found(nodes(moved(bytes_, 10**6), moved(bytes_, 10**6))).state == "attested"
 
 
 def test_packet_counters_of_shared_nodes_are_unknown() -> None:
     rxe = {"tx_packets": 10**6, "rx_packets": 10**6}
-    seen = found(nodes(rxe, rxe), exclusive=False)
-    assert (seen.state, "packets of other jobs" in seen.reason) == ("unknown", True)
+    reports = found(nodes(rxe, rxe), exclusive=False)
+    assert (reports.state, "packets of other jobs" in reports.reason) == ("unknown", True)
     few = {"tx_packets": 1, "rx_packets": 1}
     assert found(nodes(few, few), exclusive=False).state == "refuted"

@@ -23,9 +23,9 @@ def launch(transport: str, **values: Any) -> Launch:
 
 
 def carried(bytes_: int, segments: int, **values: Any) -> Traffic:
-    known: dict[str, Any] = {"devices": (), "libraries": (), "shared_maps": 0, "dropped": 0, "by_peer": {}}
+    names: dict[str, Any] = {"devices": (), "libraries": (), "shared_maps": 0, "dropped": 0, "by_peer": {}}
     return Traffic.model_validate(
-        known | {"reports": 2, "connections": 1, "bytes": bytes_, "segments": segments} | values
+        names | {"reports": 2, "connections": 1, "bytes": bytes_, "segments": segments} | values
     )
 
 
@@ -55,8 +55,8 @@ def test_tcp_must_carry_its_share_of_bytes_and_of_messages(bytes_: int, segments
 
 
 def test_the_share_is_the_smaller_one_with_wireup_taken_off() -> None:
-    found = attest(launch("tcp"), carried(51_000, 1040), PAYLOAD)
-    assert (found.share, found.wireup_bytes, found.wireup_segments) == (0.5, 1000, 40)
+    result = attest(launch("tcp"), carried(51_000, 1040), PAYLOAD)
+    assert (result.share, result.wireup_bytes, result.wireup_segments) == (0.5, 1000, 40)
     assert attest(launch("tcp"), carried(101_000, 290), PAYLOAD).share == 0.25
     assert attest(launch("tcp"), carried(10, 1), PAYLOAD).share == 0.0
 
@@ -131,9 +131,9 @@ def test_tcp_beside_an_adapter_that_only_this_launch_opens_is_unknown(
     at_wireup: tuple[str, ...] | None, expected: str
 ) -> None:
     wireup = WIREUP.model_copy(update={"devices": at_wireup})
-    found = attest(launch("tcp", wireup=wireup), carried(101_000, 1040, devices=(ADAPTER,)), PAYLOAD)
-    assert found.state == expected
-    assert ADAPTER in found.reason
+    result = attest(launch("tcp", wireup=wireup), carried(101_000, 1040, devices=(ADAPTER,)), PAYLOAD)
+    assert result.state == expected
+    assert ADAPTER in result.reason
 
 
 @pytest.mark.parametrize(
@@ -167,13 +167,13 @@ def test_tcp_does_not_need_every_rank() -> None:
 def test_an_unknown_state_has_a_reason(
     transport: str, values: dict[str, Any], traffic: Traffic | None, payload: Payload | None, reason: str
 ) -> None:
-    found = attest(launch(transport, **values), traffic, payload)
-    assert (found.state, found.reason) == ("unknown", reason)
+    result = attest(launch(transport, **values), traffic, payload)
+    assert (result.state, result.reason) == ("unknown", reason)
 
 
 def test_a_transport_without_a_rule_is_unknown() -> None:
-    found = attest(launch("simulated"), carried(0, 0), PAYLOAD)
-    assert (found.state, found.reason) == ("unknown", "no rule attests the transport 'simulated' yet")
+    result = attest(launch("simulated"), carried(0, 0), PAYLOAD)
+    assert (result.state, result.reason) == ("unknown", "no rule attests the transport 'simulated' yet")
 
 
 @pytest.mark.parametrize("transport", ["tcp", "shm", "verbs", "mx", "psm", "cxi"])
@@ -188,8 +188,8 @@ def record(benchmark: str, metric: str, size: int | None, value: float, **values
     record_state = values.pop("state", "ok")
     row = Row(benchmark=benchmark, case="", metric=metric, msg_size_bytes=size, value=value)
     facts = launch(values.pop("transport", "tcp"), **values)
-    seen = Attestation(state="attested", reason="")
-    return Record(directory="d", launch=facts, state=record_state, attestation=seen, rows=(row,))
+    reports = Attestation(state="attested", reason="")
+    return Record(directory="d", launch=facts, state=record_state, attestation=reports, rows=(row,))
 
 
 PINGPONG = record("pingpong", "latency", 8, 10.0)
@@ -317,9 +317,9 @@ def test_the_wireup_allowance_scales_with_the_rank_pairs() -> None:
 
 @pytest.mark.parametrize("kind", ["udp_sockets", "unix_sockets"])
 def test_uncounted_sockets_make_shm_unknown(kind: str) -> None:
-    known = launch("shm", wireup=WIREUP.model_copy(update={"udp_sockets": 1, "unix_sockets": 1}))
-    assert state(known, carried(0, 0, **{kind: 1}), PAYLOAD) == "attested"
-    assert state(known, carried(0, 0, **{kind: 2}), PAYLOAD) == "unknown"
+    names = launch("shm", wireup=WIREUP.model_copy(update={"udp_sockets": 1, "unix_sockets": 1}))
+    assert state(names, carried(0, 0, **{kind: 1}), PAYLOAD) == "attested"
+    assert state(names, carried(0, 0, **{kind: 2}), PAYLOAD) == "unknown"
     assert state(launch("shm"), carried(0, 0, unix_sockets=9), PAYLOAD) == "attested", "not known of older campaigns"
 
 
@@ -344,8 +344,8 @@ def test_the_sockets_allowed_for_wireup_scale_with_the_ranks() -> None:
 )
 def test_tcp_with_a_wireup_for_each_start(bytes_: int, segments: int, expected: str) -> None:
     twice = WIREUP.model_copy(update={"runs": 2})
-    found = attest(launch("tcp", runs=5, wireup=twice), carried(bytes_, segments), PAYLOAD)
-    assert (found.state, found.wireup_bytes, found.wireup_segments) == (expected, 2500, 100)
+    result = attest(launch("tcp", runs=5, wireup=twice), carried(bytes_, segments), PAYLOAD)
+    assert (result.state, result.wireup_bytes, result.wireup_segments) == (expected, 2500, 100)
 
 
 @pytest.mark.parametrize(
@@ -360,5 +360,5 @@ def test_tcp_with_a_wireup_for_each_start(bytes_: int, segments: int, expected: 
     ],
 )
 def test_shm_with_a_wireup_for_each_start(bytes_: int, segments: int, more: dict[str, int], expected: str) -> None:
-    met = WIREUP.model_copy(update={"unix_sockets": 2})
-    assert state(launch("shm", runs=3, wireup=met), carried(bytes_, segments, **more), PAYLOAD) == expected
+    partners = WIREUP.model_copy(update={"unix_sockets": 2})
+    assert state(launch("shm", runs=3, wireup=partners), carried(bytes_, segments, **more), PAYLOAD) == expected

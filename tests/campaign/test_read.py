@@ -162,10 +162,10 @@ def test_skips_are_named_once_and_in_order(campaign: Path) -> None:
     add_gap(campaign, "b001.s00/local/tcp/openmpi/Imb_0", block=1, reason="still no IMB")
     add_gap(campaign, "b000.s00/local/tcp/openmpi/Imb_1", messages="large")
     add_gap(campaign, "b000.s00/local/shm/impi/Imb_0", stack="impi", fabric="shm")
-    broken = campaign / "launches/b000.s00/local/shm/impi/Imb_1"
+    damaged = campaign / "launches/b000.s00/local/shm/impi/Imb_1"
     for number, content in enumerate([b"{", b"[" * 100_000, b"{}", json.dumps(SKIPPED | {"new": 1}).encode()]):
-        (broken / str(number)).mkdir(parents=True)
-        (broken / str(number) / "skipped.json").write_bytes(content)
+        (damaged / str(number)).mkdir(parents=True)
+        (damaged / str(number) / "skipped.json").write_bytes(content)
     skips = read_campaign(campaign).skips
     assert [(skip.lane, skip.messages, skip.reason) for skip in skips] == [
         ("impi@shm", "small", "no IMB"),
@@ -216,11 +216,11 @@ def test_finished_launches_are_not_repeated(campaign: Path) -> None:
     never = add(campaign, "mpich-tcp-imb-pt2pt-large", "b001.s00/local/tcp/mpich/Imb_1", block=1, id="never back")
     (never / "end").unlink()
     for place, content in (("x", b"{"), ("y", b"[" * 100_000), ("z", b"[]")):
-        broken = campaign / "launches/b001.s00/local/tcp" / place / "Imb"
-        broken.mkdir(parents=True)
-        (broken / "launch.json").write_bytes(content)
-    missing = add(campaign, "mpich-tcp-wireup", "b001.s00/local/shm/mpich/WireUp_1", block=1, id="failed wire-up")
-    change(missing / "end", status=1)
+        damaged = campaign / "launches/b001.s00/local/tcp" / place / "Imb"
+        damaged.mkdir(parents=True)
+        (damaged / "launch.json").write_bytes(content)
+    absent = add(campaign, "mpich-tcp-wireup", "b001.s00/local/shm/mpich/WireUp_1", block=1, id="failed wire-up")
+    change(absent / "end", status=1)
     finished = finished_launches(campaign, 1)
     wireup = campaign / "launches/b000.s00/local/tcp/mpich/WireUp_0"
     assert finished == {

@@ -246,20 +246,20 @@ def test_cut_off_at_any_line(tmp_path: Path, name: str) -> None:
 def test_cut_off_at_any_byte(tmp_path: Path) -> None:
     launch, raw = launch_of(PT2PT), (LAUNCHES / PT2PT / "stdout").read_bytes()
     whole = parse(LAUNCHES / PT2PT, launch)
-    needed = raw.index(CLOSING.encode()) + len(CLOSING)
-    lengths = random.Random(20261121).sample(range(len(raw)), 300) + list(range(needed - 60, len(raw)))
+    required = raw.index(CLOSING.encode()) + len(CLOSING)
+    lengths = random.Random(20261121).sample(range(len(raw)), 300) + list(range(required - 60, len(raw)))
     for length in lengths:
-        assert same_or_unreadable(tmp_path, raw[:length], whole, launch) == (length >= needed)
+        assert same_or_unreadable(tmp_path, raw[:length], whole, launch) == (length >= required)
 
 
 def test_bytes_missing_in_a_table_raise_no_other_error(tmp_path: Path) -> None:
     draw, lines = random.Random(7), text_of(PT2PT).splitlines(keepends=True)
     for _ in range(200):
         start = draw.randrange(len(lines))
-        broken = "".join(lines[:start] + lines[start + draw.randrange(1, 6) :])
-        at, n = draw.randrange(len(broken)), draw.randrange(1, 30)
+        damaged = "".join(lines[:start] + lines[start + draw.randrange(1, 6) :])
+        at, n = draw.randrange(len(damaged)), draw.randrange(1, 30)
         with contextlib.suppress(Unreadable):
-            parse_text(tmp_path, broken[:at] + broken[at + n :])
+            parse_text(tmp_path, damaged[:at] + damaged[at + n :])
 
 
 @pytest.mark.parametrize("content", [b"", b"\n \n\t\n"])

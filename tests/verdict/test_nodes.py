@@ -23,10 +23,10 @@ def test_a_node_at_half_rate_is_named_and_no_other(nodes: int) -> None:
     slow = {3: 2.0}
     table = table_of(rows(nodes, rng, slow=slow), rows(nodes, rng, metric="latency"))
     assert named(table) == {("node", "n3", "", "sending"), ("node", "n3", "", "receiving")}
-    found = as_frame(survey(table))
-    assert found["slowdown"].to_list() == pytest.approx([2, 2], rel=0.15)
-    assert set(found["case"]) == {ALONE}
-    assert found["seen"].to_list() == [6, 6]
+    result = as_frame(survey(table))
+    assert result["slowdown"].to_list() == pytest.approx([2, 2], rel=0.15)
+    assert set(result["case"]) == {ALONE}
+    assert result["seen"].to_list() == [6, 6]
 
 
 def test_a_node_that_is_slow_at_receiving() -> None:

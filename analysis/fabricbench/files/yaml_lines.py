@@ -52,15 +52,15 @@ class YamlValue:
             node = child
         return node
 
-    def mapping(self, what: str, known: Collection[str] | None = None) -> "dict[str, YamlValue]":
-        """Returns the value as a mapping whose keys are all ``known``; BadInput otherwise."""
+    def mapping(self, what: str, keys: Collection[str] | None = None) -> "dict[str, YamlValue]":
+        """Returns the value as a mapping whose keys are all ``keys``; BadInput otherwise."""
         if not isinstance(self.value, dict):
             raise self.wrong(what, "a mapping of keys to values")
         nodes = {str(key): node for key, node in self.children.items()}
         for key, node in nodes.items():
-            if known is not None and key not in known:
+            if keys is not None and key not in keys:
                 problem = f"unknown key '{key}' in {what}"
-                raise BadInput(problem, where=node.where, expected=nearest(key, known))
+                raise BadInput(problem, where=node.where, expected=nearest(key, keys))
         return nodes
 
     def sequence(self, what: str) -> "tuple[YamlValue, ...]":

@@ -45,10 +45,10 @@ class CampaignProgress:
         self._log.write(f"{time.strftime('%Y-%m-%dT%H:%M:%S')} {text}\n")
         self._bar.console.print(text, markup=False, highlight=False, soft_wrap=True)
 
-    def start_from(self, done: int) -> None:
-        """Begin with ``done`` launches that earlier runs finished."""
-        self._done = done
-        self._bar.update(self._task, completed=done)
+    def start_from(self, count: int) -> None:
+        """Begin with ``count`` launches that earlier runs finished."""
+        self._done = count
+        self._bar.update(self._task, completed=count)
 
     def look(self, stage: Path, block: int) -> None:
         """Report the launches in ``stage`` that have begun or ended since the last call."""

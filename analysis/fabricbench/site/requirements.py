@@ -106,10 +106,10 @@ class AbsoluteBound(NamedTuple):
     unit: str
 
 
-def check_names(requirements: Requirements, known: Mapping[str, Collection[str]]) -> None:
-    """Raises BadInput, with the nearest known names, for a name that does not exist here; ``known`` as in ``load``."""
+def check_names(requirements: Requirements, accepted: Mapping[str, Collection[str]]) -> None:
+    """Raises BadInput with the nearest names for a name that ``accepted`` lacks; ``accepted`` is as in ``load``."""
     for item in requirements.items:
-        for kind, names in known.items():
+        for kind, names in accepted.items():
             selected = item.many.get(kind, ()) if kind in MANY else (getattr(item, kind),)
             other = item.relative_to.get(kind)
             uses = [(f"select.{kind}", name) for name in selected]

@@ -28,11 +28,11 @@ _BOUNDS = ("at_most", "at_least", "within")
 
 
 def load_requirements(
-    path: str | Path, known: Mapping[str, Collection[str]] | None = None, *, guarded: bool = False
+    path: str | Path, names: Mapping[str, Collection[str]] | None = None, *, guarded: bool = False
 ) -> Requirements:
     """Returns the requirements of a file; BadInput with ``file:line`` for any error in it.
 
-    ``known`` holds the names that exist on this site by kind (``tool``, ``benchmark``, ``stack``, ``fabric``,
+    ``names`` holds the names that exist on this site by kind (``tool``, ``benchmark``, ``stack``, ``fabric``,
     ``variant``); names of other kinds are not checked. ``guarded`` is for files of unknown origin, such as those of a
     campaign (``files.reading``).
     """
@@ -51,7 +51,7 @@ def load_requirements(
                 raise BadInput(f"duplicate id '{item.id}'", where=item.where(), expected=expected)
         items.append(item)
     requirements = Requirements(str(path), tuple(items))
-    check_names(requirements, known or {})
+    check_names(requirements, names or {})
     return requirements
 
 
@@ -78,8 +78,8 @@ def _size_bytes(value: object, key: str) -> int:
 def _sizes(value: object) -> SizeSelection:
     key = "msg_size_bytes"
     if isinstance(value, dict):
-        if unknown := sorted(value.keys() - {"from", "to"}):
-            raise _refused(nearest(unknown[0], ("from", "to")), f"unknown key '{unknown[0]}' in {key}")
+        if other_keys := sorted(value.keys() - {"from", "to"}):
+            raise _refused(nearest(other_keys[0], ("from", "to")), f"unknown key '{other_keys[0]}' in {key}")
         if not value:
             raise _refused("'from', 'to' or both")
         low, high = (_size_bytes(value[end], end) if end in value else None for end in ("from", "to"))

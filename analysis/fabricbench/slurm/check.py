@@ -91,7 +91,7 @@ def _places(
     """The problems of a request's partitions: missing, closed, or with too few nodes that are up."""
     try:
         names = request.partitions(present)
-        listed, within = host_names(request.places.nodelist), request.within(present, all_nodes)
+        node_names, within = host_names(request.places.nodelist), request.within(present, all_nodes)
     except (ValueError, argparse.ArgumentError) as error:
         yield "broken", f"fabric {fabric}: access: {error}", ""
         return
@@ -108,20 +108,20 @@ def _places(
             yield "broken", what, "it must be up for jobs to start: scontrol show partition"
     if any(name not in present for name in names):
         return
-    yield from _nodes(fabric, request.nodes, within, listed)
+    yield from _nodes(fabric, request.nodes, within, node_names)
 
 
-def _nodes(fabric: str, wanted: int, within: Mapping[str, Node], listed: Sequence[str]) -> Iterator[SlurmProblem]:
-    for name in listed:
+def _nodes(fabric: str, count: int, within: Mapping[str, Node], names: Sequence[str]) -> Iterator[SlurmProblem]:
+    for name in names:
         if name not in within:
             what = f"fabric {fabric}: no node '{name}' in its partition; expected {nearest(name, within)}"
             yield "broken", what, ""
     down = [node for node in within.values() if not node.up]
-    held = [node for node in down if node.name in listed]
-    if held:
-        yield "broken", f"fabric {fabric}: its node list is down: {_some(held)}", _wake(held)
-    elif len(within) - len(down) < wanted:
-        up = f"{len(within) - len(down)} of {len(within)} nodes up, {wanted} requested"
+    selection = [node for node in down if node.name in names]
+    if selection:
+        yield "broken", f"fabric {fabric}: its node list is down: {_some(selection)}", _wake(selection)
+    elif len(within) - len(down) < count:
+        up = f"{len(within) - len(down)} of {len(within)} nodes up, {count} requested"
         yield "broken", f"fabric {fabric}: {up}" + (f": {_some(down)}" if down else ""), _wake(down)
     elif down:
         yield "warning", f"fabric {fabric}: {len(down)} of {len(within)} nodes are down: {_some(down)}", ""

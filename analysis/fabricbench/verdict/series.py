@@ -123,28 +123,28 @@ def all_series(table: pl.DataFrame) -> dict[CellKey, Series]:
 
 def _series(key: CellKey, cell: _Gathered) -> Series:
     samples = {block: tuple(sorted(cell.samples[block])) for block in sorted(cell.samples)}
-    missing = [(block, *item) for block in sorted(cell.missing) for item in sorted(cell.missing[block])]
-    repeated = [block in samples and state in LOST_STATES for block, _, state in missing]
+    losses = [(block, *item) for block in sorted(cell.missing) for item in sorted(cell.missing[block])]
+    repeated = [block in samples and state in LOST_STATES for block, _, state in losses]
     return Series(
         key,
         samples,
         tuple(sorted(cell.doubtful)),
-        tuple((launch, state) for (_, launch, state), again in zip(missing, repeated, strict=True) if not again),
-        tuple((block, launch) for (block, launch, _), again in zip(missing, repeated, strict=True) if again),
+        tuple((launch, state) for (_, launch, state), again in zip(losses, repeated, strict=True) if not again),
+        tuple((block, launch) for (block, launch, _), again in zip(losses, repeated, strict=True) if again),
     )
 
 
-def counterpart(key: CellKey, changes: Mapping[str, str | int], known: Collection[CellKey]) -> CellKey | None:
+def counterpart(key: CellKey, changes: Mapping[str, str | int], cells: Collection[CellKey]) -> CellKey | None:
     """Returns the cell with some columns changed; None if it was not measured.
 
     Tools name their cases differently. If tool or benchmark changes and no case is given, the same case is used,
     otherwise the only one that exists; BadInput if there are several.
     """
-    wanted = CellKey(**{**key._asdict(), **changes})
-    if wanted in known or "case" in changes or not {"tool", "benchmark"} & changes.keys():
-        return wanted if wanted in known else None
-    others = sorted(cell.case for cell in known if cell._replace(case="") == wanted._replace(case=""))
+    target = CellKey(**{**key._asdict(), **changes})
+    if target in cells or "case" in changes or not {"tool", "benchmark"} & changes.keys():
+        return target if target in cells else None
+    others = sorted(cell.case for cell in cells if cell._replace(case="") == target._replace(case=""))
     if len(others) > 1:
-        what = f"{wanted.tool} {wanted.benchmark} on {wanted.lane} has several cases"
+        what = f"{target.tool} {target.benchmark} on {target.lane} has several cases"
         raise BadInput(what, expected="a 'case', one of " + ", ".join(repr(case) for case in others))
-    return wanted._replace(case=others[0]) if others else None
+    return target._replace(case=others[0]) if others else None

@@ -50,12 +50,12 @@ class Survey:
         nodes = [(at, one) for at, tests in numbered for one in tests.nodes]
         pairs = [(at, one) for at, tests in numbered for one in tests.pairs]
         stalls = [(at, one) for at, tests in numbered for one in tests.stalls]
-        named = [
+        result = [
             *self._named(nodes, self._of_nodes, OF_NODES),
             *self._named(pairs, sum(tests.of_pairs for tests in self.tests), OF_PAIRS),
             *self._named(stalls, sum(tests.of_stalls for tests in self.tests), OF_STALLS),
         ]
-        return tuple(finding for _, finding in sorted(named, key=lambda item: item[0]))
+        return tuple(finding for _, finding in sorted(result, key=lambda item: item[0]))
 
     def of(self, matrix: Matrix) -> tuple[Finding, ...]:
         """Returns the findings in one matrix."""

@@ -157,7 +157,7 @@ class MatrixTests:
         pairs, stalled = self.matrix.pairs, self.matrix.modes.stalled
         if not pairs.directed:
             return
-        ordinary, everything = (_direction_differences(pairs, kept) for kept in (~stalled, np.ones_like(stalled)))
+        ordinary, everything = (_direction_differences(pairs, mask) for mask in (~stalled, np.ones_like(stalled)))
         for one, sign in ((0, 1.0), (1, -1.0)):
             slower, blocks = sign * ordinary, len(ordinary)
             affected = int((slower >= np.log(TOLERANCE)).sum())
@@ -217,8 +217,8 @@ def _ranked(matrix: Matrix, contrasts: Callable[[Bools], Contrasts]) -> tuple[_R
     frequent = np.flatnonzero((blocks >= LEAST_BLOCKS) & (affected >= LEAST_AFFECTED * blocks))
     if not len(frequent):
         return ()
-    tested = [ordinary, *([contrasts(np.zeros_like(stalled))] if matrix.modes.bimodal else [])]
-    p = np.max([_p_values(of, frequent, tolerance) for of in tested], axis=0)
+    tests = [ordinary, *([contrasts(np.zeros_like(stalled))] if matrix.modes.bimodal else [])]
+    p = np.max([_p_values(of, frequent, tolerance) for of in tests], axis=0)
     return tuple(
         _Ranked(int(unit), float(p[at]), int(affected[unit]), int(blocks[unit])) for at, unit in enumerate(frequent)
     )
@@ -231,11 +231,11 @@ def _p_values(contrasts: Contrasts, units: Ints, tolerance: float) -> list[float
     return [rank_sum_p(unit_ranks[entries], sizes[entries]) for entries in own]
 
 
-def _direction_differences(pairs: NodePairs, kept: Bools) -> Floats:
+def _direction_differences(pairs: NodePairs, mask: Bools) -> Floats:
     """Returns by how much the direction from the first of two nodes is slower, in each block with both directions."""
     forward, backward = (
         dict(zip(pairs.block[at].tolist(), pairs.slowness[at].tolist(), strict=True))
-        for at in (kept & (pairs.first == first) for first in (0, 1))
+        for at in (mask & (pairs.first == first) for first in (0, 1))
     )
     return np.array(
         [forward[block] - backward[block] for block in sorted(forward.keys() & backward.keys())], dtype=np.float64

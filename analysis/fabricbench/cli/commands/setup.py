@@ -53,9 +53,9 @@ def _chosen(names: list[str] | None, spack: Path | None) -> "list[Stack]":
     from fabricbench.site.settings import site_root
     from fabricbench.site.stacks import site_stacks
 
-    known = site_stacks(site_root())
-    chosen = names or (views_in(spack) if spack else [name for name in known if not known[name].only_spack])
-    for name in chosen:
-        if name not in known:
-            raise BadInput(f"unknown stack '{name}'", expected=nearest(name, known))
-    return [known[name] for name in chosen]
+    available = site_stacks(site_root())
+    selection = names or (views_in(spack) if spack else [name for name in available if not available[name].only_spack])
+    for name in selection:
+        if name not in available:
+            raise BadInput(f"unknown stack '{name}'", expected=nearest(name, available))
+    return [available[name] for name in selection]
