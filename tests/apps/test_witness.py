@@ -73,7 +73,7 @@ def test_directory_may_be_relative_and_survives_a_cleared_environment(
     assert len(reports(tmp_path / "out")) == 1
 
 
-def listed(cpus: str) -> set[int]:
+def processors_of(cpus: str) -> set[int]:
     """Converts a CPU list such as ``0-3,8`` to a set."""
     ranges = [[int(number) for number in part.split("-")] for part in cpus.split(",")]
     return {cpu for first, *last in ranges for cpu in range(first, (last or [first])[0] + 1)}
@@ -87,7 +87,7 @@ def test_processors_at_start_and_end(witness: Path, tmp_path: Path) -> None:
     )
     subprocess.run([sys.executable, "-c", program], env=environment(witness, tmp_path), check=True, timeout=60)
     (report,) = reports(tmp_path)
-    assert listed(report["cpus"]) == allowed
+    assert processors_of(report["cpus"]) == allowed
     assert report["cpus_at_end"] == (None if len(allowed) == 1 else str(max(allowed)))
     assert 0.2 <= report["cpu_seconds"] < 30
 

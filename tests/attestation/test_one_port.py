@@ -32,12 +32,12 @@ def nodes(**bytes_by_port: int) -> Ports:
     return {"n1": one, "n2": one}
 
 
-def check(moved: Ports, between: int = PAYLOAD.bytes, payload: Payload = PAYLOAD, **values: Any) -> BindingCheck:
+def check(counts: Ports, between: int = PAYLOAD.bytes, payload: Payload = PAYLOAD, **values: Any) -> BindingCheck:
     traffic = Traffic(
         reports=2, connections=1, bytes=between, segments=1000, bytes_between=between, by_peer={}, devices=(),
         libraries=(), shared_maps=0, dropped=0,
     )  # fmt: skip
-    attestation = Attestation(state="attested", reason="", traffic=traffic, payload=payload, ports=moved)
+    attestation = Attestation(state="attested", reason="", traffic=traffic, payload=payload, ports=counts)
     return check_binding(launch(**values), [], [], attestation)
 
 

@@ -259,10 +259,10 @@ def test_an_open_adapter_needs_evidence_of_every_size() -> None:
         carried = carried.model_copy(update={"devices": (adapter,)})
         return attest(launch(), carried, total(parts), parts=parts, lines=lines).state
 
-    assert state(printed(), PRINTED) == "attested"
+    assert state(printed_lines(), PRINTED) == "attested"
     few = part(8, iterations=10, label="", line="8 10 7.5")
     short = line(few.line, BETWEEN_SIZES + sent(few))
-    assert state((*printed(), short), (*PRINTED, few)) == "unknown"
+    assert state((*printed_lines(), short), (*PRINTED, few)) == "unknown"
 
 
 # ---- lines of a tool that sets no marks
@@ -277,7 +277,7 @@ def line(text: str, carried: Sent) -> MarkedInterval:
     return MarkedInterval(label=text, same_node=carried, other_node=NOTHING)
 
 
-def printed(hidden: Sequence[int] = ()) -> tuple[MarkedInterval, ...]:
+def printed_lines(hidden: Sequence[int] = ()) -> tuple[MarkedInterval, ...]:
     """The lines of rank 0, of which the first is the table's head."""
     rows = (
         line(
@@ -295,14 +295,14 @@ def by_lines(lines: tuple[MarkedInterval, ...], **values: Any) -> Attestation:
 
 
 def test_printed_lines_attest_each_size_of_an_honest_tool() -> None:
-    result = by_lines(printed())
+    result = by_lines(printed_lines())
     assert (result.state, result.basis, len(result.parts)) == ("attested", "lines", len(SIZES))
     assert result.could_bypass == ()
 
 
 @pytest.mark.parametrize("hidden", [*((size,) for size in SIZES), tuple(size for size in SIZES if size <= 128)])
 def test_printed_lines_refute_sizes_that_bypass_the_transport(hidden: tuple[int, ...]) -> None:
-    result = by_lines(printed(hidden))
+    result = by_lines(printed_lines(hidden))
     assert result.state == "refuted"
     assert [one.part.msg_size_bytes for one in result.parts if one.state == "refuted"] == list(hidden)
 
@@ -318,7 +318,7 @@ def test_traffic_between_sizes_does_not_attest_few_messages() -> None:
 
 
 def test_a_missing_line_leaves_the_launch_to_its_sum() -> None:
-    lines = printed()
+    lines = printed_lines()
     assert by_lines((*lines[:5], *lines[6:])).basis == "launch"
     assert by_lines(tuple(reversed(lines))).basis == "launch"
     assert by_lines(lines, runs=2).basis == "launch"
@@ -326,8 +326,8 @@ def test_a_missing_line_leaves_the_launch_to_its_sum() -> None:
 
 def test_lines_on_shared_memory_have_no_socket_traffic() -> None:
     """The tool's own traffic exceeds what wire-up accounts for; wire-up itself may precede a line."""
-    assert by_lines(printed(hidden=SIZES), transport="shm").state == "refuted"
-    silent = [line(each.label, NOTHING) for each in printed()]
+    assert by_lines(printed_lines(hidden=SIZES), transport="shm").state == "refuted"
+    silent = [line(each.label, NOTHING) for each in printed_lines()]
     silent[1] = line(silent[1].label, Sent(bytes=1000, segments=40))
     assert by_lines(tuple(silent), transport="shm").state == "attested"
     at = 1 + SIZES.index(8)
@@ -339,7 +339,7 @@ def test_lines_on_shared_memory_have_no_socket_traffic() -> None:
 def test_rank_0_of_four_must_show_a_quarter_of_the_payload() -> None:
     quarter = tuple(
         line(each.label, Sent(bytes=each.same_node.bytes // 4, segments=each.same_node.segments // 4))
-        for each in printed()
+        for each in printed_lines()
     )
     assert by_lines(quarter, ranks=4).basis == "lines"
     _, evidence = part_evidence(launch(ranks=4), PRINTED, {}, quarter)

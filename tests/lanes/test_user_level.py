@@ -33,7 +33,7 @@ def reframe(site: Path, *arguments: str, **extra: str) -> subprocess.CompletedPr
     return reframe_inside("-c", str(REPOSITORY / "reframe_checks"), *arguments, environment=environment)
 
 
-def listed(site: Path) -> dict[str, Counter[str]]:
+def listed_checks(site: Path) -> dict[str, Counter[str]]:
     """Counts the checks of each lane of a library below MPI."""
     process = reframe(site, "-lC")
     assert process.returncode == 0, process.stdout + process.stderr
@@ -50,7 +50,7 @@ FABRIC_OF_SHM = '        Fabric(name="shm", '
 
 
 def test_a_lane_has_the_checks_of_its_programs_and_an_impossible_lane_one_skip_per_tool() -> None:
-    assert listed(REPOSITORY / "site") == {
+    assert listed_checks(REPOSITORY / "site") == {
         "libfabric@shm": LIBFABRIC,
         "libfabric@tcp": LIBFABRIC,
         "ucx@shm": UCX,
@@ -69,7 +69,7 @@ def test_an_rdma_fabric_has_perftest(tmp_path: Path) -> None:
     text = settings.read_text()
     assert FABRIC_OF_SHM in text
     settings.write_text(text.replace(FABRIC_OF_SHM, verbs + FABRIC_OF_SHM))
-    result = listed(tmp_path / "site")
+    result = listed_checks(tmp_path / "site")
     assert result["verbs@roce"] == {"Perftest": 12, "PerftestAtomic": 2}
     assert result["ucx@roce"] == UCX
     assert result["sockets@roce"] == {"QperfTcp": 1, "TcpStreams": 1}

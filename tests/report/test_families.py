@@ -18,7 +18,7 @@ def rows(lane: str, benchmark: str, metric: str, value: float, size: int, case: 
     return lane_rows(lane, values, tool="micro", benchmark=benchmark, metric=metric, msg_size_bytes=size, case=case)
 
 
-def drawn(*parts: Rows) -> tuple[list[Panel], dict[str, list[str]]]:
+def panels_and_sections(*parts: Rows) -> tuple[list[Panel], dict[str, list[str]]]:
     """The panels of a table, and the captions of each family's figures."""
     table = table_of(*parts)
     result = panels(table, 0.95)
@@ -43,7 +43,7 @@ def test_pictures_show_metrics_and_cases_that_the_benchmark_has() -> None:
 
 
 def test_a_family_is_drawn_over_message_size() -> None:
-    result, captions = drawn(
+    result, captions = panels_and_sections(
         *[rows(lane, "unidirectional", "bandwidth", 100.0, size, "window=64") for lane in ("a@tcp", "b@tcp")
           for size in (8, 64)],
     )  # fmt: skip
@@ -88,7 +88,7 @@ def test_a_negative_share_is_drawn() -> None:
 
 
 def test_stacks_are_compared_by_main_metrics_over_size() -> None:
-    result, _ = drawn(
+    result, _ = panels_and_sections(
         *[rows("a@tcp", "put", metric, 5.0, 8, "sync=lock") for metric in ("latency", "bandwidth")],
         rows("a@tcp", "multiconn", "normalised_latency", 5.0, 1, "connections=4"),
     )
@@ -96,7 +96,7 @@ def test_stacks_are_compared_by_main_metrics_over_size() -> None:
 
 
 def test_hostile_cases_are_data() -> None:
-    _, captions = drawn(
+    _, captions = panels_and_sections(
         rows("a@tcp", "posted", "latency_ratio", 1.0, 8, "queued=<b> tags"),
         rows("a@tcp", "posted", "latency_ratio", 1.0, 8, "queued=1024"),
     )

@@ -21,7 +21,7 @@ def curve(of: object, noise: float = 0.0, seed: int = 0) -> dict[int, float]:
     return {size: float(of(size) * np.exp(noise * draw.standard_normal())) for size in SIZES}
 
 
-def known(noise: float = 0.0, seed: int = 0) -> LogGP:
+def known_parameters(noise: float = 0.0, seed: int = 0) -> LogGP:
     result = loggp(
         curve(lambda size: 2 * (LATENCY + SEND + RECEIVE) + size / 1000, noise, seed),
         curve(lambda _: SEND, noise, seed + 1),
@@ -33,7 +33,7 @@ def known(noise: float = 0.0, seed: int = 0) -> LogGP:
 
 
 def test_known_parameters() -> None:
-    result = known()
+    result = known_parameters()
     assert result.size == 0
     assert result.latency_us == pytest.approx(LATENCY)
     assert (result.send_overhead_us, result.receive_overhead_us, result.gap_us) == (SEND, RECEIVE, SKIPPED)
@@ -45,7 +45,7 @@ def test_known_parameters() -> None:
 
 
 def test_parameters_are_recovered_under_five_per_cent_noise() -> None:
-    result = [known(0.05, seed) for seed in range(0, 400, 4)]
+    result = [known_parameters(0.05, seed) for seed in range(0, 400, 4)]
     assert np.median([each.latency_us for each in result]) == pytest.approx(LATENCY, rel=0.05)
     last = [each.segments[-1].ns_per_byte for each in result]
     assert np.median(last) == pytest.approx(0.5, rel=0.02)

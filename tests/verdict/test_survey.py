@@ -82,10 +82,10 @@ def test_affected_blocks_are_counted_from_the_values(noise: str) -> None:
     rows = [one for one in result.findings if one.suspect.kind == "node"]
     assert rows
     for one in rows:
-        assert (one.suspect.affected_blocks, one.suspect.blocks) == counted(result, one)
+        assert (one.suspect.affected_blocks, one.suspect.blocks) == count_by_hand(result, one)
 
 
-def counted(found: Survey, one: Finding) -> tuple[int, int]:
+def count_by_hand(found: Survey, one: Finding) -> tuple[int, int]:
     """By hand: in how many blocks the median of the node's pairs is ``TOLERANCE`` times that of the others or more."""
     (of,) = (matrix for matrix in found.matrices if matrix.key == one.matrix)
     pairs, node = of.pairs, of.names.index(one.suspect.node)

@@ -41,11 +41,11 @@ class Problem:
 
 @dataclass(frozen=True, slots=True)
 class _Site:
-    """A loaded site. ``chosen`` lanes limit the check to their fabrics; without any, all are checked."""
+    """A loaded site. ``selection`` lanes limit the check to their fabrics; without any, all are checked."""
 
     file: Path
     settings: Settings
-    chosen: Collection[str]
+    selection: Collection[str]
 
     @property
     def system(self) -> System:
@@ -54,7 +54,7 @@ class _Site:
     @property
     def fabrics(self) -> list[Fabric]:
         """The fabrics of the chosen lanes."""
-        names = {lane_parts(lane)[1] for lane in self.chosen}
+        names = {lane_parts(lane)[1] for lane in self.selection}
         return [fabric for fabric in self.system.fabrics if not names or fabric.name in names]
 
     def lanes(self) -> list[Lane]:
@@ -212,7 +212,11 @@ def _lanes(site: _Site) -> Iterator[Problem]:
     """Warns of lanes whose launches will be skipped; once for all lanes of a stack that is not set up."""
     warned: set[str] = set()
     for lane in site.lanes():
-        if lane.unavailable and (not site.chosen or lane.name in site.chosen) and lane.unavailable.reason not in warned:
+        if (
+            lane.unavailable
+            and (not site.selection or lane.name in site.selection)
+            and lane.unavailable.reason not in warned
+        ):
             warned.add(lane.unavailable.reason)
             yield site.warning(f"{lane.name} will be skipped: {lane.unavailable.reason}", hint=lane.unavailable.hint)
 
@@ -282,7 +286,7 @@ def _unmeasured(item: Requirement, available: list[Lane]) -> Iterator[BadInput]:
 
 
 def _demand(site: _Site, fabric: Fabric) -> Demand:
-    stacks = {lane_parts(lane)[0] for lane in site.chosen}
+    stacks = {lane_parts(lane)[0] for lane in site.selection}
     pmi = {
         lane.stack.name: lane.pmi
         for lane in site.lanes()

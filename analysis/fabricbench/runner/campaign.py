@@ -54,7 +54,7 @@ def run(plan: Plan) -> None:
         demand_slurm(settings_file(plan.system))
     no_blanks(plan.path.resolve())
     cases = block_cases(plan)
-    with _held(plan.path) as lock:
+    with _campaign_lock(plan.path) as lock:
         _end_leftovers(plan, lock)
         facts = campaign_facts(plan) or _create(plan)
         if is_complete(plan.path):
@@ -141,7 +141,7 @@ def _on_nodes(
         result = run_session(start, progress)
         seconds += result.seconds
         before, remaining = remaining, missing_cases(plan, cases, block)
-        loss = result.lost or _lost_with_nodes(start.stage)
+        loss = result.loss or _lost_with_nodes(start.stage)
         losses = first_losses(plan.path, block, number)
         for name, why in losses.items():
             progress.say(f"launch lost, to be repeated: {name}: {why}")
@@ -200,7 +200,7 @@ def _create(plan: Plan) -> CampaignFacts:
 
 
 @contextmanager
-def _held(path: Path) -> Iterator[IO[str]]:
+def _campaign_lock(path: Path) -> Iterator[IO[str]]:
     """Hold the campaign's lock; BadInput where another run holds it."""
     try:
         path.mkdir(parents=True, exist_ok=True)

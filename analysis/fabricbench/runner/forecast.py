@@ -77,14 +77,14 @@ class Reference:
 class Forecast:
     """The launches and skips of a campaign that was not started, or the remaining ones of a campaign that was.
 
-    ``starts`` holds the launches of one block and those of the campaign; ``done`` the finished cases of each block.
+    ``starts`` holds the launches of one block and those of the campaign; ``finished`` the finished cases of each block.
     ``problems`` are those of the site; ``run`` refuses a site with a broken one.
     """
 
     looks: tuple[int, ...]
     starts: tuple[Foreseen, ...]
     skips: tuple[SkippedLaunch, ...]
-    done: tuple[frozenset[Case], ...]
+    finished: tuple[frozenset[Case], ...]
     reference: Reference | None
     requests: Mapping[Request, frozenset[str]]
     problems: tuple[Problem, ...]
@@ -96,7 +96,7 @@ class Forecast:
             start
             for block in range(blocks)
             for start in self.starts
-            if not start.once and start.case not in self.done[block]
+            if not start.once and start.case not in self.finished[block]
         ]
 
     def launches(self) -> pl.DataFrame:
@@ -166,7 +166,7 @@ class Forecast:
         return pl.DataFrame(rows, schema=schema)
 
     @property
-    def unknown(self) -> int:
+    def without_reference(self) -> int:
         """The number of launches without a time in the reference; their time limit is used."""
         return sum(start.seconds is None for start in self.starts)
 
@@ -222,7 +222,7 @@ def forecast(plan: Plan, reference: Path | None) -> Forecast:
         looks=looks,
         starts=starts,
         skips=(*skips, *(skip for start in starts for skip in _omitted_sizes(start.launch))),
-        done=tuple(frozenset(finished_cases(plan, cases, block)) for block in range(max(looks))),
+        finished=tuple(frozenset(finished_cases(plan, cases, block)) for block in range(max(looks))),
         reference=reference_times,
         requests={request: frozenset(names) for request, names in by_nodes(plan).items() if request},
         problems=tuple(_problems(plan)),

@@ -71,7 +71,7 @@ def _size_bytes(value: object, key: str) -> int:
         return int(match[1]) * _BYTES[match[2]]
     if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < 1 << 50:
         expected = "a whole number of bytes, or a size such as '64 KiB' (B, KiB, MiB, GiB)"
-        raise _refused(expected, f"{key} is {YamlValue(value, '', 0).shown()}")
+        raise _refused(expected, f"{key} is {YamlValue(value, '', 0).as_text()}")
     return int(value)
 
 
@@ -174,7 +174,7 @@ def _bad_input(error: ValidationError, root: YamlValue) -> BadInput:
     node = root.descendant(place)
     if kind == "model_type":
         name = "a requirement" if place and isinstance(place[-1], int) else str(place[-1]) if place else "the file"
-        return node.wrong(name, "a mapping of keys to values")
+        return node.error(name, "a mapping of keys to values")
     form, model = _form_at(place[:-1])
     key = str(place[-1])
     fields = {field.alias or name: field for name, field in model.model_fields.items()}
@@ -186,7 +186,7 @@ def _bad_input(error: ValidationError, root: YamlValue) -> BadInput:
     if kind == "refused" and context["what"]:
         return BadInput(context["what"], where=node.where, expected=context["expected"])
     key = next(str(name) for name in reversed(place) if name in fields)
-    return node.wrong(key, context["expected"] if kind == "refused" else fields[key].description or "another value")
+    return node.error(key, context["expected"] if kind == "refused" else fields[key].description or "another value")
 
 
 # ---- the meaning of an entry
@@ -234,7 +234,7 @@ def _relative_to(
     """Returns the columns in which the denominator differs from the numerator, in the order of the file."""
     columns: dict[str, str | int] = {str(key): getattr(form, str(key)) for key in node.children}
     if not columns:
-        raise node.wrong("relative_to", "at least one of " + ", ".join(_RelativeTo.model_fields))
+        raise node.error("relative_to", "at least one of " + ", ".join(_RelativeTo.model_fields))
     if form.metric:
         where = node.children["metric"].where
         if metric(form.metric, where).unit != declared.unit:
@@ -259,7 +259,7 @@ def _bounds(nodes: Mapping[str, YamlValue], entry: YamlValue, declared: Metric |
         return (None, value) if key == "at_most" else (value, None)
     ends = node.sequence(key)
     if len(ends) != 2:
-        raise node.wrong(key, "two numbers, the lower one first")
+        raise node.error(key, "two numbers, the lower one first")
     lower, upper = (_quantity(end, key, declared) for end in ends)
     if lower >= upper:
         raise BadInput(f"within {lower:g} to {upper:g}", where=node.where, expected="the lower one first")
@@ -271,21 +271,21 @@ def _quantity(node: YamlValue, what: str, declared: Metric | None) -> float:
     if declared is None:
         value = _number(node.value, node, what)
         if value <= 0:
-            raise node.wrong(what, "a ratio above 0")
+            raise node.error(what, "a ratio above 0")
         return value
     words = node.value.split() if isinstance(node.value, str) else []
     if len(words) != 2 or words[1] != declared.unit:
-        raise node.wrong(what, f"a number and the unit of {declared.name}, such as '100 {declared.unit}'")
+        raise node.error(what, f"a number and the unit of {declared.name}, such as '100 {declared.unit}'")
     return _number(words[0], node, what)
 
 
 def _number(value: object, node: YamlValue, what: str) -> float:
     if isinstance(value, bool):
-        raise node.wrong(what, "a number")
+        raise node.error(what, "a number")
     try:
         number = float(value)  # type: ignore[arg-type]
     except (TypeError, ValueError, OverflowError):
-        raise node.wrong(what, "a number") from None
+        raise node.error(what, "a number") from None
     if not math.isfinite(number):
-        raise node.wrong(what, "a finite number")
+        raise node.error(what, "a finite number")
     return number

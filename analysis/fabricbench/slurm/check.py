@@ -46,7 +46,7 @@ def slurm_problems(fabrics: Sequence[Demand]) -> Iterator[SlurmProblem]:
     if with_pmi:
         offered, silent = _answer(offered_pmi)
         if offered is None:
-            yield "not checked", f"the PMI of {_named(demand.fabric for demand in with_pmi)}: {silent}", ""
+            yield "not checked", f"the PMI of {_fabric_names(demand.fabric for demand in with_pmi)}: {silent}", ""
         for demand in with_pmi if offered is not None else ():
             yield from _pmi(demand, offered or set())
     by_slurm = [(demand.fabric, demand.request) for demand in fabrics if demand.request]
@@ -54,7 +54,7 @@ def slurm_problems(fabrics: Sequence[Demand]) -> Iterator[SlurmProblem]:
         return
     present, silent = _answer(lambda: (partitions(), nodes()))
     if present is None:
-        yield "not checked", f"partitions and nodes of {_named(name for name, _ in by_slurm)}: {silent}", ""
+        yield "not checked", f"partitions and nodes of {_fabric_names(name for name, _ in by_slurm)}: {silent}", ""
         return
     refusals: dict[Request, tuple[str | None, str]] = {}
     for fabric, request in by_slurm:
@@ -135,7 +135,7 @@ def _answer(query: Callable[[], Answer]) -> tuple[Answer | None, str]:
         return None, str(answer)
 
 
-def _named(fabrics: Iterable[str]) -> str:
+def _fabric_names(fabrics: Iterable[str]) -> str:
     return "fabric " + ", ".join(fabrics)
 
 

@@ -75,7 +75,7 @@ def estimate_effects(measured: NodePairs, stalled: Bools | None = None) -> Effec
     members = np.stack([first, second + measured.nodes * measured.directed])
     size = measured.nodes * (1 + measured.directed)
 
-    selection = np.ones(len(place), dtype=bool) if stalled is None else _kept(stalled, place, len(first))
+    selection = np.ones(len(place), dtype=bool) if stalled is None else _ordinary(stalled, place, len(first))
     blocks = np.unique(measured.block[selection], return_inverse=True)[1].reshape(-1)
     slowness = measured.slowness[selection]
     level = group_medians(slowness, blocks)
@@ -102,7 +102,7 @@ def group_medians(values: Floats, group: Ints) -> Floats:
     return medians
 
 
-def _kept(stalled: Bools, place: Ints, pairs: int) -> Bools:
+def _ordinary(stalled: Bools, place: Ints, pairs: int) -> Bools:
     """Returns the entries that did not stall, and those of pairs that have no others, shape (m)."""
     others: Bools = np.bincount(place, weights=~stalled, minlength=pairs) > 0
     ordinary: Bools = ~stalled | ~others[place]

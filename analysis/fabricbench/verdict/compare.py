@@ -226,8 +226,8 @@ def _compared(
     main_only: bool,
     why: Mapping[CellKey, str] | None = None,
 ) -> pl.DataFrame:
-    pairs = sorted(pairs, key=lambda pair: order(_shown(pair)))
-    rows = [_row(pair, series, alpha, (why or {}).get(_shown(pair), "")) for pair in pairs]
+    pairs = sorted(pairs, key=lambda pair: order(_displayed_key(pair)))
+    rows = [_row(pair, series, alpha, (why or {}).get(_displayed_key(pair), "")) for pair in pairs]
     for row, pair in zip(rows, pairs, strict=True):
         is_test = not main_only or METRICS[row["metric"]].main or pair.across_levels
         if row["p"] is not None and not is_test:
@@ -243,7 +243,7 @@ def _compared(
     return pl.DataFrame(rows, schema=SCHEMA, orient="row")
 
 
-def _shown(pair: _Pair) -> CellKey:
+def _displayed_key(pair: _Pair) -> CellKey:
     key = pair.a or pair.b
     if key is None:
         raise ValueError("a pair has at least one side")
@@ -251,7 +251,7 @@ def _shown(pair: _Pair) -> CellKey:
 
 
 def _row(pair: _Pair, series: Mapping[CellKey, Series], alpha: float, why: str) -> _Row:
-    key = _shown(pair)
+    key = _displayed_key(pair)
     a, b = (None if one is None else series[one] for one in (pair.a, pair.b))
     row: _Row = dict.fromkeys(SCHEMA)
     columns = ("tool", "benchmark", "case", "metric", "msg_size_bytes", "ranks", "nodes")

@@ -23,19 +23,19 @@ _SLACK = 1.0 + 1e-9
 
 @dataclass(frozen=True, slots=True)
 class _Draft:
-    """A cell before the adjustment for the number of cells; ``invalid`` and ``missing`` are reasons, empty if none."""
+    """A cell before the adjustment for the number of cells; ``invalid`` and ``absence`` are reasons, empty if none."""
 
     target: Target
     estimate: Estimate | None = None
     launches: tuple[str, ...] = ()
     invalid: str = ""
-    missing: str = ""
+    absence: str = ""
     repeated: tuple[str, ...] = ()
 
     @property
     def skips(self) -> bool:
         """Whether the requirement excludes the cell as skipped; a lost or damaged launch is never skipped."""
-        if not self.missing or self.target.damaged:
+        if not self.absence or self.target.damaged:
             return False
         return self.target.requirement.measured_only or not self.target.applies
 
@@ -72,7 +72,7 @@ def judge(
         judged_drafts = [draft for draft in all_drafts if not draft.skips] or all_drafts
         drafts += judged_drafts
         if len(judged_drafts) < len(all_drafts):
-            skipped += [SkippedCell(draft.target.name, item.id, draft.missing) for draft in all_drafts if draft.skips]
+            skipped += [SkippedCell(draft.target.name, item.id, draft.absence) for draft in all_drafts if draft.skips]
     decidable = [draft for draft in drafts if draft.p is not None]
     q = q_values([draft.p for draft in decidable if draft.p is not None])
     by_name = {draft.target.name: value for draft, value in zip(decidable, q, strict=True)}
@@ -101,7 +101,7 @@ def exit_status(cells: Sequence[Cell]) -> int:
 def _draft(target: Target, series: Mapping[CellKey, Series], plan: Schedule) -> _Draft:
     item = target.requirement
     if target.measured is None:
-        return _Draft(target, missing=target.missing)
+        return _Draft(target, absence=target.absence)
     measured = series[target.measured]
     reference = None if target.reference is None else series[target.reference]
     both = [measured] if reference is None else [measured, reference]
@@ -112,8 +112,8 @@ def _draft(target: Target, series: Mapping[CellKey, Series], plan: Schedule) -> 
     )
     if invalid := reasons.invalid(both) or _too_many_lost(item, both):
         return replace(draft, invalid=invalid)
-    if target.missing:
-        return replace(draft, missing=target.missing)
+    if target.absence:
+        return replace(draft, absence=target.absence)
     values = sample(measured, reference)
     if values.undefined:
         return replace(draft, launches=_launches(both, values.blocks), invalid=reasons.undefined(values.undefined))
@@ -163,7 +163,7 @@ def _cell(draft: _Draft, q: float | None, tests: int, plan: Schedule) -> Cell:
         launches=draft.launches,
         measured=target.measured,
         reference=target.reference,
-        unmeasured=bool(target.missing),
+        unmeasured=bool(target.absence),
         repeated=draft.repeated,
     )
 
@@ -175,7 +175,7 @@ def _verdict(draft: _Draft, q: float | None, tests: int, plan: Schedule) -> tupl
         return "INVALID", draft.invalid
     result = draft.estimate
     if result is None:
-        return "INCONCLUSIVE", draft.missing
+        return "INCONCLUSIVE", draft.absence
     if q is None or result.look is None:
         return "INCONCLUSIVE", reasons.too_early(result.available, plan)
     direction = side(result.interval, (item.lower, item.upper))

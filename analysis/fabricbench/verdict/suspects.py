@@ -71,7 +71,7 @@ class MatrixTests:
     matrix: Matrix
 
     @property
-    def tested(self) -> bool:
+    def has_enough_blocks(self) -> bool:
         """Whether the matrix has enough blocks."""
         return self.matrix.blocks >= LEAST_BLOCKS
 
@@ -79,8 +79,8 @@ class MatrixTests:
     def of_nodes(self) -> int:
         """The number of tests of nodes, or of directions between two nodes, whatever their results."""
         if len(self.matrix.names) == 2:
-            return 2 * self.tested * self.matrix.pairs.directed
-        return len(self.matrix.names) * len(self.matrix.roles) * self.tested
+            return 2 * self.has_enough_blocks * self.matrix.pairs.directed
+        return len(self.matrix.names) * len(self.matrix.roles) * self.has_enough_blocks
 
     @property
     def of_pairs(self) -> int:
@@ -92,12 +92,12 @@ class MatrixTests:
     @property
     def of_stalls(self) -> int:
         """The number of tests of nodes for stalls."""
-        return len(self.matrix.names) * self.tested * (len(self.matrix.names) > 2)
+        return len(self.matrix.names) * self.has_enough_blocks * (len(self.matrix.names) > 2)
 
     @cached_property
     def nodes(self) -> tuple[Suspect, ...]:
         """The slow nodes; between two nodes, the slow directions."""
-        if not self.tested:
+        if not self.has_enough_blocks:
             return ()
         return tuple(self._directions() if len(self.matrix.names) == 2 else self._slow_nodes())
 

@@ -16,7 +16,7 @@ from fabricbench.verdict.unmeasured_cells import may_concern, not_measured, skip
 class Target:
     """One cell to judge: ``measured`` and, for a ratio, ``reference``.
 
-    ``missing``: the reason why one of them does not exist. ``applies``: whether the fabric can have such a cell.
+    ``absence``: the reason why one of them does not exist. ``applies``: whether the fabric can have such a cell.
     ``damaged``: whether the launch was lost or cannot be read, so that the cell is not skipped.
     """
 
@@ -27,7 +27,7 @@ class Target:
     msg_size_bytes: int | None
     measured: CellKey | None
     reference: CellKey | None
-    missing: str = ""
+    absence: str = ""
     applies: bool = True
     damaged: bool = False
 
@@ -185,8 +185,8 @@ def _without_size(item: Requirement, matched: list[CellKey]) -> Iterator[CellKey
         lanes.setdefault(key._replace(msg_size_bytes=None), set()).add(key.msg_size_bytes)
     for lane in sorted(lanes, key=order):
         sizes = lanes[lane]
-        if item.sizes.listed:
-            yield from (lane._replace(msg_size_bytes=s) for s in item.sizes.listed if s not in sizes)
+        if item.sizes.values:
+            yield from (lane._replace(msg_size_bytes=s) for s in item.sizes.values if s not in sizes)
         elif not any(item.sizes.contains(size) for size in sizes):
             yield lane
 
@@ -218,7 +218,7 @@ def _absent_name(item: Requirement, column: str, name: str) -> Target:
 
 def _absent_all(item: Requirement) -> Target:
     lane = _lane_words(item, {})
-    size = item.sizes.listed[0] if len(item.sizes.listed) == 1 else None
+    size = item.sizes.values[0] if len(item.sizes.values) == 1 else None
     reason = f"nothing measured for it: {item.tool} {item.benchmark} {item.metric.name} on {lane}"
     return Target(_name(item, lane, None, (), size), item, lane, None, size, None, None, reason)
 

@@ -33,7 +33,7 @@ def setup(
 
     no_blanks(REPOSITORY, "the path of this checkout")
     no_blanks(build_root(), "the path of the build directory")
-    stacks = _chosen(stack, spack)
+    stacks = _selection(stack, spack)
     if spack is not None:
         problems = set_up_views(stacks, spack.absolute(), say)
     else:
@@ -47,7 +47,7 @@ def setup(
     say(f"set up; to call reframe and fabricbench by name: source {build_root()}/env.sh")
 
 
-def _chosen(names: list[str] | None, spack: Path | None) -> "list[Stack]":
+def _selection(names: list[str] | None, spack: Path | None) -> "list[Stack]":
     """The stacks to set up: those named, else those in Spack's views, else all that need no Spack."""
     from fabricbench.setup.spack import views_in
     from fabricbench.site.settings import site_root
