@@ -110,7 +110,7 @@ def _outcome(
     if payload is None:
         return "unknown", "the benchmark defines no payload"
     if launch.ranks == 1 and not payload.bytes and not payload.messages:
-        return "attested", "a single rank: no message has to be carried"
+        return "attested", "a single rank sends no messages"
     if launch.transport == "tcp":
         return _tcp(launch, traffic, payload, share, ports, evidence, parts)
     if objection := _beyond_wireup(launch, launch.wireup, traffic, payload) or _worst_part(evidence, "refuted"):
