@@ -2,7 +2,7 @@
 """Derives the record of a launch from the files in its directory only."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from os.path import lexists
 from pathlib import Path
@@ -21,6 +21,8 @@ from fabricbench.launch.witness import Report, interval_traffic, printed_lines, 
 from fabricbench.parsers.hosts import read_hosts
 from fabricbench.parsers.output import Parsed, Unreadable, read_model
 from fabricbench.parsers.registry import TOOLS, parser_of, why_failed, why_refused
+from fabricbench.parsers.tau.files import read_profile
+from fabricbench.parsers.tau.rows import rows_of
 
 
 @dataclass(frozen=True)
@@ -176,7 +178,10 @@ def _parse(directory: Path, launch: Launch) -> Parsed:
         return Parsed((), Payload(bytes=0, messages=0))
     if launch.tool not in TOOLS:
         raise Unreadable("launch.json", None, f"a tool with a parser ({', '.join(TOOLS)}), not '{launch.tool}'")
-    return parser_of(launch.tool).parse(directory, launch)
+    parsed = parser_of(launch.tool).parse(directory, launch)
+    if launch.mode == "profiled":
+        return replace(parsed, rows=(*parsed.rows, *rows_of(read_profile(directory, launch.ranks), launch)))
+    return parsed
 
 
 def _require_expected(launch: Launch, parsed: Parsed) -> None:

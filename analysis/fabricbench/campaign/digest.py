@@ -11,7 +11,7 @@ from pathlib import Path
 from fabricbench.files.reading import LARGEST_OUTPUT_BYTES, TooLarge, read_ends, read_regular
 from fabricbench.parsers.registry import TOOLS, files_of
 
-FACTS = re.compile(r"launch\.json|begin|end|stdout|stderr|(witness|host)\..*", re.DOTALL)
+FACTS = re.compile(r"launch\.json|begin|end|stdout|stderr|(witness|host|profile)\..*", re.DOTALL)
 """The names of the files that the record of every launch is derived from, whatever its tool."""
 _ROOMS = ("files", "site", "launch", "attestation", "parsers")
 """The packages whose code and data decide what a record holds."""

@@ -11,6 +11,7 @@ from fabricbench.cli.commands.doctor import doctor
 from fabricbench.cli.commands.inputs import inputs
 from fabricbench.cli.commands.judge import judge
 from fabricbench.cli.commands.nodes import nodes
+from fabricbench.cli.commands.profile import profile
 from fabricbench.cli.commands.provenance import provenance
 from fabricbench.cli.commands.record import record
 from fabricbench.cli.commands.report import report
@@ -20,7 +21,7 @@ from fabricbench.cli.commands.table import table
 from fabricbench.cli.options import BAD_INPUT
 from fabricbench.errors import BadInput
 
-COMMANDS = (setup, inputs, doctor, run, table, record, compare, nodes, provenance, judge, report)
+COMMANDS = (setup, inputs, doctor, run, table, record, profile, compare, nodes, provenance, judge, report)
 """In the order of ``fabricbench --help``."""
 
 _USER_CAN_MEND = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM)

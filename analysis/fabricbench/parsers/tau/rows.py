@@ -1,0 +1,178 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Derives the rows of the long table from the profile of a launch."""
+
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from fabricbench.launch.facts import Launch, joined_case
+from fabricbench.launch.record import Row
+from fabricbench.parsers.output import Unreadable
+from fabricbench.parsers.tau.calls import SENT_BY, call_of_event, sizes_of_event
+from fabricbench.parsers.tau.model import IN_REGION, SYNC, Profile, ThreadProfile, Timer
+
+_START_AND_END = ("MPI_Init", "MPI_Init_thread", "MPI_Finalize")
+_COMPLETES = re.compile(r"MPI_(Wait|Test)(all|any|some)?")
+_ROUNDING_SHARE = 0.01
+"""Accepted excess of the time in MPI over the run time, relative."""
+
+
+@dataclass(slots=True)
+class _Call:
+    """What all ranks spent in one MPI function. ``seconds``: by rank, the sum over its threads."""
+
+    calls: int
+    seconds: list[float]
+
+
+def rows_of(profile: Profile, launch: Launch) -> tuple[Row, ...]:
+    """Returns the rows of a profiled launch; Unreadable where the profile contradicts itself.
+
+    The rows describe the region that the program marks, otherwise the time from MPI_Init to MPI_Finalize, without both.
+
+    - ``mpi_share``, ``_min``, ``_max``: mean, least and largest share over ranks; of a rank's threads, the one with the
+      most time in MPI counts.
+    - ``profiled_time``: the time that the shares refer to, of the slowest rank.
+    - Case ``call=MPI_…``: ``mpi_calls``, ``mpi_time`` (mean over ranks), ``mpi_time_max``, ``mpi_bytes``. Times exclude
+      TAU's barrier before a collective, which is ``call=collective_sync``.
+    - ``mpi_calls_by_size``: at 0, 1, 2, 4, … bytes, the calls with at least this size and less than the next.
+
+    Calls of MPI_Wait* and MPI_Test* in a marked region are completed operations. TAU counts the bytes of some functions
+    together; their case names all: ``call=MPI_Isend+MPI_Send``.
+    """
+    region = _has_region(profile)
+    times = [_run_time(profile.of_rank(rank)[0], region) for rank in range(profile.ranks)]
+    shares = [_share(profile.of_rank(rank), time, region) for rank, time in enumerate(times)]
+    values: list[tuple[str, str, int | None, float]] = [
+        ("mpi_share", "", None, sum(shares) / len(shares)),
+        ("mpi_share_min", "", None, min(shares)),
+        ("mpi_share_max", "", None, max(shares)),
+        ("profiled_time", "", None, max(times)),
+    ]
+    calls = _calls(profile, region)
+    for name, call in calls.items():
+        values.append(("mpi_calls", name, None, call.calls))
+        values.append(("mpi_time", name, None, sum(call.seconds) / len(call.seconds)))
+        values.append(("mpi_time_max", name, None, max(call.seconds)))
+    values += [("mpi_bytes", name, None, total) for name, total in _bytes(profile, calls, region).items()]
+    values += [
+        ("mpi_calls_by_size", name, size, count) for (name, size), count in _histogram(profile, calls, region).items()
+    ]
+    return tuple(
+        Row(
+            benchmark=launch.benchmark,
+            case=joined_case(launch.case, f"call={_slug(name)}" if name else ""),
+            metric=metric,
+            msg_size_bytes=size,
+            value=value,
+        )
+        for metric, name, size, value in values
+    )
+
+
+def _slug(name: str) -> str:
+    return "collective_sync" if name == SYNC else name
+
+
+def _has_region(profile: Profile) -> bool:
+    marked = [thread.region is not None for thread in profile.threads if thread.thread == 0]
+    if any(marked) and not all(marked):
+        raise Unreadable("profile.*", None, f"the measured region on every rank, rank {marked.index(False)} has none")
+    return all(marked)
+
+
+def _run_time(main: ThreadProfile, region: bool) -> float:
+    """Returns the time of a rank in seconds that the shares refer to; Unreadable if there is none."""
+    if region and main.region is not None:
+        seconds = main.region.inclusive
+    else:
+        seconds = main.total - sum(timer.inclusive for timer in main.mpi() if timer.call in _START_AND_END)
+    if seconds <= 0:
+        raise Unreadable(main.file, main.line, f"a run time above 0 of rank {main.rank}")
+    return seconds
+
+
+def _share(threads: tuple[ThreadProfile, ...], seconds: float, region: bool) -> float:
+    busiest = max(sum(timer.exclusive for timer in _timers(thread, region)) for thread in threads)
+    if busiest > seconds * (1 + _ROUNDING_SHARE):
+        expected = f"at most {seconds:g} s in MPI of rank {threads[0].rank}, its run time, not {busiest:g} s"
+        raise Unreadable(threads[0].file, threads[0].line, expected)
+    return min(1.0, busiest / seconds)
+
+
+def _timers(thread: ThreadProfile, region: bool) -> Iterator[Timer]:
+    """Yields timers that together count each call in the described time once."""
+    if region:
+        return (timer for timer in thread.by_all() if IN_REGION in timer.params)
+    return (timer for timer in thread.mpi() if timer.call not in _START_AND_END)
+
+
+def _calls(profile: Profile, region: bool) -> dict[str, _Call]:
+    calls: dict[str, _Call] = {}
+    for thread in profile.threads:
+        for timer in _timers(thread, region):
+            call = calls.setdefault(timer.call, _Call(0, [0.0] * profile.ranks))
+            call.calls += timer.calls
+            call.seconds[thread.rank] += timer.exclusive
+    return dict(sorted(calls.items()))
+
+
+def _sized(profile: Profile, calls: Mapping[str, _Call], region: bool) -> dict[str, dict[tuple[int, int], int]]:
+    """Returns by function the number of calls by range of sizes, of functions whose sizes are all known.
+
+    The sizes of MPI_Wait* and MPI_Test* are those of operations that other functions start. TAU with PROFILEPARAM loses
+    sizes: all of MPI_Send, equal ones of MPI_Sendrecv, whose other sizes are the received ones. They are not used.
+    """
+    sizes: dict[str, dict[tuple[int, int], int]] = defaultdict(lambda: defaultdict(int))
+    for thread in profile.threads:
+        for timer in _timers(thread, True) if region else thread.by_size():
+            if timer.sizes is not None and not _COMPLETES.fullmatch(timer.call) and not _is_misread(thread, timer):
+                sizes[timer.call][timer.sizes] += timer.calls
+    expected = {name: call.calls for name, call in calls.items()}
+    return {name: dict(counts) for name, counts in sizes.items() if sum(counts.values()) == expected.get(name)}
+
+
+def _is_misread(thread: ThreadProfile, timer: Timer) -> bool:
+    return "TAU Version" in thread.metadata and timer.call in ("MPI_Sendrecv", "MPI_Sendrecv_replace")
+
+
+def _bytes(profile: Profile, calls: Mapping[str, _Call], region: bool) -> dict[str, float]:
+    """Returns the bytes of all ranks by function, or by the functions that TAU counts together."""
+    totals: dict[str, float] = {}
+    exact = _exact_ranges(profile, region)
+    for name, sizes in _sized(profile, calls, region).items():
+        ranges = sum(exact.get((name, low, high), 0.0) for low, high in sizes if low != high)
+        totals[name] = ranges + sum(low * count for (low, high), count in sizes.items() if low == high)
+    if region:
+        return totals
+    events: dict[tuple[str, ...], float] = defaultdict(float)
+    for thread in profile.threads:
+        for event in thread.events:
+            functions = tuple(name for name in SENT_BY.get(event.name, ()) if name in calls)
+            if functions and not all(name in totals for name in functions):
+                events[functions] += event.total
+    for functions in events:
+        for name in functions:
+            totals.pop(name, None)
+    return dict(sorted((totals | {"+".join(names): total for names, total in events.items()}).items()))
+
+
+def _exact_ranges(profile: Profile, region: bool) -> dict[tuple[str, int, int], float]:
+    """Returns the exact bytes of the calls in each range of sizes, by function and range."""
+    totals: dict[tuple[str, int, int], float] = defaultdict(float)
+    for thread in profile.threads:
+        for event in thread.events:
+            sizes, call = sizes_of_event(event.name, region), call_of_event(event.name)
+            if sizes is not None and call:
+                totals[(call, *sizes)] += event.total
+    return totals
+
+
+def _histogram(profile: Profile, calls: Mapping[str, _Call], region: bool) -> dict[tuple[str, int], int]:
+    """Returns the calls by function and by the largest power of two that is at most the size."""
+    bins: dict[tuple[str, int], int] = defaultdict(int)
+    for name, sizes in _sized(profile, calls, region).items():
+        for (low, _), count in sizes.items():
+            bins[name, 1 << low.bit_length() >> 1] += count
+    return dict(sorted(bins.items()))
