@@ -17,7 +17,7 @@ from fabricbench.launch.facts import Expected, joined_case
 from fabricbench.parsers.output import Unreadable
 from fabricbench.parsers.tools.gromacs import REFERENCE, read_reference
 
-from .base import SELDOM, Benchmark
+from .base import SELDOM, Benchmark, ProfiledMixin
 from .base.cores import CoresMixin, rank_counts
 
 RANKS = "FABRICBENCH_GROMACS_RANKS"
@@ -127,11 +127,9 @@ class Mdrun(CoresMixin, Benchmark):
         raise NotImplementedError
 
 
-@rfm.simple_test
-class Gromacs(Mdrun):
-    """Counts the second half of the steps, after load balancing. PME is not tuned, as that would change the work."""
+class TimedMdrun(Mdrun):
+    """A run without PME tuning, as that would change the work, on a chosen number of steps."""
 
-    descr = "GROMACS, simulated time a day"
     steps = variable(int, value=0, loggable=True)  # 0: STEPS of the system
 
     @run_after("init")
@@ -145,11 +143,41 @@ class Gromacs(Mdrun):
         return int(self.steps or STEPS.get(self.md_system, STEPS["dppc"]))
 
     def mode_options(self) -> list[str]:
-        return ["-resethway", "-notunepme", "-dlb", "auto"]
+        return ["-notunepme", "-dlb", "auto"]
 
     def expected(self) -> Iterator[Expected]:
         for metric in ("ns_per_day", "run_time", "communication_time"):
             yield Expected(benchmark=self.benchmark, metric=metric)
+
+
+@rfm.simple_test
+class Gromacs(TimedMdrun):
+    """Counts the second half of the steps, after load balancing."""
+
+    descr = "GROMACS, simulated time a day"
+
+    def mode_options(self) -> list[str]:
+        return ["-resethway", *super().mode_options()]
+
+
+class WholeMdrun(TimedMdrun):
+    """Counts all steps, as a profile does. The case ``counted=all`` separates it from ``Gromacs``."""
+
+    @run_after("init")
+    def count_all_steps(self) -> None:
+        self.case = {**self.case, "counted": "all"}
+
+
+@rfm.simple_test
+class GromacsWhole(WholeMdrun):
+    descr = "GROMACS, all steps counted"
+
+
+@rfm.simple_test
+class GromacsProfile(ProfiledMixin, WholeMdrun):
+    """The profile that belongs to the timed launches of ``GromacsWhole``."""
+
+    descr = "GROMACS under an MPI profiler"
 
 
 @rfm.simple_test

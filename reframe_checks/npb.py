@@ -11,7 +11,7 @@ from reframe.core.builtins import parameter, run_after, variable
 from fabricbench.launch.facts import Expected
 from fabricbench.parsers.tools.npb import CLASSES, KERNELS, PROBLEMS
 
-from .base import SELDOM, Benchmark
+from .base import SELDOM, Benchmark, ProfiledMixin
 from .base.cores import SHARE_OF_MEMORY, node_memory_bytes, processors, rank_counts
 from .base.lane import Lane, lanes
 
@@ -119,6 +119,28 @@ class NasQuick(OwnKernel):
     tags = {"quick", *SELDOM}
     np = parameter([QUICK_RANKS], loggable=True)
     problem_class = QUICK_CLASS
+
+
+@rfm.simple_test
+class NasProfile(ProfiledMixin, OwnKernel):
+    """The profile that belongs to the timed launches of ``NPB`` on the same ranks."""
+
+    descr = "a NAS kernel under an MPI profiler, this project's program"
+
+
+@rfm.simple_test
+class NasQuickProfile(ProfiledMixin, OwnKernel):
+    """The profile that belongs to the timed launches of ``NasQuick``, on the stacks that have GROMACS."""
+
+    descr = "a NAS kernel of the quick tier under an MPI profiler, this project's program"
+    tags = {"quick"}
+    np = parameter([QUICK_RANKS], loggable=True)
+    problem_class = QUICK_CLASS
+
+    def adapt_to_lane(self) -> None:
+        super().adapt_to_lane()
+        installed = self.lane.installed
+        self.skip_if(installed is None or installed.gromacs is None, "the quick tier profiles stacks with GROMACS")
 
 
 def nasa_folder(lane: Lane) -> Path | None:

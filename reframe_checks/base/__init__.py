@@ -6,5 +6,6 @@ from .client_server import ClientServerBenchmark as ClientServerBenchmark
 from .client_server import SizedClientServerBenchmark as SizedClientServerBenchmark
 from .cores import processors as processors
 from .launch import SELDOM as SELDOM
+from .profiled import ProfiledMixin as ProfiledMixin
 from .sized import SizedBenchmark as SizedBenchmark
 from .sized import SizedMixin as SizedMixin

@@ -72,6 +72,7 @@ class FactsMixin(rfm.RegressionTestPlugin):
             exclusive=self.fabric.scheduler.exclusive,
             runs=self.runs(),
             mode=self.mode,
+            profiler=self.profiler_name,
             argv=(self.program(), *self.arguments()),
             environment=inherited_variables() | self.lane_variables(),
             versions={

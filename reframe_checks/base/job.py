@@ -57,8 +57,7 @@ class JobMixin(rfm.RegressionTestPlugin):
 
     def command(self) -> list[str]:
         """Returns the command that the launcher starts: the program, or server and client, each behind the witness."""
-        witness = f"{self.installed.apps}/lib/libfabricbench_witness.so"
-        libraries = ":".join([witness, *self.lane_variables().get("LD_PRELOAD", "").split(":")]).rstrip(":")
+        libraries = ":".join(self.preloaded_libraries())
         if self.witness_by_node:
             node = [f"{self.installed.apps}/bin/fabricbench-node", "--dir", self.stagedir, "--witness", libraries]
             gather = ["--gather", NODE_DIRECTORY] if self.ranks > LARGEST_REPORTED_BY_RANK else []
@@ -71,3 +70,8 @@ class JobMixin(rfm.RegressionTestPlugin):
         for word in self.arguments():
             words += [word, *preload] if word in ("--", "::") else [word]
         return words
+
+    def preloaded_libraries(self) -> list[str]:
+        """Returns the libraries that each process of the program preloads: the witness, then those of the lane."""
+        lane = self.lane_variables().get("LD_PRELOAD", "").split(":")
+        return [f"{self.installed.apps}/lib/libfabricbench_witness.so", *filter(None, lane)]

@@ -10,6 +10,7 @@ from reframe.core.builtins import variable
 
 from fabricbench.launch.facts import Expected, OmittedSizes, WireUp, canonical_case
 from fabricbench.launch.session import session
+from fabricbench.site.profilers import ProfilerName
 from fabricbench.site.spack import package_of
 
 
@@ -59,6 +60,11 @@ class LeafMixin(rfm.RegressionTestPlugin):
 
     def omitted_sizes(self) -> OmittedSizes | None:
         """Returns the message sizes that do not fit into the nodes, with the reason; None if all fit."""
+        return None
+
+    @property
+    def profiler_name(self) -> ProfilerName | None:
+        """The profiler that is loaded into the ranks; None for a launch without."""
         return None
 
     def applies(self) -> bool:

@@ -11,6 +11,7 @@ from pydantic import AfterValidator, AliasChoices, BaseModel, ConfigDict, Field
 
 from fabricbench.metrics import METRICS
 from fabricbench.site.lane import LaneNamed
+from fabricbench.site.profilers import ProfilerName
 from fabricbench.site.transports import Binding, Transport
 
 SCHEMA: Literal[1] = 1
@@ -101,7 +102,7 @@ class Launch(LaneNamed, FileModel):
     """``launch.json``: everything that was decided before the start.
 
     ``runs``: the number of program starts. ``ports``: the fabric's ports on every node. ``port``: the requested one of
-    them, or empty. ``exclusive``: whether the launch had the nodes to itself. ``spec_hash``: Spack's hashes of the
+    them, or empty. ``profiler``: the one that is loaded into the ranks in mode ``profiled``. ``exclusive``: whether the launch had the nodes to itself. ``spec_hash``: Spack's hashes of the
     stack and of the program's package, by package; None if Spack built neither.
     """
 
@@ -126,6 +127,7 @@ class Launch(LaneNamed, FileModel):
     exclusive: bool = True
     runs: int = Field(default=1, gt=0, lt=2**31)
     mode: Mode = "timed"
+    profiler: ProfilerName | None = None
     argv: tuple[str, ...]
     environment: dict[str, str] = {}
     versions: dict[str, str] = {}

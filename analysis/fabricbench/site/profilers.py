@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The MPI profilers of a stack: TAU where it is installed for the stack, and this project's own."""
+
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Literal, get_args
+
+from fabricbench.site.stacks import Installed
+
+ProfilerName = Literal["own", "tau"]
+PROFILERS: tuple[ProfilerName, ...] = get_args(ProfilerName)
+
+TAU = "FABRICBENCH_TAU"
+"""A directory with TAU built on each stack, anywhere below ``<stack>/``."""
+OWN_LIBRARY = "lib/libfabricbench_profiler.so"
+REGION_LIBRARY = "lib/libfabricbench_tau_region.so"
+"""This project's programs on a stack: its profiler, and the library that passes the marked region to TAU."""
+
+_VERSION = re.compile(rb"TAU_VERSION\s+\"([0-9][0-9A-Za-z.]{0,19})\"")
+
+
+@dataclass(frozen=True, slots=True)
+class Profiler:
+    """A profiler that is loaded into the ranks of a launch.
+
+    ``libraries``: the libraries to preload, in order. ``variables``: its settings. ``problem``: the reason why it
+    cannot be used, empty if it can; ``hint``: what to do about it.
+    """
+
+    name: ProfilerName
+    version: str = ""
+    libraries: tuple[str, ...] = ()
+    variables: Mapping[str, str] | None = None
+    problem: str = ""
+    hint: str = ""
+
+    def launch_variables(self, directory: str) -> dict[str, str]:
+        """Returns the environment variables of a launch whose profile belongs into ``directory``."""
+        place = "PROFILEDIR" if self.name == "tau" else "FABRICBENCH_PROFILE"
+        return {place: directory, **(self.variables or {})}
+
+
+def profiler_of(installed: Installed, name: str = "") -> Profiler:
+    """Returns the profiler called ``name`` for a stack; without a name TAU if the stack has it, else the own one."""
+    if name and name not in PROFILERS:
+        return Profiler("own", problem=f"unknown profiler '{name[:40]}'", hint=f"choose one of {', '.join(PROFILERS)}")
+    if name != "own":
+        tau = _tau(installed)
+        if tau is not None:
+            return tau
+        if name == "tau":
+            hint = f"spack install tau+mpi ^{installed.stack}, or name a directory with it in {TAU}"
+            return Profiler("tau", problem=f"TAU is not installed for {installed.stack}", hint=hint)
+    return _own(installed)
+
+
+def _own(installed: Installed) -> Profiler:
+    library = Path(installed.apps, OWN_LIBRARY)
+    if not library.exists():
+        hint = f"run: fabricbench setup --again {installed.stack}"
+        return Profiler("own", problem=f"{installed.stack} was set up without the profiler", hint=hint)
+    return Profiler("own", libraries=(str(library),))
+
+
+def _tau(installed: Installed) -> Profiler | None:
+    """Returns the TAU of a stack; None without. If it has several configurations, one that records message sizes."""
+    named = os.environ.get(TAU)
+    folder = Path(named, installed.stack) if named else Path(installed.apps)
+    library = _tau_library(folder, searches=bool(named))
+    if library is None:
+        return None
+    region = Path(installed.apps, REGION_LIBRARY)
+    return Profiler(
+        "tau",
+        version=_tau_version(library),
+        libraries=(*((str(region),) if region.exists() else ()), str(library)),
+        variables={
+            "TAU_THROTTLE": "0",
+            "TAU_METRICS": "TIME",
+            "TAU_TRACK_MESSAGE": "1",
+            "TAU_CALLPATH": "1",
+            "TAU_CALLPATH_DEPTH": "2",
+        },
+    )
+
+
+@cache
+def _tau_library(folder: Path, *, searches: bool) -> Path | None:
+    """Returns the library that ``tau_exec -T mpi`` preloads. ``searches``: also in folders below ``folder``."""
+    pattern = "lib/shared-*mpi*/libTAU.so"
+    matches = sorted(folder.rglob(pattern) if searches else [*folder.glob(pattern), *folder.glob(f"*/{pattern}")])
+    with_sizes = [path for path in matches if "param" in path.parent.name.split("-")]
+    return next(iter(with_sizes or matches), None)
+
+
+@cache
+def _tau_version(library: Path) -> str:
+    """Returns the version in TAU's header beside the library; empty if there is none."""
+    for folder in library.parents[2:4]:
+        header = folder / "include" / "TAU.h"
+        if header.is_file() and (match := _VERSION.search(header.read_bytes()[: 1 << 20])):
+            return match[1].decode()
+    return ""

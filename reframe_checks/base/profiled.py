@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Launches with an MPI profiler in each rank."""
+
+from collections.abc import Iterator
+
+import reframe as rfm
+from reframe.core.builtins import variable
+
+from fabricbench.launch.facts import Expected
+from fabricbench.site.profilers import Profiler, ProfilerName, profiler_of
+
+
+class ProfiledMixin(rfm.RegressionTestPlugin):
+    """Loads a profiler into the ranks of the launch, which is then never timed.
+
+    Must precede the base class in the MRO. ``profiler``: ``tau`` or ``own``; empty for TAU where the stack has it, else
+    this project's. ``separate_waiting``: the own profiler puts a barrier in front of collectives, as TAU always does.
+    """
+
+    mode = "profiled"
+    profiler = variable(str, value="", loggable=True)
+    separate_waiting = variable(bool, value=False)
+
+    @property
+    def chosen_profiler(self) -> Profiler:
+        """The profiler of the launch."""
+        return profiler_of(self.installed, self.profiler)
+
+    @property
+    def profiler_name(self) -> ProfilerName | None:
+        return self.chosen_profiler.name
+
+    def lane_variables(self) -> dict[str, str]:
+        profiler = self.chosen_profiler
+        barrier = {"FABRICBENCH_PROFILE_SYNC": "1"} if self.separate_waiting and profiler.name == "own" else {}
+        return super().lane_variables() | profiler.launch_variables(self.stagedir) | barrier
+
+    def preloaded_libraries(self) -> list[str]:
+        return [*super().preloaded_libraries(), *self.chosen_profiler.libraries]
+
+    def tool_versions(self) -> dict[str, str]:
+        profiler = self.chosen_profiler
+        return super().tool_versions() | ({"tau": profiler.version} if profiler.name == "tau" else {})
+
+    def benchmark_skip(self) -> tuple[str, str] | None:
+        if skip := super().benchmark_skip():
+            return skip
+        profiler = self.chosen_profiler
+        return (profiler.problem, profiler.hint) if profiler.problem else None
+
+    @property
+    def launch_id(self) -> str:
+        """The id, unlike that of the timed launch of the same benchmark."""
+        return f"{super().launch_id} profiled"
+
+    def expected(self) -> Iterator[Expected]:
+        yield from super().expected()
+        yield Expected(benchmark=self.benchmark, metric="mpi_share")
