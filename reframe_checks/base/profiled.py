@@ -4,7 +4,7 @@
 from collections.abc import Iterator
 
 import reframe as rfm
-from reframe.core.builtins import variable
+from reframe.core.builtins import run_after, variable
 
 from fabricbench.launch.facts import Expected
 from fabricbench.site.profilers import Profiler, ProfilerName, profiler_of
@@ -17,9 +17,12 @@ class ProfiledMixin(rfm.RegressionTestPlugin):
     this project's. ``separate_waiting``: the own profiler puts a barrier in front of collectives, as TAU always does.
     """
 
-    mode = "profiled"
     profiler = variable(str, value="", loggable=True)
     separate_waiting = variable(bool, value=False)
+
+    @run_after("init")
+    def set_mode(self) -> None:
+        self.mode = "profiled"
 
     @property
     def chosen_profiler(self) -> Profiler:
@@ -45,6 +48,8 @@ class ProfiledMixin(rfm.RegressionTestPlugin):
     def benchmark_skip(self) -> tuple[str, str] | None:
         if skip := super().benchmark_skip():
             return skip
+        if self.oversubscribed:
+            return "more ranks than cores: their waiting times mean nothing", "use more or larger nodes"
         profiler = self.chosen_profiler
         return (profiler.problem, profiler.hint) if profiler.problem else None
 
