@@ -83,7 +83,7 @@ def _has_older_change(tree: Path, source: Path, digests: Mapping[str, str]) -> b
 
 
 def _remove_partial_outputs(tree: Path) -> None:
-    """Remove the outputs that a killed compiler or linker may have left incomplete: those written last."""
+    """Removes the outputs that a killed compiler or linker may have left incomplete: those written last."""
     outputs = [path for path in tree.rglob("*") if path.is_file() and _is_output(path)]
     times = {path: path.stat().st_mtime for path in outputs}
     last = max(times.values(), default=0.0)
