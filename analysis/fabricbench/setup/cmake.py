@@ -61,7 +61,7 @@ def build_apps(home: Path, options: Mapping[str, str], *, source: Path) -> None:
 
 
 def source_digests(*folders: Path) -> dict[str, str]:
-    """SHA-256 of every file below the folders, by its path relative to the repository where it lies in it."""
+    """SHA-256 of every file below the folders, by its path, relative to the repository if it is inside."""
     files = sorted(path for folder in folders for path in folder.rglob("*") if path.is_file())
     return {
         str(path.relative_to(REPOSITORY) if path.is_relative_to(REPOSITORY) else path): _digest(path) for path in files
