@@ -14,7 +14,7 @@
 
 namespace fabricbench::micro {
 
-/// The measurements of one start of a program.
+/// What one start of a program measures.
 struct Job {
   std::string_view program;  ///< its name, for messages
   const Benchmark* benchmark = nullptr;
@@ -27,7 +27,7 @@ struct Job {
 [[nodiscard]] Job parse_job(std::string_view program, const Benchmark& benchmark,
                             std::span<const char* const> arguments);
 
-/// The facts of the launch in the header, in addition to those of the job.
+/// What the header says about the launch in addition to the job.
 struct Platform {
   std::vector<std::pair<std::string_view, std::string>> libraries;  ///< key and value, in order
   int ranks = 0;

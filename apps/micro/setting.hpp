@@ -11,7 +11,7 @@
 
 namespace fabricbench::micro {
 
-/// The properties of the whole launch that the parts of an MPI benchmark use.
+/// What an MPI benchmark's parts need to know about the whole launch.
 struct Setting {
   World world;
   std::int64_t largest_size;    ///< bytes

@@ -4,15 +4,15 @@
 // that sends or at the one that receives, rank i of each pair.
 //
 // base_us: the transfer alone: start it, wait for it. A sender also waits for the answer, so that
-// the message has arrived; a receiver requests the message when it is ready for it.
+// the message has arrived; a receiver asks for the message once it is ready for it.
 //
 // worked_us (overlap): the same with as much computation as the transfer takes between start and
 // wait. silent_us (progress): with four times as much, without a call to MPI. tested_us (progress):
 // likewise, with up to 16 calls of MPI_Test spread over it.
 //
-// The overlapped share of the computation or of the transfer follows from these times. The peer
-// waits inside MPI throughout. From 50 us on, the computation is measured in processor time of the
-// thread, so that background work of MPI prolongs it.
+// What of the computation, or of the transfer, was hidden follows. The peer waits inside MPI all
+// the time. From 50 us on computation is the processor time of the thread, so that what MPI takes
+// from it in the background prolongs it.
 #include <algorithm>
 #include <limits>
 

@@ -7,7 +7,7 @@
 // send_overhead_us, o_s(m): the call of MPI_Send within such a round trip.
 //
 // receive_overhead_us, o_r(m): the call of MPI_Recv for a message of m bytes that has arrived:
-// the initiator requests it and then waits, without a call, for 1.2 round trips.
+// after asking for it the initiator waits, without a call, 1.2 times as long as a round trip takes.
 //
 // flood_us: n messages of m bytes in a row, answered by one of 0; with the round trip,
 // g(m) = (flood - round trip) / (n - 1).

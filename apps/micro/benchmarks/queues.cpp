@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The time of matching with long queues (paper 000, section 6.5).
+// The time of matching with long queues (Rashti and Afsahi 2007, section 6.5).
 //
 // unexpected: each rank has k unexpected messages, for which no receive is posted. Both ranks then
 // run a ping-pong of synchronous sends, so that no search overlaps with a transfer.
