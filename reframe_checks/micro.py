@@ -20,7 +20,7 @@ CONNECTIONS = MEASURED["multiconn"].amount.defaults
 
 
 class Micro(SizedBenchmark):
-    """A benchmark of ``fabricbench-micro``: its record says which metrics it reports and in which cases.
+    """A benchmark of ``fabricbench-micro``: its record defines the metrics and cases that it reports.
 
     ``amounts``: the values of the benchmark's amount, such as lengths of a queue; empty for the record's.
     """

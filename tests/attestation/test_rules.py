@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Each rule of attestation on both sides of its threshold."""
+"""Tests each rule of attestation on both sides of its threshold."""
 
 from typing import Any
 
@@ -23,9 +23,9 @@ def launch(transport: str, **values: Any) -> Launch:
 
 
 def carried(bytes_: int, segments: int, **values: Any) -> Traffic:
-    names: dict[str, Any] = {"devices": (), "libraries": (), "shared_maps": 0, "dropped": 0, "by_peer": {}}
+    defaults: dict[str, Any] = {"devices": (), "libraries": (), "shared_maps": 0, "dropped": 0, "by_peer": {}}
     return Traffic.model_validate(
-        names | {"reports": 2, "connections": 1, "bytes": bytes_, "segments": segments} | values
+        defaults | {"reports": 2, "connections": 1, "bytes": bytes_, "segments": segments} | values
     )
 
 
@@ -39,7 +39,7 @@ PAYLOAD = Payload(bytes=100_000, messages=1000)
 @pytest.mark.parametrize(
     ("bytes_", "segments", "expected"),
     [
-        # wire-up is 1000 bytes in 40 segments, and uncertain by half of it: 99,500 bytes in 980 segments are asked for
+        # wire-up is 1000 bytes in 40 segments, and uncertain by half of it: 99,500 bytes in 980 segments are required
         (100_500, 1020, "attested"),
         (100_499, 1020, "refuted"),
         (100_500, 1019, "refuted"),
@@ -109,7 +109,7 @@ def test_shm_needs_every_rank_and_no_device() -> None:
     assert state(launch("shm", ranks=4), carried(0, 0, reports=3), PAYLOAD) == "unknown"
     device = attest(launch("shm"), carried(0, 0, devices=("/dev/infiniband/uverbs0",)), PAYLOAD)
     assert (device.state, device.reason) == ("unknown", "network devices were open: /dev/infiniband/uverbs0")
-    # Bytes on sockets refute, whoever else is silent.
+    # Bytes on sockets refute a launch, even without reports of other ranks.
     assert state(launch("shm"), carried(10**6, 0, reports=1), PAYLOAD) == "refuted"
 
 
@@ -184,12 +184,12 @@ def test_a_wireup_is_attested(transport: str) -> None:
 
 
 def record(benchmark: str, metric: str, size: int | None, value: float, **values: Any) -> Record:
-    """A record that is ok with one row; ``values`` of its launch, or its state."""
+    """Returns a record in state ok with one row; ``values`` replace fields of its launch, or its state."""
     record_state = values.pop("state", "ok")
     row = Row(benchmark=benchmark, case="", metric=metric, msg_size_bytes=size, value=value)
     facts = launch(values.pop("transport", "tcp"), **values)
-    reports = Attestation(state="attested", reason="")
-    return Record(directory="d", launch=facts, state=record_state, attestation=reports, rows=(row,))
+    attestation = Attestation(state="attested", reason="")
+    return Record(directory="d", launch=facts, state=record_state, attestation=attestation, rows=(row,))
 
 
 PINGPONG = record("pingpong", "latency", 8, 10.0)
@@ -224,7 +224,7 @@ def test_a_launch_refuted_by_physics_has_a_reason_and_keeps_its_rows() -> None:
 @pytest.mark.parametrize(
     ("benchmark", "value", "expected"),
     [
-        # 1 MB/s is a byte per us: 1,000,000 bytes need 1,000,000 us, of which half is asked for
+        # 1 MB/s is a byte per us: 1,000,000 bytes need 1,000,000 us, of which half is required
         ("allreduce", 499_999.0, "refuted"),
         ("allreduce", 500_000.0, "ok"),
         # two ranks receive half of a reduced vector each
@@ -317,20 +317,20 @@ def test_the_wireup_allowance_scales_with_the_rank_pairs() -> None:
 
 @pytest.mark.parametrize("kind", ["udp_sockets", "unix_sockets"])
 def test_uncounted_sockets_make_shm_unknown(kind: str) -> None:
-    names = launch("shm", wireup=WIREUP.model_copy(update={"udp_sockets": 1, "unix_sockets": 1}))
-    assert state(names, carried(0, 0, **{kind: 1}), PAYLOAD) == "attested"
-    assert state(names, carried(0, 0, **{kind: 2}), PAYLOAD) == "unknown"
-    assert state(launch("shm"), carried(0, 0, unix_sockets=9), PAYLOAD) == "attested", "not known of older campaigns"
+    with_counts = launch("shm", wireup=WIREUP.model_copy(update={"udp_sockets": 1, "unix_sockets": 1}))
+    assert state(with_counts, carried(0, 0, **{kind: 1}), PAYLOAD) == "attested"
+    assert state(with_counts, carried(0, 0, **{kind: 2}), PAYLOAD) == "unknown"
+    assert state(launch("shm"), carried(0, 0, unix_sockets=9), PAYLOAD) == "attested", "not recorded in older campaigns"
 
 
 def test_the_sockets_allowed_for_wireup_scale_with_the_ranks() -> None:
-    """Two ranks wire up with four Unix sockets, so four may with eight."""
+    """The wire-up of two ranks has four Unix sockets, so four ranks may have eight."""
     oversubscribe = launch("shm", ranks=4, wireup=WIREUP.model_copy(update={"unix_sockets": 4}))
     assert state(oversubscribe, carried(0, 0, unix_sockets=8, reports=4), PAYLOAD) == "attested"
     assert state(oversubscribe, carried(0, 0, unix_sockets=9, reports=4), PAYLOAD) == "unknown"
 
 
-# ---- programs that are started for every size: so many wire-ups
+# ---- programs that are started for every size: one wire-up for each start
 
 
 @pytest.mark.parametrize(
@@ -360,5 +360,5 @@ def test_tcp_with_a_wireup_for_each_start(bytes_: int, segments: int, expected: 
     ],
 )
 def test_shm_with_a_wireup_for_each_start(bytes_: int, segments: int, more: dict[str, int], expected: str) -> None:
-    partners = WIREUP.model_copy(update={"unix_sockets": 2})
-    assert state(launch("shm", runs=3, wireup=partners), carried(bytes_, segments, **more), PAYLOAD) == expected
+    wireup = WIREUP.model_copy(update={"unix_sockets": 2})
+    assert state(launch("shm", runs=3, wireup=wireup), carried(bytes_, segments, **more), PAYLOAD) == expected

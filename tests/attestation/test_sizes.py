@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Attestation of each size on modelled counts: by the sum of a launch, by marks and by printed lines."""
+"""Tests attestation of each size on modelled counts: by the sum of a launch, by marks and by output lines."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -35,17 +35,17 @@ def launch(transport: str = "tcp", **values: Any) -> Launch:
 
 
 def part(size: int, iterations: int = ITERATIONS, **values: Any) -> PayloadPart:
-    """A ping-pong of one size."""
+    """Returns the part of a ping-pong at one size."""
     payload = Payload(bytes=2 * iterations * size, messages=2 * iterations)
-    names: dict[str, Any] = {"label": str(size), "benchmark": "pingpong", "case": "", "msg_size_bytes": size}
-    return PayloadPart.model_validate({**names, "payload": payload} | values)
+    defaults: dict[str, Any] = {"label": str(size), "benchmark": "pingpong", "case": "", "msg_size_bytes": size}
+    return PayloadPart.model_validate({**defaults, "payload": payload} | values)
 
 
 PARTS = tuple(part(size) for size in SIZES)
 
 
 def sent(one: PayloadPart) -> Sent:
-    """What an honest stack sends for a part on Ethernet."""
+    """Returns the traffic of a stack that uses Ethernet for the part."""
     each = (one.msg_size_bytes or 0) + HEADER
     messages = one.payload.messages
     return Sent(bytes=messages * each, segments=messages * -(-each // MSS))
@@ -65,7 +65,7 @@ def marked(hidden: Sequence[int] = (), parts: Sequence[PayloadPart] = PARTS) -> 
 
 
 def traffic(intervals: Mapping[str, IntervalTraffic]) -> Traffic:
-    """What the sockets carried in all: wire-up and the intervals."""
+    """Returns the traffic of the whole launch: wire-up and the intervals."""
     totals = [each.same_node + each.other_node for each in intervals.values()]
     return Traffic(
         reports=2,
@@ -86,7 +86,7 @@ def total(parts: Sequence[PayloadPart]) -> Payload:
 
 
 def by_sum(intervals: Intervals) -> Attestation:
-    """As a launch without marks."""
+    """Returns the attestation of the launch without marks."""
     return attest(launch(), traffic(intervals), total(PARTS), parts=PARTS)
 
 
@@ -146,7 +146,7 @@ def test_the_required_share_is_lower_by_the_scatter_at_the_borders() -> None:
     assert state(least, exact) == "attested"
     assert state(Sent(bytes=least.bytes - 1, segments=least.segments), exact) == "refuted"
     assert state(Sent(bytes=least.bytes, segments=least.segments - 1), exact) == "refuted"
-    # A scatter of 100 bytes and 2 segments between calibrations lowers what is asked for by as much.
+    # A scatter of 100 bytes and 2 segments between calibrations lowers the required counts by as much.
     scattered = [BARRIER, Sent(bytes=188, segments=6)]
     assert state(Sent(bytes=payload.bytes + 88, segments=payload.messages), scattered) == "attested"
     assert state(Sent(bytes=payload.bytes + 87, segments=payload.messages), scattered) == "refuted"
@@ -269,7 +269,7 @@ def test_an_open_adapter_needs_evidence_of_every_size() -> None:
 
 
 BETWEEN_SIZES = Sent(bytes=1500, segments=57)
-"""What the modelled tool sends between two sizes."""
+"""The traffic of the modelled tool between two sizes."""
 PRINTED = tuple(part(size, label="", line=f"{size} 601 7.5") for size in SIZES)
 
 
@@ -278,7 +278,7 @@ def line(text: str, carried: Sent) -> MarkedInterval:
 
 
 def printed_lines(hidden: Sequence[int] = ()) -> tuple[MarkedInterval, ...]:
-    """The lines of rank 0, of which the first is the table's head."""
+    """Returns the lines of rank 0; the first is the table's head."""
     rows = (
         line(
             f"     {one.line.replace(' ', '     ')}",

@@ -91,7 +91,7 @@ def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Site:
 
 
 def texts(state: str, chosen: tuple[str, ...] = ()) -> list[str]:
-    """The problems of this state without the file's name, except those of stacks that are not set up."""
+    """Returns the problems of this state without the file's name, except those of stacks that are not set up."""
     problems = [problem for problem in site_problems("mine", chosen) if "not set up" not in problem.text]
     for problem in problems:
         assert "\n" not in problem.text
@@ -130,7 +130,7 @@ def test_a_missing_slurm_configuration_is_reported_at_once(
     calls = fake_slurm.install(tmp_path, monkeypatch)
     monkeypatch.setenv("SLURM_CONF", str(tmp_path / "gone.conf"))
     assert texts("not checked") == [
-        f"{what} of fabric gige: SLURM_CONF names {tmp_path}/gone.conf, which is not there"
+        f"{what} of fabric gige: SLURM_CONF names {tmp_path}/gone.conf, which does not exist"
         for what in ("the PMI", "partitions and nodes")
     ]
     assert not calls.exists()
@@ -318,9 +318,9 @@ def test_settings_that_define_no_site(site: Site, text: str, message: str) -> No
     file = site()
     with file.open("a") as stream:
         stream.write(f"{text}\n")
-    (message,) = [line for line in texts("broken") if "requirements" not in line]
-    assert message in f"{message}"
-    assert any("does not load" in line for line in texts("not checked"))
+    (problem,) = [line for line in texts("broken") if "requirements" not in line]
+    assert message in problem
+    assert any("cannot be loaded" in line for line in texts("not checked"))
 
 
 def test_all_requirements_are_checked(site: Site) -> None:
@@ -363,7 +363,7 @@ def test_modules_are_found_by_their_files(site: Site, tmp_path: Path, monkeypatc
     (modules / "ucx/1.15.lua").touch()
     monkeypatch.setenv("MODULEPATH", f":{tmp_path / 'none'}:{modules}")
     assert texts("broken") == ["fabric gige: no module 'gcc/12' in MODULEPATH; module avail lists them"]
-    assert "fabric gige: no module 'mpi' in MODULEPATH; an earlier one may bring it" in texts("not checked")
+    assert "fabric gige: no module 'mpi' in MODULEPATH; an earlier module may provide it" in texts("not checked")
     for name in ("gcc", "mpi"):
         (modules / name).mkdir()
         (modules / name / "12").touch()
@@ -383,7 +383,7 @@ def test_modules_are_found_by_their_files(site: Site, tmp_path: Path, monkeypatc
             "two@x will be skipped: no settings for two on verbs; add them",
         ),
         ('here("x", transport="tcp", count=2)', "warning", "2 nodes without a scheduler: only within an allocation"),
-        ('slurm("x", pmi={"one": ""})', "warning", "one names no PMI, so that it takes Slurm's MpiDefault"),
+        ('slurm("x", pmi={"one": ""})', "warning", "one names no PMI, so Slurm's MpiDefault applies"),
         (
             'here("x", transport="tcp", scheduler="flux")',
             "not checked",

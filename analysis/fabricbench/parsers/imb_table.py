@@ -120,8 +120,8 @@ class Program:
 def parse_program(directory: Path, launch: Launch, program: Program) -> Parsed:
     """The rows of one run and the least payload that it moved.
 
-    Unreadable if processes or threads are not those of the launch, where the columns are not those of the benchmark,
-    and where the benchmark is unknown. A size that IMB reports as not measured is skipped.
+    Raises Unreadable if processes or threads differ from the launch, if the columns are not those of the benchmark, or
+    if the benchmark is unknown. A size that IMB reports as not measured is skipped.
     """
     lines = read_lines(directory / "stdout")
     reader = _Reader(launch, program)

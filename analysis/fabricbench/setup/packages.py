@@ -64,7 +64,7 @@ def is_installed(stack: Stack, debian: Debian) -> bool:
 
 
 def _check_toolchain(log: Path, say: Say) -> None:
-    """Raises BadInput without a C++ compiler or make. CMake is installed from PyPI where it is missing."""
+    """Raises BadInput without a C++ compiler or make. CMake is installed from PyPI if it is missing."""
     if shutil.which("g++") is None and shutil.which("c++") is None:
         raise BadInput("no C++ compiler", hint="install one, on Debian: apt-get install g++")
     if shutil.which("gfortran") is None:
