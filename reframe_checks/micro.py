@@ -16,18 +16,19 @@ from .base.launchers import per_node
 
 MOST_TO_ONE = 1024
 """The most ranks of a hot spot; with more, the target needs minutes and too much memory."""
-CONNECTIONS = MEASURED["multiconn"].amount.defaults
+CONNECTIONS = MEASURED["multiconn"].default_amounts
 
 
 class Micro(SizedBenchmark):
-    """A benchmark of ``fabricbench-micro``: its record says which metrics it reports and in which cases.
-
-    ``amounts``: the values of the benchmark's amount, such as lengths of a queue; empty for the record's.
-    """
+    """A benchmark of ``fabricbench-micro``: its record says which metrics it reports and in which cases."""
 
     tool = "micro"
     iterations = variable(int, value=500)
-    amounts: tuple[int, ...] = ()
+
+    @property
+    def amounts(self) -> tuple[int, ...]:
+        """The values of the benchmark's amount, such as the lengths of a queue: by default those of the record."""
+        return self.described.default_amounts
 
     @property
     def described(self) -> Described:
@@ -44,7 +45,7 @@ class Micro(SizedBenchmark):
     def options(self) -> list[str]:
         """Returns further options of the benchmark."""
         amount = self.described.amount
-        return [f"--{amount.key}", ",".join(map(str, self.amounts or amount.defaults))] if amount else []
+        return [f"--{amount.key}", ",".join(map(str, self.amounts))] if amount else []
 
     def cases(self) -> Iterator[str]:
         """Yields the cases of a launch, as the benchmark writes them."""

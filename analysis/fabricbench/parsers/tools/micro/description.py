@@ -84,9 +84,14 @@ class Benchmark(_Model):
     section: str
     pictures: tuple[Picture, ...]
 
+    @property
+    def default_amounts(self) -> tuple[int, ...]:
+        """The default values of the amount; empty if the benchmark has none."""
+        return self.amount.defaults if self.amount else ()
+
     def cases(self, amounts: Sequence[int] = ()) -> Iterator[str]:
         """The cases of a launch with these amounts, or with the default ones: ``queued=16 tags=equal``."""
-        numbers = [f"{self.amount.key}={number}" for number in amounts or self.amount.defaults] if self.amount else [""]
+        numbers = [f"{self.amount.key}={n}" for n in amounts or self.default_amounts] if self.amount else [""]
         words = [f"{self.choice.key}={word}" for word in self.choice.values] if self.choice else [""]
         for number in numbers:
             for word in words:
