@@ -8,7 +8,8 @@ import pytest
 
 from fabricbench.errors import BadInput
 from fabricbench.site.requirements_file import load_requirements
-from fabricbench.verdict.compare import LIKE_AGAINST_LIKE, compare, compare_tools
+from fabricbench.verdict.alike import LIKE_AGAINST_LIKE
+from fabricbench.verdict.compare import compare, compare_tools
 from fabricbench.verdict.explain import explain
 from fabricbench.verdict.judge import judge
 from fabricbench.verdict.propose import propose

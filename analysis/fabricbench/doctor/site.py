@@ -19,7 +19,7 @@ from fabricbench.errors import BadInput, nearest
 from fabricbench.files.layout import REQUIREMENTS
 from fabricbench.parsers.registry import TOOLS, benchmarks
 from fabricbench.site.fabric import SCHEDULERS, SLURM, Fabric
-from fabricbench.site.lane import Lane, lane_parts
+from fabricbench.site.lane import Lane, LaneName
 from fabricbench.site.requirements import Requirement, Requirements, check_names
 from fabricbench.site.requirements_file import load_requirements
 from fabricbench.site.settings import Settings, lanes, lanes_of, load_settings, settings_file
@@ -54,7 +54,7 @@ class _Site:
     @property
     def fabrics(self) -> list[Fabric]:
         """The fabrics of the chosen lanes."""
-        wanted = {lane_parts(lane)[1] for lane in self.chosen}
+        wanted = {LaneName.of(lane).fabric for lane in self.chosen}
         return [fabric for fabric in self.system.fabrics if not wanted or fabric.name in wanted]
 
     def lanes(self) -> list[Lane]:
@@ -282,7 +282,7 @@ def _unmeasured(item: Requirement, available: list[Lane]) -> Iterator[BadInput]:
 
 
 def _demand(site: _Site, fabric: Fabric) -> Demand:
-    chosen = {lane_parts(lane)[0] for lane in site.chosen}
+    chosen = {LaneName.of(lane).stack for lane in site.chosen}
     pmi = {
         lane.stack.name: lane.pmi
         for lane in site.lanes()

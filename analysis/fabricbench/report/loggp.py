@@ -49,8 +49,7 @@ def loggp_views(table: pl.DataFrame, confidence: float, known: Measured | None =
     by_lane: dict[tuple[LaneName, int], dict[int, Curves]] = defaultdict(lambda: defaultdict(lambda: defaultdict(dict)))
     for key, cell in (all_series(table) if known is None else known).items():
         if _belongs(key):
-            lane = LaneName(key.stack, key.fabric, key.variant)
-            _add(by_lane[lane, key.ranks], key, cell)
+            _add(by_lane[key.lane_name, key.ranks], key, cell)
     views = []
     several = len({ranks for _, ranks in by_lane}) > 1
     for (lane, ranks), blocks in sorted(by_lane.items()):

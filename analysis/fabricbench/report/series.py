@@ -85,8 +85,7 @@ def panels(table: pl.DataFrame, confidence: float, known: Measured | None = None
         values = list(cell.medians().values())
         if values:
             facet = Facet(key.tool, key.benchmark, key.case, key.ranks, key.nodes)
-            lane = LaneName(key.stack, key.fabric, key.variant)
-            points[facet, key.metric][lane].append(estimate(values, key.msg_size_bytes, confidence))
+            points[facet, key.metric][key.lane_name].append(estimate(values, key.msg_size_bytes, confidence))
     return [
         Panel(facet, name, METRICS[name].unit, {lane: tuple(line) for lane, line in sorted(lines.items())})
         for (facet, name), lines in sorted(points.items(), key=lambda item: item[0])

@@ -13,7 +13,7 @@ from fabricbench.errors import BadInput
 from fabricbench.launch.facts import case_parts
 from fabricbench.launch.record import LOST_STATES
 from fabricbench.launch.table import CELL
-from fabricbench.site.lane import lane_name
+from fabricbench.site.lane import LaneName
 from fabricbench.stats.median import median
 
 
@@ -33,9 +33,14 @@ class CellKey(NamedTuple):
     nodes: int
 
     @property
+    def lane_name(self) -> LaneName:
+        """The lane of the cell."""
+        return LaneName(self.stack, self.fabric, self.variant)
+
+    @property
     def lane(self) -> str:
-        """``stack@fabric`` or ``stack@fabric:variant``."""
-        return lane_name(self.stack, self.fabric, self.variant)
+        """The name of the lane as text."""
+        return self.lane_name.name
 
     @property
     def of_node_pair(self) -> bool:
