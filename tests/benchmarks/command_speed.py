@@ -22,7 +22,7 @@ from typing import Annotated
 
 import typer
 
-from benchmarks.pairs import interleaved, line
+from benchmarks.paired_runs import interleaved, line
 
 ALONE = ("--help", "doctor")
 EXIT_STATUSES = range(5)

@@ -19,7 +19,7 @@ from pathlib import Path
 import typer
 
 from benchmarks.mpi import mpi_lanes
-from benchmarks.pairs import interleaved, line
+from benchmarks.paired_runs import interleaved, line
 from fabricbench.site.lane import Lane
 from fabricbench.site.settings import REPOSITORY, settings_file
 

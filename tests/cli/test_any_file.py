@@ -17,8 +17,8 @@ from fabricbench.campaign import cache
 from fabricbench.campaign.attempts import finished_launches
 from fabricbench.campaign.read import read_campaign
 from fabricbench.errors import BadInput
+from fabricbench.runner.campaign import _held
 from fabricbench.runner.progress import CampaignProgress
-from fabricbench.runner.run import _held
 from support.command import inside
 from support.hostile import ELSEWHERE, NOT_REGULAR, WRONG, files_of, make_campaign, mutate
 

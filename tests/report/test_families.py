@@ -3,11 +3,11 @@
 
 from fabricbench.metrics import METRICS
 from fabricbench.parsers.tools.micro.description import MEASURED
+from fabricbench.report.facets import Panel, lanes, others, panels
 from fabricbench.report.families import SECTIONS, compared, families, pictures, sections
 from fabricbench.report.loggp import loggp_views
-from fabricbench.report.series import Panel, lanes, others, panels
 from fabricbench.report.style import lane_styles
-from verdict.made_table import Rows, lane_rows, table_of
+from verdict.synthetic_table import Rows, lane_rows, table_of
 
 SPREAD = (0.98, 0.99, 1.0, 1.0, 1.01, 1.02)
 SIZES = (0, *(2**k for k in range(21)))

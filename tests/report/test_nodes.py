@@ -11,8 +11,8 @@ from fabricbench.report.nodes import nodes
 from fabricbench.report.page import report
 from report.html_page import Page
 from report.synthetic import Shape, campaign
-from verdict.made_pairs import ALONE, AT_ONCE, rows, sums
-from verdict.made_table import table_of
+from verdict.synthetic_node_pairs import ALONE, AT_ONCE, rows, sums
+from verdict.synthetic_table import table_of
 
 SMALL = campaign(Shape(blocks=1, collectives=(), tools=("micro",)))
 

@@ -10,8 +10,8 @@ from fabricbench.launch.provenance import KINDS, FactValues, Provenance, node_fa
 from fabricbench.launch.record import Campaign
 from fabricbench.launch.table import table
 from fabricbench.report.differences import differences, facts_of_nodes, not_compared, odd_nodes
+from fabricbench.report.formatting import ranges
 from fabricbench.report.page import report
-from fabricbench.report.words import ranges
 from report.html_page import Page
 from report.synthetic import Shape, campaign
 

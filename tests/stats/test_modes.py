@@ -7,7 +7,7 @@ import pytest
 from fabricbench.stats.contrasts import node_contrasts, pair_contrasts, stall_counts
 from fabricbench.stats.modes import modes
 from fabricbench.stats.node_pairs import NodePairs, numbered
-from verdict.simulated_pairs import NOISES, STALL, World, matrix
+from verdict.simulated_node_pairs import NOISES, STALL, World, matrix
 
 
 def drawn(world: World, seed: int = 1, *, latency: bool = False) -> NodePairs:

@@ -13,7 +13,7 @@ from fabricbench.verdict.compare import compare, compare_tools
 from fabricbench.verdict.explain import explain
 from fabricbench.verdict.judge import judge
 from fabricbench.verdict.propose import propose
-from verdict.made_table import entry, facts, lane_rows, latencies, requirements, table_of
+from verdict.synthetic_table import entry, facts, lane_rows, latencies, requirements, table_of
 
 FASTER = [8.0, 8.1, 8.2, 8.3, 8.4, 8.5]
 SLOWER = [12.0, 12.1, 12.2, 12.3, 12.4, 12.5]

@@ -8,7 +8,7 @@ import polars as pl
 
 from fabricbench.site.requirements import Requirements
 from fabricbench.verdict.judge import judge
-from verdict.made_table import entry, facts, lane_rows, latencies, requirements, table_of
+from verdict.synthetic_table import entry, facts, lane_rows, latencies, requirements, table_of
 
 LOOKS = (8, 15, 30)
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from fabricbench.verdict.explain import explain
 from fabricbench.verdict.judge import judge
 from fabricbench.verdict.result import CampaignContext
-from verdict.made_table import Rows, entry, facts, lane_rows, requirements, table_of
+from verdict.synthetic_table import Rows, entry, facts, lane_rows, requirements, table_of
 
 FAST = [8.0, 8.1, 8.2, 8.3, 8.4, 8.5, 8.6]
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from fabricbench.verdict.judge import judge
-from verdict.made_table import Rows, entry, facts, lane_rows, latencies, requirements, table_of
+from verdict.synthetic_table import Rows, entry, facts, lane_rows, latencies, requirements, table_of
 
 BLOCKS, CELLS, LOST = 30, 1000, 0.01
 

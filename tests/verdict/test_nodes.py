@@ -9,8 +9,8 @@ from fabricbench.verdict.compare import compare
 from fabricbench.verdict.nodes import matrices
 from fabricbench.verdict.propose import propose
 from fabricbench.verdict.survey import as_frame, survey
-from verdict.made_pairs import ALONE, rows, sums
-from verdict.made_table import table_of
+from verdict.synthetic_node_pairs import ALONE, rows, sums
+from verdict.synthetic_table import table_of
 
 
 def named(table: pl.DataFrame) -> set[tuple[str, str, str, str]]:

@@ -7,7 +7,7 @@ import pytest
 
 from fabricbench.verdict.compare import compare
 from fabricbench.verdict.overhead import overhead
-from verdict.made_table import Rows, lane_rows, table_of
+from verdict.synthetic_table import Rows, lane_rows, table_of
 
 BLOCKS = [1.0, 1.3, 0.8, 1.1, 0.9, 2.0]
 """What a block does to everything that runs in it: it cancels in a ratio."""

@@ -9,7 +9,7 @@ import pytest
 from fabricbench.errors import BadInput
 from fabricbench.site.requirements import AbsoluteBound, SizeSelection, absolute_bounds, as_reference, check_names
 from fabricbench.site.requirements_file import load_requirements
-from verdict.made_table import entry, requirements
+from verdict.synthetic_table import entry, requirements
 
 REPOSITORY = Path(__file__).parents[2]
 HEAD = "schema: 1\nrequirements:\n"

@@ -11,7 +11,7 @@ from fabricbench.stats.node_pairs import NodePairs
 from fabricbench.verdict.nodes import Matrix
 from fabricbench.verdict.survey import Finding, Survey, as_frame
 from fabricbench.verdict.suspects import ALPHA, TOLERANCE
-from verdict.simulated_pairs import NOISES, World, campaign, matrix
+from verdict.simulated_node_pairs import NOISES, World, campaign, matrix
 
 
 def names(found: Survey) -> set[tuple[str, str]]:

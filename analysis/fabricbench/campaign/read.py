@@ -18,7 +18,7 @@ from fabricbench.files.layout import FACTS, LAUNCHES, SKIPPED
 from fabricbench.files.reading import read_regular
 from fabricbench.launch.facts import SkippedLaunch
 from fabricbench.launch.record import Campaign, CampaignFacts, Record
-from fabricbench.launch.unmeasured import unmeasured
+from fabricbench.launch.unmeasured_cases import unmeasured
 from fabricbench.parsers.output import Unreadable, read_model
 from fabricbench.parsers.registry import benchmarks
 from fabricbench.site.requirements import Requirements

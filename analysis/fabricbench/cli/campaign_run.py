@@ -21,9 +21,9 @@ from fabricbench.errors import BadInput, nearest
 from fabricbench.files.layout import FACTS
 from fabricbench.launch.record import LOST_STATES, Campaign, Record
 from fabricbench.processes.leftovers import Terminated, terminated_as_interrupted
+from fabricbench.runner.campaign import run
 from fabricbench.runner.forecast import forecast
 from fabricbench.runner.plan import PLAN_FIELDS, Plan, is_complete
-from fabricbench.runner.run import run
 from fabricbench.site.settings import REPOSITORY, choose, lanes, settings_file
 
 NOT_ALL_ATTESTED = 1

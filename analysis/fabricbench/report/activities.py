@@ -10,9 +10,9 @@ from matplotlib.figure import Figure
 
 from fabricbench.report import svg
 from fabricbench.report.bars import ROW_INCHES, label_rows
-from fabricbench.report.series import ACTIVITY, Facet, Panel
+from fabricbench.report.facets import ACTIVITY, Facet, Panel
+from fabricbench.report.formatting import clean
 from fabricbench.report.style import COLOURS
-from fabricbench.report.words import clean
 from fabricbench.site.lane import LaneName
 
 _KEY = "activity="

@@ -12,10 +12,10 @@ from matplotlib.figure import Figure
 from fabricbench.report import svg
 from fabricbench.report.activities import Split, splits
 from fabricbench.report.bars import ROW_INCHES, label_rows
+from fabricbench.report.facets import RATES, Facet, Panel, Point
+from fabricbench.report.formatting import clean, number, slugs
 from fabricbench.report.groups import Number, number_of
-from fabricbench.report.series import RATES, Facet, Panel, Point
 from fabricbench.report.style import LaneStyle
-from fabricbench.report.words import clean, number, slugs
 from fabricbench.site.lane import LaneName
 
 

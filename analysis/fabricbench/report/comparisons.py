@@ -7,11 +7,11 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 import polars as pl
 
 from fabricbench.launch.table import LANE
+from fabricbench.report.facets import Facet, Line, Measured, Panel, Point, describe, others, pingpong
 from fabricbench.report.families import compared
+from fabricbench.report.formatting import slugs
 from fabricbench.report.groups import Group, Naming, group
-from fabricbench.report.series import Facet, Line, Measured, Panel, Point, describe, others, pingpong
 from fabricbench.report.style import LaneStyle
-from fabricbench.report.words import slugs
 from fabricbench.site.lane import LaneName
 from fabricbench.stats.interval import Interval
 from fabricbench.verdict.compare import compare, compare_tools

@@ -9,7 +9,7 @@ import polars as pl
 
 from fabricbench.launch.facts import MPI_VARIABLES, Launch
 from fabricbench.launch.provenance import KINDS, Fact, FactValues, Provenance
-from fabricbench.report.words import ranges
+from fabricbench.report.formatting import ranges
 from fabricbench.verdict.nodes import natural
 
 NOT_SET = "not set"

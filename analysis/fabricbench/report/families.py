@@ -11,10 +11,10 @@ from dataclasses import dataclass, replace
 from fabricbench.launch.facts import canonical_case, case_parts
 from fabricbench.metrics import METRICS
 from fabricbench.parsers.tools.micro.description import MEASURED, Picture
+from fabricbench.report.facets import OWN, Line, Panel, describe
+from fabricbench.report.formatting import size_label
 from fabricbench.report.groups import Group, Naming, group, metric_caption
-from fabricbench.report.series import OWN, Line, Panel, describe
 from fabricbench.report.style import LaneStyle
-from fabricbench.report.words import size_label
 from fabricbench.site.lane import LaneName
 
 

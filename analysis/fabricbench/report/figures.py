@@ -10,10 +10,10 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from fabricbench.report import svg
+from fabricbench.report.facets import Line, Panel, Point
+from fabricbench.report.formatting import clean, number, unit
 from fabricbench.report.scales import SCALES, Sizes, axis_label, size_axis, value_axis
-from fabricbench.report.series import Line, Panel, Point
 from fabricbench.report.style import LaneStyle
-from fabricbench.report.words import clean, number, unit
 from fabricbench.site.lane import LaneName
 
 _KEY = "{key}"

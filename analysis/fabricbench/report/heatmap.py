@@ -14,8 +14,8 @@ from matplotlib.patches import PathPatch
 from matplotlib.path import Path
 
 from fabricbench.report import svg
+from fabricbench.report.formatting import clean, number
 from fabricbench.report.groups import LegendEntry
-from fabricbench.report.words import clean, number
 from fabricbench.verdict.nodes import Matrix
 from fabricbench.verdict.suspects import Suspect
 

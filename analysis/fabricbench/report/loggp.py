@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import polars as pl
 
+from fabricbench.report.facets import OWN, Measured, estimate
+from fabricbench.report.formatting import plural, size_label
 from fabricbench.report.groups import Number, number_of
-from fabricbench.report.series import OWN, Measured, estimate
-from fabricbench.report.words import plural, size_label
 from fabricbench.site.lane import LaneName
 from fabricbench.stats.loggp import LogGP, line, loggp
 from fabricbench.stats.median import median

@@ -11,10 +11,10 @@ import polars as pl
 from markupsafe import Markup
 
 from fabricbench.launch.facts import canonical_case, case_parts
+from fabricbench.report.facets import estimate
+from fabricbench.report.formatting import number, plural, size_label, slugs
 from fabricbench.report.groups import LegendEntry, Number, number_of
 from fabricbench.report.heatmap import MOST_NODES, heat_map_svg, legend
-from fabricbench.report.series import estimate
-from fabricbench.report.words import number, plural, size_label, slugs
 from fabricbench.stats.median import median
 from fabricbench.stats.paired import finite_ratio
 from fabricbench.verdict.nodes import BENCHMARKS, LEAST_BLOCKS, Matrix, MatrixKey

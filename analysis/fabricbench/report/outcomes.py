@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from fabricbench.launch.facts import SkippedLaunch
 from fabricbench.launch.record import LOST_STATES, Record
+from fabricbench.report.formatting import MISSING, number, percent, plural
 from fabricbench.report.links import Launches, Link
-from fabricbench.report.words import MISSING, number, percent, plural
 from fabricbench.verdict.result import FOREIGN_LOAD
 
 STATE_SYMBOLS = {

@@ -16,9 +16,8 @@ from matplotlib.ticker import (
     SymmetricalLogLocator,
 )
 
-from fabricbench.report import series
-from fabricbench.report.series import Line, Point
-from fabricbench.report.words import number, size_label, tick
+from fabricbench.report.facets import MESSAGE_SIZE, Line, Point
+from fabricbench.report.formatting import number, size_label, tick
 
 SCALES = {
     **dict.fromkeys(("latency", "latency_mean", "time", "normalised_latency", "round_trip"), "log"),
@@ -69,7 +68,7 @@ class Sizes:
 
 def axis_label(axis: str) -> Callable[[int | None], str]:
     """The function that writes the values of a horizontal axis."""
-    return size_label if axis == series.MESSAGE_SIZE else number
+    return size_label if axis == MESSAGE_SIZE else number
 
 
 def size_axis(axes: Axes, sizes: Sizes, most: int, axis: str) -> None:

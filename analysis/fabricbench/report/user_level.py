@@ -7,10 +7,10 @@ from collections.abc import Mapping
 import polars as pl
 
 from fabricbench.report.comparisons import ratio_point
+from fabricbench.report.facets import PINGPONG, Facet, Measured, Panel, Point, describe
+from fabricbench.report.formatting import slugs
 from fabricbench.report.groups import Group, Naming, group
-from fabricbench.report.series import PINGPONG, Facet, Measured, Panel, Point, describe
 from fabricbench.report.style import LaneStyle
-from fabricbench.report.words import slugs
 from fabricbench.site.lane import LaneName
 from fabricbench.verdict.frames import rows_of
 from fabricbench.verdict.overhead import Overhead, overhead

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from fabricbench.errors import BadInput
-from fabricbench.processes.commands import run_logged
+from fabricbench.processes.external_programs import run_logged
 from fabricbench.site.settings import REPOSITORY
 
 CONFIGURED = "fabricbench-configured.json"

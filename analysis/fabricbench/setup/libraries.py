@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from fabricbench.errors import BadInput
-from fabricbench.processes.commands import apt_install, is_root_on_debian
+from fabricbench.processes.external_programs import apt_install, is_root_on_debian
 from fabricbench.site.stacks import Stack
 
 LIMIT_SECONDS = 10

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from fabricbench.errors import BadInput
-from fabricbench.processes.commands import apt_install, is_root_on_debian, run_logged
+from fabricbench.processes.external_programs import apt_install, is_root_on_debian, run_logged
 from fabricbench.site.stacks import Debian, Stack
 
 Say = Callable[[str], None]

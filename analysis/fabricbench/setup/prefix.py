@@ -15,7 +15,7 @@ from pathlib import Path
 
 from fabricbench.errors import BadInput
 from fabricbench.files.writing import write_json
-from fabricbench.processes.commands import apt_install, is_root_on_debian, run_logged
+from fabricbench.processes.external_programs import apt_install, is_root_on_debian, run_logged
 from fabricbench.setup.packages import is_installed
 from fabricbench.site.stacks import Debian, Stack
 

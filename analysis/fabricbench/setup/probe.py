@@ -42,7 +42,9 @@ def probe(
     """
     wireup = (f"{installed.apps}/bin/fabricbench-micro", "wireup")
     mpi = [*launcher, *wireup] if launcher else _on_two_ranks(installed, *wireup)
-    return _started(installed, variables, [f"{installed.apps}/bin/fabricbench-pair", *handshake] if handshake else mpi)
+    return _started(
+        installed, variables, [f"{installed.apps}/bin/fabricbench-client-server", *handshake] if handshake else mpi
+    )
 
 
 def probe_imb_mt(installed: Installed, variables: Mapping[str, str]) -> str:

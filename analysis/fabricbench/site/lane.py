@@ -41,7 +41,7 @@ class Lane:
 
     @property
     def handshake(self) -> tuple[str, ...]:
-        """The arguments of ``fabricbench-pair`` for the stack's handshake; empty if it has none or is not set up."""
+        """The arguments of ``fabricbench-client-server`` of the handshake; empty without one or without set-up."""
         if self.stack.handshake is None or self.installed is None:
             return ()
         return self.stack.handshake.arguments(self.installed.programs, self.fabric.addresses[0])

@@ -15,7 +15,7 @@ from fabricbench.site.lane import LaneName
 from fabricbench.verdict.alike import LIKE_AGAINST_LIKE, MPI_MEAN, USER_MEANS, quantity_of
 from fabricbench.verdict.comparison import Sides, comparison
 from fabricbench.verdict.series import CellKey, Series, all_series, counterpart
-from fabricbench.verdict.unmeasured import not_measured, skipped_cells
+from fabricbench.verdict.unmeasured_cells import not_measured, skipped_cells
 
 
 def compare(

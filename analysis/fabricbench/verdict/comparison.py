@@ -15,8 +15,8 @@ from fabricbench.stats.power import log_sigma, minimum_detectable_effect
 from fabricbench.stats.sign import sign_p
 from fabricbench.stats.spending import schedule
 from fabricbench.verdict.frames import frame_of
+from fabricbench.verdict.reasons import percent
 from fabricbench.verdict.series import CellKey, Series, order
-from fabricbench.verdict.words import percent
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from fabricbench.launch.record import CampaignFacts
 from fabricbench.site.requirements import Requirement, Requirements
 from fabricbench.stats.multiple import q_values
 from fabricbench.stats.spending import Schedule, schedule
-from fabricbench.verdict import words
+from fabricbench.verdict import reasons
 from fabricbench.verdict.estimate import Estimate, estimate, sample, side
 from fabricbench.verdict.result import EXIT_STATUS, FOREIGN_LOAD, CampaignContext, Cell, Judgement, SkippedCell, Verdict
 from fabricbench.verdict.series import CellKey, Series, all_series
@@ -110,13 +110,13 @@ def _draft(target: Target, series: Mapping[CellKey, Series], plan: Schedule) -> 
         launches=_launches(both, measured.samples),
         repeated=tuple(dict.fromkeys(launch for one in both for _, launch in one.repeated)),
     )
-    if invalid := words.invalid(both) or _too_many_lost(item, both):
+    if invalid := reasons.invalid(both) or _too_many_lost(item, both):
         return replace(draft, invalid=invalid)
     if target.missing:
         return replace(draft, missing=target.missing)
     values = sample(measured, reference)
     if values.undefined:
-        return replace(draft, launches=_launches(both, values.blocks), invalid=words.undefined(values.undefined))
+        return replace(draft, launches=_launches(both, values.blocks), invalid=reasons.undefined(values.undefined))
     shown = estimate(values, (item.lower, item.upper), plan)
     return replace(draft, estimate=shown, launches=_launches(both, shown.sample.blocks))
 
@@ -125,7 +125,7 @@ def _too_many_lost(item: Requirement, series: Sequence[Series]) -> str:
     """Returns why a cell has too many lost launches, over all its blocks; empty if it does not."""
     lost = sum(len(one.repeated) for one in series)
     launches = lost + sum(len(values) for one in series for values in one.samples.values())
-    return words.too_many_lost(lost, launches, item.lost_at_most)
+    return reasons.too_many_lost(lost, launches, item.lost_at_most)
 
 
 def _launches(series: Sequence[Series], blocks: Sequence[int] | Mapping[int, object]) -> tuple[str, ...]:
@@ -177,8 +177,8 @@ def _verdict(draft: _Draft, q: float | None, judged: int, plan: Schedule) -> tup
     if shown is None:
         return "INCONCLUSIVE", draft.missing
     if q is None or shown.look is None:
-        return "INCONCLUSIVE", words.too_early(shown.available, plan)
+        return "INCONCLUSIVE", reasons.too_early(shown.available, plan)
     kept = side(shown.interval, (item.lower, item.upper))
     if kept and q <= plan.alpha * _SLACK and shown.look.critical >= 0:
-        return ("PASS" if kept > 0 else "FAIL"), words.decided(shown, item, kept)
-    return "INCONCLUSIVE", words.undecided(shown, item, kept, q, judged, plan)
+        return ("PASS" if kept > 0 else "FAIL"), reasons.decided(shown, item, kept)
+    return "INCONCLUSIVE", reasons.undecided(shown, item, kept, q, judged, plan)

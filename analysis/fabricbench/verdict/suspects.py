@@ -32,13 +32,13 @@ a property of the node.
 MORE_STALLS = 0.1
 """The least difference between a suspect's share of stalled values and that of the others."""
 
-MOST_PAIRS, MOST_SHARE = 3, 0.1
+MOST_NODE_PAIRS, MOST_SHARE = 3, 0.1
 """If more pairs are slow than this number and this share of all pairs, the slowness is a property of the network and
 not of single links.
 """
 
 LEVEL_OF_MANY = 0.005
-"""The p-value, not adjusted, up to which a pair counts as slow for ``MOST_PAIRS``; one of 200 healthy pairs does."""
+"""The p-value, not adjusted, up to which a node pair counts for ``MOST_NODE_PAIRS``; one of 200 healthy pairs does."""
 
 Kind = Literal["node", "pair", "direction", "stalls"]
 
@@ -112,7 +112,7 @@ class MatrixTests:
     @cached_property
     def network(self) -> int:
         """The number of slow pairs if they are so many that the network is the cause; otherwise 0."""
-        least = max(MOST_PAIRS, MOST_SHARE * len(self._numbered[0]))
+        least = max(MOST_NODE_PAIRS, MOST_SHARE * len(self._numbered[0]))
         if sum(one.p <= LEVEL_OF_MANY for one in self._ranked_pairs) <= least:
             return 0
         slow = [one for one in self._ranked_pairs if self.matrix.effects.pairs[one.unit] >= np.log(MARGIN)]

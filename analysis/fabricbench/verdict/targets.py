@@ -9,7 +9,7 @@ from fabricbench.launch.record import Unmeasured
 from fabricbench.site.lane import LaneName
 from fabricbench.site.requirements import LANE_KEYS, MANY, Requirement
 from fabricbench.verdict.series import CellKey, Series, counterpart, order
-from fabricbench.verdict.unmeasured import may_concern, not_measured, skipped_cells
+from fabricbench.verdict.unmeasured_cells import may_concern, not_measured, skipped_cells
 
 
 @dataclass(frozen=True, slots=True)

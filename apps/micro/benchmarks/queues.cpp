@@ -17,7 +17,7 @@
 #include <vector>
 
 #include "common/usage_error.hpp"
-#include "micro/benchmarks/pair.hpp"
+#include "micro/benchmarks/rank_pair.hpp"
 #include "timing/clock.hpp"
 
 namespace fabricbench::micro {
@@ -39,9 +39,9 @@ using Queued = std::array<std::uint8_t, queued_bytes>;
 
 /// What both have: a communicator whose errors come back, k small messages to each rank, and their
 /// payload.
-class QueuePart : public PairPart {
+class QueuePart : public RankPairPart {
  public:
-  QueuePart(const Setting& setting, std::int64_t slots) : PairPart(setting, slots) {
+  QueuePart(const Setting& setting, std::int64_t slots) : RankPairPart(setting, slots) {
     MPI_Comm_dup(setting.world.comm, &comm_);
     MPI_Comm_set_errhandler(comm_, MPI_ERRORS_RETURN);
     check_tags();
@@ -73,7 +73,7 @@ class QueuePart : public PairPart {
 
   /// Every point has payloads of its own; first of all in enter().
   void next_point(const Point& point) {
-    PairPart::enter(point);
+    RankPairPart::enter(point);
     point_number_ += point_step;
   }
   /// Queued messages to the peer, until all or as many as `limit` are started or the stack refuses

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from fabricbench.errors import BadInput
 from fabricbench.inputs.cache import file_digest
-from fabricbench.processes.commands import run_logged
+from fabricbench.processes.external_programs import run_logged
 from recipe.recipes import Source
 
 _LARGEST_BYTES = 50_000_000

@@ -12,7 +12,7 @@ from pathlib import Path
 from fabricbench.errors import BadInput
 from fabricbench.files.reading import last_lines
 from fabricbench.inputs.systems import LEAST_GROMACS
-from fabricbench.processes.commands import apt_install, is_root_on_debian
+from fabricbench.processes.external_programs import apt_install, is_root_on_debian
 from fabricbench.processes.leftovers import die_with_parent
 
 PROGRAMS = ("gmx", "gmx_mpi")

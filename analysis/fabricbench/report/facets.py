@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Turns the long table into lines over message size. Every point is an estimate over launches."""
+"""Turns the long table into facets: panels of lines over message size, whose points are estimates over launches."""
 
 import math
 from collections import defaultdict
@@ -10,7 +10,7 @@ import polars as pl
 
 from fabricbench.launch.table import LANE
 from fabricbench.metrics import METRICS
-from fabricbench.report.words import plural
+from fabricbench.report.formatting import plural
 from fabricbench.site.lane import LaneName
 from fabricbench.stats.interval import median_interval
 from fabricbench.stats.median import median

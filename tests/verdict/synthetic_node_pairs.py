@@ -5,7 +5,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from verdict.made_table import Rows
+from verdict.synthetic_table import Rows
 
 ALONE, AT_ONCE = "concurrency=alone window=4", "concurrency=at-once window=4"
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests fabricbench-pair: the client starts when the server listens, output is complete, and no process remains."""
+"""Tests fabricbench-client-server: the client starts after the server listens, output is complete, processes end."""
 
 import os
 import signal
@@ -39,8 +39,8 @@ sys.exit(int(sys.argv[2]))
 
 
 @pytest.fixture
-def pair(prefix: Path) -> Path:
-    return prefix / "bin/fabricbench-pair"
+def client_server(prefix: Path) -> Path:
+    return prefix / "bin/fabricbench-client-server"
 
 
 def arguments(folder: Path, *options: str, after: str = "0", status: str = "0") -> list[str]:
@@ -48,13 +48,13 @@ def arguments(folder: Path, *options: str, after: str = "0", status: str = "0") 
     return [*options, "--", *server, "::", sys.executable, "-c", CLIENT, "{port}", status]
 
 
-def run(pair: Path, *words: str, **environ: str) -> subprocess.CompletedProcess[str]:
+def run(client_server: Path, *words: str, **environ: str) -> subprocess.CompletedProcess[str]:
     env = {**os.environ, **environ}
-    return subprocess.run([pair, *words], env=env, capture_output=True, text=True, timeout=60, check=False)
+    return subprocess.run([client_server, *words], env=env, capture_output=True, text=True, timeout=60, check=False)
 
 
-def test_every_value_starts_a_server_and_a_client(pair: Path, tmp_path: Path) -> None:
-    done = run(pair, *arguments(tmp_path, "--each", "8,16+32"))
+def test_every_value_starts_a_server_and_a_client(client_server: Path, tmp_path: Path) -> None:
+    done = run(client_server, *arguments(tmp_path, "--each", "8,16+32"))
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.splitlines() == [
         "#@round=0 value=8", "8! 1 2", "cut line",
@@ -65,22 +65,22 @@ def test_every_value_starts_a_server_and_a_client(pair: Path, tmp_path: Path) ->
     assert [(tmp_path / f"server.{value}").read_text().split()[1] for value in (8, 16, 32)] == ["0"] * 3
 
 
-def test_a_failed_client_fails_the_pair(pair: Path, tmp_path: Path) -> None:
-    done = run(pair, *arguments(tmp_path, "--each", "1,2", status="7"))
+def test_a_failed_client_fails_the_pair(client_server: Path, tmp_path: Path) -> None:
+    done = run(client_server, *arguments(tmp_path, "--each", "1,2", status="7"))
     assert done.returncode == 7
     assert done.stdout.splitlines() == ["#@round=0 value=1", "1! 1 2", "cut line"]
     assert not (tmp_path / "server.2").exists()
 
 
-def test_a_server_that_fails_after_the_client_fails_the_pair(pair: Path, tmp_path: Path) -> None:
-    done = run(pair, *arguments(tmp_path, "--each", "1", after="5"))
+def test_a_server_that_fails_after_the_client_fails_the_pair(client_server: Path, tmp_path: Path) -> None:
+    done = run(client_server, *arguments(tmp_path, "--each", "1", after="5"))
     assert done.returncode == 5
     assert "exit status 5" in done.stderr
     assert "#@end=ok" not in done.stdout
 
 
-def test_a_server_that_keeps_running_is_ended(pair: Path, tmp_path: Path) -> None:
-    done = run(pair, *arguments(tmp_path, "--each", "1", after="stay"))
+def test_a_server_that_keeps_running_is_ended(client_server: Path, tmp_path: Path) -> None:
+    done = run(client_server, *arguments(tmp_path, "--each", "1", after="stay"))
     assert done.returncode == 0
     assert not alive(int((tmp_path / "server.1").read_text().split()[0]))
 
@@ -93,8 +93,8 @@ def test_a_server_that_keeps_running_is_ended(pair: Path, tmp_path: Path) -> Non
         (["sleep", "300"], "did not listen on port"),
     ],
 )
-def test_a_server_that_does_not_listen(pair: Path, server: list[str], message: str) -> None:
-    done = run(pair, "--listen", "0.3", "--", *server, "::", "true")
+def test_a_server_that_does_not_listen(client_server: Path, server: list[str], message: str) -> None:
+    done = run(client_server, "--listen", "0.3", "--", *server, "::", "true")
     assert done.returncode == 1
     assert message in done.stderr
     assert "#@" not in done.stdout
@@ -113,17 +113,19 @@ def test_a_server_that_does_not_listen(pair: Path, server: list[str], message: s
         (["--each"], "the value is missing"),
     ],
 )
-def test_wrong_use(pair: Path, words: list[str], message: str) -> None:
-    done = run(pair, *words)
+def test_wrong_use(client_server: Path, words: list[str], message: str) -> None:
+    done = run(client_server, *words)
     assert done.returncode == 2
-    assert done.stderr.startswith("fabricbench-pair: ")
+    assert done.stderr.startswith("fabricbench-client-server: ")
     assert message in done.stderr
-    assert done.stderr.endswith("; see fabricbench-pair --help\n")
+    assert done.stderr.endswith("; see fabricbench-client-server --help\n")
     assert len(done.stderr.splitlines()) == 1
 
 
-def test_killing_the_pair_ends_the_server(pair: Path, tmp_path: Path) -> None:
-    process = subprocess.Popen([pair, *arguments(tmp_path, "--each", "1", after="stay")], stdout=subprocess.DEVNULL)
+def test_killing_it_ends_the_server(client_server: Path, tmp_path: Path) -> None:
+    process = subprocess.Popen(
+        [client_server, *arguments(tmp_path, "--each", "1", after="stay")], stdout=subprocess.DEVNULL
+    )
     named = tmp_path / "server.1"
     wait_until(lambda: named.exists() and named.read_text(), "the server")
     process.send_signal(signal.SIGKILL)
@@ -131,7 +133,7 @@ def test_killing_the_pair_ends_the_server(pair: Path, tmp_path: Path) -> None:
     wait_until(lambda: not alive(int(named.read_text().split()[0])), "the server's end")
 
 
-def test_the_witness_distinguishes_server_and_client(pair: Path, witness: Path, tmp_path: Path) -> None:
+def test_the_witness_distinguishes_server_and_client(client_server: Path, witness: Path, tmp_path: Path) -> None:
     (tmp_path / "out").mkdir()
     env = environment(witness, tmp_path / "out")
     preload = ["env", f"LD_PRELOAD={env.pop('LD_PRELOAD')}", f"FABRICBENCH_WITNESS_DIR={tmp_path / 'out'}"]
@@ -141,7 +143,7 @@ def test_the_witness_distinguishes_server_and_client(pair: Path, witness: Path, 
         for word in arguments(tmp_path, "--each", "1,2")
         for part in ([word, *preload] if word in ("--", "::") else [word])
     ]
-    done = subprocess.run([pair, *words], env=env, capture_output=True, timeout=60, check=False)
+    done = subprocess.run([client_server, *words], env=env, capture_output=True, timeout=60, check=False)
     assert done.returncode == 0
     found = [(report["rank"], report["world_size"], report["forked"]) for report in reports(tmp_path / "out")]
     assert sorted(found) == [(0, 2, False), (0, 2, False), (1, 2, False), (1, 2, False)]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reads the output of ``fabricbench-pair``: the outputs of all clients, each after a line with its round and value."""
+"""Reads the output of ``fabricbench-client-server``: each client's output after a line with its round and value."""
 
 import re
 from collections.abc import Iterator

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from fabricbench.stats.node_pairs import NodePairs
 from fabricbench.verdict.nodes import Matrix, MatrixKey
 from fabricbench.verdict.survey import Survey
-from verdict.made_pairs import ALONE, AT_ONCE
+from verdict.synthetic_node_pairs import ALONE, AT_ONCE
 
 STALL = float(np.log(1000.0))
 """8 us and 8 ms."""

@@ -9,7 +9,7 @@ from fabricbench.launch.facts import Launch
 from fabricbench.launch.record import Payload, Row
 from fabricbench.parsers.output import Unreadable
 from fabricbench.parsers.tools.micro import parse
-from fabricbench.parsers.tools.micro.pairs import rows
+from fabricbench.parsers.tools.micro.node_pairs import rows
 
 ROUNDS = {"0": (("a", "d"), ("b", "c")), "1": (("a", "b"), ("c", "d")), "2": (("a", "c"), ("b", "d"))}
 FACTS = {"rounds": "0,1,2", "pairs_per_round": "2", "directions": "2"}

@@ -14,7 +14,7 @@ from fabricbench.site.lane import LaneName
 from fabricbench.verdict.compare import compare, measured_on_neither
 from fabricbench.verdict.judge import judge
 from fabricbench.verdict.result import CampaignContext, Judgement
-from verdict.made_table import Rows, entry, facts, lane_rows, requirements, table_of
+from verdict.synthetic_table import Rows, entry, facts, lane_rows, requirements, table_of
 
 FAST = [8.0, 8.1, 8.2, 8.3, 8.4, 8.5]
 SIZES = (0, 8, 16)
