@@ -17,6 +17,7 @@ from .base.launchers import per_node
 MOST_TO_ONE = 1024
 """The most ranks of a hot spot; with more, the target needs minutes and too much memory."""
 CONNECTIONS = MEASURED["multiconn"].default_amounts
+COLLECTIVES = ["allgather", "allreduce", "alltoall", "bcast", "gather", "reduce", "reduce_scatter", "scatter"]
 
 
 class Micro(SizedBenchmark):
@@ -34,6 +35,9 @@ class Micro(SizedBenchmark):
     def described(self) -> Described:
         """The record of the benchmark."""
         return MEASURED[self.benchmark]
+
+    def sizes(self) -> tuple[int, ...]:
+        return tuple(size for size in super().sizes() if size % self.described.size_unit == 0)
 
     def program(self) -> str:
         return f"{self.installed.apps}/bin/fabricbench-micro"
@@ -99,10 +103,8 @@ class MicroCollective(Micro):
 
     descr = "a blocking collective, every rank's time"
     tags = SELDOM
-    collective = parameter(
-        ["allgather", "allreduce", "alltoall", "bcast", "gather", "reduce", "reduce_scatter", "scatter"], loggable=True
-    )
-    smallest_bytes = 4  # reductions work on floats
+    collective = parameter(COLLECTIVES, loggable=True)
+    smallest_bytes = max(MEASURED[name].size_unit for name in COLLECTIVES)  # the same sizes for all collectives
     largest_bytes = 2**20
     iterations = 200
 

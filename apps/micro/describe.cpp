@@ -57,6 +57,11 @@ std::string json(const Picture& picture) {
   return "{\"metric\": " + json(picture.metric) + ", \"only\": " + json(picture.only) +
          ", \"over\": " + json(picture.over) + ", \"sizes\": " + json_list(picture.sizes) + "}";
 }
+std::string json(const Section& section) {
+  if (section.key.empty()) return "null";
+  return "{\"key\": " + json(section.key) + ", \"title\": " + json(section.title) +
+         ", \"note\": " + json(section.note) + ", \"place\": " + json(section.place) + "}";
+}
 std::string json(Ranks ranks) {
   switch (ranks) {
     case Ranks::pairs:
@@ -85,6 +90,7 @@ std::string json(const Benchmark& benchmark) {
        json_list(benchmark.quantities, [](const Quantity& one) { return json(one.metric); })},
       {"metrics", json_list(benchmark.metrics)},
       {"base", json(benchmark.base)},
+      {"role", json(benchmark.role)},
       {"held", "{\"messages\": " + json(benchmark.held.messages) +
                    ", \"per_rank\": " + json(benchmark.held.per_rank) + "}"},
       {"section", json(benchmark.figure.section)},
@@ -125,7 +131,7 @@ std::string describe(std::span<const Benchmark* const> benchmarks) {
   for (const Benchmark* benchmark : benchmarks) {
     records.append(records.empty() ? "" : ",\n").append(json(*benchmark));
   }
-  return "{\n  \"schema\": 1,\n  \"barriers_per_calibration\": " +
+  return "{\n  \"schema\": 2,\n  \"barriers_per_calibration\": " +
          std::to_string(timing::barriers_per_calibration) + ",\n  \"benchmarks\": [\n" + records +
          "\n  ]\n}\n";
 }

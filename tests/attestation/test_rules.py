@@ -5,10 +5,11 @@ from typing import Any
 
 import pytest
 
-from fabricbench.attestation.physics import refute_beyond_physics
+from fabricbench.attestation import physics
 from fabricbench.attestation.rules import attest
 from fabricbench.launch.facts import Launch, WireUp
 from fabricbench.launch.record import Attestation, Payload, Record, Row, Traffic
+from fabricbench.parsers.registry import half_round_trips
 
 WIREUP = WireUp(launch="w", bytes=1000, segments=40)
 
@@ -190,6 +191,11 @@ def record(benchmark: str, metric: str, size: int | None, value: float, **values
     facts = launch(values.pop("transport", "tcp"), **values)
     seen = Attestation(state="attested", reason="")
     return Record(directory="d", launch=facts, state=record_state, attestation=seen, rows=(row,))
+
+
+def refute_beyond_physics(records: tuple[Record, ...]) -> tuple[Record, ...]:
+    """The records of a campaign as ``read_campaign`` judges them."""
+    return physics.refute_beyond_physics(records, half_round_trips())
 
 
 PINGPONG = record("pingpong", "latency", 8, 10.0)

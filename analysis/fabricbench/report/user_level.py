@@ -7,11 +7,12 @@ from collections.abc import Mapping
 import polars as pl
 
 from fabricbench.report.comparisons import ratio_point
-from fabricbench.report.facets import PINGPONG, Facet, Measured, Panel, Point, describe
+from fabricbench.report.facets import Facet, Measured, Panel, Point, describe
 from fabricbench.report.formatting import slugs
 from fabricbench.report.groups import Group, Naming, group
 from fabricbench.report.style import LaneStyle
 from fabricbench.site.lane import LaneName
+from fabricbench.verdict.alike import user_means
 from fabricbench.verdict.frames import rows_of
 from fabricbench.verdict.overhead import Overhead, overhead
 
@@ -31,8 +32,9 @@ def user_level(
     lines: dict[tuple[str, str, str, Facet], dict[str, dict[LaneName, list[Point]]]] = defaultdict(
         lambda: {name: defaultdict(list) for name in _UNITS}
     )
+    benchmarks = {one.tool: one.benchmark for one in user_means()}
     for row in rows_of(Overhead, overhead(table, alpha, known=known)):
-        facet = Facet(row.tool, PINGPONG, "", row.ranks, row.nodes)
+        facet = Facet(row.tool, benchmarks[row.tool], "", row.ranks, row.nodes)
         panels = lines[row.fabric, row.library, row.tool, facet]
         lane = LaneName(row.stack, row.fabric, row.variant)
         for name, interval in ((RATIO, row.ratio_interval), (DIFFERENCE, row.difference_interval)):

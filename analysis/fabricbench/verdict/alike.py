@@ -1,52 +1,50 @@
 # SPDX-License-Identifier: Apache-2.0
 """The metrics of different tools that have the same estimator of the same quantity. Only these may be compared."""
 
+from functools import cache
 from typing import NamedTuple
 
+from fabricbench.parsers.quantities import Mean, Quantity
+from fabricbench.parsers.registry import means
+from fabricbench.parsers.tools.micro.description import TOOL
 from fabricbench.verdict.series import CellKey
 
-
-class Quantity(NamedTuple):
-    """A metric of one benchmark of one tool."""
-
-    tool: str
-    benchmark: str
-    metric: str
+_IN_MPI: tuple[Quantity, ...] = ("half_round_trip", "windows_one_way", "windows_both_ways")
 
 
 class Alike(NamedTuple):
-    """Metrics of an own benchmark and of a public one with the same estimator of the same quantity."""
+    """The metric of an own benchmark and that of a public one for the same quantity."""
 
-    own: Quantity
-    other: Quantity
-
-
-LIKE_AGAINST_LIKE = (
-    # All are means over the launch's iterations. The own `latency` is a median, which IMB and OSU do not report;
-    # the own `bandwidth` comes from that median, IMB's from its mean.
-    Alike(Quantity("micro", "pingpong", "latency_mean"), Quantity("imb", "pingpong", "latency")),
-    Alike(Quantity("micro", "pingpong", "latency_mean"), Quantity("imb_p2p", "pingpong", "latency")),
-    Alike(Quantity("micro", "pingpong", "latency_mean"), Quantity("osu", "pingpong", "latency")),
-    # These are means over windows.
-    Alike(Quantity("micro", "unidirectional", "bandwidth_mean"), Quantity("imb", "uniband", "bandwidth")),
-    Alike(Quantity("micro", "unidirectional", "bandwidth_mean"), Quantity("osu", "unidirectional", "bandwidth")),
-    Alike(Quantity("micro", "bidirectional", "bandwidth_mean"), Quantity("imb", "biband", "bandwidth")),
-    Alike(Quantity("micro", "bidirectional", "bandwidth_mean"), Quantity("osu", "bidirectional", "bandwidth")),
-)
-"""The only metrics that may be compared across tools of one lane."""
-
-MPI_MEAN = Quantity("micro", "pingpong", "latency_mean")
-USER_MEANS = (
-    Quantity("fi_pingpong", "pingpong", "latency"),
-    Quantity("perftest", "pingpong", "latency_mean"),
-    Quantity("qperf", "pingpong", "latency"),
-    Quantity("ucx_perftest", "pingpong", "latency_mean"),
-)
-"""The half round trip as a mean over a launch's iterations, in MPI and below it. Only these may be compared across
-levels.
-"""
+    own: Mean
+    other: Mean
 
 
-def quantity_of(key: CellKey) -> Quantity:
-    """Returns the quantity of a cell."""
-    return Quantity(key.tool, key.benchmark, key.metric)
+@cache
+def like_against_like() -> tuple[Alike, ...]:
+    """Returns the only metrics that may be compared across tools of one lane.
+
+    All are means over the launch's iterations. The own ``latency`` is a median, which IMB and OSU do not report; the
+    own ``bandwidth`` comes from that median, IMB's from its mean.
+    """
+    return tuple(
+        Alike(own, other)
+        for quantity in _IN_MPI
+        for own in means(quantity)
+        for other in means(quantity)
+        if own.tool == TOOL and other.tool != TOOL
+    )
+
+
+def mpi_mean() -> Mean:
+    """Returns the own half round trip in MPI, the only metric that may be compared with those below MPI."""
+    return next(one for one in means("half_round_trip") if one.tool == TOOL)
+
+
+def user_means() -> tuple[Mean, ...]:
+    """Returns the half round trips below MPI, the only metrics that may be compared with one in MPI."""
+    return means("half_round_trip_below_mpi")
+
+
+def metric_of(key: CellKey) -> Mean:
+    """Returns tool, benchmark and metric of a cell."""
+    return Mean(key.tool, key.benchmark, key.metric)

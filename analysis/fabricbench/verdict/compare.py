@@ -12,7 +12,7 @@ import polars as pl
 from fabricbench.errors import BadInput, nearest
 from fabricbench.launch.record import Unmeasured
 from fabricbench.site.lane import LaneName
-from fabricbench.verdict.alike import LIKE_AGAINST_LIKE, MPI_MEAN, USER_MEANS, quantity_of
+from fabricbench.verdict.alike import like_against_like, metric_of, mpi_mean, user_means
 from fabricbench.verdict.comparison import Sides, comparison
 from fabricbench.verdict.series import CellKey, Series, all_series, counterpart
 from fabricbench.verdict.unmeasured_cells import not_measured, skipped_cells
@@ -33,9 +33,9 @@ def compare(
     Definition: the ratio a / b, paired by block, with an order-statistics interval at 1 - ``alpha``; ``p`` of the sign
     test against a ratio of 1; ``q`` by Benjamini-Hochberg over those sizes of one curve that have enough blocks to
     decide. Only main metrics (``metrics``) are tested.
-    A lane below MPI has its own tools: with ``across_levels`` its ping-pong is compared with ``MPI_MEAN``, which has
-    the same estimator. Values of single node pairs are excluded. A cell that only one lane measured has a row too, with
-    the reason from ``unmeasured``.
+    A lane below MPI has its own tools: with ``across_levels`` its ping-pong is compared with ``alike.mpi_mean``, which
+    has the same estimator. Values of single node pairs are excluded. A cell that only one lane measured has a row too,
+    with the reason from ``unmeasured``.
     Assumptions: as in ``stats.paired`` and ``stats.multiple``; one look, after the last block.
     ``known``: the result of ``all_series(table)``, to save the time of computing it again.
     """
@@ -76,18 +76,18 @@ def compare_tools(
 ) -> pl.DataFrame:
     """Returns a comparison of the project's own tools with public ones on the same lane: a table of ``Comparison``.
 
-    Definition: as in ``compare``, with the metrics of ``LIKE_AGAINST_LIKE``; for all lanes, or the given one. ``known``
-    as in ``compare``.
+    Definition: as in ``compare``, with the metrics of ``alike.like_against_like``; for all lanes, or the given one.
+    ``known`` as in ``compare``.
     """
     series = all_series(table) if known is None else known
     lanes = {key.lane for key in series}
     if lane is not None and lane not in lanes:
         raise BadInput(f"unknown lane '{lane}'", expected=nearest(lane, lanes))
     cells = []
-    for alike in LIKE_AGAINST_LIKE:
+    for alike in like_against_like():
         names = (f"{alike.own.tool} {alike.own.metric}", f"{alike.other.tool} {alike.other.metric}")
         for key in series:
-            if quantity_of(key) == alike.own and lane in (None, key.lane):
+            if metric_of(key) == alike.own and lane in (None, key.lane):
                 other = counterpart(key, {**alike.other._asdict(), "case": key.case}, series)
                 cells += [Sides(names, key, other)] if other else []
     return comparison(cells, series, alpha, main_only=False)
@@ -129,7 +129,7 @@ def _same_on(key: CellKey, lane: LaneName, series: Mapping[CellKey, Series]) -> 
 
 def _alike_on(key: CellKey, lane: LaneName, series: Mapping[CellKey, Series]) -> CellKey | None:
     """Returns the same cell on another lane; on a lane of another level, the cell with the same estimator."""
-    what = quantity_of(key)
-    alike = USER_MEANS if what == MPI_MEAN else (MPI_MEAN,) if what in USER_MEANS else ()
+    what = metric_of(key)
+    alike = user_means() if what == mpi_mean() else (mpi_mean(),) if what in user_means() else ()
     others = (_on(key, lane)._replace(**other._asdict()) for other in alike)
     return _same_on(key, lane, series) or next((other for other in others if other in series), None)

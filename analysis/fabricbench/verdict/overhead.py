@@ -14,7 +14,7 @@ from fabricbench.stats.multiple import q_values
 from fabricbench.stats.paired import paired_difference, paired_ratio
 from fabricbench.stats.sign import sign_p
 from fabricbench.stats.spending import schedule
-from fabricbench.verdict.alike import MPI_MEAN, USER_MEANS, quantity_of
+from fabricbench.verdict.alike import metric_of, mpi_mean, user_means
 from fabricbench.verdict.frames import frame_of
 from fabricbench.verdict.series import CellKey, Series, all_series
 
@@ -80,12 +80,12 @@ def overhead(
     series = all_series(table) if known is None else known
     users: dict[tuple[object, ...], list[CellKey]] = defaultdict(list)
     for key in series:
-        if quantity_of(key) in USER_MEANS:
+        if metric_of(key) in user_means():
             users[_place(key)].append(key)
     rows = [
         _row(key, user, key.msg_size_bytes, series[key], series[user], alpha)
         for key in series
-        if quantity_of(key) == MPI_MEAN and key.msg_size_bytes is not None
+        if metric_of(key) == mpi_mean() and key.msg_size_bytes is not None
         for user in users[_place(key)]
     ]
     rows = sorted((row for row in rows if row.n), key=lambda row: (row.curve, row.msg_size_bytes))

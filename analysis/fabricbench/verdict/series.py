@@ -13,6 +13,7 @@ from fabricbench.errors import BadInput
 from fabricbench.launch.facts import case_parts
 from fabricbench.launch.record import LOST_STATES
 from fabricbench.launch.table import CELL
+from fabricbench.parsers.tools.micro.description import TOOL
 from fabricbench.site.lane import LaneName
 from fabricbench.stats.median import median
 
@@ -48,7 +49,7 @@ class CellKey(NamedTuple):
 
         ``verdict.nodes`` analyses these cells together.
         """
-        return self.tool == "micro" and bool({"from", "round"} & case_parts(self.case).keys())
+        return self.tool == TOOL and bool({"from", "round"} & case_parts(self.case).keys())
 
 
 def order(key: CellKey) -> tuple[tuple[bool, int, str], ...]:

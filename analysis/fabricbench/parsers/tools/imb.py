@@ -6,6 +6,7 @@ from pathlib import Path
 from fabricbench.launch.facts import Launch
 from fabricbench.parsers.imb_table import TIMES, Moves, Program, Table, parse_program, twice_without_policy
 from fabricbench.parsers.output import Parsed
+from fabricbench.parsers.quantities import Means
 
 _THERE_AND_BACK = Moves(lambda p: 2, lambda p: 2, empty=True)
 _WINDOWS = {"Mbytes/sec": "bandwidth", "Msg/sec": "message_rate"}
@@ -18,6 +19,11 @@ _ALLTOALL = Moves(lambda p: p * (p - 1), lambda p: p * (p - 1), barriers=1)
 _REDUCED = Moves(lambda p: p, lambda p: p, barriers=1)
 _ROOTED = Moves(lambda p: p - 1, lambda p: p - 1, barriers=1)
 
+MEANS: Means = {
+    "half_round_trip": ("pingpong", "latency"),
+    "windows_one_way": ("uniband", "bandwidth"),
+    "windows_both_ways": ("biband", "bandwidth"),
+}
 COLLECTIVES = {
     "allgather": _ALLGATHER,
     "allgatherv": _ALLGATHER,

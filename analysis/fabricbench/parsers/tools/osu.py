@@ -16,8 +16,9 @@ from fabricbench.launch.facts import Launch, canonical_case
 from fabricbench.launch.record import Payload, PayloadPart, Row, SkippedSize
 from fabricbench.parsers.osu_table import ONE_TITLE_SINCE, TITLES, Version, columns, headings, title_in, version_of
 from fabricbench.parsers.output import Parsed, Unreadable, number, payload_of, read_text, whole
+from fabricbench.parsers.quantities import Means
 
-__all__ = ["BENCHMARKS", "PROGRAMS", "SYNCS", "WINDOW", "WINDOWS", "Program", "Version", "parse", "version_of"]
+__all__ = ["BENCHMARKS", "MEANS", "PROGRAMS", "SYNCS", "WINDOW", "WINDOWS", "Program", "Version", "parse", "version_of"]
 
 Family = Literal["pt2pt", "one-sided", "collective"]
 Ranks = Callable[[int], int]
@@ -129,6 +130,12 @@ PROGRAMS = {
 """In ``reduce_scatter`` each rank receives its share of the size, and the others together send at least as much."""
 
 BENCHMARKS = tuple(dict.fromkeys(program.benchmark for program in PROGRAMS.values()))
+
+MEANS: Means = {
+    "half_round_trip": ("pingpong", "latency"),
+    "windows_one_way": ("unidirectional", "bandwidth"),
+    "windows_both_ways": ("bidirectional", "bandwidth"),
+}
 
 WINDOWS = {"create": "MPI_Win_create", "allocate": "MPI_Win_allocate", "dynamic": "MPI_Win_create_dynamic"}
 SYNCS = {

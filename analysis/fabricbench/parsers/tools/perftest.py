@@ -8,6 +8,7 @@ from fabricbench.launch.facts import Launch, canonical_case
 from fabricbench.launch.record import Payload, PayloadPart, Row
 from fabricbench.parsers.client_server import Run, count, runs
 from fabricbench.parsers.output import Parsed, Unreadable, number, payload_of, whole
+from fabricbench.parsers.quantities import Means
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +43,7 @@ TESTS = {
     "compare_and_swap": Test("ib_atomic_lat", "compare_and_swap", ("time",), ("-A", "CMP_AND_SWAP")),
 }
 BENCHMARKS = tuple(test.benchmark for test in TESTS.values())
+MEANS: Means = {"half_round_trip_below_mpi": ("pingpong", "latency_mean")}
 
 _COLUMNS = {
     "latency": "t_typical[usec]",

@@ -8,6 +8,7 @@ from fabricbench.launch.facts import Launch, canonical_case
 from fabricbench.launch.record import Payload, PayloadPart, Row
 from fabricbench.parsers.client_server import Run, count, option, runs
 from fabricbench.parsers.output import Parsed, Unreadable, number, payload_of, whole
+from fabricbench.parsers.quantities import Means
 
 TIMES = ("percentile_lat", "avg_lat", "overall_lat")
 RATES = ("avg_bw", "overall_bw", "avg_mr", "overall_mr")
@@ -47,6 +48,7 @@ TESTS = {
 """The printed latency of a ping-pong is a half round trip; that of a get or an atomic operation is its duration."""
 
 BENCHMARKS = tuple(test.benchmark for test in TESTS.values())
+MEANS: Means = {"half_round_trip_below_mpi": ("pingpong", "latency_mean")}
 
 
 def parse(directory: Path, launch: Launch) -> Parsed:
