@@ -19,7 +19,7 @@ _TROUBLE = ("failed", "unreadable", *LOST_STATES)
 
 
 @dataclass(frozen=True, slots=True)
-class SkippedView:
+class SkippedBenchmarks:
     """Lanes and benchmarks that were skipped for one reason."""
 
     reason: str
@@ -62,13 +62,13 @@ class LaunchView:
     loaded: bool
 
 
-def skipped(skips: Sequence[SkippedLaunch]) -> tuple[SkippedView, ...]:
+def skipped(skips: Sequence[SkippedLaunch]) -> tuple[SkippedBenchmarks, ...]:
     """The skips by reason and hint, the most frequent first."""
     groups: dict[tuple[str, str], list[SkippedLaunch]] = defaultdict(list)
     for skip in skips:
         groups[skip.reason, skip.hint].append(skip)
     views = [
-        SkippedView(
+        SkippedBenchmarks(
             reason=reason,
             hint=hint,
             lanes=tuple(sorted({skip.lane for skip in group})),

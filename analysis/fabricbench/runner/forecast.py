@@ -62,7 +62,7 @@ class Foreseen:
 
 
 @dataclass(frozen=True, slots=True)
-class Reference:
+class ReferenceTimes:
     """Times of an earlier campaign: median seconds of each kind of launch, and between two launches."""
 
     seconds: Mapping[Kind, float]
@@ -85,7 +85,7 @@ class Forecast:
     starts: tuple[Foreseen, ...]
     skips: tuple[SkippedLaunch, ...]
     done: tuple[frozenset[Case], ...]
-    reference: Reference | None
+    reference: ReferenceTimes | None
     requests: Mapping[Request, frozenset[str]]
     problems: tuple[Problem, ...]
 
@@ -277,7 +277,7 @@ def _case(directory: Path) -> Case:
     return Case(name, fabric, stack)
 
 
-def read_reference(path: Path) -> Reference:
+def read_reference(path: Path) -> ReferenceTimes:
     """The median times of the campaign at ``path``; BadInput where none of its launches came back."""
     came = [record for record in read_campaign(path).records if record.launch and record.seconds is not None]
     if not came:
@@ -292,7 +292,7 @@ def read_reference(path: Path) -> Reference:
             seconds[kind].append(record.seconds)
     skips = [skip for records in sessions.values() for skip in _between(records)]
     medians = {kind: statistics.median(values) for kind, values in seconds.items()}
-    return Reference(medians, statistics.median(skips) if skips else 0.0)
+    return ReferenceTimes(medians, statistics.median(skips) if skips else 0.0)
 
 
 def _kinds(launch: Launch) -> tuple[Kind, ...]:

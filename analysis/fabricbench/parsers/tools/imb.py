@@ -4,7 +4,7 @@
 from pathlib import Path
 
 from fabricbench.launch.facts import Launch
-from fabricbench.parsers.imb_table import TIMES, Moves, Program, Table, parse_program, twice_without_policy
+from fabricbench.parsers.imb_table import TIMES, ImbProgram, Moves, Table, parse_program, twice_without_policy
 from fabricbench.parsers.output import Parsed
 from fabricbench.parsers.quantities import Means
 
@@ -61,7 +61,7 @@ the messages of a window: of these one is counted, and the acknowledgement, or t
 
 BENCHMARKS = tuple(TABLES)
 
-PROGRAM = Program(TABLES, twice_without_policy)
+PROGRAM = ImbProgram(TABLES, twice_without_policy)
 
 
 def parse(directory: Path, launch: Launch) -> Parsed:

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from fabricbench.launch.facts import Launch
-from fabricbench.parsers.imb_table import Moves, Program, Table, parse_program
+from fabricbench.parsers.imb_table import ImbProgram, Moves, Table, parse_program
 from fabricbench.parsers.output import Parsed
 from fabricbench.parsers.quantities import Means
 
@@ -37,7 +37,7 @@ def _runs(launch: Launch, repetitions: int) -> int:
     return repetitions + (repetitions // 10 or int(repetitions > 1))
 
 
-PROGRAM = Program(TABLES, _runs)
+PROGRAM = ImbProgram(TABLES, _runs)
 
 
 def parse(directory: Path, launch: Launch) -> Parsed:

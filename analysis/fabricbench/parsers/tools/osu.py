@@ -18,7 +18,18 @@ from fabricbench.parsers.osu_table import ONE_TITLE_SINCE, TITLES, Version, colu
 from fabricbench.parsers.output import Parsed, Unreadable, number, payload_of, read_text, whole
 from fabricbench.parsers.quantities import Means
 
-__all__ = ["BENCHMARKS", "MEANS", "PROGRAMS", "SYNCS", "WINDOW", "WINDOWS", "Program", "Version", "parse", "version_of"]
+__all__ = [
+    "BENCHMARKS",
+    "MEANS",
+    "PROGRAMS",
+    "SYNCS",
+    "WINDOW",
+    "WINDOWS",
+    "OsuProgram",
+    "Version",
+    "parse",
+    "version_of",
+]
 
 Family = Literal["pt2pt", "one-sided", "collective"]
 Ranks = Callable[[int], int]
@@ -33,7 +44,7 @@ PAIRS_IN_STEP_SINCE: Version = (7, 4)
 
 
 @dataclass(frozen=True, slots=True)
-class Program:
+class OsuProgram:
     """One program of OSU: its benchmark, the metric of its column, and the least that one repetition moves.
 
     ``bytes``: per byte of message size, and ``messages``: both for p ranks. Messages sent back to back in one direction
@@ -54,11 +65,11 @@ class Program:
     smallest_bytes: Ranks = lambda p: 1
 
 
-def _two_sided(benchmark: str, metric: str, ways: int, *, window: bool, pairs: bool = False) -> Program:
+def _two_sided(benchmark: str, metric: str, ways: int, *, window: bool, pairs: bool = False) -> OsuProgram:
     """A program of two ranks or p / 2 rank pairs, in one direction or both."""
     size = ways * (WINDOW if window else 1)
     count: Ranks = (lambda p: p // 2) if pairs else (lambda p: 1)
-    return Program(
+    return OsuProgram(
         benchmark,
         "pt2pt",
         metric,
@@ -70,12 +81,12 @@ def _two_sided(benchmark: str, metric: str, ways: int, *, window: bool, pairs: b
     )
 
 
-def _one_sided(benchmark: str, metric: str, ways: int, *, window: bool = False, sized: bool = True) -> Program:
+def _one_sided(benchmark: str, metric: str, ways: int, *, window: bool = False, sized: bool = True) -> OsuProgram:
     """A program of one-sided operations: a request, or a window of them, and the answer that it is complete.
 
     ``ways``: 2 if bytes go to the target and come back."""
     atomic = benchmark in ("accumulate", "compare_and_swap", "fetch_and_op")
-    return Program(
+    return OsuProgram(
         benchmark,
         "one-sided",
         metric,
@@ -89,8 +100,8 @@ def _one_sided(benchmark: str, metric: str, ways: int, *, window: bool = False, 
     )
 
 
-def _collective(benchmark: str, bytes_: Ranks, messages: Ranks, *, reduces: bool = False) -> Program:
-    return Program(
+def _collective(benchmark: str, bytes_: Ranks, messages: Ranks, *, reduces: bool = False) -> OsuProgram:
+    return OsuProgram(
         benchmark,
         "collective",
         "time",
@@ -125,7 +136,7 @@ PROGRAMS = {
     "osu_reduce_scatter": _collective("reduce_scatter", lambda p: 1, lambda p: p, reduces=True),
     "osu_gather": _collective("gather", lambda p: p - 1, lambda p: p - 1),
     "osu_scatter": _collective("scatter", lambda p: p - 1, lambda p: p - 1),
-    "osu_barrier": Program("barrier", "collective", "time", lambda p: 0, lambda p: p, sized=False),
+    "osu_barrier": OsuProgram("barrier", "collective", "time", lambda p: 0, lambda p: p, sized=False),
 }
 """In ``reduce_scatter`` each rank receives its share of the size, and the others together send at least as much."""
 
@@ -160,7 +171,7 @@ class _Options:
     """The options of the command line; ``name``: the file name of the program."""
 
     name: str
-    program: Program
+    program: OsuProgram
     ranks: int
     sizes: tuple[int, ...] | None
     iterations: int
@@ -357,7 +368,7 @@ def _parts(
     )
 
 
-def _barriers(program: Program, version: Version, outer: int, repetitions: int, known: bool) -> int:
+def _barriers(program: OsuProgram, version: Version, outer: int, repetitions: int, known: bool) -> int:
     """Returns the number of untimed barriers of a launch. Every rank receives at least one message in each."""
     if program.family == "one-sided" or program.benchmark == "barrier":
         return 0
