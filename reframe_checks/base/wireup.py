@@ -9,7 +9,7 @@ from reframe.core.backends import getlauncher
 
 from fabricbench.campaign.attempts import loss_reason
 from fabricbench.campaign.collect import collect
-from fabricbench.campaign.write import came_back
+from fabricbench.campaign.write import has_completed
 from fabricbench.launch.facts import WireUp
 from fabricbench.launch.session import session
 
@@ -78,7 +78,7 @@ class WireUpLaunch(LaunchTest):
         """Whether the wire-up, of this session or an earlier one, ended and was not lost, with any exit status."""
         if self.directory is None:
             return False
-        return came_back(Path(self.directory)) and not loss_reason(Path(self.directory))
+        return has_completed(Path(self.directory)) and not loss_reason(Path(self.directory))
 
     def traffic(self) -> WireUp | None:
         """Returns the bytes and segments of the wire-up; None if no rank reported any."""

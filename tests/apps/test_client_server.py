@@ -54,9 +54,9 @@ def run(client_server: Path, *words: str, **environ: str) -> subprocess.Complete
 
 
 def test_every_value_starts_a_server_and_a_client(client_server: Path, tmp_path: Path) -> None:
-    done = run(client_server, *arguments(tmp_path, "--each", "8,16+32"))
-    assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout.splitlines() == [
+    process = run(client_server, *arguments(tmp_path, "--each", "8,16+32"))
+    assert (process.returncode, process.stderr) == (0, "")
+    assert process.stdout.splitlines() == [
         "#@round=0 value=8", "8! 1 2", "cut line",
         "#@round=1 value=16", "16! 1 2", "cut line",
         "#@round=1 value=32", "32! 1 2", "cut line",
@@ -65,23 +65,23 @@ def test_every_value_starts_a_server_and_a_client(client_server: Path, tmp_path:
     assert [(tmp_path / f"server.{value}").read_text().split()[1] for value in (8, 16, 32)] == ["0"] * 3
 
 
-def test_a_failed_client_fails_the_pair(client_server: Path, tmp_path: Path) -> None:
-    done = run(client_server, *arguments(tmp_path, "--each", "1,2", status="7"))
-    assert done.returncode == 7
-    assert done.stdout.splitlines() == ["#@round=0 value=1", "1! 1 2", "cut line"]
+def test_a_failed_client_gives_the_exit_status(client_server: Path, tmp_path: Path) -> None:
+    process = run(client_server, *arguments(tmp_path, "--each", "1,2", status="7"))
+    assert process.returncode == 7
+    assert process.stdout.splitlines() == ["#@round=0 value=1", "1! 1 2", "cut line"]
     assert not (tmp_path / "server.2").exists()
 
 
-def test_a_server_that_fails_after_the_client_fails_the_pair(client_server: Path, tmp_path: Path) -> None:
-    done = run(client_server, *arguments(tmp_path, "--each", "1", after="5"))
-    assert done.returncode == 5
-    assert "exit status 5" in done.stderr
-    assert "#@end=ok" not in done.stdout
+def test_a_server_that_fails_after_the_client_gives_the_exit_status(client_server: Path, tmp_path: Path) -> None:
+    process = run(client_server, *arguments(tmp_path, "--each", "1", after="5"))
+    assert process.returncode == 5
+    assert "exit status 5" in process.stderr
+    assert "#@end=ok" not in process.stdout
 
 
 def test_a_server_that_keeps_running_is_ended(client_server: Path, tmp_path: Path) -> None:
-    done = run(client_server, *arguments(tmp_path, "--each", "1", after="stay"))
-    assert done.returncode == 0
+    process = run(client_server, *arguments(tmp_path, "--each", "1", after="stay"))
+    assert process.returncode == 0
     assert not alive(int((tmp_path / "server.1").read_text().split()[0]))
 
 
@@ -94,10 +94,10 @@ def test_a_server_that_keeps_running_is_ended(client_server: Path, tmp_path: Pat
     ],
 )
 def test_a_server_that_does_not_listen(client_server: Path, server: list[str], message: str) -> None:
-    done = run(client_server, "--listen", "0.3", "--", *server, "::", "true")
-    assert done.returncode == 1
-    assert message in done.stderr
-    assert "#@" not in done.stdout
+    process = run(client_server, "--listen", "0.3", "--", *server, "::", "true")
+    assert process.returncode == 1
+    assert message in process.stderr
+    assert "#@" not in process.stdout
 
 
 @pytest.mark.parametrize(
@@ -114,23 +114,23 @@ def test_a_server_that_does_not_listen(client_server: Path, server: list[str], m
     ],
 )
 def test_wrong_use(client_server: Path, words: list[str], message: str) -> None:
-    done = run(client_server, *words)
-    assert done.returncode == 2
-    assert done.stderr.startswith("fabricbench-client-server: ")
-    assert message in done.stderr
-    assert done.stderr.endswith("; see fabricbench-client-server --help\n")
-    assert len(done.stderr.splitlines()) == 1
+    process = run(client_server, *words)
+    assert process.returncode == 2
+    assert process.stderr.startswith("fabricbench-client-server: ")
+    assert message in process.stderr
+    assert process.stderr.endswith("; see fabricbench-client-server --help\n")
+    assert len(process.stderr.splitlines()) == 1
 
 
 def test_killing_it_ends_the_server(client_server: Path, tmp_path: Path) -> None:
     process = subprocess.Popen(
         [client_server, *arguments(tmp_path, "--each", "1", after="stay")], stdout=subprocess.DEVNULL
     )
-    named = tmp_path / "server.1"
-    wait_until(lambda: named.exists() and named.read_text(), "the server")
+    names = tmp_path / "server.1"
+    wait_until(lambda: names.exists() and names.read_text(), "the server")
     process.send_signal(signal.SIGKILL)
     process.wait()
-    wait_until(lambda: not alive(int(named.read_text().split()[0])), "the server's end")
+    wait_until(lambda: not alive(int(names.read_text().split()[0])), "the server's end")
 
 
 def test_the_witness_distinguishes_server_and_client(client_server: Path, witness: Path, tmp_path: Path) -> None:
@@ -143,7 +143,7 @@ def test_the_witness_distinguishes_server_and_client(client_server: Path, witnes
         for word in arguments(tmp_path, "--each", "1,2")
         for part in ([word, *preload] if word in ("--", "::") else [word])
     ]
-    done = subprocess.run([client_server, *words], env=env, capture_output=True, timeout=60, check=False)
-    assert done.returncode == 0
-    found = [(report["rank"], report["world_size"], report["forked"]) for report in reports(tmp_path / "out")]
-    assert sorted(found) == [(0, 2, False), (0, 2, False), (1, 2, False), (1, 2, False)]
+    process = subprocess.run([client_server, *words], env=env, capture_output=True, timeout=60, check=False)
+    assert process.returncode == 0
+    result = [(report["rank"], report["world_size"], report["forked"]) for report in reports(tmp_path / "out")]
+    assert sorted(result) == [(0, 2, False), (0, 2, False), (1, 2, False), (1, 2, False)]

@@ -54,9 +54,9 @@ def main(
     system: str = "local",
     iterations: int = 500,
 ) -> None:
-    chosen = mpi_lanes(system, lane or ())
+    selection = mpi_lanes(system, lane or ())
     print("| lane, size | latency with / without the witness | 95 % interval | pairs |\n| --- | --- | --- | --- |")
-    for each, installed in chosen:
+    for each, installed in selection:
 
         def with_witness(lane: Lane = each, installed: Installed = installed) -> Sequence[float]:
             return latencies(lane, installed, True, iterations)

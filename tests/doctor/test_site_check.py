@@ -283,7 +283,7 @@ def test_the_formats_of_srun(site: Site, tmp_path: Path, monkeypatch: pytest.Mon
         ('slurm("gige"', 'slurm("gi ge"', "the fabric 'gi ge'; expected letters, digits, '_' and '-' only"),
     ],
 )
-def test_wrong_names(site: Site, old: str, new: str, message: str) -> None:
+def test_wrong_names_in_the_settings(site: Site, old: str, new: str, message: str) -> None:
     file = site()
     assert old in file.read_text()
     file.write_text(file.read_text().replace(old, new))
@@ -391,7 +391,7 @@ def test_modules_are_found_by_their_files(site: Site, tmp_path: Path, monkeypatc
         ),
     ],
 )
-def test_warnings(
+def test_warnings_of_the_site_check(
     site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fabric: str, state: str, message: str
 ) -> None:
     site(f"{GOOD}\n{fabric},")

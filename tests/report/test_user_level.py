@@ -99,9 +99,9 @@ def test_ratios_between_stacks_exclude_user_level_libraries() -> None:
         for name in ("get", "put")
         for size in range(50)
     )
-    (found,) = ratios(table_of(*many, *[[row] for row in TABLE.filter(fabric="tcp").to_dicts()], MEDIANS))
-    assert found.title == "tcp: relative to mpich"
-    assert [entry.text for entry in found.legend] == ["openmpi"]
+    (result,) = ratios(table_of(*many, *[[row] for row in TABLE.filter(fabric="tcp").to_dicts()], MEDIANS))
+    assert result.title == "tcp: relative to mpich"
+    assert [entry.text for entry in result.legend] == ["openmpi"]
 
 
 def test_fairness_and_sum_of_streams() -> None:

@@ -185,7 +185,7 @@ def pip(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return calls
 
 
-def test_half_a_prefix_is_filled_again_and_a_whole_one_is_kept(tmp_path: Path, pip: list[str]) -> None:
+def test_an_incomplete_prefix_is_installed_again_and_a_complete_one_is_kept(tmp_path: Path, pip: list[str]) -> None:
     stack = Stack(name="mine", pypi=("mine>=1",))
     with pytest.raises(KeyboardInterrupt):
         provide_prefix(stack, tmp_path, lambda line: None)

@@ -95,7 +95,7 @@ def test_a_lock_without_the_stack_and_one_with_two_builds_of_it() -> None:
 
 
 @pytest.mark.parametrize("text", ["", "{}", "[]", '{"roots": [], "concrete_specs": {"a": {}}}'])
-def test_a_broken_lock_is_one_line(tmp_path: Path, text: str) -> None:
+def test_a_broken_lock_prints_one_line(tmp_path: Path, text: str) -> None:
     (tmp_path / "spack.lock").write_text(text)
     with pytest.raises(BadInput, match=r"spack\.lock: not Spack's: .*; make it anew: spack -e \. concretize"):
         read_lock(tmp_path / "spack.lock")

@@ -34,10 +34,10 @@ _OTHERS_MAY_WRITE = stat.S_IWGRP | stat.S_IWOTH
 def cache_root() -> Path | None:
     """The directory of the cache: ``FABRICBENCH_CACHE``, else ``fabricbench`` in ``XDG_CACHE_HOME`` or in ``.cache`` of
     the home directory. None for a user without these."""
-    if given := os.environ.get(CACHE):
-        return Path(given).absolute()
-    if (given := os.environ.get("XDG_CACHE_HOME", "")).startswith("/"):
-        return Path(given, "fabricbench")
+    if directory := os.environ.get(CACHE):
+        return Path(directory).absolute()
+    if (directory := os.environ.get("XDG_CACHE_HOME", "")).startswith("/"):
+        return Path(directory, "fabricbench")
     home = os.environ.get("HOME", "")
     if not home:
         try:
@@ -123,13 +123,13 @@ def _demand_own(facts: os.stat_result) -> None:
 
 def _remove_old(folder: int) -> None:
     """Removes files unused for ``LONGEST_UNUSED_SECONDS``, and the oldest ones beyond ``LARGEST_BYTES``."""
-    found = []
+    files = []
     for name in os.listdir(folder):
         if _OWN_NAME.fullmatch(name):
             facts = os.stat(name, dir_fd=folder, follow_symlinks=False)
-            found.append((facts.st_mtime, facts.st_size, name))
+            files.append((facts.st_mtime, facts.st_size, name))
     total, oldest = 0, time.time() - LONGEST_UNUSED_SECONDS
-    for used, size, name in sorted(found, reverse=True):
+    for used, size, name in sorted(files, reverse=True):
         total += size
         if used < oldest or total > LARGEST_BYTES:
             with contextlib.suppress(FileNotFoundError):

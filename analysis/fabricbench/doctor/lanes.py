@@ -27,9 +27,9 @@ class LaneDiagnosis:
     hint: str
 
 
-def examine(wanted: Iterable[Lane]) -> Iterator[LaneDiagnosis]:
+def examine(candidates: Iterable[Lane]) -> Iterator[LaneDiagnosis]:
     """Start two ranks on each lane, and yield the lane's diagnosis."""
-    for lane in wanted:
+    for lane in candidates:
         if lane.unavailable is not None or lane.installed is None:
             yield LaneDiagnosis(lane.name, False, *(lane.unavailable or ("", "")))
             continue
@@ -69,18 +69,18 @@ def _gromacs(build: GromacsBuild | None) -> str:
     return f"; GROMACS {build.version}, {build.precision} precision, SIMD {build.simd}{slow}, {build.mpi_library}"
 
 
-def examine_site(system: str, chosen: Collection[str] = ()) -> "tuple[list[Problem], str]":
-    """The problems of a site, or of the fabrics of the ``chosen`` lanes only, and its contents in one line.
+def examine_site(system: str, selection: Collection[str] = ()) -> "tuple[list[Problem], str]":
+    """The problems of a site, or of the fabrics of the ``selection`` lanes only, and its contents in one line.
 
     The line is empty where the site cannot be read.
     """
     from fabricbench.doctor.site import check_requirements, site_problems
 
-    problems = site_problems(system, chosen)
+    problems = site_problems(system, selection)
     try:
-        found, number = lanes(system), check_requirements(system)
+        site_lanes, number = lanes(system), check_requirements(system)
     except BadInput:
         return problems, ""
-    judged = "no requirements" if number is None else f"{number} requirements"
-    names = " ".join(lane.name for lane in found)
-    return problems, f"{settings_file(system)}: {judged}, {len(found)} lanes: {names}"
+    requirements = "no requirements" if number is None else f"{number} requirements"
+    names = " ".join(lane.name for lane in site_lanes)
+    return problems, f"{settings_file(system)}: {requirements}, {len(site_lanes)} lanes: {names}"

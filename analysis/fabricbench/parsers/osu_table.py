@@ -92,7 +92,7 @@ def columns(line: str, expected: Sequence[str], *, percentiles: bool) -> list[st
     ``percentiles``: the option ``-z`` was given, so columns of percentiles may follow.
     """
     titles = re.split(r"\s{2,}", line.removeprefix("# ").strip())
-    known, more = titles[: len(expected)], titles[len(expected) :]
-    if known != list(expected) or (more and not percentiles) or not all(map(_PERCENTILE.fullmatch, more)):
+    prefix, more = titles[: len(expected)], titles[len(expected) :]
+    if prefix != list(expected) or (more and not percentiles) or not all(map(_PERCENTILE.fullmatch, more)):
         return None
-    return [*(_QUANTITIES[heading] for heading in known), *("percentile" for _ in more)]
+    return [*(_QUANTITIES[heading] for heading in prefix), *("percentile" for _ in more)]

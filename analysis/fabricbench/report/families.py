@@ -39,13 +39,13 @@ def sections() -> list[Section]:
 
 def pictures(section: str = "") -> list[tuple[str, Picture]]:
     """Benchmark and picture of one section, or of all: the first picture of every benchmark before any second one."""
-    drawn = [
+    result = [
         (place, benchmark.name, picture)
         for benchmark in MEASURED.values()
         for place, picture in enumerate(benchmark.pictures)
         if benchmark.section and section in ("", benchmark.section.key)
     ]
-    return [(name, picture) for _, name, picture in sorted(drawn, key=lambda one: one[0])]
+    return [(name, picture) for _, name, picture in sorted(result, key=lambda one: one[0])]
 
 
 def families(measured: Sequence[Panel], styles: Mapping[LaneName, LaneStyle]) -> list[FamilyView]:
@@ -75,13 +75,15 @@ def _caption(panel: Panel) -> str:
 def _panels(benchmark: str, picture: Picture, measured: Sequence[Panel]) -> list[Panel]:
     """The panels of a picture, in order of case."""
     only = case_parts(picture.only)
-    chosen = [
+    matches = [
         panel
         for panel in measured
         if (panel.facet.tool, panel.facet.benchmark, panel.metric) == (OWN, benchmark, picture.metric)
         and only.items() <= case_parts(panel.facet.case).items()
     ]
-    return [panel for size in picture.sizes for panel in _over(picture.over, size, chosen)] if picture.over else chosen
+    return (
+        [panel for size in picture.sizes for panel in _over(picture.over, size, matches)] if picture.over else matches
+    )
 
 
 def _over(key: str, size: int, panels: Sequence[Panel]) -> list[Panel]:
@@ -102,9 +104,9 @@ def _over(key: str, size: int, panels: Sequence[Panel]) -> list[Panel]:
     result = []
     for where in sorted(lines):
         facet = replace(pattern[where].facet, case=f"{where[0]} {size_label(size)}".strip())
-        drawn = {
+        curves = {
             lane: tuple(sorted(line, key=lambda point: point.size or 0)) for lane, line in lines[where].items() if line
         }
-        if drawn:
-            result.append(replace(pattern[where], facet=facet, lines=drawn, axis=key))
+        if curves:
+            result.append(replace(pattern[where], facet=facet, lines=curves, axis=key))
     return result

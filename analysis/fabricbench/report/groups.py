@@ -131,11 +131,11 @@ def curves(panels: list[Panel], styles: Mapping[LaneName, LaneStyle]) -> tuple[l
 
 def other_tools(panels: list[Panel], styles: Mapping[LaneName, LaneStyle]) -> list[Group]:
     """The other benchmarks of other tools with message sizes: a group of small panels per tool, all lanes together."""
-    shown = facets.others(panels)
-    keys = slugs(sorted({p.facet.tool for p in shown}), "benchmarks")
+    selection = facets.others(panels)
+    keys = slugs(sorted({p.facet.tool for p in selection}), "benchmarks")
     return [
         group(
-            [p for p in shown if p.facet.tool == tool],
+            [p for p in selection if p.facet.tool == tool],
             styles,
             Naming(
                 key, f"Other benchmarks of {tool}",

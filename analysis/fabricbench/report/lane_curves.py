@@ -20,10 +20,10 @@ def lane_curves_svg(table: pl.DataFrame, confidence: float = 0.95) -> str:
     styles = lane_styles(facets.lanes(table))
     with svg.drawing("lane-curves", outlines=True):
         figure = Figure(figsize=(10.6, 4.6))
-        shown = [next((p for p in panels if p.metric == name), None) for name in ("latency", "bandwidth")]
-        drawn = sorted({lane for panel in shown if panel for lane in panel.lines})
-        height = 0.76 - 0.06 * (max(0, len(drawn) - 1) // 6)
-        for place, panel in zip((0.072, 0.57), shown, strict=True):
+        selection = [next((p for p in panels if p.metric == name), None) for name in ("latency", "bandwidth")]
+        lanes = sorted({lane for panel in selection if panel for lane in panel.lines})
+        height = 0.76 - 0.06 * (max(0, len(lanes) - 1) // 6)
+        for place, panel in zip((0.072, 0.57), selection, strict=True):
             axes = figure.add_axes((place, 0.125, 0.415, height))
             if panel is None:
                 axes.set_axis_off()
@@ -31,8 +31,8 @@ def lane_curves_svg(table: pl.DataFrame, confidence: float = 0.95) -> str:
                 continue
             draw_panel(axes, panel, styles)
             axes.set_title(f"{panel.metric}, {facets.describe(panel.facet)}", loc="left", fontsize=10)
-        handles = [Line2D([], [], **line_style(styles[lane], 5)) for lane in drawn]
-        names = ["\u200b" + clean(lane.name) for lane in drawn]
-        if drawn:
-            figure.legend(handles, names, loc="upper left", ncols=min(6, len(drawn)), bbox_to_anchor=(0.04, 1.0))
+        handles = [Line2D([], [], **line_style(styles[lane], 5)) for lane in lanes]
+        names = ["\u200b" + clean(lane.name) for lane in lanes]
+        if lanes:
+            figure.legend(handles, names, loc="upper left", ncols=min(6, len(lanes)), bbox_to_anchor=(0.04, 1.0))
         return svg.standalone(figure, white=True)

@@ -42,15 +42,15 @@ class LogGPView:
 Curves = dict[str, dict[int, float]]
 
 
-def loggp_views(table: pl.DataFrame, confidence: float, known: Measured | None = None) -> list[LogGPView]:
+def loggp_views(table: pl.DataFrame, confidence: float, cells: Measured | None = None) -> list[LogGPView]:
     """A row per measured lane and number of ranks.
 
     The parameters are fitted in each block; their medians and intervals are over blocks. The sizes at which the
     protocol changes come from one fit to the medians over blocks; G is then fitted in each block between these sizes.
-    ``known``: the result of ``all_series(table)``.
+    ``cells``: the result of ``all_series(table)``.
     """
     by_lane: dict[tuple[LaneName, int], dict[int, Curves]] = defaultdict(lambda: defaultdict(lambda: defaultdict(dict)))
-    for key, cell in (all_series(table) if known is None else known).items():
+    for key, cell in (all_series(table) if cells is None else cells).items():
         if _belongs(key):
             _add(by_lane[key.lane_name, key.ranks], key, cell)
     views = []

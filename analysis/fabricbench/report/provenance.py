@@ -128,12 +128,12 @@ def provenance_view(here: Provenance, launches: Launches, reference: Provenance 
 
 
 def _reference(here: Provenance, reference: Provenance) -> ReferenceView:
-    missing = not_compared(here, reference)
+    omissions = not_compared(here, reference)
     return ReferenceView(
         name=reference.campaign.name,
         facts=_facts(reference.campaign),
         differences=_by_kind(differences(here, reference)),
-        not_compared=enumerate_words(missing),
+        not_compared=enumerate_words(omissions),
     )
 
 
@@ -184,9 +184,9 @@ def _merged(dictionaries: Sequence[Mapping[str, str]]) -> KeyValues:
 
 
 def _some(values: set[str]) -> str:
-    shown = sorted(values)
-    more = len(shown) - _SHOWN
-    return "\n".join(shown[:_SHOWN]) + (f"\n… and {plural(more, 'other')}" if more > 0 else "")
+    lines = sorted(values)
+    more = len(lines) - _SHOWN
+    return "\n".join(lines[:_SHOWN]) + (f"\n… and {plural(more, 'other')}" if more > 0 else "")
 
 
 def _environments(started: list[Launch]) -> tuple[KeyValues, tuple[LaneSettings, ...]]:

@@ -74,8 +74,8 @@ def axis_label(axis: str) -> Callable[[int | None], str]:
 def size_axis(axes: Axes, sizes: Sizes, most: int, axis: str) -> None:
     """Sets up the horizontal axis, with at most ``most`` labels."""
     ticks = sizes.ticks(most)
-    left = sizes.at(0) if sizes.zero else sizes.at(sizes.smallest)
-    axes.set_xlim(left - 0.6, sizes.at(sizes.largest) + 0.6)
+    start = sizes.at(0) if sizes.zero else sizes.at(sizes.smallest)
+    axes.set_xlim(start - 0.6, sizes.at(sizes.largest) + 0.6)
     axes.xaxis.set_major_locator(FixedLocator([sizes.at(size) for size in ticks]))
     axes.xaxis.set_minor_locator(NullLocator())
     axes.set_xticklabels([axis_label(axis)(size) for size in ticks])

@@ -23,17 +23,17 @@ _CAPTIONS = {RATIO: "MPI over user level", DIFFERENCE: "MPI minus user level, in
 
 
 def user_level(
-    table: pl.DataFrame, styles: Mapping[LaneName, LaneStyle], alpha: float, known: Measured | None = None
+    table: pl.DataFrame, styles: Mapping[LaneName, LaneStyle], alpha: float, cells: Measured | None = None
 ) -> list[Group]:
     """A group for every user-level tool on a fabric with MPI stacks: ratio and difference, a line per MPI stack.
 
-    ``known``: the result of ``all_series(table)``.
+    ``cells``: the result of ``all_series(table)``.
     """
     lines: dict[tuple[str, str, str, Facet], dict[str, dict[LaneName, list[Point]]]] = defaultdict(
         lambda: {name: defaultdict(list) for name in _UNITS}
     )
     benchmarks = {one.tool: one.benchmark for one in user_means()}
-    for row in rows_of(Overhead, overhead(table, alpha, known=known)):
+    for row in rows_of(Overhead, overhead(table, alpha, cells=cells)):
         facet = Facet(row.tool, benchmarks[row.tool], "", row.ranks, row.nodes)
         panels = lines[row.fabric, row.library, row.tool, facet]
         lane = LaneName(row.stack, row.fabric, row.variant)

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import IO
 
 from fabricbench.campaign.attempts import first_losses
-from fabricbench.campaign.write import came_back, create, write_planned
+from fabricbench.campaign.write import create, has_completed, write_planned
 from fabricbench.doctor.site import demand_sound
 from fabricbench.errors import BadInput
 from fabricbench.files.reading import open_log
@@ -54,7 +54,7 @@ def run(plan: Plan) -> None:
         demand_slurm(settings_file(plan.system))
     no_blanks(plan.path.resolve())
     cases = block_cases(plan)
-    with _held(plan.path) as lock:
+    with _campaign_lock(plan.path) as lock:
         _end_leftovers(plan, lock)
         facts = campaign_facts(plan) or _create(plan)
         if is_complete(plan.path):
@@ -103,8 +103,8 @@ def _block(
 ) -> float:
     """Run the missing launches of a block, one allocation after the other; returns the seconds of its sessions."""
     return sum(
-        _on_nodes(plan, facts, [case for case in cases if case.lane in named], request, block, mark, progress)
-        for request, named in by_nodes(plan).items()
+        _on_nodes(plan, facts, [case for case in cases if case.lane in names], request, block, mark, progress)
+        for request, names in by_nodes(plan).items()
     )
 
 
@@ -122,8 +122,8 @@ def _on_nodes(
     A block has a second session where its allocation ended early, and one that repeats lost launches once.
     """
     seconds = 0.0
-    missing = missing_cases(plan, cases, block)
-    while missing:
+    remaining = missing_cases(plan, cases, block)
+    while remaining:
         number = next_session(plan.path, block)
         start = Start(
             session=Session(
@@ -138,19 +138,19 @@ def _on_nodes(
             mark=mark,
             request=request,
         )
-        ended = run_session(start, progress)
-        seconds += ended.seconds
-        before, missing = missing, missing_cases(plan, cases, block)
-        lost = ended.lost or _lost_with_nodes(start.stage)
+        result = run_session(start, progress)
+        seconds += result.seconds
+        before, remaining = remaining, missing_cases(plan, cases, block)
+        loss = result.loss or _lost_with_nodes(start.stage)
         losses = first_losses(plan.path, block, number)
         for name, why in losses.items():
             progress.say(f"launch lost, to be repeated: {name}: {why}")
-        if missing and (losses or (lost and len(missing) < len(before))):
-            nodes = f"nodes were lost ({lost}); " if lost else ""
-            progress.say(f"{nodes}{len(missing)} launches of this block remain")
-        elif missing or ended.outcome.problem:
+        if remaining and (losses or (loss and len(remaining) < len(before))):
+            nodes = f"nodes were lost ({loss}); " if loss else ""
+            progress.say(f"{nodes}{len(remaining)} launches of this block remain")
+        elif remaining or result.outcome.problem:
             raise BadInput(
-                (f"nodes were lost ({lost}), " if lost else "") + _why_missing(plan, ended.outcome, missing),
+                (f"nodes were lost ({loss}), " if loss else "") + _why_missing(plan, result.outcome, remaining),
                 where=str(plan.path),
                 hint=f"finished launches are kept; continue with: fabricbench run {plan.path}",
             )
@@ -159,29 +159,29 @@ def _on_nodes(
 
 def _lost_with_nodes(stage: Path) -> str:
     """Slurm's message to the first launch of a session that was lost with its nodes; empty where none was."""
-    directories = (file.parent for file in sorted(stage.glob("*/*/*/*/end")) if not came_back(file.parent))
+    directories = (file.parent for file in sorted(stage.glob("*/*/*/*/end")) if not has_completed(file.parent))
     return next((why for directory in directories if (why := why_lost(directory))), "")
 
 
-def _why_missing(plan: Plan, outcome: reframe.Outcome, missing: list[Case]) -> str:
-    _expect(plan, {case.lane for case in missing} & {lane.name for lane in lanes(plan.system)})
+def _why_missing(plan: Plan, outcome: reframe.Outcome, remaining: list[Case]) -> str:
+    _expect(plan, {case.lane for case in remaining} & {lane.name for lane in lanes(plan.system)})
     free = shutil.disk_usage(plan.path).free
     if free < LEAST_FREE_BYTES:
-        return f"the disk is full ({free // 2**20} MiB free), {len(missing)} launches of this block did not come back"
+        return f"the disk is full ({free // 2**20} MiB free), {len(remaining)} launches of this block did not complete"
     if outcome.problem:
         return f"ReFrame: {outcome.problem}"
     reasons = [line.strip() for line in outcome.lines if "Reason:" in line or "ERROR" in line]
-    first = ", ".join(f"{case.lane} {case.check}" for case in missing[:3])
+    first = ", ".join(f"{case.lane} {case.check}" for case in remaining[:3])
     why = f": {reasons[0]}" if reasons else ""
-    return f"{len(missing)} launches of this block did not come back ({first}){why}"
+    return f"{len(remaining)} launches of this block did not complete ({first}){why}"
 
 
 def _expect(plan: Plan, ready: set[str]) -> None:
     """BadInput where a lane that was ready when the run began is no longer, instead of a failure of each launch."""
-    missing = sorted(ready - {lane.name for lane in ready_lanes(plan)})
-    if missing:
+    vanished_lanes = sorted(ready - {lane.name for lane in ready_lanes(plan)})
+    if vanished_lanes:
         raise BadInput(
-            f"{', '.join(missing)} vanished since this run began",
+            f"{', '.join(vanished_lanes)} vanished since this run began",
             where=str(plan.path),
             hint="finished launches are kept: set the stack up again (fabricbench setup) and repeat the command",
         )
@@ -200,7 +200,7 @@ def _create(plan: Plan) -> CampaignFacts:
 
 
 @contextmanager
-def _held(path: Path) -> Iterator[IO[str]]:
+def _campaign_lock(path: Path) -> Iterator[IO[str]]:
     """Hold the campaign's lock; BadInput where another run holds it."""
     try:
         path.mkdir(parents=True, exist_ok=True)

@@ -65,11 +65,11 @@ def demand_lanes(plan: Plan) -> set[str]:
 
 def by_nodes(plan: Plan) -> dict[Request | None, set[str]]:
     """The names of the chosen lanes by the allocation that they share; None for lanes without one."""
-    found: dict[Request | None, set[str]] = {}
+    lanes_of: dict[Request | None, set[str]] = {}
     for lane in lanes(plan.system):
         if not plan.lanes or lane.name in plan.lanes:
-            found.setdefault(request_of(lane.fabric), set()).add(lane.name)
-    return found
+            lanes_of.setdefault(request_of(lane.fabric), set()).add(lane.name)
+    return lanes_of
 
 
 def is_complete(path: Path) -> bool:
@@ -100,21 +100,25 @@ def block_cases(plan: Plan) -> list[Case]:
     if outcome.problem or outcome.status:
         lines = [line for line in outcome.lines if "ERROR" in line or "error" in line]
         raise BadInput(f"ReFrame: {outcome.problem or ' '.join(lines[:2]) or 'it failed'}")
-    found = [case for case in reframe.cases(outcome.lines) if not plan.lanes or case.lane in plan.lanes]
-    if not found:
-        known = sorted({case.check_class for case in reframe.cases(_all_lines(plan))})
-        raise BadInput("no check matches", expected=nearest(" ".join(plan.checks), known))
-    demand_set(plan, found, outcome.lines)
-    return found
+    matches = [case for case in reframe.cases(outcome.lines) if not plan.lanes or case.lane in plan.lanes]
+    if not matches:
+        names = sorted({case.check_class for case in reframe.cases(_all_lines(plan))})
+        raise BadInput("no check matches", expected=nearest(" ".join(plan.checks), names))
+    demand_set(plan, matches, outcome.lines)
+    return matches
 
 
 def demand_set(plan: Plan, cases: Iterable[Case], lines: Sequence[str]) -> None:
     """BadInput where a variable of the plan belongs to no check. ReFrame, which printed ``lines``, only warns."""
     checks = {case.check_class for case in cases}
-    unset = {found.group(1): found.group(2) for line in lines if (found := _NOT_SET.search(line))}
+    unset = {match.group(1): match.group(2) for line in lines if (match := _NOT_SET.search(line))}
     for variable in plan.variables:
         check, _, name = variable.partition("=")[0].rpartition(".")
-        owners = [known for known in checks if check in ("", known) and f"'{name}'" not in unset.get(known, "")]
+        owners = [
+            name_of_check
+            for name_of_check in checks
+            if check in ("", name_of_check) and f"'{name}'" not in unset.get(name_of_check, "")
+        ]
         if not owners:
             where = f"--set {variable}"
             if check and check not in checks:
@@ -129,23 +133,23 @@ def _all_lines(plan: Plan) -> tuple[str, ...]:
 
 def selection(plan: Plan) -> list[str]:
     """ReFrame's options that choose the checks and set their variables."""
-    named = [word for check in plan.checks for word in ("-n", f"^{check}")]
+    options = [word for check in plan.checks for word in ("-n", f"^{check}")]
     variables = [word for variable in plan.variables for word in ("-S", variable)]
-    return ["-c", str(reframe.checks_directory()), "-t", f"^{plan.tier}$", *named, *variables]
+    return ["-c", str(reframe.checks_directory()), "-t", f"^{plan.tier}$", *options, *variables]
 
 
 def finished_cases(plan: Plan, cases: list[Case], block: int) -> set[Case]:
-    """The cases of a block that are skipped, or whose launch came back and needs no repeat."""
-    done = set()
+    """The cases of a block that are skipped, or whose launch completed and needs no repeat."""
+    result = set()
     for case in cases:
         pattern = f"b{block:03d}.s*/{plan.system}/{case.fabric}/{case.stack}/{case.check}"
         tries = sorted((plan.path / LAUNCHES).glob(pattern))
         if finishing_attempt(tries) or any((directory / name).exists() for directory in tries for name in SKIPPED):
-            done.add(case)
-    return done
+            result.add(case)
+    return result
 
 
 def missing_cases(plan: Plan, cases: list[Case], block: int) -> list[Case]:
     """The cases of a block that are not finished, in their order."""
-    done = finished_cases(plan, cases, block)
-    return [case for case in cases if case not in done]
+    finished = finished_cases(plan, cases, block)
+    return [case for case in cases if case not in finished]

@@ -94,11 +94,11 @@ def _user() -> dict[str, str]:
 
 def cases(lines: Sequence[str]) -> list[Case]:
     """The test cases in the output of ``reframe --list=C``, without their fixtures."""
-    found = []
+    result = []
     for line in lines:
         if (case := _CASE.match(line)) and (name := _CLASS.match(line)):
-            found.append(Case(f"{name.group(1)}_{case['hash']}", case["fabric"], case["stack"]))
-    return sorted(found)
+            result.append(Case(f"{name.group(1)}_{case['hash']}", case["fabric"], case["stack"]))
+    return sorted(result)
 
 
 def settings_environment(files: Sequence[Path], system: str) -> dict[str, str]:

@@ -56,15 +56,15 @@ class Start:
 
 
 @dataclass(frozen=True, slots=True)
-class Ended:
-    """How a session ended: ``seconds`` with its nodes; ``lost`` is Slurm's reason where it lost them, else empty."""
+class SessionEnd:
+    """How a session ended: ``seconds`` with its nodes; ``loss`` is Slurm's reason where it lost them, else empty."""
 
     outcome: reframe.Outcome
     seconds: float
-    lost: str
+    loss: str
 
 
-def run_session(start: Start, progress: CampaignProgress) -> Ended:
+def run_session(start: Start, progress: CampaignProgress) -> SessionEnd:
     """Run ReFrame to its end; BadInput where it does not start or Slurm provides no nodes."""
     session = start.session
     log = Path(session.campaign) / "reframe" / f"session-{session.block:03d}.{session.session:02d}.log"
@@ -108,7 +108,7 @@ def run_session(start: Start, progress: CampaignProgress) -> Ended:
             expected=f"{start.request.nodes} nodes for {start.request.minutes} minutes",
             hint=f"fabricbench doctor --site --system {start.system}",
         )
-    return Ended(result[0], seconds, allocation.why_ended_early(lines) if start.request else "")
+    return SessionEnd(result[0], seconds, allocation.why_ended_early(lines) if start.request else "")
 
 
 def _not_run(failed: list[OSError], lines: list[str], log: Path) -> BadInput:

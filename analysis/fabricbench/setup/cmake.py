@@ -99,7 +99,7 @@ def _is_output(path: Path) -> bool:
 def _read(file: Path) -> object:
     """The JSON of a file; None where it is missing or broken."""
     try:
-        found: object = json.loads(file.read_bytes())
+        content: object = json.loads(file.read_bytes())
     except (OSError, ValueError):
         return None
-    return found
+    return content

@@ -38,11 +38,11 @@ def find_programs(stack: Stack, log: Path, say: Callable[[str], None]) -> tuple[
 def version(command: Sequence[str]) -> str:
     """The first version number in the output of ``command``; "unknown" where there is none."""
     try:
-        done = subprocess.run(
+        process = subprocess.run(
             command, stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace",
             timeout=LIMIT_SECONDS, check=False,
         )  # fmt: skip
     except (OSError, subprocess.TimeoutExpired):
         return "unknown"
-    match = _VERSION.search(done.stdout) or _VERSION.search(done.stderr)
+    match = _VERSION.search(process.stdout) or _VERSION.search(process.stderr)
     return match.group() if match else "unknown"

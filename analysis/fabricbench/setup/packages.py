@@ -32,11 +32,11 @@ def install_packages(stacks: Sequence[Stack], log: Path, say: Say, *, for_tests:
     The one call takes less time than one for each stack. Where it fails, each stack tries its own packages later, so
     that one missing package affects one stack only. Outside root on Debian nothing is installed here.
     """
-    missing = missing_packages(stacks, for_tests=for_tests)
-    if missing and is_root_on_debian():
-        say(f"installing Debian's {' '.join(missing)}")
+    packages = missing_packages(stacks, for_tests=for_tests)
+    if packages and is_root_on_debian():
+        say(f"installing Debian's {' '.join(packages)}")
         try:
-            apt_install(missing, log)
+            apt_install(packages, log)
         except BadInput as error:
             say(f"not all packages could be installed at once: {error}")
     _check_toolchain(log, say)
@@ -44,17 +44,17 @@ def install_packages(stacks: Sequence[Stack], log: Path, say: Say, *, for_tests:
 
 def missing_packages(stacks: Sequence[Stack], *, for_tests: bool) -> list[str]:
     """The Debian packages of the toolchain, GROMACS, the stacks and the tests that are missing, without duplicates."""
-    missing = [name for name in TOOLCHAIN if shutil.which(name) is None]
+    packages = [name for name in TOOLCHAIN if shutil.which(name) is None]
     if shutil.which("gmx") is None and shutil.which("gmx_mpi") is None:
-        missing.append("gromacs")
+        packages.append("gromacs")
     for stack in stacks:
         if stack.debian is not None and not is_installed(stack, stack.debian):
-            missing += stack.debian.packages
+            packages += stack.debian.packages
     if for_tests:
         paths = f"{os.environ['PATH']}:/usr/sbin:/sbin"
         absent = [package for command, package in FOR_TESTS.items() if shutil.which(command, path=paths) is None]
-        missing += [*absent, *(["libpmi2-0"] if "slurm-wlm" in absent else [])]
-    return list(dict.fromkeys(missing))
+        packages += [*absent, *(["libpmi2-0"] if "slurm-wlm" in absent else [])]
+    return list(dict.fromkeys(packages))
 
 
 def is_installed(stack: Stack, debian: Debian) -> bool:

@@ -67,25 +67,25 @@ class Spack:
 def find_spack() -> Spack:
     """The Spack in the directory SPACK_ROOT; BadInput where the variable names none, or one that is too old."""
     least = ".".join(map(str, LEAST))
-    named = os.environ.get("SPACK_ROOT")
+    home = os.environ.get("SPACK_ROOT")
     hint = f"export SPACK_ROOT=DIRECTORY of Spack {least} or newer"
-    if not named:
+    if not home:
         raise BadInput("SPACK_ROOT is not set", hint=hint)
-    root = Path(named).resolve()
+    root = Path(home).resolve()
     try:
-        done = subprocess.run(
+        process = subprocess.run(
             [root / "bin/spack", "--version"], stdin=subprocess.DEVNULL, capture_output=True, text=True,
             errors="replace", timeout=LIMIT_SECONDS, check=False,
         )  # fmt: skip
     except (OSError, subprocess.TimeoutExpired) as error:
         raise BadInput(f"SPACK_ROOT holds no Spack: {error}", where=str(root), hint=hint) from None
-    found = re.match(r"(\d+)\.(\d+)\S*", done.stdout)
-    if done.returncode or found is None:
-        output = " | ".join(done.stderr.split("\n"))[:200]
+    match = re.match(r"(\d+)\.(\d+)\S*", process.stdout)
+    if process.returncode or match is None:
+        output = " | ".join(process.stderr.split("\n"))[:200]
         raise BadInput(f"bin/spack --version prints no version: {output}", where=str(root), hint=hint)
-    if (int(found[1]), int(found[2])) < LEAST:
-        raise BadInput(f"Spack {found[0]} is too old", where=str(root), expected=f"{least} or newer", hint=hint)
-    return Spack(root, found[0])
+    if (int(match[1]), int(match[2])) < LEAST:
+        raise BadInput(f"Spack {match[0]} is too old", where=str(root), expected=f"{least} or newer", hint=hint)
+    return Spack(root, match[0])
 
 
 def views_in(directory: Path) -> list[str]:
@@ -133,9 +133,9 @@ def _set_up_view(stack: Stack, path: Path, say: Say) -> None:
 def whole_view(path: Path) -> View:
     """The view at ``path``, checked for the files of its packages; BadInput with the first one that is missing."""
     view = read_view(path)
-    needed = [view.mpi_prefix / "bin/mpirun", *(view.prefix / file for file in OWN)]
-    needed += [view.prefix / file for package, file in PROGRAMS.items() if package in view.packages]
-    for file in needed:
+    files = [view.mpi_prefix / "bin/mpirun", *(view.prefix / file for file in OWN)]
+    files += [view.prefix / file for package, file in PROGRAMS.items() if package in view.packages]
+    for file in files:
         if not file.exists():
             hint = f"run: {INSTALL}, then: spack -e . env view regenerate"
             raise BadInput(f"half installed: no {file}", where=str(path), hint=hint)
@@ -173,23 +173,25 @@ def site_choice(system: str, environment: Environment, file: Path) -> tuple[str,
 
     BadInput where the site's settings name a stack that only Spack builds and that is not among them.
     """
-    named = list(dict.fromkeys(lane.stack.name for lane in lanes(system)))
-    chosen = chosen_stacks(file, environment) if file.exists() else tuple(n for n in named if n in environment.stacks)
-    known = site_stacks(site_root())
-    for name in named:
-        if known[name].only_spack and name not in chosen:
+    names = list(dict.fromkeys(lane.stack.name for lane in lanes(system)))
+    selection = (
+        chosen_stacks(file, environment) if file.exists() else tuple(n for n in names if n in environment.stacks)
+    )
+    available = site_stacks(site_root())
+    for name in names:
+        if available[name].only_spack and name not in selection:
             where = str(file) if file.exists() else str(environment.path)
             raise BadInput(
                 f"{settings_file(system)} names the stack {name}, which is not in it", where=where,
-                expected=nearest(name, chosen), hint=f"add {name} there",
+                expected=nearest(name, selection), hint=f"add {name} there",
             )  # fmt: skip
-    return chosen
+    return selection
 
 
 def _state(stack: SpackStack, lock: Lock | None, lock_file: Path) -> str:
-    wanted = locked(lock, stack, str(lock_file)) if lock is not None else {}
+    hashes = locked(lock, stack, str(lock_file)) if lock is not None else {}
     view = whole_view(REPOSITORY / stack.view)
-    for package, digest in wanted.items():
+    for package, digest in hashes.items():
         if package not in view.packages:
             raise BadInput(f"half installed: no {package}", where=stack.view, hint=f"run: {INSTALL}")
         if view.packages[package] != digest:
@@ -198,4 +200,4 @@ def _state(stack: SpackStack, lock: Lock | None, lock_file: Path) -> str:
                 hint=f"run: {INSTALL}, then: spack -e . env view regenerate",
             )  # fmt: skip
     packages = " ".join(f"{name}/{digest[:7]}" for name, digest in sorted(view.packages.items()))
-    return f"{packages} in {stack.view}, {'as locked in ' + str(lock_file) if wanted else 'no lock'}"
+    return f"{packages} in {stack.view}, {'as locked in ' + str(lock_file) if hashes else 'no lock'}"

@@ -97,10 +97,10 @@ class Request:
         if _NODES.search(job.reason):
             try:
                 within = self.within(slurm_state.partitions(), slurm_state.nodes())
-                listed = [within[name] for name in host_names(self.places.nodelist) if name in within]
+                candidates = [within[name] for name in host_names(self.places.nodelist) if name in within]
             except NoAnswer:
                 return False
-            return sum(node.up for node in within.values()) < self.nodes or not all(node.up for node in listed)
+            return sum(node.up for node in within.values()) < self.nodes or not all(node.up for node in candidates)
         return _NEVER.search(job.reason) is not None
 
 
@@ -141,12 +141,12 @@ def end_jobs(mark: str) -> None:
     """Cancel the jobs of a run, and return when none is in the queue; BadInput where one remains."""
     deadline = time.monotonic() + END_SECONDS
     try:
-        while found := slurm_state.jobs(job_name(mark)):
-            for job in found:
+        while jobs := slurm_state.jobs(job_name(mark)):
+            for job in jobs:
                 if job.state != "COMPLETING":
                     slurm_state.cancel(job.id)
             if time.monotonic() > deadline:
-                raise NoAnswer(f"job {found[0].id} is {found[0].state} {END_SECONDS} s after it was cancelled")
+                raise NoAnswer(f"job {jobs[0].id} is {jobs[0].state} {END_SECONDS} s after it was cancelled")
             time.sleep(0.2)
     except NoAnswer as answer:
         hint = f"when Slurm answers: scancel --name={job_name(mark)}"
@@ -155,12 +155,12 @@ def end_jobs(mark: str) -> None:
 
 def granted(lines: Iterable[str]) -> str | None:
     """The id of the allocation that ``salloc`` was granted; None before it is."""
-    return next((found.group(1) for line in lines if (found := _GRANTED.match(line))), None)
+    return next((match.group(1) for line in lines if (match := _GRANTED.match(line))), None)
 
 
 def why_not_granted(lines: Iterable[str]) -> str:
     """The errors that ``salloc`` printed about a request; empty where there are none."""
-    return "; ".join(found.group(1) for line in lines if (found := _ERROR.match(line)))
+    return "; ".join(match.group(1) for line in lines if (match := _ERROR.match(line)))
 
 
 def why_ended_early(lines: Iterable[str]) -> str:

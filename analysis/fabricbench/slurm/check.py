@@ -46,7 +46,7 @@ def slurm_problems(fabrics: Sequence[Demand]) -> Iterator[SlurmProblem]:
     if with_pmi:
         offered, silent = _answer(offered_pmi)
         if offered is None:
-            yield "not checked", f"the PMI of {_named(demand.fabric for demand in with_pmi)}: {silent}", ""
+            yield "not checked", f"the PMI of {_fabric_names(demand.fabric for demand in with_pmi)}: {silent}", ""
         for demand in with_pmi if offered is not None else ():
             yield from _pmi(demand, offered or set())
     by_slurm = [(demand.fabric, demand.request) for demand in fabrics if demand.request]
@@ -54,7 +54,7 @@ def slurm_problems(fabrics: Sequence[Demand]) -> Iterator[SlurmProblem]:
         return
     present, silent = _answer(lambda: (partitions(), nodes()))
     if present is None:
-        yield "not checked", f"partitions and nodes of {_named(name for name, _ in by_slurm)}: {silent}", ""
+        yield "not checked", f"partitions and nodes of {_fabric_names(name for name, _ in by_slurm)}: {silent}", ""
         return
     refusals: dict[Request, tuple[str | None, str]] = {}
     for fabric, request in by_slurm:
@@ -91,7 +91,7 @@ def _places(
     """The problems of a request's partitions: missing, closed, or with too few nodes that are up."""
     try:
         names = request.partitions(present)
-        listed, within = host_names(request.places.nodelist), request.within(present, all_nodes)
+        node_names, within = host_names(request.places.nodelist), request.within(present, all_nodes)
     except (ValueError, argparse.ArgumentError) as error:
         yield "broken", f"fabric {fabric}: access: {error}", ""
         return
@@ -108,20 +108,20 @@ def _places(
             yield "broken", what, "it must be up for jobs to start: scontrol show partition"
     if any(name not in present for name in names):
         return
-    yield from _nodes(fabric, request.nodes, within, listed)
+    yield from _nodes(fabric, request.nodes, within, node_names)
 
 
-def _nodes(fabric: str, wanted: int, within: Mapping[str, Node], listed: Sequence[str]) -> Iterator[SlurmProblem]:
-    for name in listed:
+def _nodes(fabric: str, count: int, within: Mapping[str, Node], names: Sequence[str]) -> Iterator[SlurmProblem]:
+    for name in names:
         if name not in within:
             what = f"fabric {fabric}: no node '{name}' in its partition; expected {nearest(name, within)}"
             yield "broken", what, ""
     down = [node for node in within.values() if not node.up]
-    held = [node for node in down if node.name in listed]
-    if held:
-        yield "broken", f"fabric {fabric}: its node list is down: {_some(held)}", _wake(held)
-    elif len(within) - len(down) < wanted:
-        up = f"{len(within) - len(down)} of {len(within)} nodes up, {wanted} requested"
+    selection = [node for node in down if node.name in names]
+    if selection:
+        yield "broken", f"fabric {fabric}: its node list is down: {_some(selection)}", _wake(selection)
+    elif len(within) - len(down) < count:
+        up = f"{len(within) - len(down)} of {len(within)} nodes up, {count} requested"
         yield "broken", f"fabric {fabric}: {up}" + (f": {_some(down)}" if down else ""), _wake(down)
     elif down:
         yield "warning", f"fabric {fabric}: {len(down)} of {len(within)} nodes are down: {_some(down)}", ""
@@ -135,7 +135,7 @@ def _answer(query: Callable[[], Answer]) -> tuple[Answer | None, str]:
         return None, str(answer)
 
 
-def _named(fabrics: Iterable[str]) -> str:
+def _fabric_names(fabrics: Iterable[str]) -> str:
     return "fabric " + ", ".join(fabrics)
 
 

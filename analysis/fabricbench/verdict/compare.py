@@ -26,7 +26,7 @@ def compare(
     *,
     across_levels: bool = True,
     unmeasured: Sequence[Unmeasured] = (),
-    known: Mapping[CellKey, Series] | None = None,
+    cells: Mapping[CellKey, Series] | None = None,
 ) -> pl.DataFrame:
     """Returns a comparison of lane a with lane b, one ``Comparison`` per benchmark, metric, case and size.
 
@@ -37,10 +37,10 @@ def compare(
     has the same estimator. Values of single node pairs are excluded. A cell that only one lane measured has a row too,
     with the reason from ``unmeasured``.
     Assumptions: as in ``stats.paired`` and ``stats.multiple``; one look, after the last block.
-    ``known``: the result of ``all_series(table)``, to save the time of computing it again.
+    ``cells``: the result of ``all_series(table)``, to save the time of computing it again.
     """
-    cells = all_series(table) if known is None else known
-    series = {key: values for key, values in cells.items() if not key.of_node_pair}
+    every = all_series(table) if cells is None else cells
+    series = {key: values for key, values in every.items() if not key.of_node_pair}
     lanes = {key.lane: key.lane_name for key in series}
     for lane in (lane_a, lane_b):
         if lane not in lanes:
@@ -50,7 +50,7 @@ def compare(
     if lane_a == lane_b:
         raise BadInput(f"lane '{lane_a}' against itself", expected="two lanes")
     a, b = lanes[lane_a], lanes[lane_b]
-    compared = _cells(series, a, b, across_levels=across_levels)
+    compared = _sides(series, a, b, across_levels=across_levels)
     return comparison(compared, series, alpha, main_only=True, reasons=_reasons(series, unmeasured, a, b))
 
 
@@ -72,40 +72,40 @@ def compare_tools(
     lane: str | None = None,
     alpha: float = 0.05,
     *,
-    known: Mapping[CellKey, Series] | None = None,
+    cells: Mapping[CellKey, Series] | None = None,
 ) -> pl.DataFrame:
     """Returns a comparison of the project's own tools with public ones on the same lane: a table of ``Comparison``.
 
     Definition: as in ``compare``, with the metrics of ``alike.like_against_like``; for all lanes, or the given one.
-    ``known`` as in ``compare``.
+    ``cells`` as in ``compare``.
     """
-    series = all_series(table) if known is None else known
+    series = all_series(table) if cells is None else cells
     lanes = {key.lane for key in series}
     if lane is not None and lane not in lanes:
         raise BadInput(f"unknown lane '{lane}'", expected=nearest(lane, lanes))
-    cells = []
+    compared = []
     for alike in like_against_like():
         names = (f"{alike.own.tool} {alike.own.metric}", f"{alike.other.tool} {alike.other.metric}")
         for key in series:
             if metric_of(key) == alike.own and lane in (None, key.lane):
                 other = counterpart(key, {**alike.other._asdict(), "case": key.case}, series)
-                cells += [Sides(names, key, other)] if other else []
-    return comparison(cells, series, alpha, main_only=False)
+                compared += [Sides(names, key, other)] if other else []
+    return comparison(compared, series, alpha, main_only=False)
 
 
-def _cells(series: Mapping[CellKey, Series], a: LaneName, b: LaneName, *, across_levels: bool) -> list[Sides]:
+def _sides(series: Mapping[CellKey, Series], a: LaneName, b: LaneName, *, across_levels: bool) -> list[Sides]:
     """Returns the cells of both lanes, each with its counterpart on the other lane if there is one."""
     find = _alike_on if across_levels else _same_on
-    names, cells = (a.name, b.name), []
+    names, compared = (a.name, b.name), []
     for key in series:
         if key.lane == a.name:
-            cells.append(Sides(names, key, find(key, b, series)))
+            compared.append(Sides(names, key, find(key, b, series)))
         elif key.lane == b.name and find(key, a, series) is None:
-            cells.append(Sides(names, None, key))
-    if any(sides.across_levels for sides in cells):
+            compared.append(Sides(names, None, key))
+    if any(sides.across_levels for sides in compared):
         # Metrics that exist on one level only are not compared.
-        return [sides for sides in cells if sides.a and sides.b]
-    return cells
+        return [sides for sides in compared if sides.a and sides.b]
+    return compared
 
 
 def _reasons(

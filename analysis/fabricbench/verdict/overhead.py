@@ -64,7 +64,7 @@ class Overhead:
 
 
 def overhead(
-    table: pl.DataFrame, alpha: float = 0.05, *, known: Mapping[CellKey, Series] | None = None
+    table: pl.DataFrame, alpha: float = 0.05, *, cells: Mapping[CellKey, Series] | None = None
 ) -> pl.DataFrame:
     """Returns the cost of each MPI stack over each user-level library of its fabric, per message size.
 
@@ -75,9 +75,9 @@ def overhead(
     ``alpha``; ``p`` of the sign test against a ratio of 1, which equals that against a difference of 0; ``q`` by
     Benjamini-Hochberg over the sizes of one curve.
     Assumptions: as in ``stats.paired`` and ``stats.multiple``; one look, after the last block.
-    ``known``: the result of ``all_series(table)``, to save the time of computing it again.
+    ``cells``: the result of ``all_series(table)``, to save the time of computing it again.
     """
-    series = all_series(table) if known is None else known
+    series = all_series(table) if cells is None else cells
     users: dict[tuple[object, ...], list[CellKey]] = defaultdict(list)
     for key in series:
         if metric_of(key) in user_means():

@@ -55,8 +55,8 @@ def _check_site(system: str, names: list[str]) -> bool:
     from fabricbench.doctor.lanes import examine_site
     from fabricbench.site.settings import choose, lanes
 
-    chosen = [lane.name for lane in choose(lanes(system), names)] if names else []
-    problems, summary = examine_site(system, chosen)
+    selection = [lane.name for lane in choose(lanes(system), names)] if names else []
+    problems, summary = examine_site(system, selection)
     if summary:
         say(summary)
     if print_problems(problems):

@@ -61,15 +61,15 @@ def find_gromacs(log: Path, say: Callable[[str], None]) -> Gromacs:
 def facts_of(program: str, environment: Mapping[str, str]) -> dict[str, str]:
     """The fields of ``--version`` by name; BadInput if there is no version among them."""
     try:
-        done = subprocess.run(
+        process = subprocess.run(
             [program, "--version"], stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace",
             timeout=_LIMIT_SECONDS, check=False, env=environment,
         )  # fmt: skip
     except (OSError, subprocess.TimeoutExpired) as error:
         raise BadInput(f"cannot be run: {error}", where=program, expected="GROMACS's gmx") from None
-    facts = dict(re.findall(r"^([A-Za-z][\w /]*?):\s+(.+?)\s*$", done.stdout, re.M))
+    facts = dict(re.findall(r"^([A-Za-z][\w /]*?):\s+(.+?)\s*$", process.stdout, re.M))
     if "GROMACS version" not in facts:
-        tail = " | ".join(line.strip() for line in done.stderr.splitlines() if line.strip())[-300:]
+        tail = " | ".join(line.strip() for line in process.stderr.splitlines() if line.strip())[-300:]
         raise BadInput(f"its --version prints no version: {tail}".rstrip(": "), where=program, expected="GROMACS's gmx")
     return facts
 
@@ -142,6 +142,8 @@ def _environment() -> dict[str, str]:
 
     Waiting threads sleep: beside other work, spinning threads make a run several times slower.
     """
-    kept = {k: v for k, v in os.environ.items() if not k.startswith(("GMX_", "OMP_", "GOMP_", "KMP_", "FABRICBENCH_"))}
+    variables = {
+        k: v for k, v in os.environ.items() if not k.startswith(("GMX_", "OMP_", "GOMP_", "KMP_", "FABRICBENCH_"))
+    }
     root = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
-    return kept | root | {"OMP_WAIT_POLICY": "passive"}
+    return variables | root | {"OMP_WAIT_POLICY": "passive"}
