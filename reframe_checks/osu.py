@@ -12,7 +12,8 @@ from reframe.core.builtins import parameter, run_after, variable
 from reframe.core.runtime import runtime
 
 from fabricbench.launch.facts import Expected
-from fabricbench.parsers.tools.osu import PROGRAMS, SYNCS, WINDOW, WINDOWS, OsuProgram, Version, version_of
+from fabricbench.parsers.osu_programs import PROGRAMS, SYNCS, WINDOW, WINDOWS, OsuProgram
+from fabricbench.parsers.osu_table import Version, version_of
 
 from .base import SELDOM, SizedBenchmark, processors
 
