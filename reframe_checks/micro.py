@@ -21,7 +21,7 @@ COLLECTIVES = ["allgather", "allreduce", "alltoall", "bcast", "gather", "reduce"
 
 
 class Micro(SizedBenchmark):
-    """A benchmark of ``fabricbench-micro``: its record says which metrics it reports and in which cases."""
+    """A benchmark of ``fabricbench-micro``: its record defines the metrics and cases that it reports."""
 
     tool = "micro"
     iterations = variable(int, value=500)

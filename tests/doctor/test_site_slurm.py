@@ -44,7 +44,7 @@ def test_an_sbatch_without_output_is_not_a_refusal(site: Site, tmp_path: Path, m
     fake_slurm.install(tmp_path, monkeypatch, sbatch="exec sleep 20")
     monkeypatch.setattr(slurm_state, "PATIENCE_SECONDS", 1)
     assert texts("broken") == []
-    assert texts("not checked") == ["whether Slurm takes the jobs of fabric gige: sbatch did not answer within 1 s"]
+    assert texts("not checked") == ["whether Slurm accepts the jobs of fabric gige: sbatch did not answer within 1 s"]
 
 
 def test_slurm_that_does_not_answer(site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -85,7 +85,7 @@ def test_slurm_that_does_not_answer(site: Site, tmp_path: Path, monkeypatch: pyt
         (
             'pmi={"one": "pmi1"}',
             "fabric x: srun does not offer pmi1, the PMI of one; expected pmix, pmi2, pmix_v4; "
-            "pmi={'one': …} of the fabric says which",
+            "pmi={'one': …} of the fabric selects it",
         ),
         ('scheduler="slrum"', "fabric x: unknown scheduler 'slrum'; expected slurm"),
         (
@@ -130,7 +130,7 @@ def test_a_refusal_of_the_trial_submission_is_reported(
     site('slurm("gige", access=["-p gige", "-C \'a&b\'"]),')
     refusal = "echo 'allocation failure: Invalid feature specification' >&2; exit 1"
     calls = fake_slurm.install(tmp_path, monkeypatch, sbatch=refusal)
-    what = "fabric gige: Slurm would not take its jobs: allocation failure: Invalid feature specification"
+    what = "fabric gige: Slurm would refuse its jobs: allocation failure: Invalid feature specification"
     assert texts("broken") == [what]
     assert "--test-only -p gige -C a&b --nodes=2" in calls.read_text()
 

@@ -23,7 +23,7 @@ from fabricbench.files.reading import read_regular
 
 CACHE = "FABRICBENCH_CACHE"
 LARGEST_BYTES = 1 << 30
-"""The limit on the size of all files of the cache together, and on the size of one that is read."""
+"""The largest total size of the cache, and the largest size of a file that is read."""
 LONGEST_UNUSED_SECONDS = 30 * 86400.0
 _TOUCH_SECONDS = 3600.0
 _SUFFIX = ".records"
@@ -63,7 +63,7 @@ def read_entries(name: str) -> dict[str, bytes]:
 
 
 def write_entries(name: str, entries: Mapping[str, bytes]) -> None:
-    """Replaces the cached records of the file ``name`` by these, JSON by key; does nothing where that is impossible."""
+    """Replaces the cached records of the file ``name`` by these, JSON by key; does nothing if that is impossible."""
     lines = [_line(key, text) for key, text in sorted(entries.items())]
     temporary = f"{name}{_SUFFIX}.{secrets.token_hex(8)}"
     try:
@@ -100,7 +100,7 @@ def _checksum(key: bytes, text: bytes) -> bytes:
 
 @contextmanager
 def _directory(*, make: bool) -> Iterator[int]:
-    """A descriptor of the cache directory; OSError where it is missing or other users can write to it."""
+    """A descriptor of the cache directory; raises OSError if it is missing or other users can write to it."""
     root = cache_root()
     if root is None:
         raise FileNotFoundError("no cache directory")

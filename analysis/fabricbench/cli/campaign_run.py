@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What ``fabricbench run`` does: checks the options, measures or forecasts a campaign, and prints how it ended."""
+"""The command ``fabricbench run``: checks the options, measures or forecasts a campaign, and prints the result."""
 
 import os
 import re
@@ -64,7 +64,7 @@ class Options:
                 raise BadInput(f"'{text[:80]}'", where="--set", expected="[CHECK.]VARIABLE=VALUE, without blanks")
 
     def plan(self, *, quiet: bool) -> Plan:
-        """The plan of the campaign: what the options leave open is as in the campaign to continue, if there is one."""
+        """The plan of the campaign. Omitted options have the values of the campaign to continue, if there is one."""
         tier = self.tier or DEFAULT_TIER
         path = self.path or self._unfinished(tier, quiet) or new_campaign(tier)
         facts = read_facts(path) if os.path.lexists(path / FACTS) else None

@@ -52,7 +52,7 @@ def report_page(
 
 
 def decided(path: Path) -> bool:
-    """Whether further blocks cannot change any verdict of the campaign at ``path``, cells without a launch aside."""
+    """Whether all verdicts of the campaign at ``path`` are decided, except those of cells without a launch."""
     judgement = judgement_of(read_campaign(path), path)
     measured = [cell for cell in judgement.cells if not cell.unmeasured] if judgement else []
     return bool(measured) and all(cell.verdict != "INCONCLUSIVE" for cell in measured)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Finds the problems of a site before a job is submitted: in its files, and in what they need of this cluster."""
+"""Finds the problems of a site before a job is submitted: in its files, and in the cluster that they describe."""
 
 import importlib.resources
 import json
@@ -33,7 +33,7 @@ _Name = TypeVar("_Name", str, tuple[str, str])
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """A problem in one line: what, where, and the hint. Only a ``broken`` site cannot be run."""
+    """A problem in one line: what, where, and the hint. A site with a ``broken`` problem cannot be run."""
 
     state: State
     text: str
@@ -53,7 +53,7 @@ class _Site:
 
     @property
     def fabrics(self) -> list[Fabric]:
-        """The fabrics of the chosen lanes."""
+        """The fabrics of the selected lanes."""
         names = {LaneName.of(lane).fabric for lane in self.selection}
         return [fabric for fabric in self.system.fabrics if not names or fabric.name in names]
 
@@ -82,7 +82,7 @@ def site_problems(system: str, selection: Collection[str] = ()) -> list[Problem]
     try:
         site = _Site(file, load_settings(file), selection)
     except BadInput as error:
-        unchecked = Problem("not checked", f"{file}: the rest of the file, because it does not load")
+        unchecked = Problem("not checked", f"{file}: the rest of the file, because it cannot be loaded")
         return [Problem("broken", str(error)), unchecked, *_requirements(file, None)]
     problems = [*_form(site), *_names(site)]
     if any(problem.state == "broken" for problem in problems):
@@ -98,7 +98,7 @@ def site_problems(system: str, selection: Collection[str] = ()) -> list[Problem]
 
 
 def demand_sound(system: str, selection: Collection[str] = ()) -> None:
-    """BadInput with the first problem that prevents a run on the site. Nothing is submitted."""
+    """Raises BadInput with the first problem that prevents a run on the site. Nothing is submitted."""
     problems = [problem.text for problem in site_problems(system, selection) if problem.state == "broken"]
     if problems:
         more = f" ({len(problems) - 1} more: fabricbench doctor --site --system {system})" if problems[1:] else ""
@@ -106,7 +106,7 @@ def demand_sound(system: str, selection: Collection[str] = ()) -> None:
 
 
 def _form(site: _Site) -> Iterator[Problem]:
-    """Check keys and types by ReFrame's schema. ReFrame itself supplies the top-level sections that a site omits."""
+    """Checks keys and types by ReFrame's schema. ReFrame itself supplies the top-level sections that a site omits."""
     schema = json.loads(importlib.resources.files("reframe").joinpath("schemas/config.json").read_text())
     for error in Draft7Validator(schema).iter_errors(site.settings.configuration):
         if error.validator == "required" and not error.absolute_path:
@@ -146,7 +146,7 @@ def _duplicates(names: list[_Name]) -> list[_Name]:
 
 
 def _start(site: _Site, fabric: Fabric) -> Iterator[Problem]:
-    """Check that scheduler, launcher and number of nodes are compatible."""
+    """Checks that scheduler, launcher and number of nodes are compatible."""
     scheduler, launcher, name = fabric.scheduler.name, fabric.scheduler.launcher, fabric.name
     if scheduler not in SCHEDULERS:
         what = f"fabric {name}: unknown scheduler '{scheduler}'"
@@ -162,7 +162,7 @@ def _start(site: _Site, fabric: Fabric) -> Iterator[Problem]:
 
 
 def _modules(site: _Site, fabric: Fabric) -> Iterator[Problem]:
-    """Check that the modules exist, by their files in MODULEPATH, without starting a module system."""
+    """Checks that the modules exist, by their files in MODULEPATH, without starting a module system."""
     modules, folders = fabric.scheduler.modules, os.environ.get("MODULEPATH", "").split(":")
     if modules and site.system.modules_system == "nomod":
         what = f"fabric {fabric.name}: modules, but no modules_system to load them"
@@ -176,7 +176,7 @@ def _modules(site: _Site, fabric: Fabric) -> Iterator[Problem]:
             if module == modules[0]:
                 yield site.broken(what, hint="module avail lists them")
             else:
-                yield site.unchecked(f"{what}; an earlier one may bring it")
+                yield site.unchecked(f"{what}; an earlier module may provide it")
 
 
 def _is_module(folder: Path, module: str) -> bool:
@@ -187,9 +187,9 @@ def _ports(site: _Site, fabric: Fabric) -> Iterator[Problem]:
     name, between = fabric.name, fabric.nodes.count > 1
     has_counters = between and fabric.ports
     if fabric.transport in DEVICES and not has_counters and fabric.attestation == "required":
-        why = "it names no ports" if between else "it has one node"
+        why = "it declares no ports" if between else "it has one node"
         what = f"fabric {name}: {why}, so that no launch on {fabric.transport} can be attested"
-        yield site.warning(what, hint="name nodes and ports, or say attestation='optional'")
+        yield site.warning(what, hint="name nodes and ports, or set attestation='optional'")
     absent = [port for port in fabric.ports if not _is_port(port)]
     if absent and fabric.scheduler.name == "local":
         what = f"fabric {name}: this node has no port {', '.join(absent)}"
@@ -238,7 +238,7 @@ def _known_names(available: Collection[Lane]) -> dict[str, set[str]]:
 
 
 def _requirements(file: Path, site: _Site | None) -> Iterator[Problem]:
-    """Check each requirement by itself; where the site does not load, only the form of the file."""
+    """Checks each requirement by itself. If the site cannot be loaded, checks only the form of the file."""
     path = file.with_name(REQUIREMENTS)
     if not path.exists():
         yield Problem("warning", f"{path}: no requirements, so nothing is judged")
@@ -266,7 +266,7 @@ def _unknown_names(item: Requirement, accepted: Mapping[str, Collection[str]]) -
 
 
 def _unmeasured(item: Requirement, available: list[Lane]) -> Iterator[BadInput]:
-    """Check that a lane of the site matches what the requirement selects."""
+    """Checks that the requirement selects a lane of the site."""
     stacks, fabrics = item.many.get("stack"), item.many.get("fabric")
     candidates = [
         lane

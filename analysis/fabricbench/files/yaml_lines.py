@@ -53,7 +53,7 @@ class YamlValue:
         return node
 
     def mapping(self, what: str, keys: Collection[str] | None = None) -> "dict[str, YamlValue]":
-        """Returns the value as a mapping whose keys are all ``keys``; BadInput otherwise."""
+        """Returns the value as a mapping whose keys are all ``keys``; raises BadInput otherwise."""
         if not isinstance(self.value, dict):
             raise self.error(what, "a mapping of keys to values")
         nodes = {str(key): node for key, node in self.children.items()}
@@ -64,13 +64,13 @@ class YamlValue:
         return nodes
 
     def sequence(self, what: str) -> "tuple[YamlValue, ...]":
-        """Returns the value as a sequence with at least one entry; BadInput otherwise."""
+        """Returns the value as a sequence with at least one entry; raises BadInput otherwise."""
         if not isinstance(self.value, list) or not self.value:
             raise self.error(what, "a list with at least one entry")
         return tuple(self.children.values())
 
     def text(self, what: str) -> str:
-        """Returns the value as text that is not blank; BadInput otherwise."""
+        """Returns the value as text that is not blank; raises BadInput otherwise."""
         if not isinstance(self.value, str) or not self.value.strip():
             raise self.error(what, "text")
         return self.value
@@ -90,7 +90,7 @@ class YamlValue:
 
 
 def read(path: str | Path, *, guarded: bool = False) -> YamlValue:
-    """Returns the root of the file's one document; BadInput for everything that is not plain YAML data.
+    """Returns the root of the file's one document; raises BadInput for everything that is not plain YAML data.
 
     ``guarded`` is for files of unknown origin: it accepts regular files only and no links (``files.reading``).
     """

@@ -133,7 +133,7 @@ def report_files(directory: Path) -> list[Path]:
 
 
 def read_reports(directory: Path) -> tuple[Report, ...]:
-    """Returns all reports of a launch, in order of file; ValueError names the first file that cannot be read."""
+    """Returns all reports of a launch, in order of file; a ValueError names the first file that cannot be read."""
     return tuple(report for path in report_files(directory) for report in _read(path))
 
 

@@ -44,7 +44,7 @@ class Moves:
     barriers: int = 0
 
     def at_least(self, size: int | None, ranks: int) -> tuple[int, int]:
-        """Bytes and messages of one repetition; ``size`` is None where the benchmark has none."""
+        """Bytes and messages of one repetition; ``size`` is None if the benchmark has none."""
         bytes_ = self.bytes(ranks) * (size or 0)
         messages = 0 if size == 0 and not self.empty else self.messages(ranks)
         return self.calls * bytes_, self.calls * (messages + self.barriers * ranks)
@@ -82,7 +82,7 @@ Tables = Mapping[str, tuple[Table, ...]]
 
 @dataclass(frozen=True, slots=True)
 class _Entry:
-    """A row of a table; ``size``: bytes of one message, None where the benchmark has no size."""
+    """A row of a table; ``size``: bytes of one message, None if the benchmark has no size."""
 
     benchmark: str
     table: Table
@@ -120,8 +120,8 @@ class ImbProgram:
 def parse_program(directory: Path, launch: Launch, program: ImbProgram) -> Parsed:
     """The rows of one run and the least payload that it moved.
 
-    Unreadable where processes or threads are not those of the launch, where the columns are not those of the benchmark,
-    and where the benchmark is unknown. A size that IMB reports as not measured is skipped.
+    Raises Unreadable if processes or threads differ from the launch, if the columns are not those of the benchmark, or
+    if the benchmark is unknown. A size that IMB reports as not measured is skipped.
     """
     lines = read_lines(directory / "stdout")
     reader = _Reader(launch, program)

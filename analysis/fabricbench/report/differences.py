@@ -101,7 +101,7 @@ def _ports(nodes: Mapping[str, FactValues]) -> set[Fact]:
 
 
 def _with_ports(nodes: Mapping[str, FactValues], ports: set[Fact]) -> dict[str, FactValues]:
-    """Adds the value "not there" for the ports that a node does not have.
+    """Adds the value "not there" for ports that exist on other nodes only.
 
     The facts of a node without any port, as in older campaigns, are unchanged.
     """

@@ -128,7 +128,7 @@ def states(records: Sequence[Record]) -> str:
     """The number of launches in each state, as text."""
     counts = Counter(record.state for record in records)
     parts = ", ".join(f"{counts[s]} {s}" for s in STATE_SYMBOLS if counts[s])  # type: ignore[index]
-    return f"{plural(len(records), 'launch', 'launches')}: {parts}" if records else "no launch was made"
+    return f"{plural(len(records), 'launch', 'launches')}: {parts}" if records else "there are no launches"
 
 
 def _benchmark(tool: str, benchmark: str, messages: str | None) -> str:

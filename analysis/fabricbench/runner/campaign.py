@@ -47,7 +47,7 @@ _MARK = re.compile(r"[0-9a-f]{32}")
 
 
 def run(plan: Plan) -> None:
-    """Run the campaign at ``plan.path`` to its end, or what an earlier run of it has left to do."""
+    """Runs the campaign at ``plan.path`` to its end. Launches that an earlier run finished are not repeated."""
     ready = demand_lanes(plan)
     demand_sound(plan.system, plan.lanes)
     if any(by_nodes(plan)):
@@ -101,7 +101,7 @@ def _block(
     mark: str,
     progress: CampaignProgress,
 ) -> float:
-    """Run the missing launches of a block, one allocation after the other; returns the seconds of its sessions."""
+    """Runs the missing launches of a block, one allocation after the other. Returns the seconds of its sessions."""
     return sum(
         _on_nodes(plan, facts, [case for case in cases if case.lane in names], request, block, mark, progress)
         for request, names in by_nodes(plan).items()
@@ -117,9 +117,9 @@ def _on_nodes(
     mark: str,
     progress: CampaignProgress,
 ) -> float:
-    """Run sessions until no case is missing, and return their seconds; BadInput where a session makes no progress.
+    """Runs sessions until no case is missing, and returns their seconds. BadInput if a session makes no progress.
 
-    A block has a second session where its allocation ended early, and one that repeats lost launches once.
+    A block has a second session if its allocation ended early, and one that repeats lost launches once.
     """
     seconds = 0.0
     remaining = missing_cases(plan, cases, block)
@@ -158,7 +158,7 @@ def _on_nodes(
 
 
 def _lost_with_nodes(stage: Path) -> str:
-    """Slurm's message to the first launch of a session that was lost with its nodes; empty where none was."""
+    """Slurm's message to the first launch of a session that was lost with its nodes; empty if none was."""
     directories = (file.parent for file in sorted(stage.glob("*/*/*/*/end")) if not has_completed(file.parent))
     return next((why for directory in directories if (why := why_lost(directory))), "")
 
@@ -177,7 +177,7 @@ def _why_missing(plan: Plan, outcome: reframe.Outcome, remaining: list[Case]) ->
 
 
 def _expect(plan: Plan, ready: set[str]) -> None:
-    """BadInput where a lane that was ready when the run began is no longer, instead of a failure of each launch."""
+    """Raises BadInput if a lane that was ready when the run began is not any more; its launches would all fail."""
     vanished_lanes = sorted(ready - {lane.name for lane in ready_lanes(plan)})
     if vanished_lanes:
         raise BadInput(
@@ -201,7 +201,7 @@ def _create(plan: Plan) -> CampaignFacts:
 
 @contextmanager
 def _campaign_lock(path: Path) -> Iterator[IO[str]]:
-    """Hold the campaign's lock; BadInput where another run holds it."""
+    """Holds the campaign's lock. Raises BadInput if another run holds it."""
     try:
         path.mkdir(parents=True, exist_ok=True)
         lock = open_log(path / "lock", "a+")
@@ -220,7 +220,7 @@ def _campaign_lock(path: Path) -> Iterator[IO[str]]:
 
 
 def _end_leftovers(plan: Plan, lock: IO[str]) -> None:
-    """End the processes and jobs of an earlier run that was killed. The lock excludes a run that still works."""
+    """Ends the processes and jobs of an earlier run that was killed. The lock ensures that no other run is active."""
     lock.seek(0)
     earlier = lock.read(_LONGEST_MARK).strip()
     if _MARK.fullmatch(earlier):
@@ -229,7 +229,7 @@ def _end_leftovers(plan: Plan, lock: IO[str]) -> None:
 
 @contextmanager
 def _releasing(plan: Plan, mark: str) -> Iterator[None]:
-    """Release what the run started, however the body ends; an error of the release is appended to that of the body."""
+    """Releases what the run started, even if the body fails. Appends an error of the release to that of the body."""
     try:
         yield
     except BaseException as error:
@@ -242,7 +242,7 @@ def _releasing(plan: Plan, mark: str) -> Iterator[None]:
 
 
 def _release(plan: Plan, mark: str) -> None:
-    """End the processes of a run, which may submit jobs, and then its jobs."""
+    """Ends the processes of a run, which may submit jobs, and then its jobs."""
     try:
         end_marked(mark)
     except TimeoutError as error:

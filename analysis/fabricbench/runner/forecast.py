@@ -47,13 +47,13 @@ Kind = tuple[str | int | None, ...]
 
 @dataclass(frozen=True, slots=True)
 class Foreseen:
-    """A launch that each block would start, or the campaign once; ``held_nodes`` is the size of its allocation."""
+    """A launch that each block would start, or the campaign once. ``held_nodes``: the number of allocated nodes."""
 
     case: Case
     launch: Launch
     held_nodes: int
     seconds: float | None
-    """The time of such a launch in the reference campaign; None where it has none."""
+    """The seconds of such a launch in the reference campaign; None if it has none."""
 
     @property
     def once(self) -> bool:
@@ -78,7 +78,7 @@ class Forecast:
     """The launches and skips of a campaign that was not started, or the remaining ones of a campaign that was.
 
     ``starts`` holds the launches of one block and those of the campaign; ``finished`` the finished cases of each block.
-    ``problems`` are those of the site; ``run`` refuses a site with a broken one.
+    ``problems`` are those of the site; ``run`` refuses a site with a problem of state ``broken``.
     """
 
     looks: tuple[int, ...]
@@ -131,7 +131,7 @@ class Forecast:
         return pl.DataFrame(rows)
 
     def allocations(self) -> pl.DataFrame:
-        """A row for each allocation of a block, and how many of it a block needs where each launch takes its limit."""
+        """A row for each kind of allocation, with the number that a block needs if each launch takes its time limit."""
         rows = []
         for request, names in self.requests.items():
             starts = [start for start in self.starts if start.case.lane in names]
@@ -184,9 +184,9 @@ class Forecast:
 
 
 def forecast(plan: Plan, reference: Path | None) -> Forecast:
-    """Forecast what ``run`` would do with this plan, or the rest of it where the campaign exists.
+    """Forecasts the launches of this plan, or the remaining ones if the campaign exists.
 
-    What ``run`` would refuse is in ``problems``, as far as the launches can be listed.
+    ``problems`` has the reasons for which ``run`` would refuse the plan, if its launches can be listed.
     """
     no_blanks(plan.path.resolve())
     facts = campaign_facts(plan)
@@ -278,7 +278,7 @@ def _case(directory: Path) -> Case:
 
 
 def read_reference(path: Path) -> ReferenceTimes:
-    """The median times of the campaign at ``path``; BadInput where none of its launches completed."""
+    """The median times of the campaign at ``path``; raises BadInput if none of its launches completed."""
     came = [record for record in read_campaign(path).records if record.launch and record.seconds is not None]
     if not came:
         raise BadInput("none of its launches completed", where=str(path), expected="a campaign with measured times")

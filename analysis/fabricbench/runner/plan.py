@@ -26,7 +26,7 @@ _NOT_SET = re.compile(r"test '(\w+)': the following variables were not set: (.*)
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What a campaign shall measure.
+    """The options of a campaign.
 
     ``variables`` are set in checks (``MicroPingpong.port=eth1``); ``decided`` returns whether every verdict is decided
     by the launches so far.
@@ -56,10 +56,10 @@ def ready_lanes(plan: Plan) -> list[Lane]:
 
 
 def demand_lanes(plan: Plan) -> set[str]:
-    """The names of the chosen lanes that are ready; BadInput where none is."""
+    """The names of the chosen lanes that are ready; raises BadInput if none is."""
     ready = {lane.name for lane in ready_lanes(plan)}
     if not ready:
-        raise BadInput("no lane can run here", hint="fabricbench doctor says why")
+        raise BadInput("no lane can run here", hint="fabricbench doctor shows the reasons")
     return ready
 
 
@@ -78,7 +78,7 @@ def is_complete(path: Path) -> bool:
 
 
 def campaign_facts(plan: Plan) -> CampaignFacts | None:
-    """The facts of the campaign, None where there is none yet; BadInput where it was made by another plan."""
+    """The facts of the campaign, None if there is none yet; raises BadInput if it has another plan."""
     if not lexists(plan.path / FACTS):
         return None
     facts = read_facts(plan.path)
@@ -86,7 +86,7 @@ def campaign_facts(plan: Plan) -> CampaignFacts | None:
         earlier, now = getattr(facts, key), getattr(plan, key)
         if earlier != now:
             raise BadInput(
-                f"this campaign was made with {key} {earlier!r}, not {now!r}",
+                f"this campaign was started with {key} {earlier!r}, not {now!r}",
                 where=str(plan.path),
                 hint="name another directory",
             )
@@ -94,7 +94,7 @@ def campaign_facts(plan: Plan) -> CampaignFacts | None:
 
 
 def block_cases(plan: Plan) -> list[Case]:
-    """The cases of a block as ReFrame lists them; BadInput where it skips a file or no check matches."""
+    """The cases of a block as ReFrame lists them; raises BadInput if it skips a file or no check matches."""
     environment = reframe.settings_environment([settings_file(plan.system)], plan.system)
     outcome = reframe.run([*selection(plan), "--list=C"], environment)
     if outcome.problem or outcome.status:
@@ -109,7 +109,7 @@ def block_cases(plan: Plan) -> list[Case]:
 
 
 def demand_set(plan: Plan, cases: Iterable[Case], lines: Sequence[str]) -> None:
-    """BadInput where a variable of the plan belongs to no check. ReFrame, which printed ``lines``, only warns."""
+    """Raises BadInput if a variable of the plan belongs to no check. ReFrame prints only a warning, in ``lines``."""
     checks = {case.check_class for case in cases}
     unset = {match.group(1): match.group(2) for line in lines if (match := _NOT_SET.search(line))}
     for variable in plan.variables:

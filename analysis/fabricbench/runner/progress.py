@@ -41,17 +41,17 @@ class CampaignProgress:
         self._log.close()
 
     def say(self, text: str) -> None:
-        """Write a line to the log and to the output."""
+        """Writes a line to the log and to the output."""
         self._log.write(f"{time.strftime('%Y-%m-%dT%H:%M:%S')} {text}\n")
         self._bar.console.print(text, markup=False, highlight=False, soft_wrap=True)
 
     def start_from(self, count: int) -> None:
-        """Begin with ``count`` launches that earlier runs finished."""
+        """Starts the count at ``count``, the launches that earlier runs finished."""
         self._count = count
         self._bar.update(self._task, completed=count)
 
     def look(self, stage: Path, block: int) -> None:
-        """Report the launches in ``stage`` that have begun or ended since the last call."""
+        """Reports the launches in ``stage`` that have begun or ended since the last call."""
         for skip in stage.glob("*/*/*/skipped.json"):
             if str(skip) not in self._reports:
                 self._reports.add(str(skip))
@@ -83,7 +83,7 @@ class CampaignProgress:
             status = "timed out" if end["timed_out"] else f"exit {end['status']}"
             text = f"{name}  {end['seconds']:.2f} s  {status}  left {self._remaining_time()}"
         except (OSError, ValueError, KeyError, TypeError, RecursionError):
-            text = f"{name}  (its end cannot be read)"
+            text = f"{name}  (its file end cannot be read)"
         self._log.write(f"{time.strftime('%Y-%m-%dT%H:%M:%S')} {text}\n")
         if not self._terminal:
             print(text, flush=True)

@@ -16,9 +16,9 @@ _VERSION = re.compile(r"\d+(?:\.\d+)+\S*")
 
 
 def find_programs(stack: Stack, log: Path, say: Callable[[str], None]) -> tuple[dict[str, str], str]:
-    """Paths of the stack's programs by name, and their versions as text; BadInput where none is on PATH.
+    """Paths of the stack's programs by name, and their versions as text; raises BadInput if none is on PATH.
 
-    As root on Debian missing programs are installed. The benchmarks of programs that remain missing are skipped.
+    As root on Debian, missing programs are installed. Benchmarks whose program is still missing are skipped.
     """
     packages, files = (stack.debian.packages, stack.debian.files) if stack.debian else ((), ())
     complete = all(map(shutil.which, stack.programs)) and all(Path(file).exists() for file in files)
@@ -36,7 +36,7 @@ def find_programs(stack: Stack, log: Path, say: Callable[[str], None]) -> tuple[
 
 
 def version(command: Sequence[str]) -> str:
-    """The first version number in the output of ``command``; "unknown" where there is none."""
+    """The first version number in the output of ``command``; "unknown" if there is none."""
     try:
         process = subprocess.run(
             command, stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace",

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Installs the missing Debian packages of a set-up, as root on Debian; elsewhere it names the command that does."""
+"""Installs the missing Debian packages of a set-up, as root on Debian; elsewhere an error names the command to use."""
 
 import os
 import shutil
@@ -27,9 +27,9 @@ FOR_TESTS = {
 
 
 def install_packages(stacks: Sequence[Stack], log: Path, say: Say, *, for_tests: bool) -> None:
-    """Install all missing packages in one call of apt-get, then check the toolchain.
+    """Installs all missing packages in one call of apt-get, then checks the toolchain.
 
-    The one call takes less time than one for each stack. Where it fails, each stack tries its own packages later, so
+    One call takes less time than a call for each stack. If it fails, each stack tries its own packages later, so
     that one missing package affects one stack only. Outside root on Debian nothing is installed here.
     """
     packages = missing_packages(stacks, for_tests=for_tests)
@@ -64,7 +64,7 @@ def is_installed(stack: Stack, debian: Debian) -> bool:
 
 
 def _check_toolchain(log: Path, say: Say) -> None:
-    """BadInput without a C++ compiler or make. CMake is installed from PyPI where it is missing."""
+    """Raises BadInput without a C++ compiler or make. CMake is installed from PyPI if it is missing."""
     if shutil.which("g++") is None and shutil.which("c++") is None:
         raise BadInput("no C++ compiler", hint="install one, on Debian: apt-get install g++")
     if shutil.which("gfortran") is None:

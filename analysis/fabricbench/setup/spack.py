@@ -48,7 +48,7 @@ PROGRAMS = {
     "osu-micro-benchmarks": "libexec/osu-micro-benchmarks",
     "npb": "bin/is.A.x",
 }
-"""A file of each package, by package; a view that lists the package and lacks the file is half installed."""
+"""A file of each package, by package; a view that lists the package and lacks the file is incomplete."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +65,7 @@ class Spack:
 
 
 def find_spack() -> Spack:
-    """The Spack in the directory SPACK_ROOT; BadInput where the variable names none, or one that is too old."""
+    """The Spack in the directory SPACK_ROOT; raises BadInput if there is none or it is too old."""
     least = ".".join(map(str, LEAST))
     home = os.environ.get("SPACK_ROOT")
     hint = f"export SPACK_ROOT=DIRECTORY of Spack {least} or newer"
@@ -89,7 +89,7 @@ def find_spack() -> Spack:
 
 
 def views_in(directory: Path) -> list[str]:
-    """The names of the views in a directory; BadInput where there is none."""
+    """The names of the views in a directory; raises BadInput if there is none."""
     folders = sorted(path.name for path in directory.iterdir() if path.is_dir()) if directory.is_dir() else []
     names = [name for name in folders if not name.startswith(".")]
     if not names:
@@ -99,7 +99,7 @@ def views_in(directory: Path) -> list[str]:
 
 
 def set_up_views(stacks: Sequence[Stack], views: Path, say: Say) -> list[str]:
-    """Record each stack from its view ``views/<stack>``; return the problems of the others, one line each with hint."""
+    """Records each stack from its view ``views/<stack>``. Returns the problems of the others, one line each."""
     problems = []
     for stack in stacks:
         try:
@@ -131,14 +131,14 @@ def _set_up_view(stack: Stack, path: Path, say: Say) -> None:
 
 
 def whole_view(path: Path) -> View:
-    """The view at ``path``, checked for the files of its packages; BadInput with the first one that is missing."""
+    """Returns the view at ``path``; BadInput if a file of one of its packages is missing."""
     view = read_view(path)
     files = [view.mpi_prefix / "bin/mpirun", *(view.prefix / file for file in OWN)]
     files += [view.prefix / file for package, file in PROGRAMS.items() if package in view.packages]
     for file in files:
         if not file.exists():
             hint = f"run: {INSTALL}, then: spack -e . env view regenerate"
-            raise BadInput(f"half installed: no {file}", where=str(path), hint=hint)
+            raise BadInput(f"incomplete: {file} is missing", where=str(path), hint=hint)
     return view
 
 
@@ -152,9 +152,9 @@ class SpackDiagnosis:
 
 
 def examine_spack(system: str) -> Iterator[SpackDiagnosis]:
-    """Compare each stack that a site takes from Spack in spack.yaml, in the lock and in its view.
+    """Compares spack.yaml, the lock and the view of each stack that a site takes from Spack.
 
-    BadInput for a file that is broken. Spack itself is not started.
+    Raises BadInput for an invalid file. Spack itself is not started.
     """
     environment = read_environment(REPOSITORY / ENVIRONMENT)
     folder = settings_file(system).parent / "spack"
@@ -171,7 +171,7 @@ def examine_spack(system: str) -> Iterator[SpackDiagnosis]:
 def site_choice(system: str, environment: Environment, file: Path) -> tuple[str, ...]:
     """The stacks that a site takes from Spack: those of its ``stacks.yaml``, else all of its settings in spack.yaml.
 
-    BadInput where the site's settings name a stack that only Spack builds and that is not among them.
+    Raises BadInput if the site's settings name a stack that only Spack builds and that is not among them.
     """
     names = list(dict.fromkeys(lane.stack.name for lane in lanes(system)))
     selection = (
@@ -193,7 +193,7 @@ def _state(stack: SpackStack, lock: Lock | None, lock_file: Path) -> str:
     view = whole_view(REPOSITORY / stack.view)
     for package, digest in hashes.items():
         if package not in view.packages:
-            raise BadInput(f"half installed: no {package}", where=stack.view, hint=f"run: {INSTALL}")
+            raise BadInput(f"incomplete: {package} is missing", where=stack.view, hint=f"run: {INSTALL}")
         if view.packages[package] != digest:
             raise BadInput(
                 f"{package}/{view.packages[package][:7]} is not the lock's {package}/{digest[:7]}", where=stack.view,

@@ -30,7 +30,7 @@ _BOUNDS = ("at_most", "at_least", "within")
 def load_requirements(
     path: str | Path, names: Mapping[str, Collection[str]] | None = None, *, guarded: bool = False
 ) -> Requirements:
-    """Returns the requirements of a file; BadInput with ``file:line`` for any error in it.
+    """Returns the requirements of a file; raises BadInput with ``file:line`` for any error in it.
 
     ``names`` holds the names that exist on this site by kind (``tool``, ``benchmark``, ``stack``, ``fabric``,
     ``variant``); names of other kinds are not checked. ``guarded`` is for files of unknown origin, such as those of a

@@ -189,7 +189,7 @@ def read_view(path: Path) -> View:
     prefix = path.resolve()
     builds = {file.parent.name: built(file) for file in sorted(prefix.glob(f"{METADATA}/*/spec.json"))}
     if "fabricbench" not in builds:
-        what = "half installed: it holds no fabricbench" if builds else "nothing is installed in it"
+        what = "incomplete: it has no fabricbench" if builds else "nothing is installed in it"
         raise BadInput(what, where=str(path), hint=f"run: {INSTALL}")
     nodes = {node.hash: node for node in builds["fabricbench"]}
     for mpi in _mpi_of(builds["fabricbench"][0], nodes):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Compares what fabrics need of Slurm with what it has: partitions, nodes that are up, PMI, and a trial submission."""
+"""Compares the fabrics' needs with Slurm's state: partitions, nodes that are up, PMI, and a trial submission."""
 
 import argparse
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -29,9 +29,9 @@ SHOWN = 5
 
 @dataclass(frozen=True, slots=True)
 class Demand:
-    """What a fabric needs of Slurm.
+    """The needs of a fabric that Slurm must fulfil.
 
-    ``request`` describes its nodes, None where it does not use Slurm; ``pmi`` is the argument of ``srun --mpi`` by
+    ``request`` describes its nodes, None if it does not use Slurm; ``pmi`` is the argument of ``srun --mpi`` by
     stack, empty for Slurm's default.
     """
 
@@ -41,7 +41,7 @@ class Demand:
 
 
 def slurm_problems(fabrics: Sequence[Demand]) -> Iterator[SlurmProblem]:
-    """What Slurm cannot provide for these fabrics; where Slurm does not answer, the state is "not checked"."""
+    """Yields the needs of these fabrics that Slurm cannot fulfil; state "not checked" if Slurm does not answer."""
     with_pmi = [demand for demand in fabrics if demand.pmi]
     if with_pmi:
         offered, silent = _answer(offered_pmi)
@@ -66,9 +66,9 @@ def slurm_problems(fabrics: Sequence[Demand]) -> Iterator[SlurmProblem]:
             refusals[request] = _answer(partial(why_not_taken, request.demands))
         refusal, silent = refusals[request]
         if refusal:
-            yield "broken", f"fabric {fabric}: Slurm would not take its jobs: {refusal}", ""
+            yield "broken", f"fabric {fabric}: Slurm would refuse its jobs: {refusal}", ""
         elif refusal is None:
-            yield "not checked", f"whether Slurm takes the jobs of fabric {fabric}: {silent}", ""
+            yield "not checked", f"whether Slurm accepts the jobs of fabric {fabric}: {silent}", ""
 
 
 def _pmi(demand: Demand, offered: set[str]) -> Iterator[SlurmProblem]:
@@ -78,11 +78,11 @@ def _pmi(demand: Demand, offered: set[str]) -> Iterator[SlurmProblem]:
             yield (
                 "broken",
                 f"{what}; expected {nearest(pmi, offered)}",
-                f"pmi={{'{stack}': …}} of the fabric says which",
+                f"pmi={{'{stack}': …}} of the fabric selects it",
             )
         elif not pmi:
-            what = f"fabric {demand.fabric}: {stack} names no PMI, so that it takes Slurm's MpiDefault"
-            yield "warning", what, f"pmi={{'{stack}': …}} of the fabric says which"
+            what = f"fabric {demand.fabric}: {stack} names no PMI, so Slurm's MpiDefault applies"
+            yield "warning", what, f"pmi={{'{stack}': …}} of the fabric selects it"
 
 
 def _places(
@@ -128,7 +128,7 @@ def _nodes(fabric: str, count: int, within: Mapping[str, Node], names: Sequence[
 
 
 def _answer(query: Callable[[], Answer]) -> tuple[Answer | None, str]:
-    """The answer of a query of Slurm, and why there is none."""
+    """The result of a query of Slurm, or why there is none."""
     try:
         return query(), ""
     except NoAnswer as answer:

@@ -41,7 +41,7 @@ class Node:
 
 @dataclass(frozen=True, slots=True)
 class Partition:
-    """A partition; jobs start in it where its ``availability`` is ``up``."""
+    """A partition; jobs start in it if its ``availability`` is ``up``."""
 
     name: str
     availability: str
@@ -100,7 +100,7 @@ def jobs(name: str) -> list[Job]:
 
 
 def cancel(job: str) -> None:
-    """Cancel a job. It may still be completing when this returns."""
+    """Cancels a job. It may still be completing when this returns."""
     _ask("scancel", job)
 
 
@@ -110,9 +110,9 @@ def host_names(hostlist: str) -> list[str]:
 
 
 def why_not_taken(options: Sequence[str]) -> str:
-    """Why Slurm would refuse a job with these options; empty where it would accept it.
+    """Returns why Slurm would refuse a job with these options; empty if it would accept it.
 
-    Nothing is submitted. NoAnswer where Slurm cannot be queried.
+    Nothing is submitted. Raises NoAnswer if Slurm cannot be queried.
     """
     try:
         _ask("sbatch", "--test-only", *options, "--wrap=true")
@@ -122,10 +122,10 @@ def why_not_taken(options: Sequence[str]) -> str:
 
 
 def _ask(*argv: str) -> str:
-    """The output of a command of Slurm; NoAnswer with its error message where it is missing, fails or hangs."""
+    """The output of a command of Slurm; raises NoAnswer with its error message if it is missing, fails or hangs."""
     configuration = os.environ.get("SLURM_CONF")
     if configuration and not Path(configuration).exists():  # Slurm itself would wait a minute for it
-        raise NoAnswer(f"SLURM_CONF names {configuration}, which is not there")
+        raise NoAnswer(f"SLURM_CONF names {configuration}, which does not exist")
     try:
         process = subprocess.run(
             argv,

@@ -51,7 +51,7 @@ def too_early(available: int, plan: Schedule) -> str:
     look = plan.following(available)
     if look is None:
         return f"{_count(available, 'block')}: the campaign has no planned look"
-    return f"{available} of {look.n} blocks: no verdict is drawn before"
+    return f"{available} of {look.n} blocks, too few for the first look"
 
 
 def decided(result: Estimate, item: Requirement, direction: int) -> str:

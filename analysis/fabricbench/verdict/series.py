@@ -144,7 +144,7 @@ def counterpart(key: CellKey, changes: Mapping[str, str | int], cells: Collectio
     """Returns the cell with some columns changed; None if it was not measured.
 
     Tools name their cases differently. If tool or benchmark changes and no case is given, the same case is used,
-    otherwise the only one that exists; BadInput if there are several.
+    otherwise the only one that exists; raises BadInput if there are several.
     """
     target = CellKey(**{**key._asdict(), **changes})
     if target in cells or "case" in changes or not {"tool", "benchmark"} & changes.keys():

@@ -63,7 +63,7 @@ class Survey:
 
     @property
     def decidable(self) -> bool:
-        """Whether a node that is the slowest in every block of some matrix would be a finding."""
+        """Whether a node could be a finding: one that is the slowest in every block of some matrix."""
         return any(tests.of_nodes and self._least_blocks(tests) <= tests.matrix.blocks for tests in self.tests)
 
     @property

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from fabricbench.site.stacks import Stack
 
 OnlyStacks = Annotated[list[str] | None, typer.Argument(help="set up only these stacks")]
-Again = Annotated[bool, typer.Option("--again", help="set up again what is set up already")]
-ForTests = Annotated[bool, typer.Option("--for-tests", help="also set up what only the tests need")]
+Again = Annotated[bool, typer.Option("--again", help="set up again from nothing")]
+ForTests = Annotated[bool, typer.Option("--for-tests", help="also install what only the tests need")]
 SpackViews = Annotated[
     Path | None, typer.Option(help="use the stacks of Spack's views in this directory", show_default=False)
 ]
@@ -48,7 +48,7 @@ def setup(
 
 
 def _selection(names: list[str] | None, spack: Path | None) -> "list[Stack]":
-    """The stacks to set up: those named, else those in Spack's views, else all that need no Spack."""
+    """The stacks to set up: those in ``names``, else those in Spack's views, else all that need no Spack."""
     from fabricbench.setup.spack import views_in
     from fabricbench.site.settings import site_root
     from fabricbench.site.stacks import site_stacks

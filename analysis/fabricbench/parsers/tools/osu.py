@@ -61,8 +61,8 @@ _Table = list[tuple[int, dict[str, float]]]
 def parse(directory: Path, launch: Launch) -> Parsed:
     """The rows of one OSU program and the least payload that it moved.
 
-    Unreadable where title and column headings are not those of the launch's program in this version, where the sizes
-    are not those of the command line (OSU prints no last line), and where a row fails the validation. A value that OSU
+    Raises Unreadable if title and column headings are not those of the launch's program in this version, if the sizes
+    are not those of the command line (OSU prints no closing line), or if a row fails the validation. A value that OSU
     rounds to 0.00 is skipped.
     """
     options = _options_of(launch)

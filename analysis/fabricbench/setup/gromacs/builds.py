@@ -14,7 +14,7 @@ from fabricbench.setup.probe import lane_environment
 from fabricbench.site.stacks import GromacsBuild, Installed
 
 GROMACS = "FABRICBENCH_GROMACS"
-"""Names a directory that holds ``<stack>/``, the prefix of a GROMACS built with MPI on each stack."""
+"""Variable with the path of a directory; its folder ``<stack>`` is the prefix of a GROMACS with that stack's MPI."""
 PROGRAM = "gmx_mpi"
 LIMIT_SECONDS = 60
 SIMD_LEVELS = {

@@ -59,7 +59,7 @@ def find_gromacs(log: Path, say: Callable[[str], None]) -> Gromacs:
 
 
 def facts_of(program: str, environment: Mapping[str, str]) -> dict[str, str]:
-    """The fields of ``--version`` by name; BadInput if there is no version among them."""
+    """The fields of ``--version`` by name; raises BadInput if there is no version among them."""
     try:
         process = subprocess.run(
             [program, "--version"], stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace",
@@ -75,21 +75,21 @@ def facts_of(program: str, environment: Mapping[str, str]) -> dict[str, str]:
 
 
 def described(program: str) -> Gromacs:
-    """The program with its version; BadInput if it prints none, is too old, or works in double precision."""
+    """The program with its version; raises BadInput if it prints none, is too old, or works in double precision."""
     facts = facts_of(program, _environment())
     version = facts["GROMACS version"]
     year = re.match(r"(\d{4})\b", version)
     if year is None or int(year.group(1)) < LEAST_GROMACS:
         raise BadInput(f"it is version {version}", where=program, expected=f"GROMACS {LEAST_GROMACS} or newer")
     if facts.get("Precision", "mixed") != "mixed":
-        raise BadInput("it is in double precision", where=program, expected="mixed precision")
+        raise BadInput("it has double precision", where=program, expected="mixed precision")
     return Gromacs(program, version, facts.get("MPI library") == "thread_mpi")
 
 
 def run_gmx(gromacs: Gromacs, arguments: Sequence[str], *, directory: Path, log: Path, answer: str, what: str) -> None:
     """Runs one command of ``gmx`` in ``directory`` and appends its output to ``log``.
 
-    BadInput with GROMACS's error message if it fails. The command is killed when this process ends.
+    Raises BadInput with GROMACS's error message if it fails. The command is killed when this process ends.
     """
     argv = [gromacs.program, "-nobackup", "-quiet", *arguments]
     try:

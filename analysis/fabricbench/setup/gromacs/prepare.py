@@ -31,7 +31,7 @@ def prepare_inputs(
 ) -> list[RunInput]:
     """The inputs of ``systems``; prepares those that the cache ``root`` lacks, and reports each in a line.
 
-    BadInput if GROMACS is missing, if it fails, or if ``root`` cannot be written.
+    Raises BadInput if GROMACS is missing, if it fails, or if ``root`` cannot be written.
     """
     try:
         root.mkdir(parents=True, exist_ok=True)

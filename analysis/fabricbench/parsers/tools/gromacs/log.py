@@ -209,7 +209,7 @@ class _Matches:
 
 
 def grid(groups: Sequence[str], at: int) -> Grid:
-    """Three whole numbers of at least 1; Unreadable otherwise."""
+    """Three whole numbers of at least 1; raises Unreadable otherwise."""
     x, y, z = (whole(text, FILE, at) for text in groups[:3])
     if not x * y * z:
         raise Unreadable(FILE, at, "a grid of at least 1 x 1 x 1")
