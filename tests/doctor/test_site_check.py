@@ -66,7 +66,7 @@ def test_modules_are_found_by_their_files(site: Site, tmp_path: Path, monkeypatc
     (modules / "ucx/1.15.lua").touch()
     monkeypatch.setenv("MODULEPATH", f":{tmp_path / 'none'}:{modules}")
     assert texts("broken") == ["fabric gige: no module 'gcc/12' in MODULEPATH; module avail lists them"]
-    assert "fabric gige: no module 'mpi' in MODULEPATH; an earlier one may bring it" in texts("not checked")
+    assert "fabric gige: no module 'mpi' in MODULEPATH; an earlier module may provide it" in texts("not checked")
     for name in ("gcc", "mpi"):
         (modules / name).mkdir()
         (modules / name / "12").touch()
@@ -86,7 +86,7 @@ def test_modules_are_found_by_their_files(site: Site, tmp_path: Path, monkeypatc
             "two@x will be skipped: no settings for two on verbs; add them",
         ),
         ('here("x", transport="tcp", count=2)', "warning", "2 nodes without a scheduler: only within an allocation"),
-        ('slurm("x", pmi={"one": ""})', "warning", "one names no PMI, so that it takes Slurm's MpiDefault"),
+        ('slurm("x", pmi={"one": ""})', "warning", "one names no PMI, so Slurm's MpiDefault applies"),
         (
             'here("x", transport="tcp", scheduler="flux")',
             "not checked",

@@ -64,6 +64,6 @@ def test_settings_that_define_no_site(site: Site, text: str, message: str) -> No
     file = site()
     with file.open("a") as stream:
         stream.write(f"{text}\n")
-    (message,) = [line for line in texts("broken") if "requirements" not in line]
-    assert message in f"{message}"
-    assert any("does not load" in line for line in texts("not checked"))
+    (problem,) = [line for line in texts("broken") if "requirements" not in line]
+    assert message in problem
+    assert any("cannot be loaded" in line for line in texts("not checked"))

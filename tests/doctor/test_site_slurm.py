@@ -33,7 +33,7 @@ def test_a_missing_slurm_configuration_is_reported_at_once(
     calls = fake_slurm.install(tmp_path, monkeypatch)
     monkeypatch.setenv("SLURM_CONF", str(tmp_path / "gone.conf"))
     assert texts("not checked") == [
-        f"{what} of fabric gige: SLURM_CONF names {tmp_path}/gone.conf, which is not there"
+        f"{what} of fabric gige: SLURM_CONF names {tmp_path}/gone.conf, which does not exist"
         for what in ("the PMI", "partitions and nodes")
     ]
     assert not calls.exists()
