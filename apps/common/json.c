@@ -40,21 +40,33 @@ static void quoted(struct sink* out, const char* string) {
   sink_char(out, '"');
 }
 
+static void new_line(struct json* out) {
+  sink_char(&out->sink, '\n');
+  for (unsigned i = 0; i < out->depth; i++) sink_string(&out->sink, "  ");
+}
+
 void json_key(struct json* out, const char* key) {
   if (out->comma) sink_char(&out->sink, ',');
+  if (out->depth > 0 && out->depth <= out->lines)
+    new_line(out);
+  else if (out->comma && out->lines)
+    sink_char(&out->sink, ' ');
   out->comma = true;
   if (!key) return;
   quoted(&out->sink, key);
-  sink_char(&out->sink, ':');
+  sink_string(&out->sink, out->lines ? ": " : ":");
 }
 
 static void begin(struct json* out, const char* key, char bracket) {
   json_key(out, key);
   sink_char(&out->sink, bracket);
   out->comma = false;
+  out->depth++;
 }
 
 static void end(struct json* out, char bracket) {
+  out->depth--;
+  if (out->comma && out->depth < out->lines) new_line(out);
   sink_char(&out->sink, bracket);
   out->comma = true;
 }

@@ -9,9 +9,16 @@
 
 #include "common/sink.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 struct json {
   struct sink sink;
-  bool comma;  // the next value needs a comma before it
+  bool comma;      // the next value needs a comma before it
+  unsigned depth;  // open objects and arrays
+  // Members down to this depth have a line each, with indentation. 0: no white space at all.
+  unsigned lines;
 };
 
 // `key` is NULL in an array and at the top level.
@@ -30,5 +37,9 @@ void json_string_or_null(struct json* out, const char* key, const char* value);
 void json_raw(struct json* out, const char* key, const char* text);
 // Starts a value that the caller writes into the sink.
 void json_key(struct json* out, const char* key);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

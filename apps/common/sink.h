@@ -8,6 +8,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 struct sink {
   char* text;  // zero-terminated
   size_t size, used;
@@ -22,5 +26,9 @@ void sink_string(struct sink* out, const char* string);
 void sink_bytes(struct sink* out, const char* bytes, size_t length);
 void sink_number(struct sink* out, uint64_t number);
 void sink_flush(struct sink* out);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

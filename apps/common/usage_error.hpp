@@ -2,10 +2,6 @@
 #pragma once
 
 #include <stdexcept>
-#include <string>
-#include <string_view>
-
-#include "common/complain.h"
 
 namespace fabricbench {
 
@@ -19,9 +15,7 @@ struct UsageError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// Prints "program: text" as one line on stderr.
-inline void complain(std::string_view program, const std::string& text) {
-  complain_as(std::string(program).c_str(), text.c_str());
-}
+inline constexpr const char* output_incomplete =
+    "stdout: the output could not be written in full; is the disk full?";
 
 }  // namespace fabricbench

@@ -14,6 +14,7 @@
 #include <string>
 #include <string_view>
 
+#include "common/complain.h"
 #include "common/usage_error.hpp"
 #include "endpoints/client_server.hpp"
 #include "endpoints/connections.hpp"
@@ -28,7 +29,7 @@ namespace {
 using namespace fabricbench;
 using namespace fabricbench::endpoints;
 
-constexpr std::string_view program = "fabricbench-endpoints";
+constexpr const char* program = "fabricbench-endpoints";
 
 constexpr std::string_view usage =
     R"(usage: fabricbench-endpoints listen ADDRESS PORT [options]
@@ -152,10 +153,10 @@ int main(int argc, char** argv) {
   try {
     return run(parse_request({argv + 1, argv + std::max(argc, 1)}));
   } catch (const UsageError& wrong) {
-    complain(program, wrong.what());
+    complain_as(program, wrong.what());
     return exit_bad_input;
   } catch (const std::exception& failure) {
-    complain(program, failure.what());
+    complain_as(program, failure.what());
     return exit_wrong;
   }
 }

@@ -11,15 +11,12 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "common/prefix.h"
 #include "node.h"
 
 static const struct timespec pause_between = {.tv_nsec = 2000000};
 static const time_t old_s = 7 * 24 * 3600;
 static const char member[] = "member.", report[] = "witness.";
-
-static bool begins(const char* name, const char* prefix) {
-  return strncmp(name, prefix, strlen(prefix)) == 0;
-}
 
 static uint64_t hash(uint64_t seed, const char* text) {  // FNV-1a
   for (; *text; text++) seed = (seed ^ (unsigned char)*text) * UINT64_C(0x100000001B3);

@@ -1,106 +1,120 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "micro/describe.hpp"
 
+#include <unistd.h>
+
 #include <algorithm>
+#include <array>
 #include <map>
 #include <type_traits>
-#include <utility>
 
+#include "common/json.h"
 #include "timing/mark.hpp"
 
 namespace fabricbench::micro {
 namespace {
 
-std::string json(std::string_view text) {
-  std::string quoted = "\"";
-  for (const char c : text) {
-    if (c == '"' || c == '\\') quoted += '\\';
-    quoted += c;
-  }
-  return quoted + '"';
+// Each function writes a value with its key; the key is null in an array.
+void write(struct json* out, const char* key, std::string_view text) {
+  json_string(out, key, std::string(text).c_str());
 }
-std::string json(std::int64_t number) {
-  return std::to_string(number);
+void write(struct json* out, const char* key, std::int64_t number) {
+  json_unsigned(out, key, static_cast<std::uint64_t>(number));
 }
-std::string json(bool truth) {
-  return truth ? "true" : "false";
+void write(struct json* out, const char* key, bool truth) {
+  json_bool(out, key, truth);
 }
 
-std::string json(const Metric& metric);
-std::string json(const Picture& picture);
-
-/// `[a, b]`, each item as `item_text` writes it.
-template <class Items, class ItemText>
-std::string json_list(const Items& items, ItemText item_text) {
-  std::string text;
-  for (const auto& item : items) text.append(text.empty() ? "" : ", ").append(item_text(item));
-  return "[" + text + "]";
+void write(struct json* out, const char* key, const Metric& metric) {
+  json_begin_object(out, key);
+  write(out, "name", metric.name);
+  write(out, "bandwidth", metric.bandwidth);
+  json_end_object(out);
 }
+void write(struct json* out, const char* key, const Quantity& quantity) {
+  write(out, key, quantity.metric);
+}
+void write(struct json* out, const char* key, const Picture& picture);
+
 template <class Items>
-std::string json_list(const Items& items) {
-  return json_list(items, [](const auto& item) { return json(item); });
+void write_list(struct json* out, const char* key, const Items& items) {
+  json_begin_array(out, key);
+  for (const auto& item : items) write(out, nullptr, item);
+  json_end_array(out);
 }
 
-std::string json(const Choice& choice) {
-  if (choice.key.empty()) return "null";
-  return "{\"key\": " + json(choice.key) + ", \"values\": " + json_list(choice.words) + "}";
+void write(struct json* out, const char* key, const Picture& picture) {
+  json_begin_object(out, key);
+  write(out, "metric", picture.metric);
+  write(out, "only", picture.only);
+  write(out, "over", picture.over);
+  write_list(out, "sizes", picture.sizes);
+  json_end_object(out);
 }
-std::string json(const Amount& amount) {
-  if (amount.key.empty()) return "null";
-  return "{\"key\": " + json(amount.key) + ", \"defaults\": " + json_list(amount.defaults) +
-         ", \"least\": " + json(amount.least) + ", \"most\": " + json(amount.most) + "}";
+void write(struct json* out, const char* key, const Choice& choice) {
+  if (choice.key.empty()) return json_null(out, key);
+  json_begin_object(out, key);
+  write(out, "key", choice.key);
+  write_list(out, "values", choice.words);
+  json_end_object(out);
 }
-std::string json(const Metric& metric) {
-  return "{\"name\": " + json(metric.name) + ", \"bandwidth\": " + json(metric.bandwidth) + "}";
+void write(struct json* out, const char* key, const Amount& amount) {
+  if (amount.key.empty()) return json_null(out, key);
+  json_begin_object(out, key);
+  write(out, "key", amount.key);
+  write_list(out, "defaults", amount.defaults);
+  write(out, "least", amount.least);
+  write(out, "most", amount.most);
+  json_end_object(out);
 }
-std::string json(const Picture& picture) {
-  return "{\"metric\": " + json(picture.metric) + ", \"only\": " + json(picture.only) +
-         ", \"over\": " + json(picture.over) + ", \"sizes\": " + json_list(picture.sizes) + "}";
+void write(struct json* out, const char* key, const Held& held) {
+  json_begin_object(out, key);
+  write(out, "messages", held.messages);
+  write(out, "per_rank", held.per_rank);
+  json_end_object(out);
 }
-std::string json(const Section& section) {
-  if (section.key.empty()) return "null";
-  return "{\"key\": " + json(section.key) + ", \"title\": " + json(section.title) +
-         ", \"note\": " + json(section.note) + ", \"place\": " + json(section.place) + "}";
+void write(struct json* out, const char* key, const Section& section) {
+  if (section.key.empty()) return json_null(out, key);
+  json_begin_object(out, key);
+  write(out, "key", section.key);
+  write(out, "title", section.title);
+  write(out, "note", section.note);
+  write(out, "place", section.place);
+  json_end_object(out);
 }
-std::string json(Ranks ranks) {
+
+std::string_view word(Ranks ranks) {
   switch (ranks) {
     case Ranks::pairs:
-      return "\"pairs\"";
+      return "pairs";
     case Ranks::two_or_more:
-      return "\"two_or_more\"";
+      return "two_or_more";
     case Ranks::any:
-      return "\"any\"";
+      return "any";
   }
-  return "null";
+  return "";
 }
 
-std::string json(const Benchmark& benchmark) {
+void write(struct json* out, const char* key, const Benchmark& benchmark) {
   const auto& [choice, amount, sized, size_unit, rounds] = benchmark.dimensions;
-  const std::pair<std::string_view, std::string> members[]{
-      {"name", json(benchmark.name)},
-      {"summary", json(benchmark.summary)},
-      {"ranks", json(benchmark.ranks)},
-      {"sized", json(sized && benchmark.sends_messages())},
-      {"size_unit", json(size_unit)},
-      {"adaptive", json(benchmark.adaptive)},
-      {"rounds", json(rounds)},
-      {"choice", json(choice)},
-      {"amount", json(amount)},
-      {"samples",
-       json_list(benchmark.quantities, [](const Quantity& one) { return json(one.metric); })},
-      {"metrics", json_list(benchmark.metrics)},
-      {"base", json(benchmark.base)},
-      {"role", json(benchmark.role)},
-      {"held", "{\"messages\": " + json(benchmark.held.messages) +
-                   ", \"per_rank\": " + json(benchmark.held.per_rank) + "}"},
-      {"section", json(benchmark.figure.section)},
-      {"pictures", json_list(benchmark.figure.pictures)}};
-  std::string text;
-  for (const auto& [key, value] : members) {
-    text.append(text.empty() ? "" : ",").append("\n      ").append(json(key)).append(": ");
-    text.append(value);
-  }
-  return "    {" + text + "\n    }";
+  json_begin_object(out, key);
+  write(out, "name", benchmark.name);
+  write(out, "summary", benchmark.summary);
+  write(out, "ranks", word(benchmark.ranks));
+  write(out, "sized", sized && benchmark.sends_messages());
+  write(out, "size_unit", size_unit);
+  write(out, "adaptive", benchmark.adaptive);
+  write(out, "rounds", rounds);
+  write(out, "choice", choice);
+  write(out, "amount", amount);
+  write_list(out, "samples", benchmark.quantities);
+  write_list(out, "metrics", benchmark.metrics);
+  write(out, "base", benchmark.base);
+  write(out, "role", benchmark.role);
+  write(out, "held", benchmark.held);
+  write(out, "section", benchmark.figure.section);
+  write_list(out, "pictures", benchmark.figure.pictures);
+  json_end_object(out);
 }
 
 /// An option of single benchmarks: its meaning, its values and who takes it.
@@ -126,14 +140,22 @@ std::string comma_separated(const Items& items) {
 
 }  // namespace
 
-std::string describe(std::span<const Benchmark* const> benchmarks) {
-  std::string records;
-  for (const Benchmark* benchmark : benchmarks) {
-    records.append(records.empty() ? "" : ",\n").append(json(*benchmark));
-  }
-  return "{\n  \"schema\": 2,\n  \"barriers_per_calibration\": " +
-         std::to_string(timing::barriers_per_calibration) + ",\n  \"benchmarks\": [\n" + records +
-         "\n  ]\n}\n";
+void describe(std::span<const Benchmark* const> benchmarks) {
+  std::array<char, 4096> buffer{};
+  constexpr unsigned lines = 3;  // down to the members of a benchmark
+  struct json out{.sink = sink_to(STDOUT_FILENO, buffer.data(), buffer.size()),
+                  .comma = false,
+                  .depth = 0,
+                  .lines = lines};
+  json_begin_object(&out, nullptr);
+  write(&out, "schema", std::int64_t{2});
+  write(&out, "barriers_per_calibration", std::int64_t{timing::barriers_per_calibration});
+  json_begin_array(&out, "benchmarks");
+  for (const Benchmark* benchmark : benchmarks) write(&out, nullptr, *benchmark);
+  json_end_array(&out);
+  json_end_object(&out);
+  sink_char(&out.sink, '\n');
+  sink_flush(&out.sink);
 }
 
 std::string list(std::span<const Benchmark* const> benchmarks) {

@@ -8,9 +8,9 @@
 
 namespace fabricbench::micro {
 
-/// The records as JSON, for --describe. Checks, parser, report and tests read a copy of it:
-/// analysis/fabricbench/parsers/tools/micro/benchmarks.json.
-[[nodiscard]] std::string describe(std::span<const Benchmark* const> benchmarks);
+/// Prints the benchmarks as JSON, for --describe. Checks, parser, report and tests read a copy of
+/// it: analysis/fabricbench/parsers/tools/micro/benchmarks.json.
+void describe(std::span<const Benchmark* const> benchmarks);
 
 /// One line for each benchmark, for --list.
 [[nodiscard]] std::string list(std::span<const Benchmark* const> benchmarks);

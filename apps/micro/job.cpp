@@ -3,6 +3,7 @@
 
 #include <cstdlib>
 
+#include "common/complain.h"
 #include "common/usage_error.hpp"
 #include "micro/msg_sizes.hpp"
 #include "timing/clock.hpp"
@@ -10,7 +11,7 @@
 
 namespace fabricbench::micro {
 
-Job parse_job(std::string_view program, const Benchmark& benchmark,
+Job parse_job(const char* program, const Benchmark& benchmark,
               std::span<const char* const> arguments) {
   const Fault fault = parse_fault(std::getenv("FABRICBENCH_MICRO_FAULT"));
   const Options options = parse_options(arguments, benchmark.dimensions, largest_size_in_memory());
@@ -45,8 +46,7 @@ void print_header(Report& report, const Job& job, const Platform& platform) {
 int finish(Report& report, const Job& job, bool verified) {
   report.key("end", verified ? "ok" : "failed");
   report.flush();
-  if (!report.written())
-    complain(job.program, "stdout: the output could not be written in full; is the disk full?");
+  if (!report.written()) complain_as(job.program, output_incomplete);
   return verified && report.written() ? exit_verified : exit_wrong;
 }
 

@@ -16,7 +16,7 @@ namespace fabricbench::micro {
 
 /// What one start of a program measures.
 struct Job {
-  std::string_view program;  ///< its name, for messages
+  const char* program;  ///< its name, for messages
   const Benchmark* benchmark = nullptr;
   Options options = {};
   Fault fault = {};
@@ -24,7 +24,7 @@ struct Job {
 
 /// A job from the arguments after the benchmark's name and from FABRICBENCH_MICRO_FAULT. Throws
 /// UsageError.
-[[nodiscard]] Job parse_job(std::string_view program, const Benchmark& benchmark,
+[[nodiscard]] Job parse_job(const char* program, const Benchmark& benchmark,
                             std::span<const char* const> arguments);
 
 /// What the header says about the launch in addition to the job.

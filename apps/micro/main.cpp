@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
-#include <cstdio>
 #include <string>
 #include <string_view>
 
@@ -21,7 +20,7 @@ namespace {
 using namespace fabricbench;
 using namespace fabricbench::micro;
 
-constexpr std::string_view program = "fabricbench-micro";
+constexpr const char* program = "fabricbench-micro";
 
 constexpr std::string_view rest_of_help = R"(
 environment:
@@ -60,16 +59,12 @@ Request parse_request(int argc, char** argv) {
   return request;
 }
 
-void print(std::string_view text) {
-  std::fwrite(text.data(), 1, text.size(), stdout);
-}
-
 /// Prints the answer to an option that needs no MPI. Returns whether `word` is one.
 bool answer_without_mpi(std::string_view word) {
   if (word == "--list") {
     print(list(benchmarks()));
   } else if (word == "--describe") {
-    print(describe(benchmarks()));
+    describe(benchmarks());
   } else if (word == "--version") {
     print(std::string(version()) + "\n");
   } else if (word == "--help" || word == "-h") {

@@ -6,7 +6,7 @@
 #include <numeric>
 #include <utility>
 
-#include "common/usage_error.hpp"
+#include "common/complain.h"
 #include "micro/labels.hpp"
 #include "micro/operations.hpp"
 #include "micro/refine.hpp"
@@ -52,8 +52,9 @@ bool Runner::run() {
     verified = measure(points_of_size(*size));
   }
   if (mismatch_) {
-    complain(job_.program,
-             std::string(benchmark_.name) + ": " + mismatch_text(*mismatch_, processes_.rank()));
+    const std::string text =
+        std::string(benchmark_.name) + ": " + mismatch_text(*mismatch_, processes_.rank());
+    complain_as(job_.program, text.c_str());
   }
   report_.key("verified", verified ? "yes" : "no");
   report_.key("payload_bytes", payload_.bytes);

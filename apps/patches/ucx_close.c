@@ -15,15 +15,15 @@
 // progress while it waits. No rank leaves the barrier before every rank has closed its endpoints,
 // so every acknowledgement is sent. A process manager whose client waits in another function than
 // read() still hangs.
-#include <dlfcn.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <stdbool.h>
 #include <stddef.h>
-#include <string.h>
 #include <sys/syscall.h>
 #include <sys/types.h>
 #include <unistd.h>
+
+#include "common/next_symbol.h"
 
 #define EXPORT __attribute__((visibility("default")))
 
@@ -42,12 +42,6 @@ static struct {
 static void* workers[MOST_WORKERS];
 // Per thread: during MPI_Finalize MPICH calls UCX only from the thread that closes.
 static _Thread_local bool closing;
-
-static void find_next(void* pointer, const char* name) {
-  void* symbol = dlsym(RTLD_NEXT, name);
-  memcpy(pointer, &symbol,
-         sizeof symbol);  // ISO C converts no object pointer to a function pointer
-}
 
 __attribute__((constructor)) static void find_all(void) {
   find_next(&next.create, "ucp_worker_create");

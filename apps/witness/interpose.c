@@ -5,7 +5,6 @@
 // handlers: fixed tables and atomics, no allocation, no lock (except in output.c, where a flush
 // takes the stream's lock anyway).
 #include <dirent.h>
-#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -17,6 +16,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "common/next_symbol.h"
 #include "witness.h"
 
 #ifndef SYS_close_range
@@ -40,12 +40,6 @@ static struct {
   void (*exit_now)(int);
   void (*exit_now_c)(int);
 } next;
-
-static void find_next(void* pointer, const char* name) {
-  void* symbol = dlsym(RTLD_NEXT, name);
-  memcpy(pointer, &symbol,
-         sizeof symbol);  // ISO C has no conversion from an object pointer to a function pointer
-}
 
 // ---- sampling
 

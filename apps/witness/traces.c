@@ -5,6 +5,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "common/prefix.h"
 #include "witness.h"
 
 enum { DEVICE_LIMIT = 32 };
@@ -14,10 +15,6 @@ static struct {
   atomic_int state;
   char path[NAME_LENGTH];
 } devices[DEVICE_LIMIT];
-
-static bool begins(const char* string, const char* prefix) {
-  return strncmp(string, prefix, strlen(prefix)) == 0;
-}
 
 static bool begins_with_any(const char* string, const char* const* prefixes) {
   for (; *prefixes; prefixes++)

@@ -126,8 +126,8 @@ def rows(records: Sequence[Record], launches: Launches) -> list[LaunchView]:
 
 def states(records: Sequence[Record]) -> str:
     """The number of launches in each state, as text."""
-    counts = Counter(record.state for record in records)
-    parts = ", ".join(f"{counts[s]} {s}" for s in STATE_SYMBOLS if counts[s])  # type: ignore[index]
+    counts: Counter[str] = Counter(record.state for record in records)
+    parts = ", ".join(f"{counts[s]} {s}" for s in STATE_SYMBOLS if counts[s])
     return f"{plural(len(records), 'launch', 'launches')}: {parts}" if records else "there are no launches"
 
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <cctype>
-#include <cstdio>
 #include <cstdlib>
 #include <string>
 
+#include "common/complain.h"
 #include "common/program.hpp"
 #include "common/usage_error.hpp"
 #include "common/world.hpp"
@@ -43,12 +43,6 @@ Request parse_request(int argc, char** argv) {
   return request;
 }
 
-/// Writes to stdout. Returns whether the complete text was written.
-bool print(const std::string& text) {
-  return std::fwrite(text.data(), 1, text.size(), stdout) == text.size() &&
-         std::fflush(stdout) == 0;
-}
-
 int run(const Request& request, const World& world) {
   const Problem problem{.problem_class = request.options.problem_class,
                         .ranks = world.ranks,
@@ -69,8 +63,7 @@ int run(const Request& request, const World& world) {
   if (world.rank == 0) {
     written =
         print(outcome.text + results(kernel(), problem, outcome, seconds) + phases) && written;
-    if (!written)
-      complain(program(), "stdout: the output could not be written in full; is the disk full?");
+    if (!written) complain_as(program().c_str(), output_incomplete);
   }
   return verified && written ? exit_verified : exit_wrong;
 }
