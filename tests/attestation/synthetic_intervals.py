@@ -32,14 +32,14 @@ def launch(transport: str = "tcp", **values: Any) -> Launch:
 
 
 def part(size: int, iterations: int = ITERATIONS, **values: Any) -> PayloadPart:
-    """A ping-pong of one size."""
+    """Returns the part of a ping-pong at one size."""
     payload = Payload(bytes=2 * iterations * size, messages=2 * iterations)
-    names: dict[str, Any] = {"label": str(size), "benchmark": "pingpong", "case": "", "msg_size_bytes": size}
-    return PayloadPart.model_validate({**names, "payload": payload} | values)
+    defaults: dict[str, Any] = {"label": str(size), "benchmark": "pingpong", "case": "", "msg_size_bytes": size}
+    return PayloadPart.model_validate({**defaults, "payload": payload} | values)
 
 
 def sent(one: PayloadPart) -> Sent:
-    """What an honest stack sends for a part on Ethernet."""
+    """Returns the traffic of a stack that uses Ethernet for the part."""
     each = (one.msg_size_bytes or 0) + HEADER
     messages = one.payload.messages
     return Sent(bytes=messages * each, segments=messages * -(-each // MSS))
@@ -50,7 +50,7 @@ def interval(same: Sent, ranks: int = 2, other: Sent = NOTHING) -> IntervalTraff
 
 
 def traffic(intervals: Mapping[str, IntervalTraffic]) -> Traffic:
-    """What the sockets carried in all: wire-up and the intervals."""
+    """Returns the traffic of the whole launch: wire-up and the intervals."""
     totals = [each.same_node + each.other_node for each in intervals.values()]
     return Traffic(
         reports=2,
@@ -71,7 +71,7 @@ def total(parts: Sequence[PayloadPart]) -> Payload:
 
 
 BETWEEN_SIZES = Sent(bytes=1500, segments=57)
-"""What the modelled tool sends between two sizes."""
+"""The traffic of the modelled tool between two sizes."""
 
 PRINTED = tuple(part(size, label="", line=f"{size} 601 7.5") for size in SIZES)
 
@@ -81,7 +81,7 @@ def line(text: str, carried: Sent) -> MarkedInterval:
 
 
 def printed_lines(hidden: Sequence[int] = ()) -> tuple[MarkedInterval, ...]:
-    """The lines of rank 0, of which the first is the table's head."""
+    """Returns the lines of rank 0; the first is the table's head."""
     rows = (
         line(
             f"     {one.line.replace(' ', '     ')}",

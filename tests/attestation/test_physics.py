@@ -12,12 +12,12 @@ from fabricbench.parsers.registry import half_round_trips
 
 
 def record(benchmark: str, metric: str, size: int | None, value: float, **values: Any) -> Record:
-    """A record that is ok with one row; ``values`` of its launch, or its state."""
+    """Returns a record in state ok with one row; ``values`` replace fields of its launch, or its state."""
     record_state = values.pop("state", "ok")
     row = Row(benchmark=benchmark, case="", metric=metric, msg_size_bytes=size, value=value)
     facts = launch(values.pop("transport", "tcp"), **values)
-    reports = Attestation(state="attested", reason="")
-    return Record(directory="d", launch=facts, state=record_state, attestation=reports, rows=(row,))
+    attestation = Attestation(state="attested", reason="")
+    return Record(directory="d", launch=facts, state=record_state, attestation=attestation, rows=(row,))
 
 
 def refute_beyond_physics(records: tuple[Record, ...]) -> tuple[Record, ...]:
@@ -57,7 +57,7 @@ def test_a_launch_refuted_by_physics_has_a_reason_and_keeps_its_rows() -> None:
 @pytest.mark.parametrize(
     ("benchmark", "value", "expected"),
     [
-        # 1 MB/s is a byte per us: 1,000,000 bytes need 1,000,000 us, of which half is asked for
+        # 1 MB/s is a byte per us: 1,000,000 bytes need 1,000,000 us, of which half is required
         ("allreduce", 499_999.0, "refuted"),
         ("allreduce", 500_000.0, "ok"),
         # two ranks receive half of a reduced vector each

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Each rule of attestation on both sides of its threshold."""
+"""Tests each rule of attestation on both sides of its threshold."""
 
 from typing import Any
 
@@ -12,9 +12,9 @@ from fabricbench.launch.record import Payload, Traffic
 
 
 def carried(bytes_: int, segments: int, **values: Any) -> Traffic:
-    names: dict[str, Any] = {"devices": (), "libraries": (), "shared_maps": 0, "dropped": 0, "by_peer": {}}
+    defaults: dict[str, Any] = {"devices": (), "libraries": (), "shared_maps": 0, "dropped": 0, "by_peer": {}}
     return Traffic.model_validate(
-        names | {"reports": 2, "connections": 1, "bytes": bytes_, "segments": segments} | values
+        defaults | {"reports": 2, "connections": 1, "bytes": bytes_, "segments": segments} | values
     )
 
 
@@ -28,7 +28,7 @@ PAYLOAD = Payload(bytes=100_000, messages=1000)
 @pytest.mark.parametrize(
     ("bytes_", "segments", "expected"),
     [
-        # wire-up is 1000 bytes in 40 segments, and uncertain by half of it: 99,500 bytes in 980 segments are asked for
+        # wire-up is 1000 bytes in 40 segments, and uncertain by half of it: 99,500 bytes in 980 segments are required
         (100_500, 1020, "attested"),
         (100_499, 1020, "refuted"),
         (100_500, 1019, "refuted"),
@@ -98,7 +98,7 @@ def test_shm_needs_every_rank_and_no_device() -> None:
     assert state(launch("shm", ranks=4), carried(0, 0, reports=3), PAYLOAD) == "unknown"
     device = attest(launch("shm"), carried(0, 0, devices=("/dev/infiniband/uverbs0",)), PAYLOAD)
     assert (device.state, device.reason) == ("unknown", "network devices were open: /dev/infiniband/uverbs0")
-    # Bytes on sockets refute, whoever else is silent.
+    # Bytes on sockets refute a launch, even without reports of other ranks.
     assert state(launch("shm"), carried(10**6, 0, reports=1), PAYLOAD) == "refuted"
 
 
@@ -187,20 +187,20 @@ def test_the_wireup_allowance_scales_with_the_rank_pairs() -> None:
 
 @pytest.mark.parametrize("kind", ["udp_sockets", "unix_sockets"])
 def test_uncounted_sockets_make_shm_unknown(kind: str) -> None:
-    names = launch("shm", wireup=WIREUP.model_copy(update={"udp_sockets": 1, "unix_sockets": 1}))
-    assert state(names, carried(0, 0, **{kind: 1}), PAYLOAD) == "attested"
-    assert state(names, carried(0, 0, **{kind: 2}), PAYLOAD) == "unknown"
-    assert state(launch("shm"), carried(0, 0, unix_sockets=9), PAYLOAD) == "attested", "not known of older campaigns"
+    with_counts = launch("shm", wireup=WIREUP.model_copy(update={"udp_sockets": 1, "unix_sockets": 1}))
+    assert state(with_counts, carried(0, 0, **{kind: 1}), PAYLOAD) == "attested"
+    assert state(with_counts, carried(0, 0, **{kind: 2}), PAYLOAD) == "unknown"
+    assert state(launch("shm"), carried(0, 0, unix_sockets=9), PAYLOAD) == "attested", "not recorded in older campaigns"
 
 
 def test_the_sockets_allowed_for_wireup_scale_with_the_ranks() -> None:
-    """Two ranks wire up with four Unix sockets, so four may with eight."""
+    """The wire-up of two ranks has four Unix sockets, so four ranks may have eight."""
     oversubscribe = launch("shm", ranks=4, wireup=WIREUP.model_copy(update={"unix_sockets": 4}))
     assert state(oversubscribe, carried(0, 0, unix_sockets=8, reports=4), PAYLOAD) == "attested"
     assert state(oversubscribe, carried(0, 0, unix_sockets=9, reports=4), PAYLOAD) == "unknown"
 
 
-# ---- programs that are started for every size: so many wire-ups
+# ---- programs that are started for every size: one wire-up for each start
 
 
 @pytest.mark.parametrize(
@@ -230,5 +230,5 @@ def test_tcp_with_a_wireup_for_each_start(bytes_: int, segments: int, expected: 
     ],
 )
 def test_shm_with_a_wireup_for_each_start(bytes_: int, segments: int, more: dict[str, int], expected: str) -> None:
-    partners = WIREUP.model_copy(update={"unix_sockets": 2})
-    assert state(launch("shm", runs=3, wireup=partners), carried(bytes_, segments, **more), PAYLOAD) == expected
+    wireup = WIREUP.model_copy(update={"unix_sockets": 2})
+    assert state(launch("shm", runs=3, wireup=wireup), carried(bytes_, segments, **more), PAYLOAD) == expected

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Attestation of each size on modelled counts: by the sum of a launch, by marks and by printed lines."""
+"""Tests attestation of each size on modelled counts: by the sum of a launch, by marks and by output lines."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -44,7 +44,7 @@ def marked(hidden: Sequence[int] = (), parts: Sequence[PayloadPart] = PARTS) -> 
 
 
 def by_sum(intervals: Intervals) -> Attestation:
-    """As a launch without marks."""
+    """Returns the attestation of the launch without marks."""
     return attest(launch(), traffic(intervals), total(PARTS), parts=PARTS)
 
 
@@ -104,7 +104,7 @@ def test_the_required_share_is_lower_by_the_scatter_at_the_borders() -> None:
     assert state(least, exact) == "attested"
     assert state(Sent(bytes=least.bytes - 1, segments=least.segments), exact) == "refuted"
     assert state(Sent(bytes=least.bytes, segments=least.segments - 1), exact) == "refuted"
-    # A scatter of 100 bytes and 2 segments between calibrations lowers what is asked for by as much.
+    # A scatter of 100 bytes and 2 segments between calibrations lowers the required counts by as much.
     scattered = [BARRIER, Sent(bytes=188, segments=6)]
     assert state(Sent(bytes=payload.bytes + 88, segments=payload.messages), scattered) == "attested"
     assert state(Sent(bytes=payload.bytes + 87, segments=payload.messages), scattered) == "refuted"

@@ -218,8 +218,8 @@ def test_finished_launches_are_not_repeated(campaign: Path) -> None:
         damaged = campaign / "launches/b001.s00/local/tcp" / place / "Imb"
         damaged.mkdir(parents=True)
         (damaged / "launch.json").write_bytes(content)
-    absent = add(campaign, "mpich-tcp-wireup", "b001.s00/local/shm/mpich/WireUp_1", block=1, id="failed wire-up")
-    change(absent / "end", status=1)
+    failed_wireup = add(campaign, "mpich-tcp-wireup", "b001.s00/local/shm/mpich/WireUp_1", block=1, id="failed wire-up")
+    change(failed_wireup / "end", status=1)
     finished = finished_launches(campaign, 1)
     wireup = campaign / "launches/b000.s00/local/tcp/mpich/WireUp_0"
     assert finished == {

@@ -89,7 +89,7 @@ def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Site:
 
 
 def texts(state: str, chosen: tuple[str, ...] = ()) -> list[str]:
-    """The problems of this state without the file's name, except those of stacks that are not set up."""
+    """Returns the problems of this state without the file's name, except those of stacks that are not set up."""
     problems = [problem for problem in site_problems("mine", chosen) if "not set up" not in problem.text]
     for problem in problems:
         assert "\n" not in problem.text

@@ -87,11 +87,11 @@ def test_every_stream_of_iperf3() -> None:
     parsed = iperf3.parse(LAUNCHES / IPERF3, launch_of(IPERF3))
     document = json.loads(text_of(IPERF3).split("\n", 1)[1].rsplit("#@end", 1)[0])
     flows = by_case(parsed.rows, "flow_bandwidth")
-    lines = [one["receiver"]["bits_per_second"] / 8e6 for one in document["end"]["streams"]]
+    bandwidths = [one["receiver"]["bits_per_second"] / 8e6 for one in document["end"]["streams"]]
     assert list(flows) == [f"flow={k} streams=4" for k in range(1, 5)]
-    assert list(flows.values()) == pytest.approx(lines, rel=1e-6)
-    assert by_case(parsed.rows, "stream_bandwidth") == {"streams=4": pytest.approx(sum(lines), rel=1e-6)}
-    index = sum(lines) ** 2 / (4 * sum(x * x for x in lines))
+    assert list(flows.values()) == pytest.approx(bandwidths, rel=1e-6)
+    assert by_case(parsed.rows, "stream_bandwidth") == {"streams=4": pytest.approx(sum(bandwidths), rel=1e-6)}
+    index = sum(bandwidths) ** 2 / (4 * sum(x * x for x in bandwidths))
     assert by_case(parsed.rows, "fairness") == {"streams=4": pytest.approx(index, abs=1e-6)}
     assert parsed.payload is not None
     assert parsed.payload.bytes == document["end"]["sum_received"]["bytes"]

@@ -50,10 +50,10 @@ def test_cut_off_at_any_line(tmp_path: Path, name: str) -> None:
 def test_cut_off_at_any_byte(tmp_path: Path) -> None:
     launch, raw = launch_of(PT2PT), (LAUNCHES / PT2PT / "stdout").read_bytes()
     whole = parse(LAUNCHES / PT2PT, launch)
-    required = raw.index(CLOSING.encode()) + len(CLOSING)
-    lengths = random.Random(20261121).sample(range(len(raw)), 300) + list(range(required - 60, len(raw)))
+    complete = raw.index(CLOSING.encode()) + len(CLOSING)
+    lengths = random.Random(20261121).sample(range(len(raw)), 300) + list(range(complete - 60, len(raw)))
     for length in lengths:
-        assert same_or_unreadable(tmp_path, raw[:length], whole, launch) == (length >= required)
+        assert same_or_unreadable(tmp_path, raw[:length], whole, launch) == (length >= complete)
 
 
 def test_bytes_missing_in_a_table_raise_no_other_error(tmp_path: Path) -> None:

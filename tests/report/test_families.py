@@ -27,9 +27,9 @@ def panels_and_sections(*parts: Rows) -> tuple[list[Panel], dict[str, list[str]]
 
 
 def test_every_own_benchmark_has_a_picture() -> None:
-    rows = {name for name, _ in pictures()}
+    names = {name for name, _ in pictures()}
     elsewhere = {"pingpong", "barrier", "pair_latency", "pair_bandwidth"}
-    assert rows | elsewhere == set(MEASURED)
+    assert names | elsewhere == set(MEASURED)
     assert {section.key for section in sections()} == {one.section.key for one in MEASURED.values() if one.section}
 
 

@@ -147,7 +147,7 @@ def test_a_campaign_is_not_continued_by_another_plan(site: FakeSite) -> None:
     assert result.returncode == 0, result.stdout + result.stderr
     other = site.inside("run", str(campaign), *CHOICE, "--lane", "two@shm")
     assert other.returncode == 2
-    assert "was made with lanes ('one@shm',)" in other.stderr
+    assert "was started with lanes ('one@shm',)" in other.stderr
 
 
 def test_a_copied_campaign_gives_the_same_table_and_verdicts(site: FakeSite) -> None:
