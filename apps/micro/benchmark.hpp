@@ -144,9 +144,17 @@ struct Picture {
   std::span<const std::int64_t> sizes = {};  ///< with `over`: one drawing for each size, in bytes
 };
 
+/// A section of the report. Benchmarks with the same section share its drawings.
+struct Section {
+  std::string_view key = "";    ///< part of the section's anchor
+  std::string_view title = "";  ///< empty: the key
+  std::string_view note = "";   ///< text above the drawings
+  std::int64_t place = 100;     ///< order on the page; equal places: order of benchmark
+};
+
 /// Where the report draws a benchmark; without pictures another part of the report does so.
 struct Figure {
-  std::string_view section = "";  ///< key of a section of the report
+  Section section = {};
   std::span<const Picture> pictures = {};
 };
 
@@ -187,6 +195,9 @@ struct Benchmark {
   std::string_view synchronisation = barrier_before_size;
   std::span<const Metric> metrics = {};
   std::string_view base = "";  ///< part of the case that `latency_ratio` divides by: "queued=0"
+  /// The quantity that public tools measure too, of analysis/fabricbench/parsers/quantities.py:
+  /// "half_round_trip". The metric that ends in _mean is compared with theirs.
+  std::string_view role = "";
   Figure figure = {};
   Held held = {};
 

@@ -73,6 +73,15 @@ void write(struct json* out, const char* key, const Held& held) {
   write(out, "per_rank", held.per_rank);
   json_end_object(out);
 }
+void write(struct json* out, const char* key, const Section& section) {
+  if (section.key.empty()) return json_null(out, key);
+  json_begin_object(out, key);
+  write(out, "key", section.key);
+  write(out, "title", section.title);
+  write(out, "note", section.note);
+  write(out, "place", section.place);
+  json_end_object(out);
+}
 
 std::string_view word(Ranks ranks) {
   switch (ranks) {
@@ -101,6 +110,7 @@ void write(struct json* out, const char* key, const Benchmark& benchmark) {
   write_list(out, "samples", benchmark.quantities);
   write_list(out, "metrics", benchmark.metrics);
   write(out, "base", benchmark.base);
+  write(out, "role", benchmark.role);
   write(out, "held", benchmark.held);
   write(out, "section", benchmark.figure.section);
   write_list(out, "pictures", benchmark.figure.pictures);
@@ -138,7 +148,7 @@ void describe(std::span<const Benchmark* const> benchmarks) {
                   .depth = 0,
                   .lines = lines};
   json_begin_object(&out, nullptr);
-  write(&out, "schema", std::int64_t{1});
+  write(&out, "schema", std::int64_t{2});
   write(&out, "barriers_per_calibration", std::int64_t{timing::barriers_per_calibration});
   json_begin_array(&out, "benchmarks");
   for (const Benchmark* benchmark : benchmarks) write(&out, nullptr, *benchmark);

@@ -8,8 +8,8 @@ import pytest
 
 from fabricbench.campaign.read import read_campaign
 from fabricbench.launch.record import Campaign, Record
-from fabricbench.parsers.osu_table import TITLES, headings
-from fabricbench.parsers.tools.osu import PROGRAMS, version_of
+from fabricbench.parsers.osu_programs import PROGRAMS
+from fabricbench.parsers.osu_table import TITLES, headings, version_of
 from support import fake_site
 from support.fake_site import FakeSite
 

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from fabricbench.launch.facts import Launch
-from fabricbench.parsers.osu_table import TITLES
+from fabricbench.parsers.osu_programs import PROGRAMS
+from fabricbench.parsers.osu_table import TITLES, version_of
 from fabricbench.parsers.output import Unreadable
-from fabricbench.parsers.tools.osu import PROGRAMS, version_of
 from support.osu_output import LATENCY, launch_of, parse_text, text_of
 
 COLLECTIVE = "# Size       Avg Latency(us)   Min Latency(us)   Max Latency(us)  Iterations"

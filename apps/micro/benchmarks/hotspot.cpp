@@ -141,6 +141,10 @@ constexpr Metric metrics[]{{.name = "latency"},
                            {.name = "message_rate"},
                            {.name = "bandwidth", .bandwidth = true},
                            {.name = "bandwidth_mean", .bandwidth = true}};
+constexpr Section section{.key = "hotspot",
+                          .title = "Hot spot",
+                          .note = "All ranks send to one rank at once.",
+                          .place = 8};
 constexpr Picture pictures[]{{.metric = "latency"}, {.metric = "bandwidth"}};
 
 const Benchmark hotspot{.name = "hotspot",
@@ -150,7 +154,7 @@ const Benchmark hotspot{.name = "hotspot",
                         .dimensions = dimensions,
                         .quantities = quantities,
                         .metrics = metrics,
-                        .figure = {.section = "hotspot", .pictures = pictures}};
+                        .figure = {.section = section, .pictures = pictures}};
 const Registration registration{&hotspot};
 
 }  // namespace

@@ -138,6 +138,14 @@ constexpr Quantity beside_much[]{
     {.metric = "tested_us", .set_up = make_part<Transfer<4, Calls::tests>>, .fewer_iterations = 4}};
 
 constexpr Metric share_hidden[]{{.name = "overlap"}};
+constexpr Section section{
+    .key = "overlap",
+    .title = "Overlap and progress",
+    .note =
+        "The time saved by computing beside a transfer, as a share of the shorter of the two: "
+        "1 hides it, 0 does not. Overlap computes as long as the transfer takes; progress four "
+        "times as long, without calls or with calls of MPI_Test.",
+    .place = 7};
 constexpr Picture overlap_pictures[]{{.metric = "overlap"}};
 constexpr Metric share_progressed[]{{.name = "progress"}, {.name = "progress_tested"}};
 constexpr Picture progress_pictures[]{{.metric = "progress"}, {.metric = "progress_tested"}};
@@ -147,7 +155,7 @@ const Benchmark overlap{.name = "overlap",
                         .dimensions = dimensions,
                         .quantities = beside_as_much,
                         .metrics = share_hidden,
-                        .figure = {.section = "overlap", .pictures = overlap_pictures}};
+                        .figure = {.section = section, .pictures = overlap_pictures}};
 
 const Benchmark progress{
     .name = "progress",
@@ -156,7 +164,7 @@ const Benchmark progress{
     .dimensions = dimensions,
     .quantities = beside_much,
     .metrics = share_progressed,
-    .figure = {.section = "overlap", .pictures = progress_pictures}};
+    .figure = {.section = section, .pictures = progress_pictures}};
 const Registration registration{&overlap, &progress};
 
 }  // namespace

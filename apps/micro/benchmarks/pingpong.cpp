@@ -15,7 +15,8 @@ constexpr Metric metrics[]{
 const Benchmark pingpong{.name = "pingpong",
                          .summary = "blocking send and receive between two ranks; half round trip",
                          .quantities = quantities,
-                         .metrics = metrics};
+                         .metrics = metrics,
+                         .role = "half_round_trip"};
 const Registration registration{&pingpong};
 
 }  // namespace

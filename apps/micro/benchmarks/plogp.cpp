@@ -147,6 +147,14 @@ constexpr Metric metrics[]{{.name = "round_trip"},
                            {.name = "send_overhead"},
                            {.name = "receive_overhead"},
                            {.name = "gap"}};
+constexpr Section section{
+    .key = "plogp",
+    .title = "P-LogP and LogGP",
+    .note =
+        "Overheads of sender and receiver and the gap between messages (Rashti 2007, "
+        "figure 5). The table has LogGP's parameters: L, o and g of the smallest message; G "
+        "by protocol, from the slopes of the gap.",
+    .place = 3};
 constexpr Picture pictures[]{
     {.metric = "send_overhead"}, {.metric = "receive_overhead"}, {.metric = "gap"}};
 
@@ -156,7 +164,7 @@ const Benchmark plogp{
     .quantities = quantities,
     .adaptive = true,
     .metrics = metrics,
-    .figure = {.section = "plogp", .pictures = pictures}};
+    .figure = {.section = section, .pictures = pictures}};
 const Registration registration{&plogp};
 
 }  // namespace
