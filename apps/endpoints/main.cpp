@@ -51,6 +51,8 @@ options (--name value or --name=value):
 
 environment:
   FI_PROVIDER              the provider of libfabric, one that fi_info lists; the same on both sides
+  FABRICBENCH_CONNECT_LIMIT_S  seconds in which each connection must open, 1 to 3600 (10); else its number of
+                           connections is skipped
   FABRICBENCH_MICRO_FAULT  injects a fault, for tests of the harness only; see fabricbench-micro --help
 
 output: lines #@key=value and CSV. The last line is #@end=ok, or #@end=failed after a wrong answer.

@@ -53,7 +53,11 @@ void each_entry(const char* folder, void (*visit)(const char* name, void* contex
 // "topology":{…},"sockets":2,"numa":{…}
 void topology(struct json* out);
 
-// ---- ports.c: interfaces and adapters' ports
+// ---- ports.c, nics.c: interfaces and adapters' ports
+
+#define RDMA_FOLDER "/sys/class/infiniband"
+#define CXI_FOLDER "/sys/class/cxi"
+enum { FOLDER = 512 };  // the longest path of an adapter's folder
 
 enum { TX_BYTES, RX_BYTES, TX_PACKETS, RX_PACKETS, COUNTERS };
 

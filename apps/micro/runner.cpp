@@ -9,6 +9,7 @@
 #include "common/complain.h"
 #include "micro/labels.hpp"
 #include "micro/operations.hpp"
+#include "micro/points.hpp"
 #include "micro/refine.hpp"
 #include "timing/loop.hpp"
 #include "timing/mark.hpp"
@@ -45,11 +46,12 @@ bool Runner::run() {
   report_.columns();
   if (processes_.connected()) calibrate();
   bool verified = true;
-  for (const Points& points : all_points()) verified = verified && measure(points);
+  for (const Points& points : all_points(benchmark_.order, options_))
+    verified = verified && measure(points);
   for (int added = 0; verified && benchmark_.adaptive && added < most_added_sizes; ++added) {
     const std::optional<std::int64_t> size = added_size();
     if (!size) break;
-    verified = measure(points_of_size(*size));
+    verified = measure(points_of_size(*size, options_));
   }
   if (mismatch_) {
     const std::string text =
@@ -60,32 +62,6 @@ bool Runner::run() {
   report_.key("payload_bytes", payload_.bytes);
   report_.key("payload_messages", payload_.messages);
   return verified;
-}
-
-/// All points in the benchmark's order, in the groups after which the processes agree.
-std::vector<Runner::Points> Runner::all_points() const {
-  std::vector<Points> groups;
-  for (const std::int64_t size : options_.sizes_bytes) {
-    for (const Point& point : points_of_size(size)) groups.push_back({point});
-  }
-  if (benchmark_.order == Order::by_size) return groups;
-  std::vector<Points> by_amount;
-  for (const std::int64_t amount : options_.amounts) {
-    Points& points = by_amount.emplace_back();
-    for (const Points& group : groups) {
-      if (group.front().amount == amount) points.push_back(group.front());
-    }
-  }
-  return by_amount;
-}
-
-Runner::Points Runner::points_of_size(std::int64_t size) const {
-  Points points;
-  for (const std::size_t choice : options_.choices) {
-    for (const std::int64_t amount : options_.amounts)
-      points.push_back({.msg_size = static_cast<int>(size), .choice = choice, .amount = amount});
-  }
-  return points;
 }
 
 /// Returns whether all answers were right on all processes.
@@ -149,9 +125,11 @@ void Runner::calibrate() {
   if (std::any_of(parts_.begin(), parts_.end(), has_barriers)) calibrate_barriers();
 }
 
-/// Marks intervals of barriers, from which the traffic of one barrier follows.
+/// Marks intervals of barriers, whose traffic divided by their number is the traffic of one
+/// barrier.
 void Runner::calibrate_barriers() {
   report_.key("barriers_per_calibration", timing::barriers_per_calibration);
+  if (!timing::has_witness()) return;
   for (int i = 0; i < timing::barrier_calibrations; ++i) {
     const std::string name = timing::barriers_label(i);
     processes_.synchronise();
