@@ -181,10 +181,10 @@ class GromacsEnergies(Mdrun):
             return f"there are no reference energies of {self.md_system} in double precision", hint
         again = f"delete it, and run: fabricbench inputs {self.md_system}"
         try:
-            known = read_reference(file).sha256
+            digest = read_reference(file).sha256
         except Unreadable as error:
             return f"{file} is not a valid reference: {error}", again
-        return None if known == self.input.sha256 else (f"{file} belongs to another input", again)
+        return None if digest == self.input.sha256 else (f"{file} belongs to another input", again)
 
     @run_before("run")
     def copy_reference(self) -> None:

@@ -129,9 +129,11 @@ class MicroCollective(Micro):
 
     def why_too_large(self, size: int) -> str:
         """Returns the reason why messages of ``size`` bytes do not fit into a node."""
-        held = self.described.held_by(self.ranks) * per_node(self.ranks, self.nodes) * size
+        required = self.described.held_by(self.ranks) * per_node(self.ranks, self.nodes) * size
         memory = node_memory_bytes(self.current_partition)
-        return f"{size} B for {self.ranks} ranks take {held / 1e6:.0f} MB of a node, which has {memory / 1e6:.0f} MB"
+        return (
+            f"{size} B for {self.ranks} ranks take {required / 1e6:.0f} MB of a node, which has {memory / 1e6:.0f} MB"
+        )
 
 
 @rfm.simple_test

@@ -69,10 +69,10 @@ class NasKernel(Benchmark):
                 f"{self.benchmark} runs on {problem.least_ranks} to {problem.most_ranks} ranks, not on {self.ranks}",
                 "choose another class",
             )
-        needed, memory = problem.bytes(self.kernel) / self.nodes, node_memory_bytes(self.current_partition)
-        if needed > SHARE_OF_MEMORY * memory:
+        required, memory = problem.bytes(self.kernel) / self.nodes, node_memory_bytes(self.current_partition)
+        if required > SHARE_OF_MEMORY * memory:
             where = "on the node" if self.nodes == 1 else f"on each of {self.nodes} nodes"
-            reason = f"{self.benchmark} needs {needed / 1e9:.1f} GB {where}, which has {memory / 1e9:.1f} GB"
+            reason = f"{self.benchmark} needs {required / 1e9:.1f} GB {where}, which has {memory / 1e9:.1f} GB"
             return reason, "choose a smaller class"
         return None if Path(self.program()).exists() else self.missing_program()
 
@@ -123,8 +123,8 @@ class NasQuick(OwnKernel):
 
 def nasa_folder(lane: Lane) -> Path | None:
     """Returns the folder of NASA's programs for a stack, in ``FABRICBENCH_NPB`` or in its Spack view; None without."""
-    if named := os.environ.get(NASA):
-        return Path(named, lane.stack.name).resolve()
+    if directory := os.environ.get(NASA):
+        return Path(directory, lane.stack.name).resolve()
     in_view = Path(lane.installed.apps, "bin") if lane.installed else None
     return in_view if in_view and any(in_view.glob("is.?.x")) else None
 

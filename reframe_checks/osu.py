@@ -89,8 +89,8 @@ class Osu(SizedBenchmark):
         """The stack's programs by name: in the directory ``FABRICBENCH_OSU``, else in its Spack view or its prefix."""
         if self.lane.installed is None:
             return {}
-        if named := os.environ.get(OSU):
-            return programs_below((Path(named) / self.stack.name).resolve())
+        if directory := os.environ.get(OSU):
+            return programs_below((Path(directory) / self.stack.name).resolve())
         prefixes = (self.installed.apps, self.installed.prefix)
         in_view, in_stack = (programs_below(Path(prefix).resolve() / IN_PREFIX) for prefix in prefixes)
         return in_view or in_stack
@@ -175,9 +175,9 @@ class OsuWindow(Osu):
         self.case = {**self.case, "sync": self.sync, "win": self.win}
 
     def benchmark_skip(self) -> tuple[str, str] | None:
-        for name, value, known in (("sync", self.sync, SYNCS), ("win", self.win, WINDOWS)):
-            if value not in known:
-                return f"unknown {name} '{value}'", f"choose one of {', '.join(known)}"
+        for name, value, accepted in (("sync", self.sync, SYNCS), ("win", self.win, WINDOWS)):
+            if value not in accepted:
+                return f"unknown {name} '{value}'", f"choose one of {', '.join(accepted)}"
         return super().benchmark_skip()
 
     def checks_data(self) -> bool:

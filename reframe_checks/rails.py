@@ -13,7 +13,7 @@ from .base.lane import fabrics
 from .micro import MicroPingpong, MicroWindow
 
 
-def pair_counts() -> list[int]:
+def rank_pair_counts() -> list[int]:
     """Returns 1 and the numbers of ports of the fabrics: with a rank pair per port, every port can be busy."""
     return sorted({1, *(fabric.rail_count for fabric in fabrics())})
 
@@ -23,7 +23,7 @@ class Rails(rfm.RegressionTestPlugin):
 
     family = "rails"
     rails = parameter(RAIL_POLICIES, loggable=True)
-    pairs = parameter(pair_counts(), loggable=True)
+    pairs = parameter(rank_pair_counts(), loggable=True)
 
     @run_after("init")
     def use_rails(self) -> None:

@@ -9,11 +9,11 @@ from reframe.core.builtins import parameter, run_after, variable
 
 from fabricbench.launch.facts import Expected
 
-from .base import PairBenchmark, SizedPairBenchmark
+from .base import ClientServerBenchmark, SizedClientServerBenchmark
 
 
 @rfm.simple_test
-class QperfTcp(SizedPairBenchmark):
+class QperfTcp(SizedClientServerBenchmark):
     """qperf measures each size for at least one second, so a launch has three sizes."""
 
     descr = "qperf: latency and bandwidth of a TCP connection"
@@ -47,7 +47,7 @@ class QperfTcp(SizedPairBenchmark):
             yield Expected(benchmark=self.benchmark, metric=metric, msg_sizes_bytes=self.sizes())
 
 
-class Iperf3(PairBenchmark):
+class Iperf3(ClientServerBenchmark):
     """iperf3 for one second; the bytes received count."""
 
     tool = program_name = "iperf3"

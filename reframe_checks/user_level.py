@@ -10,7 +10,7 @@ from reframe.core.builtins import parameter, run_after, variable
 from fabricbench.launch.facts import Expected
 from fabricbench.parsers.tools import perftest, ucx_perftest
 
-from .base import PairBenchmark, SizedMixin, SizedPairBenchmark
+from .base import ClientServerBenchmark, SizedClientServerBenchmark, SizedMixin
 from .micro import CONNECTIONS
 
 WARMUP = 10
@@ -18,7 +18,7 @@ WARMUP = 10
 
 
 @rfm.simple_test
-class FiPingpong(SizedPairBenchmark):
+class FiPingpong(SizedClientServerBenchmark):
     descr = "libfabric's fi_pingpong: half round trip on reliable datagrams"
     tool = program_name = "fi_pingpong"
     benchmark = "pingpong"
@@ -46,7 +46,7 @@ class FiPingpong(SizedPairBenchmark):
 
 
 @rfm.simple_test
-class LibfabricConnections(SizedMixin, PairBenchmark):
+class LibfabricConnections(SizedMixin, ClientServerBenchmark):
     """The benchmark of ``MicroConnections`` with endpoints in place of communicators, between two processes."""
 
     descr = "many connections at once, each a pair of libfabric endpoints"
@@ -81,7 +81,7 @@ class LibfabricConnections(SizedMixin, PairBenchmark):
                 yield Expected(benchmark=self.benchmark, case=case, metric=metric, msg_sizes_bytes=sizes)
 
 
-class Ucx(SizedPairBenchmark):
+class Ucx(SizedClientServerBenchmark):
     """``ucx_perftest`` on UCP, with the transports in the lane's ``UCX_TLS``."""
 
     tool = program_name = "ucx_perftest"
@@ -127,7 +127,7 @@ class UcxAtomic(Ucx):
         return (8,)
 
 
-class IbPair(SizedPairBenchmark):
+class IbBenchmark(SizedClientServerBenchmark):
     """The programs ``ib_*`` of perftest, one for each test. They need an RDMA device."""
 
     tool = "perftest"
@@ -156,7 +156,7 @@ class IbPair(SizedPairBenchmark):
 
 
 @rfm.simple_test
-class Perftest(IbPair):
+class Perftest(IbBenchmark):
     descr = "verbs: send and receive, RDMA write and read"
     empty = False
     test = parameter([name for name, test in perftest.TESTS.items() if not test.atomic], loggable=True)
@@ -167,7 +167,7 @@ class Perftest(IbPair):
 
 
 @rfm.simple_test
-class PerftestAtomic(IbPair):
+class PerftestAtomic(IbBenchmark):
     descr = "verbs: atomics on 8 bytes of the peer"
     test = parameter([name for name, test in perftest.TESTS.items() if test.atomic], loggable=True)
     messages = parameter(["small"])

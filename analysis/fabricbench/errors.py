@@ -25,9 +25,9 @@ class BadInput(Exception):
         return text
 
 
-def nearest(name: str, known: Iterable[str]) -> str:
+def nearest(name: str, candidates: Iterable[str]) -> str:
     """The known names that are most similar to an unknown ``name``, else all of them, as text."""
-    names = sorted(set(known))
+    names = sorted(set(candidates))
     if not names:
         return "nothing: none is known here"
     close = difflib.get_close_matches(name, names, n=3, cutoff=0.5)

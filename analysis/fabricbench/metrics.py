@@ -147,7 +147,7 @@ METRICS: dict[str, Metric] = {m.name: m for m in _ALL}
 
 
 def metric(name: str, where: str = "") -> Metric:
-    """The declared metric called ``name``; BadInput with the nearest names otherwise."""
+    """The declared metric called ``name``; raises BadInput with the nearest names otherwise."""
     try:
         return METRICS[name]
     except KeyError:

@@ -20,7 +20,7 @@
 namespace fabricbench::endpoints {
 namespace {
 
-/// After so many polls without a completion the process yields its processor.
+/// The number of polls without a completion after which the process yields its processor.
 constexpr std::uint32_t patience = 128;
 /// Shared memory of one endpoint, the most that libfabric 1.17 used.
 constexpr std::uint64_t shm_bytes_of_endpoint = 8 << 20;

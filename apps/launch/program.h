@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What fabricbench-launch, -node and -pair share: exit codes, messages, options, the clock.
+// What fabricbench-launch, -node and -client-server share: exit codes, messages, options, the
+// clock.
 #ifndef FABRICBENCH_PROGRAM_H
 #define FABRICBENCH_PROGRAM_H
 

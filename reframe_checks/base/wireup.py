@@ -9,7 +9,7 @@ from reframe.core.backends import getlauncher
 
 from fabricbench.campaign.attempts import loss_reason
 from fabricbench.campaign.collect import collect
-from fabricbench.campaign.write import came_back
+from fabricbench.campaign.write import has_completed
 from fabricbench.launch.facts import WireUp
 from fabricbench.launch.session import session
 
@@ -27,17 +27,18 @@ class WireUpLaunch(LaunchTest):
     benchmark = "wireup"
     mode = "wireup"
     limit_seconds = 30.0
-    pair_limit_seconds = 120.0  # it starts a server and a client for each size
+    client_server_limit_seconds = 120.0  # it starts a server and a client for each size
     runs_nothing = False
     directory: str | None = None
     """The directory of the launch that measured the wire-up; None if there is none."""
 
     def adapt_to_lane(self) -> None:
         if self.stack.level == "user":
-            self.tool, self.limit_seconds = "pair", self.pair_limit_seconds
+            self.tool, self.limit_seconds = "pair", self.client_server_limit_seconds
 
     def program(self) -> str:
-        return f"{self.installed.apps}/bin/fabricbench-{self.tool}"
+        name = "client-server" if self.stack.level == "user" else "micro"
+        return f"{self.installed.apps}/bin/fabricbench-{name}"
 
     def arguments(self) -> list[str]:
         return list(self.lane.handshake or ["wireup"])
@@ -77,7 +78,7 @@ class WireUpLaunch(LaunchTest):
         """Whether the wire-up, of this session or an earlier one, ended and was not lost, with any exit status."""
         if self.directory is None:
             return False
-        return came_back(Path(self.directory)) and not loss_reason(Path(self.directory))
+        return has_completed(Path(self.directory)) and not loss_reason(Path(self.directory))
 
     def traffic(self) -> WireUp | None:
         """Returns the bytes and segments of the wire-up; None if no rank reported any."""

@@ -26,8 +26,8 @@ def prefix(tmp_path_factory: pytest.TempPathFactory) -> Path:
     configure = ["cmake", "-S", str(APPS), "-B", build, "-DFABRICBENCH_MPI=OFF", "-DFABRICBENCH_WERROR=ON"]
     configure += ["-DCMAKE_INSTALL_LIBDIR=lib", f"-DCMAKE_INSTALL_PREFIX={root / 'prefix'}"]
     for command in (configure, ["cmake", "--build", build, "--target", "install"]):
-        done = subprocess.run(command, capture_output=True, text=True, timeout=300)
-        assert done.returncode == 0, done.stdout + done.stderr
+        process = subprocess.run(command, capture_output=True, text=True, timeout=300)
+        assert process.returncode == 0, process.stdout + process.stderr
     return root / "prefix"
 
 
@@ -60,8 +60,8 @@ def run(witness: Path, victim: Path, tmp_path: Path) -> Run:
         out = tmp_path / "out"
         out.mkdir(exist_ok=True)
         env = environment(witness, out, **(extra or {}))
-        done = subprocess.run([victim, what], env=env, capture_output=True, timeout=60)
-        assert (done.returncode, done.stderr) == (status, b"")
+        process = subprocess.run([victim, what], env=env, capture_output=True, timeout=60)
+        assert (process.returncode, process.stderr) == (status, b"")
         return reports(out)
 
     return run_it
@@ -70,21 +70,21 @@ def run(witness: Path, victim: Path, tmp_path: Path) -> Run:
 @pytest.fixture
 def start(wrapper: Path, tmp_path: Path) -> Iterator[Start]:
     """Returns a function that starts fabricbench-launch. Kills processes that a failed test leaves running."""
-    started: list[Process] = []
+    starts: list[Process] = []
 
     def start_it(*command: str | Path, options: tuple[str, ...] = (), directory: Path | None = None) -> Process:
         where = directory or tmp_path / "launch"
         where.mkdir(exist_ok=True)
         limit = () if "--limit" in options else ("--limit", "60")
-        started.append(
+        starts.append(
             subprocess.Popen(
                 [wrapper, "--dir", where, *limit, *options, "--", *command], stderr=subprocess.PIPE, text=True
             )
         )
-        return started[-1]
+        return starts[-1]
 
     yield start_it
-    for process in started:
+    for process in starts:
         if process.poll() is None:
             process.terminate()
         with contextlib.suppress(subprocess.TimeoutExpired):

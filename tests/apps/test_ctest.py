@@ -49,7 +49,7 @@ def test_ctest(name: str) -> None:
         pytest.skip(f"no headers of {name} were installed at set-up")
     ctest = shutil.which("ctest") or str(Path(sys.executable).with_name("ctest"))
     variables = installed.variables(STACKS[name], "shm") | CTEST_VARIABLES.get(name, {"CTEST_PARALLEL_LEVEL": "1"})
-    done = subprocess.run(
+    process = subprocess.run(
         [ctest, "--test-dir", str(home / "build"), "--output-on-failure", *label_options(name)],
         env=lane_environment(installed, variables) | {"HOME": os.environ.get("HOME", "/")},
         capture_output=True,
@@ -57,5 +57,5 @@ def test_ctest(name: str) -> None:
         timeout=600,
         check=False,
     )
-    assert done.returncode == 0, done.stdout[-4000:]
-    assert "100% tests passed, 0 tests failed" in done.stdout
+    assert process.returncode == 0, process.stdout[-4000:]
+    assert "100% tests passed, 0 tests failed" in process.stdout

@@ -142,13 +142,13 @@ def test_wrong_use(
     (tmp_path / "file").write_text("")
     (tmp_path / "link").symlink_to("file")
     options = [part for name, value in {**GOOD, **changes}.items() if value for part in (name, value)]
-    done = subprocess.run(
+    process = subprocess.run(
         [str(wrapper), *options, "--", *command], cwd=tmp_path, capture_output=True, text=True, timeout=60
     )
-    assert done.returncode == 2
-    assert done.stderr.startswith("fabricbench-launch: ")
-    assert complaint in done.stderr
-    assert len(done.stderr.splitlines()) == 1
+    assert process.returncode == 2
+    assert process.stderr.startswith("fabricbench-launch: ")
+    assert complaint in process.stderr
+    assert len(process.stderr.splitlines()) == 1
     assert list((tmp_path / "launch").iterdir()) == []
 
 
@@ -161,11 +161,11 @@ def test_a_used_directory_is_rejected(start: Start, tmp_path: Path) -> None:
 
 
 def test_a_file_that_cannot_be_executed(start: Start, tmp_path: Path) -> None:
-    broken = tmp_path / "broken"
-    broken.write_text("#!/no/such/interpreter\n")
-    broken.chmod(0o755)
-    code, complaint = finish(start(broken))
-    assert (code, str(broken) in complaint) == (126, True)
+    damaged = tmp_path / "broken"
+    damaged.write_text("#!/no/such/interpreter\n")
+    damaged.chmod(0o755)
+    code, complaint = finish(start(damaged))
+    assert (code, str(damaged) in complaint) == (126, True)
     assert read(tmp_path / "launch/end")["status"] == 126
 
 
@@ -177,9 +177,9 @@ def tiny_disk(tmp_path: Path) -> Iterator[Path]:
     disk = tmp_path / "launch"
     disk.mkdir()
     mount = ["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", str(disk)]
-    done = subprocess.run(mount, capture_output=True, text=True)
-    if done.returncode != 0:
-        pytest.skip(f"no tmpfs can be mounted here: {done.stderr.strip()}")
+    process = subprocess.run(mount, capture_output=True, text=True)
+    if process.returncode != 0:
+        pytest.skip(f"no tmpfs can be mounted here: {process.stderr.strip()}")
     yield disk
     subprocess.run(["umount", disk], check=True)
 

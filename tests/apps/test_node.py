@@ -69,10 +69,10 @@ def test_counters_before_and_after(node: Path, out: Path) -> None:
 
 
 def test_facts_exist_before_the_program(node: Path, out: Path) -> None:
-    done = subprocess.run(
+    process = subprocess.run(
         [node, "--dir", out, "--", "cat", out / HOST], env=environment(), check=True, capture_output=True, text=True
     )
-    facts = json.loads(done.stdout)
+    facts = json.loads(process.stdout)
     assert all(after is None for before, after in facts["counters"]["lo"].values())
     assert (facts["load_after"], facts["busy_cpu_seconds"]) == (None, None)
     cores = [cpu for cores in facts["topology"]["cores"] for cpu in cores.split(",")]
@@ -94,8 +94,8 @@ def test_one_rank_per_node_writes_the_facts(node: Path, out: Path, variables: di
     with subprocess.Popen(
         [node, "--dir", out, "--", "sh", "-c", "echo $$"], env=environment(**variables), stdout=subprocess.PIPE
     ) as process:
-        said = int(process.communicate(timeout=60)[0])
-        assert (said != process.pid) == first
+        output = int(process.communicate(timeout=60)[0])
+        assert (output != process.pid) == first
     assert [path.name for path in out.iterdir()] == ([HOST] if first else [])
 
 
@@ -104,14 +104,14 @@ def test_the_program_has_the_witness_and_unblocked_signals(
     node: Path, out: Path, witness: Path, local_rank: str
 ) -> None:
     program = 'echo "$LD_PRELOAD $FABRICBENCH_WITNESS_DIR $FABRICBENCH_EXPECT_RANKS"; grep ^SigBlk /proc/self/status'
-    done = subprocess.run(
+    process = subprocess.run(
         [node, "--dir", out, "--witness", witness, "--expect", "2", "--", "sh", "-c", program],
         env=environment(SLURM_LOCALID=local_rank, SLURM_PROCID=local_rank),
         check=True,
         capture_output=True,
         text=True,
     )
-    first, second = done.stdout.splitlines()
+    first, second = process.stdout.splitlines()
     assert first.split() == [str(witness), str(out), "2"]
     assert int(second.split()[1], 16) == 0
     assert list(out.glob(f"witness.{socket.gethostname()}.{local_rank}*.json"))
@@ -122,10 +122,10 @@ def test_the_program_has_the_witness_and_unblocked_signals(
     [("exit 0", 0), ("exit 37", 37), ("kill -SEGV $$", -signal.SIGSEGV), ("kill -KILL $$", -signal.SIGKILL)],
 )
 def test_the_exit_status_is_that_of_the_program(node: Path, out: Path, command: str, status: int) -> None:
-    done = subprocess.run(
+    process = subprocess.run(
         [node, "--dir", out, "--", "sh", "-c", f"ulimit -c 0; {command}"], env=environment(), timeout=60
     )
-    assert done.returncode == status
+    assert process.returncode == status
     assert read(out / HOST)["load_after"] is not None
 
 
@@ -147,11 +147,11 @@ def start_ranks(node: Path, witness: Path, out: Path, base: Path, ranks: int, *p
     """Starts ranks of one node whose reports are gathered in ``base``. Returns their exit statuses."""
     command: list[str | Path] = [node, "--dir", out, "--witness", witness, "--expect", str(ranks)]
     command += ["--gather", base, "--", *program]
-    started = [
+    starts = [
         subprocess.Popen(command, env=environment(PMI_RANK=str(rank), PMI_SIZE=str(ranks), MPI_LOCALRANKID=str(rank)))
         for rank in range(ranks)
     ]
-    return [process.wait(timeout=60) for process in started]
+    return [process.wait(timeout=60) for process in starts]
 
 
 def handshake(folder: Path, ranks: int) -> str:
@@ -200,17 +200,17 @@ def test_old_directories_of_killed_launches_are_removed(node: Path, witness: Pat
 def test_a_failed_rank_does_not_wait_for_the_others(node: Path, witness: Path, out: Path, base: Path) -> None:
     command: list[str | Path] = [node, "--dir", out, "--witness", witness, "--gather", base, "--", "sh", "-c"]
     with subprocess.Popen([*command, "sleep 300"], env=environment(MPI_LOCALRANKID="1")) as other:
-        done = subprocess.run([*command, "exit 3"], env=environment(MPI_LOCALRANKID="0"), timeout=60)
-        assert (done.returncode, other.poll()) == (3, None)
+        process = subprocess.run([*command, "exit 3"], env=environment(MPI_LOCALRANKID="0"), timeout=60)
+        assert (process.returncode, other.poll()) == (3, None)
         other.kill()
 
 
 def test_without_a_safe_directory_each_rank_writes_a_file(
     node: Path, witness: Path, out: Path, base: Path, tmp_path: Path
 ) -> None:
-    said = tmp_path / "said"
-    assert start_ranks(node, witness, out, base, 1, "sh", "-c", f'echo "$FABRICBENCH_WITNESS_DIR" > {said}') == [0]
-    open_to_all = Path(said.read_text().strip())
+    output = tmp_path / "said"
+    assert start_ranks(node, witness, out, base, 1, "sh", "-c", f'echo "$FABRICBENCH_WITNESS_DIR" > {output}') == [0]
+    open_to_all = Path(output.read_text().strip())
     assert open_to_all.parent == base
     open_to_all.mkdir()
     open_to_all.chmod(0o777)
@@ -224,13 +224,13 @@ def test_without_a_safe_directory_each_rank_writes_a_file(
 
 
 def test_killing_fabricbench_node_keeps_the_facts_and_ends_the_program(node: Path, out: Path, tmp_path: Path) -> None:
-    said = tmp_path / "pid"
+    output = tmp_path / "pid"
     with subprocess.Popen(
-        [node, "--dir", out, "--", "sh", "-c", f"echo $$ > {said}; exec sleep 300"], env=environment()
+        [node, "--dir", out, "--", "sh", "-c", f"echo $$ > {output}; exec sleep 300"], env=environment()
     ) as process:
-        wait_until(lambda: said.exists() and said.read_text().endswith("\n"), "the program")
+        wait_until(lambda: output.exists() and output.read_text().endswith("\n"), "the program")
         process.kill()
-    pid = int(said.read_text())
+    pid = int(output.read_text())
     wait_until(lambda: not _alive(pid), "the program's end")
     assert read(out / HOST)["counters"]["lo"]["tx_bytes"][1] is None
 
@@ -256,11 +256,11 @@ def _alive(pid: int) -> bool:
 )
 def test_wrong_use(node: Path, out: Path, arguments: list[str], status: int, complaint: str) -> None:
     words = [word.replace("{out}", str(out)) for word in arguments]
-    done = subprocess.run([node, *words], env=environment(), capture_output=True, text=True, timeout=60)
-    assert done.returncode == status
-    assert done.stderr.startswith("fabricbench-node: ")
-    assert complaint in done.stderr
-    assert len(done.stderr.splitlines()) == 1
+    process = subprocess.run([node, *words], env=environment(), capture_output=True, text=True, timeout=60)
+    assert process.returncode == status
+    assert process.stderr.startswith("fabricbench-node: ")
+    assert complaint in process.stderr
+    assert len(process.stderr.splitlines()) == 1
 
 
 def test_interfaces_come_from_the_network_namespace(node: Path, out: Path) -> None:
@@ -312,10 +312,10 @@ def test_adapters(node: Path, out: Path, fake_sys: Path) -> None:
     mounted = 'mount --bind "$1" /sys && shift && exec "$@"'
     command: list[str | Path] = ["unshare", "--mount", "sh", "-c", mounted, "sh"]
     command += [fake_sys, node, "--dir", out, "--", "true"]
-    done = subprocess.run(command, env=environment(), capture_output=True, text=True, timeout=60)
-    if "mount" in done.stderr:
-        pytest.skip(f"nothing can be mounted here: {done.stderr.strip()}")
-    assert done.returncode == 0, done.stderr
+    process = subprocess.run(command, env=environment(), capture_output=True, text=True, timeout=60)
+    if "mount" in process.stderr:
+        pytest.skip(f"nothing can be mounted here: {process.stderr.strip()}")
+    assert process.returncode == 0, process.stderr
     facts = read(out / HOST)
     assert port(facts, "mlx5_0:1") == {
         "name": "mlx5_0:1", "kind": "infiniband", "driver": None, "firmware": "16.35.2000", "model": "15b3:1017",

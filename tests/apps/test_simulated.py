@@ -20,10 +20,10 @@ WITHIN = 0.02
 
 @pytest.fixture(scope="module")
 def simulator(tmp_path_factory: pytest.TempPathFactory) -> Simulator:
-    left = Path.cwd() / ".o"
-    left.unlink(missing_ok=True)
+    rest = Path.cwd() / ".o"
+    rest.unlink(missing_ok=True)
     simulator = simulated.build(tmp_path_factory.mktemp("smpi"))
-    assert not left.exists(), "smpif90 leaves an object in the directory where CMake asks it for its options"
+    assert not rest.exists(), "smpif90 leaves an object in the directory where CMake asks it for its options"
     return simulator
 
 
@@ -33,9 +33,9 @@ def test_kernels_verify_on_a_simulated_network(simulator: Simulator, kernel: str
     program = f"npb/{kernel}/fabricbench-{kernel}"
     if not (simulator.build / program).exists():
         pytest.skip(f"{kernel} needs gfortran")
-    done = simulator.run(ranks, program, "--class", "S")
-    assert done.returncode == 0, done.stdout + done.stderr
-    report = dict(line.split("=") for line in done.stdout.splitlines() if line.count("=") == 1)
+    process = simulator.run(ranks, program, "--class", "S")
+    assert process.returncode == 0, process.stdout + process.stderr
+    report = dict(line.split("=") for line in process.stdout.splitlines() if line.count("=") == 1)
     values = {name.strip(): value.strip() for name, value in report.items()}
     assert (values["Total processes"], values["Verification"]) == (str(ranks), "SUCCESSFUL")
 
@@ -48,9 +48,9 @@ class Measured:
 
     def __call__(self, network: Network, benchmark: str, *arguments: str, ranks: int = 2) -> Values:
         few = () if "--iterations" in arguments else ("--iterations", "10", "--warmup", "2")
-        done = self.simulator.run(ranks, MICRO, benchmark, *arguments, *few, network=network)
-        assert done.returncode == 0, done.stdout[-2000:] + done.stderr
-        return values_of(done.stdout, self.directory, benchmark, ranks)
+        process = self.simulator.run(ranks, MICRO, benchmark, *arguments, *few, network=network)
+        assert process.returncode == 0, process.stdout[-2000:] + process.stderr
+        return values_of(process.stdout, self.directory, benchmark, ranks)
 
 
 @pytest.fixture
@@ -80,34 +80,34 @@ def test_pingpong_finds_latency_and_bandwidth(measured: Measured, network: Netwo
         *[(name, full, 2 if full else 1) for name in ("bidirectional", "bothway") for full in (True, False)],
     ],
 )
-def test_windows_fill_the_wire(measured: Measured, benchmark: str, full_duplex: bool, share: int) -> None:
+def test_windows_reach_the_rate_of_the_link(measured: Measured, benchmark: str, full_duplex: bool, share: int) -> None:
     network = Network(bytes_per_second=0.9e9, full_duplex=full_duplex)
     values = measured(network, benchmark, "--sizes", "64KiB,1MiB")
     for size in (65536, MIB):
         assert values["bandwidth", "window=64", size] == pytest.approx(900 * share, rel=WITHIN)
 
 
-def test_many_senders_fill_the_wire_to_one_receiver(measured: Measured) -> None:
+def test_many_senders_reach_the_rate_of_the_receivers_link(measured: Measured) -> None:
     values = measured(Network(bytes_per_second=0.9e9), "hotspot", "--sizes", "1MiB", ranks=5)
     assert values["bandwidth", "", MIB] == pytest.approx(900, rel=WITHIN)
 
 
 def fit(values: Values) -> LogGP:
     names = ("round_trip", "send_overhead", "receive_overhead", "gap")
-    found = loggp(*(curve(values, name) for name in names))
-    assert found is not None
-    return found
+    result = loggp(*(curve(values, name) for name in names))
+    assert result is not None
+    return result
 
 
 @pytest.mark.parametrize(("network", "largest"), [(INFINIBAND, "32KiB"), (GIGABIT, "8KiB")], ids=["ib", "gigabit"])
 def test_plogp_finds_the_parameters(measured: Measured, network: Network, largest: str) -> None:
-    found = fit(measured(network, "plogp", "--max-size", largest, "--iterations", "4", "--warmup", "1"))
-    assert found.latency_us == pytest.approx(2 * network.hop_us, rel=WITHIN)
-    assert found.send_overhead_us == pytest.approx(network.send_overhead_us, rel=WITHIN)
-    assert found.receive_overhead_us == pytest.approx(network.receive_overhead_us, rel=WITHIN)
+    result = fit(measured(network, "plogp", "--max-size", largest, "--iterations", "4", "--warmup", "1"))
+    assert result.latency_us == pytest.approx(2 * network.hop_us, rel=WITHIN)
+    assert result.send_overhead_us == pytest.approx(network.send_overhead_us, rel=WITHIN)
+    assert result.receive_overhead_us == pytest.approx(network.receive_overhead_us, rel=WITHIN)
     # In a message stream the slower side determines the gap.
-    assert found.gap_us == pytest.approx(network.receive_overhead_us, rel=WITHIN)
-    assert found.segments[-1].ns_per_byte == pytest.approx(1e9 / network.bytes_per_second, rel=WITHIN)
+    assert result.gap_us == pytest.approx(network.receive_overhead_us, rel=WITHIN)
+    assert result.segments[-1].ns_per_byte == pytest.approx(1e9 / network.bytes_per_second, rel=WITHIN)
 
 
 def test_plogp_locates_the_eager_limit(measured: Measured) -> None:
@@ -130,9 +130,9 @@ def test_the_latency_ratio_is_1_without_registration_and_queue_search(
 ) -> None:
     """A simulated stack neither registers memory nor searches queues."""
     ratios = measured(INFINIBAND, benchmark, "--sizes", "8,16KiB", *option)
-    found = [value for (metric, _, _), value in ratios.items() if metric == "latency_ratio"]
-    assert len(found) >= 10
-    assert found == pytest.approx([1.0] * len(found), rel=WITHIN)
+    result = [value for (metric, _, _), value in ratios.items() if metric == "latency_ratio"]
+    assert len(result) >= 10
+    assert result == pytest.approx([1.0] * len(result), rel=WITHIN)
 
 
 def test_overlap_and_progress_are_complete_on_an_autonomous_network(measured: Measured) -> None:
@@ -156,6 +156,8 @@ def test_one_connection_has_the_latency_of_a_pingpong(measured: Measured) -> Non
 @pytest.mark.parametrize("benchmark", ["put", "get", "allgather", "reduce_scatter", "bcast"])
 def test_other_benchmarks_verify(simulator: Simulator, benchmark: str) -> None:
     ranks = 2 if benchmark in ("put", "get") else 5
-    done = simulator.run(ranks, MICRO, benchmark, "--check", "--sizes", "8,70000", "--iterations", "3", "--warmup", "1")
-    assert done.returncode == 0, done.stdout[-2000:] + done.stderr
-    assert done.stdout.endswith("#@end=ok\n")
+    process = simulator.run(
+        ranks, MICRO, benchmark, "--check", "--sizes", "8,70000", "--iterations", "3", "--warmup", "1"
+    )
+    assert process.returncode == 0, process.stdout[-2000:] + process.stderr
+    assert process.stdout.endswith("#@end=ok\n")

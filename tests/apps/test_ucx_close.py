@@ -117,10 +117,10 @@ def test_a_read_that_blocks_after_the_first_close_makes_progress(tmp_path: Path)
     patch = compiled(tmp_path, "patch.so", PATCH.read_text(), "-shared", "-fvisibility=hidden", "-ldl")
     ucx = compiled(tmp_path, "ucx.so", UCX, "-shared")
     program = compiled(tmp_path, "program", PROGRAM, str(ucx))
-    done = subprocess.run(
+    process = subprocess.run(
         [program], env={**os.environ, "LD_PRELOAD": str(patch)}, capture_output=True, text=True, timeout=60, check=False
     )
-    assert (done.returncode, done.stderr, done.stdout) == (0, "", EXPECTED)
+    assert (process.returncode, process.stderr, process.stdout) == (0, "", EXPECTED)
 
 
 def test_a_program_without_ucx_is_unaffected(tmp_path: Path) -> None:
@@ -128,7 +128,7 @@ def test_a_program_without_ucx_is_unaffected(tmp_path: Path) -> None:
         pytest.skip("needs a C compiler")
     patch = compiled(tmp_path, "patch.so", PATCH.read_text(), "-shared", "-fvisibility=hidden", "-ldl")
     environment = {**os.environ, "LD_PRELOAD": str(patch)}
-    done = subprocess.run(
+    process = subprocess.run(
         ["cat"], input="text", env=environment, capture_output=True, text=True, timeout=60, check=False
     )
-    assert (done.returncode, done.stdout, done.stderr) == (0, "text", "")
+    assert (process.returncode, process.stdout, process.stderr) == (0, "text", "")

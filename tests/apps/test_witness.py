@@ -48,7 +48,9 @@ def test_transport_libraries(run: Run, tmp_path: Path, witness: Path, name: str)
         ({"PMI_RANK": "../x", "PMI_SIZE": "-1"}, None, None),
     ],
 )
-def test_rank(run: Run, tmp_path: Path, variables: dict[str, str], rank: int, size: int | None) -> None:
+def test_the_rank_comes_from_the_launchers_variables(
+    run: Run, tmp_path: Path, variables: dict[str, str], rank: int, size: int | None
+) -> None:
     (report,) = run("once", extra=variables)
     assert (report["rank"], report["world_size"]) == (rank, size)
     name = f"witness.{socket.gethostname()}.{'x' if rank is None else rank}.json"
@@ -71,7 +73,7 @@ def test_directory_may_be_relative_and_survives_a_cleared_environment(
     assert len(reports(tmp_path / "out")) == 1
 
 
-def listed(cpus: str) -> set[int]:
+def processors_of(cpus: str) -> set[int]:
     """Converts a CPU list such as ``0-3,8`` to a set."""
     ranges = [[int(number) for number in part.split("-")] for part in cpus.split(",")]
     return {cpu for first, *last in ranges for cpu in range(first, (last or [first])[0] + 1)}
@@ -85,7 +87,7 @@ def test_processors_at_start_and_end(witness: Path, tmp_path: Path) -> None:
     )
     subprocess.run([sys.executable, "-c", program], env=environment(witness, tmp_path), check=True, timeout=60)
     (report,) = reports(tmp_path)
-    assert listed(report["cpus"]) == allowed
+    assert processors_of(report["cpus"]) == allowed
     assert report["cpus_at_end"] == (None if len(allowed) == 1 else str(max(allowed)))
     assert 0.2 <= report["cpu_seconds"] < 30
 
@@ -109,8 +111,8 @@ def test_a_read_only_directory_prints_nothing(witness: Path, victim: Path, tmp_p
     else:
         directory = tmp_path
         directory.chmod(0o555)
-    done = subprocess.run([victim, "once"], env=environment(witness, directory), capture_output=True, timeout=60)
-    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+    process = subprocess.run([victim, "once"], env=environment(witness, directory), capture_output=True, timeout=60)
+    assert (process.returncode, process.stdout, process.stderr) == (0, b"", b"")
 
 
 def test_hostile_program_name(witness: Path, victim: Path, tmp_path: Path) -> None:

@@ -163,7 +163,9 @@ def talk(witness: Path, out: Path, family: str, address: str, server_address: st
         ("6", "::ffff:127.0.0.1", "::ffff:127.0.0.1", "127.0.0.1:"),
     ],
 )
-def test_both_ends_agree(witness: Path, tmp_path: Path, family: str, address: str, bind: str, begins: str) -> None:
+def test_both_ends_of_a_connection_report_equal_counts(
+    witness: Path, tmp_path: Path, family: str, address: str, bind: str, begins: str
+) -> None:
     try:
         with socket.socket(socket.AF_INET6 if family == "6" else socket.AF_INET) as probe:
             probe.bind((bind, 0))
@@ -199,10 +201,10 @@ def test_threads_close_concurrently(run: Run) -> None:
 
 def test_sockets_beyond_the_table_add_to_the_dropped_counters(run: Run) -> None:
     (report,) = run("overflow")
-    kept, dropped = report["sockets"], report["dropped"]
-    assert (len(kept), dropped["sockets"]) == (4096, 104)
+    remaining, dropped = report["sockets"], report["dropped"]
+    assert (len(remaining), dropped["sockets"]) == (4096, 104)
     for key, total in (("tx_bytes", 2100000), ("rx_bytes", 2100000), ("tx_segs", 2100), ("rx_segs", 2100)):
-        assert sum(entry[key] for entry in kept) + dropped[key] == total
+        assert sum(entry[key] for entry in remaining) + dropped[key] == total
 
 
 def test_fork_child_reports_its_sockets(run: Run) -> None:

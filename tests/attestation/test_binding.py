@@ -24,8 +24,8 @@ def launch(binding: str, ranks: int, **values: Any) -> Launch:
 
 
 def report(rank: int | None, cpus: str | None, host: str = "a", **values: Any) -> Report:
-    known: dict[str, Any] = {"pid": 1, "forked": False, "exe": "x", "sockets": (), "cpu_seconds": 1}
-    return Report(**{**known, "host": host, "rank": rank, "cpus": cpus, **values})
+    names: dict[str, Any] = {"pid": 1, "forked": False, "exe": "x", "sockets": (), "cpu_seconds": 1}
+    return Report(**{**names, "host": host, "rank": rank, "cpus": cpus, **values})
 
 
 def check(launch: Launch, reports: list[Report], hosts: list[Host]) -> BindingCheck:

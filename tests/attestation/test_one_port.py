@@ -32,12 +32,12 @@ def nodes(**bytes_by_port: int) -> Ports:
     return {"n1": one, "n2": one}
 
 
-def check(moved: Ports, between: int = PAYLOAD.bytes, payload: Payload = PAYLOAD, **values: Any) -> BindingCheck:
+def check(counts: Ports, between: int = PAYLOAD.bytes, payload: Payload = PAYLOAD, **values: Any) -> BindingCheck:
     traffic = Traffic(
         reports=2, connections=1, bytes=between, segments=1000, bytes_between=between, by_peer={}, devices=(),
         libraries=(), shared_maps=0, dropped=0,
     )  # fmt: skip
-    attestation = Attestation(state="attested", reason="", traffic=traffic, payload=payload, ports=moved)
+    attestation = Attestation(state="attested", reason="", traffic=traffic, payload=payload, ports=counts)
     return check_binding(launch(**values), [], [], attestation)
 
 
@@ -80,16 +80,16 @@ def test_launcher_traffic_on_another_port_is_accepted(beside: int, named: bool) 
 
 def test_ports_of_verbs_are_compared_with_the_payload() -> None:
     """Of verbs the payload is the least that must pass."""
-    named: dict[str, Any] = {"transport": "verbs", "ports": ("mlx5_0:1", "mlx5_1:1"), "port": "mlx5_1:1"}
-    right, wrong = ({"mlx5_0:1": first, "mlx5_1:1": second} for first, second in ((0, 103_000_000), (103_000_000, 0)))
-    assert check(nodes(**right), between=0, **named).problem == ""
+    names: dict[str, Any] = {"transport": "verbs", "ports": ("mlx5_0:1", "mlx5_1:1"), "port": "mlx5_1:1"}
+    right, errors = ({"mlx5_0:1": first, "mlx5_1:1": second} for first, second in ((0, 103_000_000), (103_000_000, 0)))
+    assert check(nodes(**right), between=0, **names).problem == ""
     assert (
         "it carried 0% of the traffic on the fabric's ports; mlx5_0:1 100%"
-        in check(nodes(**wrong), between=0, **named).problem
+        in check(nodes(**errors), between=0, **names).problem
     )
     packets = {host: {port: {k: v for k, v in count.items() if "packets" in k} for port, count in ports.items()}
-               for host, ports in nodes(**wrong).items()}  # fmt: skip
-    assert "carried 0% of the traffic on the fabric's ports; mlx5_0:1" in check(packets, between=0, **named).problem
+               for host, ports in nodes(**errors).items()}  # fmt: skip
+    assert "carried 0% of the traffic on the fabric's ports; mlx5_0:1" in check(packets, between=0, **names).problem
 
 
 @pytest.mark.parametrize(

@@ -24,13 +24,13 @@ def launch(**values: Any) -> Launch:
 
 
 def carried(bytes_: int = 1000, segments: int = 40, **values: Any) -> Traffic:
-    known: dict[str, Any] = {"devices": (UVERBS,), "libraries": (), "shared_maps": 0, "dropped": 0, "by_peer": {}}
+    names: dict[str, Any] = {"devices": (UVERBS,), "libraries": (), "shared_maps": 0, "dropped": 0, "by_peer": {}}
     return Traffic.model_validate(
-        known | {"reports": 2, "connections": 1, "bytes": bytes_, "segments": segments} | values
+        names | {"reports": 2, "connections": 1, "bytes": bytes_, "segments": segments} | values
     )
 
 
-def moved(bytes_: int, packets: int, **values: int) -> dict[str, int]:
+def port(bytes_: int, packets: int, **values: int) -> dict[str, int]:
     """As a node of two that send each other the same."""
     return {"tx_bytes": bytes_, "rx_bytes": bytes_, "tx_packets": packets, "rx_packets": packets} | values
 
@@ -39,8 +39,8 @@ def nodes(*ports: dict[str, int], name: str = "mlx5_0:1") -> Ports:
     return {f"n{number}": {name: port} for number, port in enumerate(ports, 1)}
 
 
-def found(counted: Ports, traffic: Traffic | None = None, payload: Payload = PAYLOAD, **values: Any) -> Attestation:
-    return attest(launch(**values), traffic or carried(), payload, counted)
+def result_of(counts: Ports, traffic: Traffic | None = None, payload: Payload = PAYLOAD, **values: Any) -> Attestation:
+    return attest(launch(**values), traffic or carried(), payload, counts)
 
 
 @pytest.mark.parametrize(
@@ -55,85 +55,85 @@ def found(counted: Ports, traffic: Traffic | None = None, payload: Payload = PAY
     ],
 )
 def test_the_ports_must_have_carried_their_share(bytes_: int, packets: int, expected: str) -> None:
-    assert found(nodes(moved(bytes_, packets), moved(bytes_, packets))).state == expected
+    assert result_of(nodes(port(bytes_, packets), port(bytes_, packets))).state == expected
 
 
 def test_what_was_sent_must_have_been_received() -> None:
-    assert found(nodes(moved(10**6, 1000), moved(10**6, 1000, rx_bytes=0))).state == "attested"
-    deaf = moved(10**6, 1000, rx_bytes=0)
-    assert found(nodes(deaf, deaf)).state == "refuted"
+    assert result_of(nodes(port(10**6, 1000), port(10**6, 1000, rx_bytes=0))).state == "attested"
+    deaf = port(10**6, 1000, rx_bytes=0)
+    assert result_of(nodes(deaf, deaf)).state == "refuted"
 
 
 def test_one_direction_sums_over_the_nodes() -> None:
     sender = {"tx_bytes": 10**6, "rx_bytes": 100, "tx_packets": 1000, "rx_packets": 10}
     receiver = {"tx_bytes": 100, "rx_bytes": 10**6, "tx_packets": 10, "rx_packets": 1000}
-    assert found(nodes(sender, receiver)).state == "attested"
+    assert result_of(nodes(sender, receiver)).state == "attested"
 
 
 def test_the_attestation_contains_evidence_and_share() -> None:
-    ports = nodes(moved(500_000, 600), moved(500_000, 600))
-    seen = found({**ports, "n1": ports["n1"] | {"eth0": moved(7, 7)}})
-    assert (seen.share, seen.ports) == (1.0, ports)
-    assert seen.reason == (
+    ports = nodes(port(500_000, 600), port(500_000, 600))
+    reports = result_of({**ports, "n1": ports["n1"] | {"eth0": port(7, 7)}})
+    assert (reports.share, reports.ports) == (1.0, ports)
+    assert reports.reason == (
         "mlx5_0:1 of 2 nodes sent 1000000 bytes in 1200 packets, "
         "the benchmark moved at least 1000000 bytes in 1000 messages, and sockets no more than wire-up"
     )
 
 
 def test_another_port_than_the_fabrics_does_not_count() -> None:
-    ports = nodes(moved(0, 0), moved(0, 0))
+    ports = nodes(port(0, 0), port(0, 0))
     for host in ports.values():
-        host["mlx5_1:1"] = moved(10**9, 10**6)
-    assert found(ports).reason.startswith(
+        host["mlx5_1:1"] = port(10**9, 10**6)
+    assert result_of(ports).reason.startswith(
         "only 0.0% of the payload was on the ports of the fabric: mlx5_0:1 of 2 nodes"
     )
     both = ("mlx5_0:1", "mlx5_1:1")
-    assert found(ports, ports=both).state == "attested"
+    assert result_of(ports, ports=both).state == "attested"
 
 
 @pytest.mark.parametrize("transport", DEVICES)
 def test_payload_on_sockets_refutes_the_launch(transport: str) -> None:
-    full = nodes(moved(10**9, 10**6), moved(10**9, 10**6))
+    full = nodes(port(10**9, 10**6), port(10**9, 10**6))
     # 1.5 of wire-up and 0.01 of the payload: 11500 bytes in 70 segments
     for bytes_, segments, expected in ((11_500, 70, "attested"), (11_501, 70, "refuted"), (11_500, 71, "refuted")):
-        seen = found(full, carried(bytes_, segments, devices=(DEVICES[transport],)), transport=transport)
-        assert seen.state == expected, seen.reason
+        reports = result_of(full, carried(bytes_, segments, devices=(DEVICES[transport],)), transport=transport)
+        assert reports.state == expected, reports.reason
 
 
 @pytest.mark.parametrize("transport", DEVICES)
 def test_a_rank_must_have_opened_a_device_of_the_transport(transport: str) -> None:
-    full = nodes(moved(10**9, 10**6), moved(10**9, 10**6))
-    seen = found(full, carried(devices=("/dev/knem",)), transport=transport)
-    assert seen.state == "unknown"
-    assert seen.reason.startswith(f"no rank opened a device of {transport} (/dev/")
+    full = nodes(port(10**9, 10**6), port(10**9, 10**6))
+    reports = result_of(full, carried(devices=("/dev/knem",)), transport=transport)
+    assert reports.state == "unknown"
+    assert reports.reason.startswith(f"no rank opened a device of {transport} (/dev/")
 
 
 @pytest.mark.parametrize(
     ("values", "ports", "reason"),
     [
-        ({"nodes": 1}, nodes(moved(10**6, 10**3)), "verbs is attested by port counters, and only between nodes"),
+        ({"nodes": 1}, nodes(port(10**6, 10**3)), "verbs is attested by port counters, and only between nodes"),
         (
             {"ports": ()},
-            nodes(moved(1, 1), moved(1, 1)),
+            nodes(port(1, 1), port(1, 1)),
             "the fabric declares no ports, so no counters show",
         ),
         ({}, {}, "only 0 of 2 nodes recorded port counters"),
-        ({}, nodes(moved(10**6, 10**3)), "only 1 of 2 nodes recorded port counters"),
-        ({}, nodes(moved(10**6, 10**3), {}), "no counters of the port mlx5_0:1 on n2 from before and after"),
-        ({}, nodes({"tx_bytes": 1, "rx_packets": 1}, moved(1, 1)), "no counters of the port mlx5_0:1 on n1"),
-        ({}, {"n1": {}, "n2": {"eth0": moved(1, 1)}}, "no counters of the port mlx5_0:1 on n1"),
+        ({}, nodes(port(10**6, 10**3)), "only 1 of 2 nodes recorded port counters"),
+        ({}, nodes(port(10**6, 10**3), {}), "no counters of the port mlx5_0:1 on n2 from before and after"),
+        ({}, nodes({"tx_bytes": 1, "rx_packets": 1}, port(1, 1)), "no counters of the port mlx5_0:1 on n1"),
+        ({}, {"n1": {}, "n2": {"eth0": port(1, 1)}}, "no counters of the port mlx5_0:1 on n1"),
     ],
 )
 def test_counters_that_are_absent_are_unknown_with_the_reason(
     values: dict[str, Any], ports: Ports, reason: str
 ) -> None:
-    seen = found(ports, **values)
-    assert (seen.state, seen.share) == ("unknown", None)
-    assert seen.reason.startswith(reason)
+    reports = result_of(ports, **values)
+    assert (reports.state, reports.share) == ("unknown", None)
+    assert reports.reason.startswith(reason)
 
 
 def test_counters_of_an_additional_node_are_accepted() -> None:
-    assert found(nodes(*[moved(10**6, 10**3)] * 3)).state == "attested"
+    assert result_of(nodes(*[port(10**6, 10**3)] * 3)).state == "attested"
 
 
 @pytest.mark.parametrize(
@@ -145,9 +145,9 @@ def test_counters_of_an_additional_node_are_accepted() -> None:
     ],
 )
 def test_incomplete_socket_reports_are_unknown(traffic: Traffic, reason: str) -> None:
-    seen = found(nodes(moved(10**6, 10**3), moved(10**6, 10**3)), traffic)
-    assert seen.state == "unknown"
-    assert seen.reason.startswith(reason)
+    reports = result_of(nodes(port(10**6, 10**3), port(10**6, 10**3)), traffic)
+    assert reports.state == "unknown"
+    assert reports.reason.startswith(reason)
 
 
 @pytest.mark.parametrize(
@@ -162,25 +162,25 @@ def test_incomplete_socket_reports_are_unknown(traffic: Traffic, reason: str) ->
 )
 def test_packets_replace_bytes_that_are_not_counted(packets: int, payload: Payload, expected: str) -> None:
     rxe = {"tx_packets": packets, "rx_packets": packets}
-    seen = found(nodes(rxe, rxe, name="rxe0:1"), payload=payload, ports=("rxe0:1",))
-    assert seen.state == expected
-    assert f"rxe0:1 of 2 nodes sent {2 * packets} packets, the benchmark" in seen.reason
+    reports = result_of(nodes(rxe, rxe, name="rxe0:1"), payload=payload, ports=("rxe0:1",))
+    assert reports.state == expected
+    assert f"rxe0:1 of 2 nodes sent {2 * packets} packets, the benchmark" in reports.reason
 
 
 def test_software_iwarp_is_attested_by_its_interface() -> None:
     """Software iWARP counts nothing by itself: its interface does, and no rank has a socket."""
     eth0 = {"tx_bytes": 600_000, "rx_bytes": 600_000}
-    assert found(nodes(eth0, eth0, name="eth0"), ports=("eth0",)).state == "attested"
+    assert result_of(nodes(eth0, eth0, name="eth0"), ports=("eth0",)).state == "attested"
     over_sockets = carried(10**6, 10**3)
-    assert found(nodes(eth0, eth0, name="eth0"), over_sockets, ports=("eth0",)).state == "refuted"
+    assert result_of(nodes(eth0, eth0, name="eth0"), over_sockets, ports=("eth0",)).state == "refuted"
 
 
 def test_messages_without_bytes_are_attested_by_packets() -> None:
     barriers = Payload(bytes=0, messages=1000)
-    assert found(nodes(moved(0, 450), moved(0, 450)), payload=barriers).state == "attested"
-    assert found(nodes(moved(10**9, 449), moved(10**9, 449)), payload=barriers).state == "refuted"
+    assert result_of(nodes(port(0, 450), port(0, 450)), payload=barriers).state == "attested"
+    assert result_of(nodes(port(10**9, 449), port(10**9, 449)), payload=barriers).state == "refuted"
     bytes_only = {"tx_bytes": 10**6, "rx_bytes": 10**6}
-    assert "nothing that port counters could show" in found(nodes(bytes_only, bytes_only), payload=barriers).reason
+    assert "nothing that port counters could show" in result_of(nodes(bytes_only, bytes_only), payload=barriers).reason
 
 
 @pytest.mark.parametrize(
@@ -193,9 +193,9 @@ def test_messages_without_bytes_are_attested_by_packets() -> None:
     ],
 )
 def test_more_ranks_than_nodes_may_send_inside_them(bytes_: int, expected: str) -> None:
-    seen = found(nodes(moved(bytes_, 10**6), moved(bytes_, 10**6)), carried(reports=8), ranks=8)
-    assert seen.state == expected
-    assert seen.share is not None
+    reports = result_of(nodes(port(bytes_, 10**6), port(bytes_, 10**6)), carried(reports=8), ranks=8)
+    assert reports.state == expected
+    assert reports.share is not None
 
 
 @pytest.mark.parametrize(
@@ -207,15 +207,15 @@ def test_more_ranks_than_nodes_may_send_inside_them(bytes_: int, expected: str) 
     ],
 )
 def test_excess_traffic_on_shared_nodes_is_unknown(bytes_: int, expected: str) -> None:
-    seen = found(nodes(moved(bytes_, 10**6), moved(bytes_, 10**6)), exclusive=False)
-    assert seen.state == expected
-    assert ("more than the 4353152 bytes that this launch can account for" in seen.reason) == (expected == "unknown")
-    assert found(nodes(moved(bytes_, 10**6), moved(bytes_, 10**6))).state == "attested"
+    reports = result_of(nodes(port(bytes_, 10**6), port(bytes_, 10**6)), exclusive=False)
+    assert reports.state == expected
+    assert ("more than the 4353152 bytes that this launch can account for" in reports.reason) == (expected == "unknown")
+    assert result_of(nodes(port(bytes_, 10**6), port(bytes_, 10**6))).state == "attested"
 
 
 def test_packet_counters_of_shared_nodes_are_unknown() -> None:
     rxe = {"tx_packets": 10**6, "rx_packets": 10**6}
-    seen = found(nodes(rxe, rxe), exclusive=False)
-    assert (seen.state, "packets of other jobs" in seen.reason) == ("unknown", True)
+    reports = result_of(nodes(rxe, rxe), exclusive=False)
+    assert (reports.state, "packets of other jobs" in reports.reason) == ("unknown", True)
     few = {"tx_packets": 1, "rx_packets": 1}
-    assert found(nodes(few, few), exclusive=False).state == "refuted"
+    assert result_of(nodes(few, few), exclusive=False).state == "refuted"

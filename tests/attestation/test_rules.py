@@ -23,9 +23,9 @@ def launch(transport: str, **values: Any) -> Launch:
 
 
 def carried(bytes_: int, segments: int, **values: Any) -> Traffic:
-    known: dict[str, Any] = {"devices": (), "libraries": (), "shared_maps": 0, "dropped": 0, "by_peer": {}}
+    names: dict[str, Any] = {"devices": (), "libraries": (), "shared_maps": 0, "dropped": 0, "by_peer": {}}
     return Traffic.model_validate(
-        known | {"reports": 2, "connections": 1, "bytes": bytes_, "segments": segments} | values
+        names | {"reports": 2, "connections": 1, "bytes": bytes_, "segments": segments} | values
     )
 
 
@@ -55,8 +55,8 @@ def test_tcp_must_carry_its_share_of_bytes_and_of_messages(bytes_: int, segments
 
 
 def test_the_share_is_the_smaller_one_with_wireup_taken_off() -> None:
-    found = attest(launch("tcp"), carried(51_000, 1040), PAYLOAD)
-    assert (found.share, found.wireup_bytes, found.wireup_segments) == (0.5, 1000, 40)
+    result = attest(launch("tcp"), carried(51_000, 1040), PAYLOAD)
+    assert (result.share, result.wireup_bytes, result.wireup_segments) == (0.5, 1000, 40)
     assert attest(launch("tcp"), carried(101_000, 290), PAYLOAD).share == 0.25
     assert attest(launch("tcp"), carried(10, 1), PAYLOAD).share == 0.0
 
@@ -73,7 +73,7 @@ def test_an_uncertain_wireup_lowers_the_required_share_to_nine_tenths_at_most() 
     assert state(launch("tcp"), carried(1000, 129), few) == "refuted"
 
 
-def test_nothing_moved_cannot_be_attested_on_tcp() -> None:
+def test_a_launch_without_payload_is_unknown_on_tcp() -> None:
     assert state(launch("tcp"), carried(1000, 40), Payload(bytes=0, messages=0)) == "unknown"
 
 
@@ -100,7 +100,7 @@ def test_shm_on_a_lane_that_wires_up_without_sockets() -> None:
     assert state(quiet, carried(1, 0), Payload(bytes=0, messages=0)) == "refuted"
 
 
-def test_shm_is_attested_by_exclusion() -> None:
+def test_shm_is_attested_if_no_other_transport_carried_traffic() -> None:
     assert attest(launch("shm"), carried(0, 0), PAYLOAD).reason.startswith("by exclusion: ")
 
 
@@ -131,9 +131,9 @@ def test_tcp_beside_an_adapter_that_only_this_launch_opens_is_unknown(
     at_wireup: tuple[str, ...] | None, expected: str
 ) -> None:
     wireup = WIREUP.model_copy(update={"devices": at_wireup})
-    found = attest(launch("tcp", wireup=wireup), carried(101_000, 1040, devices=(ADAPTER,)), PAYLOAD)
-    assert found.state == expected
-    assert ADAPTER in found.reason
+    result = attest(launch("tcp", wireup=wireup), carried(101_000, 1040, devices=(ADAPTER,)), PAYLOAD)
+    assert result.state == expected
+    assert ADAPTER in result.reason
 
 
 @pytest.mark.parametrize(
@@ -167,13 +167,13 @@ def test_tcp_does_not_need_every_rank() -> None:
 def test_an_unknown_state_has_a_reason(
     transport: str, values: dict[str, Any], traffic: Traffic | None, payload: Payload | None, reason: str
 ) -> None:
-    found = attest(launch(transport, **values), traffic, payload)
-    assert (found.state, found.reason) == ("unknown", reason)
+    result = attest(launch(transport, **values), traffic, payload)
+    assert (result.state, result.reason) == ("unknown", reason)
 
 
 def test_a_transport_without_a_rule_is_unknown() -> None:
-    found = attest(launch("simulated"), carried(0, 0), PAYLOAD)
-    assert (found.state, found.reason) == ("unknown", "no rule attests the transport 'simulated' yet")
+    result = attest(launch("simulated"), carried(0, 0), PAYLOAD)
+    assert (result.state, result.reason) == ("unknown", "no rule attests the transport 'simulated' yet")
 
 
 @pytest.mark.parametrize("transport", ["tcp", "shm", "verbs", "mx", "psm", "cxi"])
@@ -188,8 +188,8 @@ def record(benchmark: str, metric: str, size: int | None, value: float, **values
     record_state = values.pop("state", "ok")
     row = Row(benchmark=benchmark, case="", metric=metric, msg_size_bytes=size, value=value)
     facts = launch(values.pop("transport", "tcp"), **values)
-    seen = Attestation(state="attested", reason="")
-    return Record(directory="d", launch=facts, state=record_state, attestation=seen, rows=(row,))
+    reports = Attestation(state="attested", reason="")
+    return Record(directory="d", launch=facts, state=record_state, attestation=reports, rows=(row,))
 
 
 PINGPONG = record("pingpong", "latency", 8, 10.0)
@@ -201,7 +201,7 @@ def states(*records: Record) -> list[str]:
 
 @pytest.mark.parametrize("benchmark", ["allreduce", "alltoall", "allgather", "barrier"])
 @pytest.mark.parametrize(("value", "expected"), [(4.999, "refuted"), (5.0, "ok"), (100.0, "ok")])
-def test_no_dependent_collective_beats_a_message(benchmark: str, value: float, expected: str) -> None:
+def test_dependent_collectives_are_not_faster_than_a_message(benchmark: str, value: float, expected: str) -> None:
     size = None if benchmark == "barrier" else 4
     assert states(PINGPONG, record(benchmark, "time_max", size, value)) == ["ok", expected]
 
@@ -232,7 +232,9 @@ def test_a_launch_refuted_by_physics_has_a_reason_and_keeps_its_rows() -> None:
         ("reduce_scatter", 250_000.0, "ok"),
     ],
 )
-def test_no_dependent_collective_beats_the_bandwidth_at_its_size(benchmark: str, value: float, expected: str) -> None:
+def test_dependent_collectives_are_not_faster_than_the_bandwidth_at_their_size(
+    benchmark: str, value: float, expected: str
+) -> None:
     bandwidth = record("unidirectional", "bandwidth", 1_000_000, 1.0)
     assert states(PINGPONG, bandwidth, record(benchmark, "time_max", 1_000_000, value))[-1] == expected
 
@@ -255,7 +257,7 @@ def test_only_the_slowest_rank_counts() -> None:
         assert states(PINGPONG, record("allreduce", metric, 4, 0.03)) == ["ok", "ok"]
 
 
-def test_a_launch_of_one_rank_has_nothing_to_wait_for() -> None:
+def test_a_launch_of_one_rank_has_no_least_time() -> None:
     assert states(PINGPONG, record("allreduce", "time_max", 4, 0.03, ranks=1)) == ["ok", "ok"]
 
 
@@ -306,7 +308,7 @@ def test_a_single_rank_without_payload_is_attested() -> None:
     assert state(launch("tcp"), carried(0, 0), nothing) == "unknown"
 
 
-def test_wireup_grows_with_the_pairs_of_ranks() -> None:
+def test_the_wireup_allowance_scales_with_the_rank_pairs() -> None:
     """Four ranks have six pairs: up to 1.5 * 6 times the wire-up of two."""
     traffic = carried(9000 + 1000, 40, reports=4)
     assert state(launch("shm", ranks=4), traffic, PAYLOAD) == "attested"
@@ -315,13 +317,13 @@ def test_wireup_grows_with_the_pairs_of_ranks() -> None:
 
 @pytest.mark.parametrize("kind", ["udp_sockets", "unix_sockets"])
 def test_uncounted_sockets_make_shm_unknown(kind: str) -> None:
-    known = launch("shm", wireup=WIREUP.model_copy(update={"udp_sockets": 1, "unix_sockets": 1}))
-    assert state(known, carried(0, 0, **{kind: 1}), PAYLOAD) == "attested"
-    assert state(known, carried(0, 0, **{kind: 2}), PAYLOAD) == "unknown"
+    names = launch("shm", wireup=WIREUP.model_copy(update={"udp_sockets": 1, "unix_sockets": 1}))
+    assert state(names, carried(0, 0, **{kind: 1}), PAYLOAD) == "attested"
+    assert state(names, carried(0, 0, **{kind: 2}), PAYLOAD) == "unknown"
     assert state(launch("shm"), carried(0, 0, unix_sockets=9), PAYLOAD) == "attested", "not known of older campaigns"
 
 
-def test_sockets_of_wireup_grow_with_the_ranks() -> None:
+def test_the_sockets_allowed_for_wireup_scale_with_the_ranks() -> None:
     """Two ranks wire up with four Unix sockets, so four may with eight."""
     oversubscribe = launch("shm", ranks=4, wireup=WIREUP.model_copy(update={"unix_sockets": 4}))
     assert state(oversubscribe, carried(0, 0, unix_sockets=8, reports=4), PAYLOAD) == "attested"
@@ -342,8 +344,8 @@ def test_sockets_of_wireup_grow_with_the_ranks() -> None:
 )
 def test_tcp_with_a_wireup_for_each_start(bytes_: int, segments: int, expected: str) -> None:
     twice = WIREUP.model_copy(update={"runs": 2})
-    found = attest(launch("tcp", runs=5, wireup=twice), carried(bytes_, segments), PAYLOAD)
-    assert (found.state, found.wireup_bytes, found.wireup_segments) == (expected, 2500, 100)
+    result = attest(launch("tcp", runs=5, wireup=twice), carried(bytes_, segments), PAYLOAD)
+    assert (result.state, result.wireup_bytes, result.wireup_segments) == (expected, 2500, 100)
 
 
 @pytest.mark.parametrize(
@@ -358,5 +360,5 @@ def test_tcp_with_a_wireup_for_each_start(bytes_: int, segments: int, expected: 
     ],
 )
 def test_shm_with_a_wireup_for_each_start(bytes_: int, segments: int, more: dict[str, int], expected: str) -> None:
-    met = WIREUP.model_copy(update={"unix_sockets": 2})
-    assert state(launch("shm", runs=3, wireup=met), carried(bytes_, segments, **more), PAYLOAD) == expected
+    partners = WIREUP.model_copy(update={"unix_sockets": 2})
+    assert state(launch("shm", runs=3, wireup=partners), carried(bytes_, segments, **more), PAYLOAD) == expected

@@ -37,8 +37,8 @@ def launch(transport: str = "tcp", **values: Any) -> Launch:
 def part(size: int, iterations: int = ITERATIONS, **values: Any) -> PayloadPart:
     """A ping-pong of one size."""
     payload = Payload(bytes=2 * iterations * size, messages=2 * iterations)
-    known: dict[str, Any] = {"label": str(size), "benchmark": "pingpong", "case": "", "msg_size_bytes": size}
-    return PayloadPart.model_validate({**known, "payload": payload} | values)
+    names: dict[str, Any] = {"label": str(size), "benchmark": "pingpong", "case": "", "msg_size_bytes": size}
+    return PayloadPart.model_validate({**names, "payload": payload} | values)
 
 
 PARTS = tuple(part(size) for size in SIZES)
@@ -57,11 +57,11 @@ def interval(same: Sent, ranks: int = 2, other: Sent = NOTHING) -> IntervalTraff
 
 def marked(hidden: Sequence[int] = (), parts: Sequence[PayloadPart] = PARTS) -> Intervals:
     """The intervals of a launch in which the messages of ``hidden`` sizes bypass the sockets."""
-    found = {f"calibration.{number}": interval(BARRIER) for number in range(6)}
+    result = {f"calibration.{number}": interval(BARRIER) for number in range(6)}
     for one in parts:
         carried = NOTHING if one.msg_size_bytes in hidden else sent(one)
-        found[one.label] = interval(carried + BARRIER)
-    return found
+        result[one.label] = interval(carried + BARRIER)
+    return result
 
 
 def traffic(intervals: Mapping[str, IntervalTraffic]) -> Traffic:
@@ -95,29 +95,29 @@ def by_marks(intervals: Intervals, **values: Any) -> Attestation:
 
 
 def test_an_honest_launch_is_attested_size_by_size() -> None:
-    found = by_marks(marked())
-    assert (found.state, found.basis, len(found.parts)) == ("attested", "marks", len(SIZES))
-    assert {one.state for one in found.parts} == {"attested"}
-    assert found.could_bypass == ()
-    smallest = min(one.share for one in found.parts if one.share is not None)
+    result = by_marks(marked())
+    assert (result.state, result.basis, len(result.parts)) == ("attested", "marks", len(SIZES))
+    assert {one.state for one in result.parts} == {"attested"}
+    assert result.could_bypass == ()
+    smallest = min(one.share for one in result.parts if one.share is not None)
     assert 1.0 <= smallest < 1.01
-    assert found.reason.startswith(f"each of {len(SIZES)} sizes by itself, at least 100.0%")
+    assert result.reason.startswith(f"each of {len(SIZES)} sizes by itself, at least 100.0%")
 
 
 @pytest.mark.parametrize("hidden", [*((size,) for size in SIZES), tuple(size for size in SIZES if size <= 1024)])
 def test_sizes_that_bypass_the_transport_are_refuted(hidden: tuple[int, ...]) -> None:
-    found = by_marks(marked(hidden))
-    assert found.state == "refuted"
-    refuted = [one.part.msg_size_bytes for one in found.parts if one.state == "refuted"]
+    result = by_marks(marked(hidden))
+    assert result.state == "refuted"
+    refuted = [one.part.msg_size_bytes for one in result.parts if one.state == "refuted"]
     assert refuted == list(hidden)
-    assert found.reason.startswith(f"{len(hidden)} of {len(SIZES)} sizes refuted: pingpong at {hidden[0]} B")
+    assert result.reason.startswith(f"{len(hidden)} of {len(SIZES)} sizes refuted: pingpong at {hidden[0]} B")
 
 
 def test_marks_refute_sizes_that_the_sum_attests() -> None:
     """Every ping-pong of up to 64 B bypasses the transport; the larger sizes' segments and headers make up for it."""
-    hidden = tuple(size for size in SIZES if size <= 64)
-    assert by_sum(marked(hidden)).state == "attested"
-    assert by_marks(marked(hidden)).state == "refuted"
+    bypass = tuple(size for size in SIZES if size <= 64)
+    assert by_sum(marked(bypass)).state == "attested"
+    assert by_marks(marked(bypass)).state == "refuted"
 
 
 def test_the_sum_of_a_launch_shows_more_than_a_tenth_of_its_bytes() -> None:
@@ -126,9 +126,9 @@ def test_the_sum_of_a_launch_shows_more_than_a_tenth_of_its_bytes() -> None:
 
 
 def test_a_launch_without_marks_lists_the_sizes_that_could_bypass_the_transport() -> None:
-    found = by_sum(marked())
-    assert (found.state, found.basis) == ("attested", "launch")
-    assert [one.msg_size_bytes for one in found.could_bypass] == [0, *(2**k for k in range(9))]
+    result = by_sum(marked())
+    assert (result.state, result.basis) == ("attested", "launch")
+    assert [one.msg_size_bytes for one in result.could_bypass] == [0, *(2**k for k in range(9))]
 
 
 def test_the_required_share_is_lower_by_the_scatter_at_the_borders() -> None:
@@ -137,8 +137,8 @@ def test_the_required_share_is_lower_by_the_scatter_at_the_borders() -> None:
     payload = one[0].payload
 
     def state(carried: Sent, calibrations: Sequence[Sent]) -> str:
-        found = {f"calibration.{number}": interval(each) for number, each in enumerate(calibrations)}
-        _, (evidence,) = part_evidence(launch(), one, found | {"8": interval(carried)}, ())
+        result = {f"calibration.{number}": interval(each) for number, each in enumerate(calibrations)}
+        _, (evidence,) = part_evidence(launch(), one, result | {"8": interval(carried)}, ())
         return evidence.state
 
     exact = [BARRIER] * 6
@@ -158,17 +158,17 @@ def test_too_few_messages_for_the_scatter_are_unknown(iterations: int, expected:
     """Four uncertain segments are a tenth of 40 messages; empty messages have no bytes that could decide."""
     parts = (part(0, iterations),)
     intervals = marked(parts=parts)
-    found = attest(launch(), traffic(intervals), total(parts), parts=parts, intervals=intervals)
-    assert found.state == expected
+    result = attest(launch(), traffic(intervals), total(parts), parts=parts, intervals=intervals)
+    assert result.state == expected
     if expected == "unknown":
-        assert "more iterations would decide" in found.reason
+        assert "more iterations would decide" in result.reason
 
 
 def test_few_large_messages_are_decided_by_their_bytes() -> None:
     parts = (part(4 * 2**20, 1),)
     intervals = marked(parts=parts)
-    found = attest(launch(), traffic(intervals), total(parts), parts=parts, intervals=intervals)
-    assert found.state == "attested"
+    result = attest(launch(), traffic(intervals), total(parts), parts=parts, intervals=intervals)
+    assert result.state == "attested"
     none = marked(hidden=(4 * 2**20,), parts=parts)
     assert part_evidence(launch(), parts, none, ())[1][0].state == "refuted"
 
@@ -188,44 +188,44 @@ def without(intervals: Intervals, *labels: str) -> Intervals:
     ],
 )
 def test_without_all_marks_of_all_ranks_the_launch_counts_as_a_whole(incomplete: Intervals) -> None:
-    found = attest(launch(), traffic(marked()), total(PARTS), parts=PARTS, intervals=incomplete)
-    assert (found.state, found.basis, found.parts) == ("attested", "launch", ())
+    result = attest(launch(), traffic(marked()), total(PARTS), parts=PARTS, intervals=incomplete)
+    assert (result.state, result.basis, result.parts) == ("attested", "launch", ())
 
 
 def test_between_nodes_only_what_left_the_node_counts() -> None:
     inside = marked()
     between = {label: interval(NOTHING, other=each.same_node) for label, each in inside.items()}
     assert by_marks(between, nodes=2).state == "attested"
-    found = by_marks(inside, nodes=2)
-    assert (found.state, len([one for one in found.parts if one.state == "refuted"])) == ("refuted", len(SIZES))
+    result = by_marks(inside, nodes=2)
+    assert (result.state, len([one for one in result.parts if one.state == "refuted"])) == ("refuted", len(SIZES))
 
 
-def test_shared_memory_is_quiet_at_every_size() -> None:
+def test_shared_memory_has_no_socket_traffic_at_any_size() -> None:
     quiet = marked(hidden=SIZES)
     assert by_marks(quiet, transport="shm").state == "attested"
     # Sixteen bytes in each message of one size pass sockets: 0.1 % of the launch's payload, and all of that size's.
     loud = marked(hidden=tuple(size for size in SIZES if size != 8))
-    found = by_marks(loud, transport="shm")
-    assert found.state == "refuted"
-    assert [one.part.msg_size_bytes for one in found.parts if one.state == "refuted"] == [8]
+    result = by_marks(loud, transport="shm")
+    assert result.state == "refuted"
+    assert [one.part.msg_size_bytes for one in result.parts if one.state == "refuted"] == [8]
 
 
-def test_the_calibrations_give_the_border() -> None:
+def test_calibrations_give_the_traffic_at_the_borders_of_a_mark() -> None:
     intervals = {"calibration.0": interval(BARRIER), "calibration.1": interval(BARRIER)}
-    found = calibrated_border(launch(), intervals, CALIBRATION, lambda _, one: one.same_node)
-    assert found is not None
-    assert (found.bytes, found.segments, found.bytes_scatter, found.segments_scatter) == (88, 4, 0, 4)
+    result = calibrated_border(launch(), intervals, CALIBRATION, lambda _, one: one.same_node)
+    assert result is not None
+    assert (result.bytes, result.segments, result.bytes_scatter, result.segments_scatter) == (88, 4, 0, 4)
 
 
-def test_barriers_around_each_iteration_do_not_pass_for_the_collective() -> None:
+def test_barriers_around_iterations_do_not_attest_the_collective() -> None:
     """Each of 601 iterations has a barrier of 24 bytes in a segment from each rank; the collective bypasses sockets."""
     of_barriers = {f"barriers.{n}": interval(Sent(bytes=4800, segments=200)) for n in range(4)}
     around = Sent(bytes=601 * 48, segments=601 * 2)
     parts = tuple(part(size, barriers=601, benchmark="bcast") for size in (4, 16, 64))
     honest = marked(parts=parts) | of_barriers
     honest |= {one.label: interval(sent(one) + BARRIER + around) for one in parts}
-    hidden = honest | {one.label: interval(BARRIER + around) for one in parts}
-    states = [[one.state for one in part_evidence(launch(), parts, each, ())[1]] for each in (honest, hidden)]
+    bypass = honest | {one.label: interval(BARRIER + around) for one in parts}
+    states = [[one.state for one in part_evidence(launch(), parts, each, ())[1]] for each in (honest, bypass)]
     assert states == [["attested"] * 3, ["refuted"] * 3]
     without_calibration = without(honest, "barriers.")
     assert part_evidence(launch(), parts, without_calibration, ())[0] == "launch"
@@ -245,8 +245,8 @@ def test_each_size_must_pass_between_nodes_that_several_ranks_share(between: int
 
 def test_few_iterations_on_shared_memory_leave_a_size_to_the_sum() -> None:
     parts = (part(8, iterations=5), part(65536, iterations=5))
-    found = by_marks(marked(hidden=(8, 65536), parts=parts), transport="shm")
-    assert found.state == "attested"
+    result = by_marks(marked(hidden=(8, 65536), parts=parts), transport="shm")
+    assert result.state == "attested"
     few = attest(launch("shm"), traffic({}), total(parts), parts=parts, intervals=marked((8, 65536), parts))
     assert (few.state, [one.state for one in few.parts]) == ("attested", ["unknown", "attested"])
 
@@ -259,10 +259,10 @@ def test_an_open_adapter_needs_evidence_of_every_size() -> None:
         carried = carried.model_copy(update={"devices": (adapter,)})
         return attest(launch(), carried, total(parts), parts=parts, lines=lines).state
 
-    assert state(printed(), PRINTED) == "attested"
+    assert state(printed_lines(), PRINTED) == "attested"
     few = part(8, iterations=10, label="", line="8 10 7.5")
     short = line(few.line, BETWEEN_SIZES + sent(few))
-    assert state((*printed(), short), (*PRINTED, few)) == "unknown"
+    assert state((*printed_lines(), short), (*PRINTED, few)) == "unknown"
 
 
 # ---- lines of a tool that sets no marks
@@ -277,7 +277,7 @@ def line(text: str, carried: Sent) -> MarkedInterval:
     return MarkedInterval(label=text, same_node=carried, other_node=NOTHING)
 
 
-def printed(hidden: Sequence[int] = ()) -> tuple[MarkedInterval, ...]:
+def printed_lines(hidden: Sequence[int] = ()) -> tuple[MarkedInterval, ...]:
     """The lines of rank 0, of which the first is the table's head."""
     rows = (
         line(
@@ -295,16 +295,16 @@ def by_lines(lines: tuple[MarkedInterval, ...], **values: Any) -> Attestation:
 
 
 def test_printed_lines_attest_each_size_of_an_honest_tool() -> None:
-    found = by_lines(printed())
-    assert (found.state, found.basis, len(found.parts)) == ("attested", "lines", len(SIZES))
-    assert found.could_bypass == ()
+    result = by_lines(printed_lines())
+    assert (result.state, result.basis, len(result.parts)) == ("attested", "lines", len(SIZES))
+    assert result.could_bypass == ()
 
 
 @pytest.mark.parametrize("hidden", [*((size,) for size in SIZES), tuple(size for size in SIZES if size <= 128)])
 def test_printed_lines_refute_sizes_that_bypass_the_transport(hidden: tuple[int, ...]) -> None:
-    found = by_lines(printed(hidden))
-    assert found.state == "refuted"
-    assert [one.part.msg_size_bytes for one in found.parts if one.state == "refuted"] == list(hidden)
+    result = by_lines(printed_lines(hidden))
+    assert result.state == "refuted"
+    assert [one.part.msg_size_bytes for one in result.parts if one.state == "refuted"] == list(hidden)
 
 
 def test_traffic_between_sizes_does_not_attest_few_messages() -> None:
@@ -318,28 +318,28 @@ def test_traffic_between_sizes_does_not_attest_few_messages() -> None:
 
 
 def test_a_missing_line_leaves_the_launch_to_its_sum() -> None:
-    lines = printed()
+    lines = printed_lines()
     assert by_lines((*lines[:5], *lines[6:])).basis == "launch"
     assert by_lines(tuple(reversed(lines))).basis == "launch"
     assert by_lines(lines, runs=2).basis == "launch"
 
 
-def test_on_shared_memory_lines_are_quiet() -> None:
+def test_lines_on_shared_memory_have_no_socket_traffic() -> None:
     """The tool's own traffic exceeds what wire-up accounts for; wire-up itself may precede a line."""
-    assert by_lines(printed(hidden=SIZES), transport="shm").state == "refuted"
-    silent = [line(each.label, NOTHING) for each in printed()]
+    assert by_lines(printed_lines(hidden=SIZES), transport="shm").state == "refuted"
+    silent = [line(each.label, NOTHING) for each in printed_lines()]
     silent[1] = line(silent[1].label, Sent(bytes=1000, segments=40))
     assert by_lines(tuple(silent), transport="shm").state == "attested"
     at = 1 + SIZES.index(8)
     silent[at] = line(silent[at].label, sent(part(8)))
-    found = by_lines(tuple(silent), transport="shm")
-    assert [one.part.msg_size_bytes for one in found.parts if one.state == "refuted"] == [8]
+    result = by_lines(tuple(silent), transport="shm")
+    assert [one.part.msg_size_bytes for one in result.parts if one.state == "refuted"] == [8]
 
 
 def test_rank_0_of_four_must_show_a_quarter_of_the_payload() -> None:
     quarter = tuple(
         line(each.label, Sent(bytes=each.same_node.bytes // 4, segments=each.same_node.segments // 4))
-        for each in printed()
+        for each in printed_lines()
     )
     assert by_lines(quarter, ranks=4).basis == "lines"
     _, evidence = part_evidence(launch(ranks=4), PRINTED, {}, quarter)

@@ -22,7 +22,7 @@ from typing import Annotated
 
 import typer
 
-from benchmarks.pairs import interleaved, line
+from benchmarks.paired_runs import interleaved, line
 
 ALONE = ("--help", "doctor")
 EXIT_STATUSES = range(5)
@@ -66,13 +66,13 @@ def main(
             sys.exit(f"{checkout}: no checkout of Fabricbench; expected a directory with analysis/fabricbench")
     with tempfile.TemporaryDirectory() as directory:
         caches = [Path(directory, name) for name in ("old", "new")]
-        known = commands(campaign, Path(directory, "report.html"))
-        if unknown := [name for name in command or () if name not in known]:
-            sys.exit(f"unknown command '{unknown[0]}'; expected one of {', '.join(known)}")
+        names = commands(campaign, Path(directory, "report.html"))
+        if other := [name for name in command or () if name not in names]:
+            sys.exit(f"unknown command '{other[0]}'; expected one of {', '.join(names)}")
         print("| new / old | ratio | 95 % interval | pairs |\n| --- | --- | --- | --- |")
-        for name in command or known:
+        for name in command or names:
             first, second = (
-                partial(seconds, checkout, known[name], cache)
+                partial(seconds, checkout, names[name], cache)
                 for checkout, cache in zip((old, new), caches, strict=True)
             )
             first(), second()  # fills both caches

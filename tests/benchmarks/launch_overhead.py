@@ -19,7 +19,7 @@ from pathlib import Path
 import typer
 
 from benchmarks.mpi import mpi_lanes
-from benchmarks.pairs import interleaved, line
+from benchmarks.paired_runs import interleaved, line
 from fabricbench.site.lane import Lane
 from fabricbench.site.settings import REPOSITORY, settings_file
 
@@ -66,15 +66,15 @@ def seconds(lane: Lane, folder: Path, arguments: Sequence[str], launches: int) -
 
 
 def main(pairs: int = 12, launches: int = 20, lane: str = "mpich@shm") -> None:
-    ((chosen, installed),) = mpi_lanes("local", [lane])
-    variables = {**chosen.variables(), "PATH": f"{installed.prefix}/bin:$PATH"}
+    ((selection, installed),) = mpi_lanes("local", [lane])
+    variables = {**selection.variables(), "PATH": f"{installed.prefix}/bin:$PATH"}
     program = f"{installed.apps}/bin/fabricbench-micro"
     with tempfile.TemporaryDirectory() as directory:
         Path(directory, "bare.py").write_text(BARE.format(program=program, options=OPTIONS, variables=variables))
         ours = ["-n", "^MicroPingpong.*messages=small"]
         measurements = interleaved(
-            lambda: seconds(chosen, REPOSITORY / "reframe_checks", ours, launches),
-            lambda: seconds(chosen, Path(directory), [], launches),
+            lambda: seconds(selection, REPOSITORY / "reframe_checks", ours, launches),
+            lambda: seconds(selection, Path(directory), [], launches),
             pairs,
         )
     print("| per launch | median | 95 % interval | pairs |\n| --- | --- | --- | --- |")

@@ -22,7 +22,7 @@ import numpy as np
 import typer
 
 from benchmarks.mpi import mpi_lanes
-from benchmarks.pairs import interleaved, line
+from benchmarks.paired_runs import interleaved, line
 from fabricbench.setup.probe import lane_environment
 from fabricbench.site.lane import Lane
 from fabricbench.site.stacks import Installed
@@ -113,17 +113,17 @@ def main(
         sys.exit(f"--largest {largest}: expected at least {max(SHOWN)} bytes, the largest size shown")
     name = "osu_latency" if osu else "IMB PingPong"
     chosen_lanes = mpi_lanes("local", lane or ["mpich@shm", "mpich@tcp", "impi@tcp"])
-    if without := [chosen.name for chosen, installed in chosen_lanes if not osu and installed.imb is None]:
+    if without := [selection.name for selection, installed in chosen_lanes if not osu and installed.imb is None]:
         sys.exit(f"{without[0]} has no IMB-MPI1: choose other lanes, or name an osu_latency with --osu")
     print(f"| own / {name} | ratio | 95 % interval | pairs |\n| --- | --- | --- | --- |")
-    for chosen, installed in chosen_lanes:
-        side = Side(chosen, installed, largest)
+    for selection, installed in chosen_lanes:
+        side = Side(selection, installed, largest)
         measurements = interleaved(lambda s=side: own(s), lambda s=side: other(s, osu), pairs)  # type: ignore[misc]
-        print(line(f"{chosen.name}, time of a launch", [a[0] / b[0] for a, b in measurements], ""))
+        print(line(f"{selection.name}, time of a launch", [a[0] / b[0] for a, b in measurements], ""))
         for at, size in enumerate(SHOWN, start=1):
             values = [np.array([side[at] for side in sides]) for sides in zip(*measurements, strict=True)]
             ratio, low, high = spread_ratio(*values)
-            what = f"{chosen.name}, spread between launches at {size} B"
+            what = f"{selection.name}, spread between launches at {size} B"
             interval_text = "- | -" if np.isnan(ratio) else f"{ratio:.3f} | {low:.3f} to {high:.3f}"
             print(f"| {what} | {interval_text} | {pairs} |")
 

@@ -16,11 +16,11 @@ def mpi_lanes(system: str, names: Sequence[str] = ()) -> list[tuple[Lane, Instal
     Exits with a one-line reason if a named lane cannot run, or if no lane is ready.
     """
     try:
-        chosen = choose(lanes(system), names)
+        selection = choose(lanes(system), names)
     except BadInput as error:
         sys.exit(str(error))
     usable = []
-    for lane in chosen:
+    for lane in selection:
         below = "" if lane.stack.level == "mpi" else f"{lane.stack.name} is a library below MPI, it has no mpirun"
         why = below or (f"{lane.unavailable.reason}; {lane.unavailable.hint}" if lane.unavailable else "")
         if not why and lane.installed is not None:

@@ -16,7 +16,7 @@ from typing import Annotated
 import typer
 
 from benchmarks.mpi import mpi_lanes
-from benchmarks.pairs import interleaved, line
+from benchmarks.paired_runs import interleaved, line
 from fabricbench.setup.probe import lane_environment
 from fabricbench.site.lane import Lane
 
@@ -47,7 +47,7 @@ def main(
     pairs: int = 12,
     system: str = "local",
 ) -> None:
-    ((chosen, installed),) = mpi_lanes(system, [lane])
+    ((selection, installed),) = mpi_lanes(system, [lane])
     apps = installed.apps
     print("| kernel, class, ranks | own / NASA's Mop/s | 95 % interval | pairs |\n| --- | --- | --- | --- |")
     for kernel in kernels.split(","):
@@ -57,10 +57,10 @@ def main(
                 theirs = [[str((path / f"{kernel}.{problem}.x").resolve())] for path in directories]
 
                 def own(program: list[str] = own_program, count: int = count) -> Sequence[float]:
-                    return [rate(chosen, count, program)]
+                    return [rate(selection, count, program)]
 
                 def nasa(programs: list[list[str]] = theirs, count: int = count) -> Sequence[float]:
-                    return [max(rate(chosen, count, program) for program in programs)]
+                    return [max(rate(selection, count, program) for program in programs)]
 
                 measurements = interleaved(own, nasa, pairs)
                 print(

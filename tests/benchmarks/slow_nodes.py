@@ -12,7 +12,7 @@ import sys
 
 import numpy as np
 
-from verdict.simulated_pairs import NOISES, World, campaign
+from verdict.simulated_node_pairs import NOISES, World, campaign
 
 BLOCKS = {"log-normal": 15, "heavy tails": 15, "stalled values": 30, "stalled nodes": 30}
 """Of the campaigns whose power is shown."""

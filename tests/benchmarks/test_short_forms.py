@@ -104,7 +104,7 @@ def test_command_speed(tmp_path: Path) -> None:
     assert all(re.fullmatch(NUMBER, row[1]) for row in rows)
 
 
-def test_dry_run() -> None:
+def test_dry_run_counts_the_launches_of_a_block() -> None:
     result = run("dry_run", "--nodes", "8", "--cores", "4", "--tier", "quick")
     assert re.match(
         r"8 nodes of 4 cores: [1-9]\d* launches a block, \d+ skips, listed in \d+\.\d s\n", result.stdout
@@ -117,8 +117,8 @@ def test_dry_run() -> None:
 def test_kernels_against_others(tmp_path: Path, name: str, values: str) -> None:
     kernels = [k for k in ("is", "cg") if Path(stack("mpich").apps, f"bin/fabricbench-{k}").exists()]
     pairs = ("--pairs", "1") if name == "npb_speed" else ()
-    chosen = ("--classes", "S", "--ranks", "1,2", "--kernels", ",".join(kernels), *pairs)
-    rows = rows_of(name, str(nasa_programs(tmp_path, kernels)), *chosen)
+    selection = ("--classes", "S", "--ranks", "1,2", "--kernels", ",".join(kernels), *pairs)
+    rows = rows_of(name, str(nasa_programs(tmp_path, kernels)), *selection)
     assert [row[0] for row in rows] == [f"{kernel.upper()}.S, {ranks}" for kernel in kernels for ranks in (1, 2)]
     assert all(re.fullmatch(values, row[1]) for row in rows)
 
@@ -159,7 +159,7 @@ def test_a_benchmark_that_cannot_run_prints_one_line_of_reason(
 
 
 @pytest.mark.parametrize(("what", "columns"), [("alarms", 10), ("power", 6)])
-def test_slow_nodes(what: str, columns: int) -> None:
+def test_the_rates_of_named_nodes(what: str, columns: int) -> None:
     result = run("slow_nodes", what, "4", "1")
     assert result.returncode == 0, result.stderr
     (row,) = (line for line in result.stdout.splitlines() if line.startswith("| 4 | 1 |"))

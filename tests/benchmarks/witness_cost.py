@@ -17,7 +17,7 @@ import numpy as np
 import typer
 
 from benchmarks.mpi import mpi_lanes
-from benchmarks.pairs import interleaved, line
+from benchmarks.paired_runs import interleaved, line
 from fabricbench.setup.probe import lane_environment
 from fabricbench.site.lane import Lane
 from fabricbench.site.stacks import Installed
@@ -54,9 +54,9 @@ def main(
     system: str = "local",
     iterations: int = 500,
 ) -> None:
-    chosen = mpi_lanes(system, lane or ())
+    selection = mpi_lanes(system, lane or ())
     print("| lane, size | latency with / without the witness | 95 % interval | pairs |\n| --- | --- | --- | --- |")
-    for each, installed in chosen:
+    for each, installed in selection:
 
         def with_witness(lane: Lane = each, installed: Installed = installed) -> Sequence[float]:
             return latencies(lane, installed, True, iterations)

@@ -21,7 +21,7 @@ from support.launches import LAUNCHES, change
 ALL = sorted(path.name for path in LAUNCHES.iterdir())
 
 
-def test_ok(directory: Path) -> None:
+def test_a_launch_of_state_ok(directory: Path) -> None:
     record = collect(directory, "b000.s00/x")
     assert (record.state, record.reason, record.directory) == ("ok", "", "b000.s00/x")
     assert record.hosts == ("vm",)
@@ -63,7 +63,7 @@ def test_the_killed_rank_is_named() -> None:
         ({"status": None}, "exit status None: first | second"),
     ],
 )
-def test_failed(directory: Path, end: dict[str, Any], reason: str) -> None:
+def test_launches_of_state_failed(directory: Path, end: dict[str, Any], reason: str) -> None:
     change(directory / "end", **end)
     (directory / "stderr").write_text("\n  first\n--------\n\t second  \n\n")
     record = collect(directory)
@@ -95,17 +95,17 @@ def test_a_lost_launch_is_parsed_once(directory: Path, monkeypatch: pytest.Monke
 @pytest.mark.parametrize("end", ["hung", "job ended"])
 def test_a_wrong_transport_is_not_hidden_by_a_loss(tmp_path: Path, name: str, end: str) -> None:
     """All ranks reported that another transport carried the bytes, so no repeat may take the launch's place."""
-    copied = Path(shutil.copytree(LAUNCHES / name, tmp_path / "launch"))
+    copy = Path(shutil.copytree(LAUNCHES / name, tmp_path / "launch"))
     if end == "hung":
-        change(copied / "end", timed_out=True, status=None, signal=9)
+        change(copy / "end", timed_out=True, status=None, signal=9)
     else:
-        change(copied / "end", status=1)
-        (copied / "stderr").write_text(
+        change(copy / "end", status=1)
+        (copy / "stderr").write_text(
             "slurmstepd: error: *** JOB 7 ON n1 CANCELLED AT 2026-11-22 DUE TO TIME LIMIT ***\n"
         )
-    assert collect(copied).state == "refuted"
-    next(copied.glob("witness.*.1.json")).unlink()
-    assert collect(copied).state == "lost", "a rank that was killed has no report, which may be why bytes are missing"
+    assert collect(copy).state == "refuted"
+    next(copy.glob("witness.*.1.json")).unlink()
+    assert collect(copy).state == "lost", "a rank that was killed has no report, which may be why bytes are missing"
 
 
 def test_a_launch_that_hung_before_its_output_was_complete_failed(directory: Path) -> None:
@@ -118,11 +118,11 @@ def test_a_launch_that_hung_before_its_output_was_complete_failed(directory: Pat
 
 
 def test_a_wire_up_that_hung_at_its_end_was_lost(tmp_path: Path) -> None:
-    copied = Path(shutil.copytree(LAUNCHES / "mpich-tcp-wireup", tmp_path / "wireup"))
-    change(copied / "end", timed_out=True)
-    assert collect(copied).state == "lost"
-    (copied / "stdout").write_text((copied / "stdout").read_text().replace("#@end=ok", ""))
-    assert collect(copied).state == "failed"
+    copy = Path(shutil.copytree(LAUNCHES / "mpich-tcp-wireup", tmp_path / "wireup"))
+    change(copy / "end", timed_out=True)
+    assert collect(copy).state == "lost"
+    (copy / "stdout").write_text((copy / "stdout").read_text().replace("#@end=ok", ""))
+    assert collect(copy).state == "failed"
 
 
 @pytest.mark.parametrize("status", [126, 127])
@@ -153,14 +153,14 @@ def test_last_lines_are_few_short_and_text(tmp_path: Path) -> None:
     assert last_lines(tmp_path) == ""
 
 
-def test_unfinished(directory: Path) -> None:
+def test_launches_of_state_unfinished(directory: Path) -> None:
     (directory / "end").unlink()
     record = collect(directory)
-    assert (record.state, record.reason, record.seconds) == ("unfinished", "it never came back", None)
+    assert (record.state, record.reason, record.seconds) == ("unfinished", "it did not complete", None)
     assert record.begin is not None
     (directory / "begin").unlink()
     record = collect(directory)
-    assert (record.state, record.reason, record.begin) == ("unfinished", "it was never started", None)
+    assert (record.state, record.reason, record.begin) == ("unfinished", "it did not start", None)
     assert not record.rows
 
 

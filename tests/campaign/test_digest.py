@@ -159,7 +159,7 @@ def test_no_parser_reads_an_undeclared_file(tmp_path: Path) -> None:
     assert undeclared_reads(tmp_path) == ""
 
 
-def test_an_undeclared_read_is_noticed(tmp_path: Path) -> None:
+def test_reading_an_undeclared_file_is_detected(tmp_path: Path) -> None:
     gromacs_launch(tmp_path / "launches/finished")
     audit = AUDIT.replace("opened = []", "declared['gromacs'] = ('stdout',)\nopened = []")
     assert undeclared_reads(tmp_path / "launches", audit) == "finished: md.log"

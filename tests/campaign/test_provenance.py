@@ -75,7 +75,7 @@ def test_a_changed_node_is_reported(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{", '{"host": 1}', '{"host": "n1", "nics": [{}]}'])
-def test_broken_facts_are_unknown(tmp_path: Path, text: str) -> None:
+def test_unreadable_node_facts_are_unknown(tmp_path: Path, text: str) -> None:
     path = campaign(tmp_path / "c", HOST)
     (path / "launches/b000.s00/local/tcp/mpich/WireUp_0/host.n2").write_text(text)
     assert read_provenance(path).hosts.keys() == {"n1"}

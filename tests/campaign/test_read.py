@@ -11,7 +11,7 @@ import pytest
 
 from fabricbench.campaign.attempts import finished_launches
 from fabricbench.campaign.read import launch_directories, read_campaign, read_facts
-from fabricbench.campaign.write import came_back, create, open_single
+from fabricbench.campaign.write import create, has_completed, open_single
 from fabricbench.errors import BadInput
 from fabricbench.launch.table import table
 
@@ -56,7 +56,7 @@ def places(campaign: Path) -> list[str]:
     return [record.directory for record in read_campaign(campaign).records]
 
 
-def test_a_campaign(campaign: Path) -> None:
+def test_a_campaign_has_its_facts_records_and_skips(campaign: Path) -> None:
     result = read_campaign(campaign)
     assert (result.name, result.facts.tier, result.facts.looks, result.facts.seed) == ("quick-1", "quick", (6,), 3)
     assert {record.state for record in result.records} == {"ok"}
@@ -162,10 +162,10 @@ def test_skips_are_named_once_and_in_order(campaign: Path) -> None:
     add_gap(campaign, "b001.s00/local/tcp/openmpi/Imb_0", block=1, reason="still no IMB")
     add_gap(campaign, "b000.s00/local/tcp/openmpi/Imb_1", messages="large")
     add_gap(campaign, "b000.s00/local/shm/impi/Imb_0", stack="impi", fabric="shm")
-    broken = campaign / "launches/b000.s00/local/shm/impi/Imb_1"
+    damaged = campaign / "launches/b000.s00/local/shm/impi/Imb_1"
     for number, content in enumerate([b"{", b"[" * 100_000, b"{}", json.dumps(SKIPPED | {"new": 1}).encode()]):
-        (broken / str(number)).mkdir(parents=True)
-        (broken / str(number) / "skipped.json").write_bytes(content)
+        (damaged / str(number)).mkdir(parents=True)
+        (damaged / str(number) / "skipped.json").write_bytes(content)
     skips = read_campaign(campaign).skips
     assert [(skip.lane, skip.messages, skip.reason) for skip in skips] == [
         ("impi@shm", "small", "no IMB"),
@@ -216,11 +216,11 @@ def test_finished_launches_are_not_repeated(campaign: Path) -> None:
     never = add(campaign, "mpich-tcp-imb-pt2pt-large", "b001.s00/local/tcp/mpich/Imb_1", block=1, id="never back")
     (never / "end").unlink()
     for place, content in (("x", b"{"), ("y", b"[" * 100_000), ("z", b"[]")):
-        broken = campaign / "launches/b001.s00/local/tcp" / place / "Imb"
-        broken.mkdir(parents=True)
-        (broken / "launch.json").write_bytes(content)
-    missing = add(campaign, "mpich-tcp-wireup", "b001.s00/local/shm/mpich/WireUp_1", block=1, id="failed wire-up")
-    change(missing / "end", status=1)
+        damaged = campaign / "launches/b001.s00/local/tcp" / place / "Imb"
+        damaged.mkdir(parents=True)
+        (damaged / "launch.json").write_bytes(content)
+    absent = add(campaign, "mpich-tcp-wireup", "b001.s00/local/shm/mpich/WireUp_1", block=1, id="failed wire-up")
+    change(absent / "end", status=1)
     finished = finished_launches(campaign, 1)
     wireup = campaign / "launches/b000.s00/local/tcp/mpich/WireUp_0"
     assert finished == {
@@ -246,6 +246,6 @@ def test_finished_launches_are_not_repeated(campaign: Path) -> None:
     ],
 )
 def test_only_a_valid_end_means_that_a_launch_ended(tmp_path: Path, end: bytes, back: bool) -> None:
-    assert not came_back(tmp_path)
+    assert not has_completed(tmp_path)
     (tmp_path / "end").write_bytes(end)
-    assert came_back(tmp_path) == back
+    assert has_completed(tmp_path) == back

@@ -142,7 +142,7 @@ def test_environments_do_not_leak_between_systems() -> None:
             assert all(item["target_systems"] == [system] for item in items)
 
 
-def test_the_launcher_is_the_stacks_own(site: FakeSite) -> None:
+def test_every_stack_uses_its_own_launcher(site: FakeSite) -> None:
     result = site.reframe(*MICRO, "-r", **campaign(site))
     assert result.returncode == 0
     for directory in launches(site).values():
@@ -177,8 +177,8 @@ def test_launches_never_overlap(site: FakeSite) -> None:
     assert result.returncode == 0, result.stdout
     spans = []
     for begin in (site.root / "campaign").rglob("begin"):
-        started = json.loads(begin.read_text())["time"]
-        spans.append((started, json.loads(begin.with_name("end").read_text())["time"]))
+        starts = json.loads(begin.read_text())["time"]
+        spans.append((starts, json.loads(begin.with_name("end").read_text())["time"]))
     spans.sort()
     assert len(spans) == 6  # four launches, two wire-ups
     assert all(earlier[1] <= later[0] for earlier, later in itertools.pairwise(spans))

@@ -17,8 +17,8 @@ from fabricbench.campaign import cache
 from fabricbench.campaign.attempts import finished_launches
 from fabricbench.campaign.read import read_campaign
 from fabricbench.errors import BadInput
+from fabricbench.runner.campaign import _campaign_lock
 from fabricbench.runner.progress import CampaignProgress
-from fabricbench.runner.run import _held
 from support.command import inside
 from support.hostile import ELSEWHERE, NOT_REGULAR, WRONG, files_of, make_campaign, mutate
 
@@ -143,7 +143,7 @@ def test_run_rejects_a_path_that_is_not_a_regular_file(campaign: Path, original:
         assert finished_launches(campaign, 0) == {}
         with pytest.raises(OSError, match="not a regular file"):
             CampaignProgress(campaign / "run.log", 1, 1)
-        with pytest.raises(BadInput, match=r"lock: cannot be written: .*not a regular file"), _held(campaign):
+        with pytest.raises(BadInput, match=r"lock: cannot be written: .*not a regular file"), _campaign_lock(campaign):
             pass
 
 

@@ -22,7 +22,7 @@ pytestmark = pytest.mark.usefixtures("no_campaign_in_the_checkout")
         (("judge", "CAMPAIGN"), "no campaign here"),
     ],
 )
-def test_bad_input_is_one_line_and_exit_2(site: FakeSite, arguments: tuple[str, ...], message: str) -> None:
+def test_bad_input_prints_one_line_and_exits_with_2(site: FakeSite, arguments: tuple[str, ...], message: str) -> None:
     campaign = site.root / "campaign"
     result = site.inside(*(str(campaign) if word == "CAMPAIGN" else word for word in arguments))
     assert result.returncode == 2, result.stdout + result.stderr

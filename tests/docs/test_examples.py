@@ -123,7 +123,7 @@ def test_a_stack_that_is_already_installed(copy: Copy) -> None:
     assert {"ourmpi@shm", "ourmpi@tcp"} <= set(doctor.stdout.split())
 
 
-def test_the_requirements(copy: Copy, tmp_path: Path) -> None:
+def test_the_requirements_of_the_page_load(copy: Copy, tmp_path: Path) -> None:
     text = document("verdicts.md").code("- id: shm-beats-tcp")
     file = tmp_path / "requirements.yaml"
     file.write_text(text)

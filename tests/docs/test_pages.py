@@ -85,9 +85,9 @@ def test_commands_lists_every_environment_variable() -> None:
     folders = [REPOSITORY / name for name in ("analysis", "reframe_checks", "site")]
     code = "".join(file.read_text() for folder in folders for file in folder.rglob("*.py"))
     of_cmake = "".join(file.read_text() for file in (REPOSITORY / "apps").rglob("CMakeLists.txt"))
-    named = set(re.findall(r"FABRICBENCH_[A-Z_]*[A-Z]", code)) - set(re.findall(r"FABRICBENCH_[A-Z_]*[A-Z]", of_cmake))
-    assert "FABRICBENCH_CACHE" in named
-    assert [name for name in sorted(named) if f"`{name}`" not in page] == []
+    names = set(re.findall(r"FABRICBENCH_[A-Z_]*[A-Z]", code)) - set(re.findall(r"FABRICBENCH_[A-Z_]*[A-Z]", of_cmake))
+    assert "FABRICBENCH_CACHE" in names
+    assert [name for name in sorted(names) if f"`{name}`" not in page] == []
 
 
 def test_overview_lists_every_room() -> None:

@@ -141,7 +141,7 @@ def test_an_sbatch_without_output_is_not_a_refusal(site: Site, tmp_path: Path, m
     fake_slurm.install(tmp_path, monkeypatch, sbatch="exec sleep 20")
     monkeypatch.setattr(slurm_state, "PATIENCE_SECONDS", 1)
     assert texts("broken") == []
-    assert texts("not checked") == ["whether Slurm takes the jobs of fabric gige: sbatch did not answer within 1 s"]
+    assert texts("not checked") == ["whether Slurm accepts the jobs of fabric gige: sbatch did not answer within 1 s"]
 
 
 def test_slurm_that_does_not_answer(site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -182,7 +182,7 @@ def test_slurm_that_does_not_answer(site: Site, tmp_path: Path, monkeypatch: pyt
         (
             'pmi={"one": "pmi1"}',
             "fabric x: srun does not offer pmi1, the PMI of one; expected pmix, pmi2, pmix_v4; "
-            "pmi={'one': …} of the fabric says which",
+            "pmi={'one': …} of the fabric selects it",
         ),
         ('scheduler="slrum"', "fabric x: unknown scheduler 'slrum'; expected slurm"),
         (
@@ -227,7 +227,7 @@ def test_a_refusal_of_the_trial_submission_is_reported(
     site('slurm("gige", access=["-p gige", "-C \'a&b\'"]),')
     refusal = "echo 'allocation failure: Invalid feature specification' >&2; exit 1"
     calls = fake_slurm.install(tmp_path, monkeypatch, sbatch=refusal)
-    what = "fabric gige: Slurm would not take its jobs: allocation failure: Invalid feature specification"
+    what = "fabric gige: Slurm would refuse its jobs: allocation failure: Invalid feature specification"
     assert texts("broken") == [what]
     assert "--test-only -p gige -C a&b --nodes=2" in calls.read_text()
 
@@ -283,7 +283,7 @@ def test_the_formats_of_srun(site: Site, tmp_path: Path, monkeypatch: pytest.Mon
         ('slurm("gige"', 'slurm("gi ge"', "the fabric 'gi ge'; expected letters, digits, '_' and '-' only"),
     ],
 )
-def test_wrong_names(site: Site, old: str, new: str, message: str) -> None:
+def test_wrong_names_in_the_settings(site: Site, old: str, new: str, message: str) -> None:
     file = site()
     assert old in file.read_text()
     file.write_text(file.read_text().replace(old, new))
@@ -376,7 +376,7 @@ def test_modules_are_found_by_their_files(site: Site, tmp_path: Path, monkeypatc
         ('slurm("x", ports=("mlx5_9:1",))', "not checked", "the port mlx5_9:1 is not on this node"),
         ('here("x", transport="tcp", ports=("eno99",))', "warning", "this node has no port eno99; ip link"),
         ('here("x", transport="verbs", ports=("lo",))', "warning", "it has one node, so that no launch on verbs"),
-        ('slurm("x", "verbs", ports=())', "warning", "it names no ports, so that no launch on verbs"),
+        ('slurm("x", "verbs", ports=())', "warning", "it declares no ports, so that no launch on verbs"),
         (
             'slurm("x", "verbs")',
             "warning",
@@ -391,7 +391,7 @@ def test_modules_are_found_by_their_files(site: Site, tmp_path: Path, monkeypatc
         ),
     ],
 )
-def test_warnings(
+def test_warnings_of_the_site_check(
     site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fabric: str, state: str, message: str
 ) -> None:
     site(f"{GOOD}\n{fabric},")

@@ -18,7 +18,7 @@ from fabricbench.metrics import metric
         ("zzz", [f"n{k:02d}" for k in range(30)], "one of " + ", ".join(f"n{k:02d}" for k in range(20))),
     ],
 )
-def test_the_nearest_names(name: str, known: list[str], text: str) -> None:
+def test_the_hint_has_the_nearest_names(name: str, known: list[str], text: str) -> None:
     assert nearest(name, known) == text
     assert nearest(name, iter(known)) == text
 

@@ -58,7 +58,7 @@ def test_a_file_larger_than_its_reported_size(tmp_path: Path) -> None:
     ("first", "last", "expected"),
     [(3, 3, b"012789"), (0, 4, b"6789"), (20, 20, b"0123456789"), (6, 6, b"0123456789"), (4, 0, b"0123")],
 )
-def test_ends(tmp_path: Path, first: int, last: int, expected: bytes) -> None:
+def test_a_large_file_is_read_at_its_beginning_and_end(tmp_path: Path, first: int, last: int, expected: bytes) -> None:
     (tmp_path / "file").write_bytes(b"0123456789")
     assert read_ends(tmp_path / "file", first, last) == expected
 

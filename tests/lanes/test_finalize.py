@@ -68,8 +68,8 @@ def ends(
         environment = lane_environment(mpich, variables)
         subprocess.run([*wrapper, "--", *command], env=environment, timeout=limit + 60, check=False)
         end = json.loads(Path(directory, "end").read_text())
-        written = Path(directory, "stderr").read_text()
-    assert end["timed_out"] or (end["status"], written) == (0, "")
+        text = Path(directory, "stderr").read_text()
+    assert end["timed_out"] or (end["status"], text) == (0, "")
     return not end["timed_out"]
 
 

@@ -54,10 +54,10 @@ def changed_water(water: Path, directory: Path, atom_moved_nm: float = 0.0, **se
         text = "".join(f"{line}\n" for line in text.splitlines() if not line.startswith(name)) + f"{name} = {value}\n"
     (directory / "production.mdp").write_text(text)
     words = ["gmx", "-quiet", "-nobackup", "grompp", "-f", "production.mdp", "-c", "conf.gro", "-p", "topol.top"]
-    done = subprocess.run(
+    process = subprocess.run(
         [*words, "-o", "water.tpr", "-maxwarn", "5"], cwd=directory, capture_output=True, text=True, check=False
     )
-    assert done.returncode == 0, done.stderr[-2000:]
+    assert process.returncode == 0, process.stderr[-2000:]
     reference = json.loads((directory / "water.reference.json").read_text())
     reference["sha256"] = file_digest(directory / "water.tpr")
     (directory / "water.reference.json").write_text(json.dumps(reference))
@@ -72,10 +72,10 @@ ENERGIES = ("-n", "^GromacsEnergies%md_system=water%np=1", "-p", "^openmpi$", "-
 
 
 def test_timed_and_checked_runs_are_attested_on_every_lane_with_gromacs(water: Path, tmp_path: Path) -> None:
-    done = reframe(tmp_path / "c", water, "-n", "^Gromacs.*md_system=water", "-S", "Gromacs.steps=200")
-    assert done.returncode == 0, done.stdout[-3000:] + done.stderr
-    found = read_campaign(tmp_path / "c")
-    launches = [record for record in found.records if record.launch and record.launch.mode != "wireup"]
+    process = reframe(tmp_path / "c", water, "-n", "^Gromacs.*md_system=water", "-S", "Gromacs.steps=200")
+    assert process.returncode == 0, process.stdout[-3000:] + process.stderr
+    result = read_campaign(tmp_path / "c")
+    launches = [record for record in result.records if record.launch and record.launch.mode != "wireup"]
     assert {record.state for record in launches} == {"ok"}
     launched = {(r.launch.lane, r.launch.mode, r.launch.ranks) for r in launches if r.launch}
     lanes = {"openmpi@shm", "openmpi@tcp"}
@@ -87,14 +87,14 @@ def test_timed_and_checked_runs_are_attested_on_every_lane_with_gromacs(water: P
         metrics = {row.metric for row in record.rows}
         assert {"ns_per_day", "run_time", "communication_time", "activity_time"} <= metrics
         assert ("energy_deviation" in metrics) == (record.launch.mode == "checked")
-    skipped = [(skip.lane, skip.benchmark) for skip in found.skips]
+    skipped = [(skip.lane, skip.benchmark) for skip in result.skips]
     assert sorted(set(skipped)) == sorted(skipped)
     assert all(benchmark == "gromacs" for _, benchmark in skipped)
 
 
 def test_the_number_of_threads_is_part_of_the_case(water: Path, tmp_path: Path) -> None:
-    done = reframe(tmp_path / "c", water, *ENERGIES, "-S", "threads=2", OMP_NUM_THREADS="1")
-    assert done.returncode == 0, done.stdout[-3000:]
+    process = reframe(tmp_path / "c", water, *ENERGIES, "-S", "threads=2", OMP_NUM_THREADS="1")
+    assert process.returncode == 0, process.stdout[-3000:]
     (record,) = [r for r in read_campaign(tmp_path / "c").records if r.launch and r.launch.mode != "wireup"]
     assert {row.case for row in record.rows if row.metric == "energy_deviation"} == {
         "step=0 threads=2",
@@ -106,25 +106,25 @@ def test_the_number_of_threads_is_part_of_the_case(water: Path, tmp_path: Path) 
 def test_a_changed_system_has_wrong_energies(
     water: Path, tmp_path: Path, moved_nm: float, settings: dict[str, str]
 ) -> None:
-    wrong = changed_water(water, tmp_path / "given", moved_nm, **settings)
-    assert reframe(tmp_path / "c", wrong, *ENERGIES).returncode == 1
+    errors = changed_water(water, tmp_path / "given", moved_nm, **settings)
+    assert reframe(tmp_path / "c", errors, *ENERGIES).returncode == 1
     (reason,) = reasons(read_campaign(tmp_path / "c"))
     assert reason.endswith("the energies are wrong")
 
 
 def test_an_invalid_reference_skips_the_launch(water: Path, tmp_path: Path) -> None:
-    given = shutil.copytree(water, tmp_path / "given")
-    reference = json.loads((given / "water.reference.json").read_text())
-    (given / "water.reference.json").write_text(json.dumps(reference | {"sha256": "0" * 64}))
-    reframe(tmp_path / "c", given, *ENERGIES)
+    arguments_ = shutil.copytree(water, tmp_path / "given")
+    reference = json.loads((arguments_ / "water.reference.json").read_text())
+    (arguments_ / "water.reference.json").write_text(json.dumps(reference | {"sha256": "0" * 64}))
+    reframe(tmp_path / "c", arguments_, *ENERGIES)
     (skip,) = read_campaign(tmp_path / "c").skips
     assert "belongs to another input" in skip.reason
-    (given / "water.reference.json").write_text("{")
-    reframe(tmp_path / "e", given, *ENERGIES)
+    (arguments_ / "water.reference.json").write_text("{")
+    reframe(tmp_path / "e", arguments_, *ENERGIES)
     (skip,) = read_campaign(tmp_path / "e").skips
     assert "is not a valid reference" in skip.reason
-    (given / "water.reference.json").unlink()
-    reframe(tmp_path / "d", given, *ENERGIES)
+    (arguments_ / "water.reference.json").unlink()
+    reframe(tmp_path / "d", arguments_, *ENERGIES)
     (skip,) = read_campaign(tmp_path / "d").skips
     assert skip.reason == "there are no reference energies of water in double precision"
 
@@ -132,7 +132,7 @@ def test_an_invalid_reference_skips_the_launch(water: Path, tmp_path: Path) -> N
 def test_an_impossible_number_of_ranks_skips_the_launch_with_the_message_of_gromacs(
     water: Path, tmp_path: Path
 ) -> None:
-    chosen = (
+    selection = (
         "-n",
         "^Gromacs%md_system=water",
         "-p",
@@ -142,24 +142,24 @@ def test_an_impossible_number_of_ranks_skips_the_launch_with_the_message_of_grom
         "-S",
         "Gromacs.oversubscribe=1",
     )
-    done = reframe(tmp_path / "c", water, *chosen, FABRICBENCH_GROMACS_RANKS="17")
-    assert done.returncode == 0, done.stdout[-3000:]
+    process = reframe(tmp_path / "c", water, *selection, FABRICBENCH_GROMACS_RANKS="17")
+    assert process.returncode == 0, process.stdout[-3000:]
     (skip,) = read_campaign(tmp_path / "c").skips
     assert skip.reason.endswith("(17) contains a large prime factor 17")
-    done = reframe(tmp_path / "d", water, *chosen, FABRICBENCH_GROMACS_RANKS="two")
-    assert done.returncode == 2
-    assert "FABRICBENCH_GROMACS_RANKS" in done.stdout + done.stderr
+    process = reframe(tmp_path / "d", water, *selection, FABRICBENCH_GROMACS_RANKS="two")
+    assert process.returncode == 2
+    assert "FABRICBENCH_GROMACS_RANKS" in process.stdout + process.stderr
 
 
 def test_a_missing_input_skips_the_launch_with_a_hint(tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
-    chosen = ("-n", "^Gromacs%md_system=dppc%np=1", "-p", "^openmpi$", "--system", "local:shm")
-    reframe(tmp_path / "c", tmp_path / "empty", *chosen, "-S", "Gromacs.copies=8")
-    found = {(skip.reason, skip.hint) for skip in read_campaign(tmp_path / "c").skips}
-    assert found == {("the input dppc (copies: 8) is not prepared yet", "run: fabricbench inputs dppc --copies 8")}
-    reframe(tmp_path / "d", tmp_path / "empty", *chosen, "-S", "Gromacs.copies=99")
+    selection = ("-n", "^Gromacs%md_system=dppc%np=1", "-p", "^openmpi$", "--system", "local:shm")
+    reframe(tmp_path / "c", tmp_path / "empty", *selection, "-S", "Gromacs.copies=8")
+    result = {(skip.reason, skip.hint) for skip in read_campaign(tmp_path / "c").skips}
+    assert result == {("the input dppc (copies: 8) is not prepared yet", "run: fabricbench inputs dppc --copies 8")}
+    reframe(tmp_path / "d", tmp_path / "empty", *selection, "-S", "Gromacs.copies=99")
     (skip,) = read_campaign(tmp_path / "d").skips
     assert skip.reason.endswith("99 copies; expected 1 to 8")
-    done = reframe(tmp_path / "e", tmp_path / "nowhere", *chosen)
-    assert done.returncode == 2
-    assert "FABRICBENCH_GROMACS_INPUTS" in done.stdout + done.stderr
+    process = reframe(tmp_path / "e", tmp_path / "nowhere", *selection)
+    assert process.returncode == 2
+    assert "FABRICBENCH_GROMACS_INPUTS" in process.stdout + process.stderr

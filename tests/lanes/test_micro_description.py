@@ -16,9 +16,9 @@ MPI = [name for name, entry in STACKS.items() if entry.level == "mpi"]
 def test_the_program_prints_the_committed_description(name: str) -> None:
     installed = stack(name)
     variables = lane_environment(installed, installed.variables(STACKS[name], next(iter(STACKS[name].transports))))
-    done = subprocess.run(
+    process = subprocess.run(
         [f"{installed.apps}/bin/fabricbench-micro", "--describe"],
         env=variables, capture_output=True, text=True, timeout=60, check=False,
     )  # fmt: skip
-    assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout == FILE.read_text(), f"renew {FILE.name}: docs/add-a-benchmark.md, 'An own benchmark'"
+    assert (process.returncode, process.stderr) == (0, "")
+    assert process.stdout == FILE.read_text(), f"renew {FILE.name}: docs/add-a-benchmark.md, 'An own benchmark'"

@@ -30,9 +30,9 @@ int MPI_Isend(const void* buffer, int count, MPI_Datatype type, int to, int tag,
 
 
 def measured(directory: Path, name: str, transport: str, benchmark: str, *arguments: str, **extra: str) -> Values:
-    done = launch(name, transport, benchmark, *arguments, extra=extra)
-    assert done.returncode == 0, done.stdout[-2000:] + done.stderr
-    return values_of(done.stdout, directory, benchmark)
+    process = launch(name, transport, benchmark, *arguments, extra=extra)
+    assert process.returncode == 0, process.stdout[-2000:] + process.stderr
+    return values_of(process.stdout, directory, benchmark)
 
 
 @pytest.mark.parametrize("name", ["mpich", "openmpi"])
@@ -76,9 +76,9 @@ def test_own_and_intels_benchmarks_have_the_same_cells_and_units(tmp_path: Path,
 def imbs(directory: Path, name: str, case: str) -> dict[str, float]:
     """Returns the values of IMB-MPI1 for 64 KiB on mpich@tcp, by metric."""
     bounds = ("-msglog", "16:16", "-iter", "100", "-iter_policy", "off", "-window_size", "64", "-npmin", "2")
-    done = launch("mpich", "tcp", name, *bounds, program=str(stack("mpich").imb))
-    assert done.returncode == 0, done.stdout[-2000:] + done.stderr
-    (directory / "stdout").write_text(done.stdout)
+    process = launch("mpich", "tcp", name, *bounds, program=str(stack("mpich").imb))
+    assert process.returncode == 0, process.stdout[-2000:] + process.stderr
+    (directory / "stdout").write_text(process.stdout)
     facts = {"id": "x", "block": 0, "position": 0, "system": "s", "fabric": "tcp", "transport": "tcp", "stack": "mpich"}
     facts |= {"tool": "imb", "benchmark": name.lower(), "ranks": 2, "nodes": 1, "limit_seconds": 1, "argv": bounds}
     facts |= {"case": {"window": 64} if case else {}}
@@ -107,17 +107,17 @@ def test_overlap_on_a_stack_whose_sends_block(tmp_path: Path, name: str) -> None
 
 @pytest.mark.parametrize("name", MPI)
 def test_a_full_queue_skips_that_length(tmp_path: Path, name: str) -> None:
-    done = launch(
+    process = launch(
         name, "shm", "unexpected", "--sizes", "8", "--queued", "0,16,64", "--tags", "equal", "--iterations", "5",
         extra={"FABRICBENCH_MICRO_FAULT": "exhaust:20"},
     )  # fmt: skip
-    assert done.returncode == 0, done.stdout + done.stderr
-    values = values_of(done.stdout, tmp_path, "unexpected")
+    assert process.returncode == 0, process.stdout + process.stderr
+    values = values_of(process.stdout, tmp_path, "unexpected")
     assert {case for metric, case, _ in values if metric == "latency"} == {
         "queued=0 tags=equal",
         "queued=16 tags=equal",
     }
-    assert "#@skipped.queued:64,tags:equal.8=" in done.stdout
+    assert "#@skipped.queued:64,tags:equal.8=" in process.stdout
 
 
 def test_sizes_beyond_memory_are_rejected(tmp_path: Path) -> None:
@@ -125,6 +125,6 @@ def test_sizes_beyond_memory_are_rejected(tmp_path: Path) -> None:
     size = min(2**31 - 1, memory // 8)
     if 16 * size < memory:
         pytest.skip("16 buffers of the largest message fit into this machine's memory")
-    done = launch("mpich", "shm", "plogp", "--sizes", str(size))
-    assert (done.returncode, done.stdout) == (2, "")
-    assert "exceed three quarters of its memory; give smaller sizes" in done.stderr
+    process = launch("mpich", "shm", "plogp", "--sizes", str(size))
+    assert (process.returncode, process.stdout) == (2, "")
+    assert "exceed three quarters of its memory; give smaller sizes" in process.stderr

@@ -61,21 +61,21 @@ def reframe(environment: dict[str, str], *arguments: str) -> subprocess.Complete
     its input may be missing even if a stack has GROMACS.
     """
     checks = str(REPOSITORY / "reframe_checks")
-    chosen = ("-c", checks, "-p", "impi|mpich", "-t", "quick", "-x", "^Gromacs", *SHORT)
-    return reframe_inside(*chosen, *arguments, environment=environment)
+    selection = ("-c", checks, "-p", "impi|mpich", "-t", "quick", "-x", "^Gromacs", *SHORT)
+    return reframe_inside(*selection, *arguments, environment=environment)
 
 
 def test_exactly_the_launches_on_another_transport_are_refuted(environment: dict[str, str], tmp_path: Path) -> None:
-    listed = cases(reframe(environment, "-lC").stdout.splitlines())
-    done = reframe(environment, "-r")
-    assert done.returncode == 1, done.stdout
-    found = read_campaign(tmp_path / "campaign")
+    rows = cases(reframe(environment, "-lC").stdout.splitlines())
+    process = reframe(environment, "-r")
+    assert process.returncode == 1, process.stdout
+    result = read_campaign(tmp_path / "campaign")
     states = {
         (r.launch.stack, r.launch.tool, r.launch.benchmark, r.launch.messages): r.state
-        for r in found.records
+        for r in result.records
         if r.launch and r.launch.mode == "timed"
     }
-    assert len(states) == len(listed) > 0
+    assert len(states) == len(rows) > 0
     refuted = {key for key, state in states.items() if state == "refuted"}
     assert {states[key] for key in states.keys() - refuted} == {"ok"}
     assert {key for key in refuted if key[0] == "mpich"} == {key for key in states if key[0] == "mpich"}
@@ -83,7 +83,7 @@ def test_exactly_the_launches_on_another_transport_are_refuted(environment: dict
     of_intel = {key for key in refuted if key[0] == "impi"}
     assert {("impi", "imb", name, "small") for name in HIDDEN_COLLECTIVES} <= of_intel
     assert of_intel <= {("impi", "imb", name, "small") for name in COLLECTIVES}
-    assert done.stdout.count("Reason: sanity error") == len(refuted)
+    assert process.stdout.count("Reason: sanity error") == len(refuted)
 
     judged = subprocess.run(
         [sys.executable, "-m", "fabricbench.cli", "judge", str(tmp_path / "campaign")],
@@ -100,13 +100,13 @@ def test_exactly_the_launches_on_another_transport_are_refuted(environment: dict
 def test_the_correct_lane_is_attested(environment: dict[str, str], tmp_path: Path) -> None:
     environment["RFM_CONFIG_FILES"] = str(REPOSITORY / "site/local/settings.py")
     environment["FABRICBENCH_SITES"] = str(REPOSITORY / "site")
-    done = reframe(environment, "-r")
+    process = reframe(environment, "-r")
     records = read_campaign(tmp_path / "campaign").records
-    # Debian's MPICH over TCP sometimes hangs in MPI_Finalize (README, Limits).
+    # Debian's MPICH over TCP sometimes hangs in MPI_Finalize (docs/coverage.md, Limits).
     hung = [r for r in records if r.launch and r.launch.stack == "mpich" and "ended at its time limit" in r.reason]
     assert len(hung) <= 1
-    assert done.returncode == bool(hung), done.stdout
-    came_back = [record for record in records if record not in hung]
-    assert {record.state for record in came_back} == {"ok"}
-    reports = [r.attestation.traffic.reports for r in came_back if r.attestation and r.attestation.traffic]
-    assert reports == [r.launch.ranks for r in came_back if r.launch]
+    assert process.returncode == bool(hung), process.stdout
+    completed = [record for record in records if record not in hung]
+    assert {record.state for record in completed} == {"ok"}
+    reports = [r.attestation.traffic.reports for r in completed if r.attestation and r.attestation.traffic]
+    assert reports == [r.launch.ranks for r in completed if r.launch]

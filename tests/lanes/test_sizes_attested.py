@@ -28,9 +28,9 @@ def attested(
     reports.mkdir()
     variables: Mapping[str, str] = {"FABRICBENCH_WITNESS_DIR": str(reports), **extra}
     argv = (program, *arguments)
-    done = launch(name, "tcp", f"LD_PRELOAD={preloaded}", *argv, program="env", extra=variables)
-    assert done.returncode == 0, done.stdout[-2000:] + done.stderr
-    (directory / "stdout").write_text(done.stdout)
+    process = launch(name, "tcp", f"LD_PRELOAD={preloaded}", *argv, program="env", extra=variables)
+    assert process.returncode == 0, process.stdout[-2000:] + process.stderr
+    (directory / "stdout").write_text(process.stdout)
     facts = Launch.model_validate(
         {
             **{"id": "x", "block": 0, "position": 0, "system": "s", "fabric": "tcp", "transport": "tcp", "stack": name},
@@ -39,16 +39,16 @@ def attested(
         }
     )
     parsed = (micro if tool == "micro" else imb).parse(directory, facts)
-    found = read_reports(reports)
-    if len(found) < 2:
+    result = read_reports(reports)
+    if len(result) < 2:
         pytest.skip("a rank was ended before it could report (README, limits)")
     return attest(
         facts,
-        traffic(found, 2),
+        traffic(result, 2),
         parsed.payload,
         parts=parsed.parts,
-        intervals=interval_traffic(found),
-        lines=printed_lines(found),
+        intervals=interval_traffic(result),
+        lines=printed_lines(result),
     )
 
 
@@ -72,24 +72,24 @@ def intels(directory: Path, name: str, benchmark: str, **extra: str) -> Attestat
 @pytest.mark.parametrize("name", MPI)
 @pytest.mark.parametrize("benchmark", ["pingpong", "allreduce", "put"])
 def test_own_programs_mark_every_size(tmp_path: Path, name: str, benchmark: str) -> None:
-    found = own(tmp_path, name, benchmark)
-    assert (found.state, found.basis) == ("attested", "marks"), found.reason
-    assert {one.part.msg_size_bytes for one in found.parts} == set(SIZES)
-    assert found.could_bypass == ()
+    result = own(tmp_path, name, benchmark)
+    assert (result.state, result.basis) == ("attested", "marks"), result.reason
+    assert {one.part.msg_size_bytes for one in result.parts} == set(SIZES)
+    assert result.could_bypass == ()
 
 
 def test_barriers_on_sockets_do_not_attest_a_broadcast_through_memory(tmp_path: Path) -> None:
-    found = own(tmp_path, "impi", "bcast", I_MPI_COLL_INTRANODE="shm", I_MPI_ADJUST_BARRIER="1")
-    states = {one.part.msg_size_bytes: one.state for one in found.parts}
-    assert (found.state, states[8], states[1024]) == ("refuted", "refuted", "refuted"), found
+    result = own(tmp_path, "impi", "bcast", I_MPI_COLL_INTRANODE="shm", I_MPI_ADJUST_BARRIER="1")
+    states = {one.part.msg_size_bytes: one.state for one in result.parts}
+    assert (result.state, states[8], states[1024]) == ("refuted", "refuted", "refuted"), result
 
 
 @pytest.mark.parametrize("name", ["impi", "mpich"])
 @pytest.mark.parametrize("benchmark", ["PingPong", "Allreduce"])
 def test_output_lines_separate_the_sizes_of_intels_benchmarks(tmp_path: Path, name: str, benchmark: str) -> None:
-    found = intels(tmp_path, name, benchmark)
-    assert (found.state, found.basis) == ("attested", "lines"), found.reason
-    assert {one.part.msg_size_bytes for one in found.parts} == set(SIZES)
+    result = intels(tmp_path, name, benchmark)
+    assert (result.state, result.basis) == ("attested", "lines"), result.reason
+    assert {one.part.msg_size_bytes for one in result.parts} == set(SIZES)
 
 
 @pytest.mark.parametrize(("run", "benchmark"), [(own, "allreduce"), (intels, "Allreduce")])
@@ -98,7 +98,7 @@ def test_small_collectives_through_memory_are_refuted_and_large_ones_on_sockets_
 ) -> None:
     """Without I_MPI_COLL_INTRANODE=pt2pt Intel MPI uses memory for small collectives and sockets for large ones."""
     assert callable(run)
-    found = run(tmp_path, "impi", benchmark, I_MPI_COLL_INTRANODE="shm")
-    assert isinstance(found, Attestation)
-    states = {one.part.msg_size_bytes: one.state for one in found.parts}
-    assert (found.state, states[8], states[SIZES[-1]]) == ("refuted", "refuted", "attested"), found
+    result = run(tmp_path, "impi", benchmark, I_MPI_COLL_INTRANODE="shm")
+    assert isinstance(result, Attestation)
+    states = {one.part.msg_size_bytes: one.state for one in result.parts}
+    assert (result.state, states[8], states[SIZES[-1]]) == ("refuted", "refuted", "attested"), result

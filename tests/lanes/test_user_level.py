@@ -33,15 +33,15 @@ def reframe(site: Path, *arguments: str, **extra: str) -> subprocess.CompletedPr
     return reframe_inside("-c", str(REPOSITORY / "reframe_checks"), *arguments, environment=environment)
 
 
-def listed(site: Path) -> dict[str, Counter[str]]:
+def listed_checks(site: Path) -> dict[str, Counter[str]]:
     """Counts the checks of each lane of a library below MPI."""
-    done = reframe(site, "-lC")
-    assert done.returncode == 0, done.stdout + done.stderr
-    found: dict[str, Counter[str]] = {}
-    for case in cases(done.stdout.splitlines()):
+    process = reframe(site, "-lC")
+    assert process.returncode == 0, process.stdout + process.stderr
+    result: dict[str, Counter[str]] = {}
+    for case in cases(process.stdout.splitlines()):
         if case.stack in LIBRARIES:
-            found.setdefault(case.lane, Counter())[case.check_class] += 1
-    return found
+            result.setdefault(case.lane, Counter())[case.check_class] += 1
+    return result
 
 
 LIBFABRIC = {"FiPingpong": 2, "LibfabricConnections": 2}
@@ -50,7 +50,7 @@ FABRIC_OF_SHM = '        Fabric(name="shm", '
 
 
 def test_a_lane_has_the_checks_of_its_programs_and_an_impossible_lane_one_skip_per_tool() -> None:
-    assert listed(REPOSITORY / "site") == {
+    assert listed_checks(REPOSITORY / "site") == {
         "libfabric@shm": LIBFABRIC,
         "libfabric@tcp": LIBFABRIC,
         "ucx@shm": UCX,
@@ -69,10 +69,10 @@ def test_an_rdma_fabric_has_perftest(tmp_path: Path) -> None:
     text = settings.read_text()
     assert FABRIC_OF_SHM in text
     settings.write_text(text.replace(FABRIC_OF_SHM, verbs + FABRIC_OF_SHM))
-    found = listed(tmp_path / "site")
-    assert found["verbs@roce"] == {"Perftest": 12, "PerftestAtomic": 2}
-    assert found["ucx@roce"] == UCX
-    assert found["sockets@roce"] == {"QperfTcp": 1, "TcpStreams": 1}
+    result = listed_checks(tmp_path / "site")
+    assert result["verbs@roce"] == {"Perftest": 12, "PerftestAtomic": 2}
+    assert result["ucx@roce"] == UCX
+    assert result["sockets@roce"] == {"QperfTcp": 1, "TcpStreams": 1}
 
 
 def atomics(tmp_path: Path, site: Path) -> dict[tuple[str, str], Record]:
@@ -80,16 +80,16 @@ def atomics(tmp_path: Path, site: Path) -> dict[tuple[str, str], Record]:
     if not (REPOSITORY / "build/stacks/ucx/stack.json").exists():
         pytest.skip("the library ucx is not set up: run `make setup`")
     campaign = tmp_path / "campaign"
-    done = reframe(site, "-n", "^UcxAtomic", "-p", "^ucx$", "-r", *SHORT, FABRICBENCH_CAMPAIGN=str(campaign))
+    process = reframe(site, "-n", "^UcxAtomic", "-p", "^ucx$", "-r", *SHORT, FABRICBENCH_CAMPAIGN=str(campaign))
     records = [record for record in read_campaign(campaign).records if record.launch and record.launch.mode == "timed"]
-    assert len(records) == 4, done.stdout
-    assert done.returncode == int(any(record.state != "ok" for record in records))
+    assert len(records) == 4, process.stdout
+    assert process.returncode == int(any(record.state != "ok" for record in records))
     return {(r.launch.fabric, r.launch.benchmark): r for r in records if r.launch}
 
 
 def test_ucx_is_attested_on_both_fabrics(tmp_path: Path) -> None:
-    found = atomics(tmp_path, REPOSITORY / "site")
-    for (fabric, _), record in found.items():
+    result = atomics(tmp_path, REPOSITORY / "site")
+    for (fabric, _), record in result.items():
         assert (record.state, record.reason) == ("ok", "")
         assert record.attestation is not None
         assert record.attestation.traffic is not None
@@ -108,8 +108,8 @@ def test_ucx_on_the_other_transport_is_refuted(tmp_path: Path) -> None:
     assert sockets in text
     lying = text.replace(sockets, sockets.replace("tcp,self", "posix,sysv,self"))
     stacks.write_text(lying.replace(f'"shm": {memory}', '"shm": {"UCX_TLS": "tcp,self"}'))
-    found = atomics(tmp_path, tmp_path / "site")
-    assert {record.state for record in found.values()} == {"refuted"}
+    result = atomics(tmp_path, tmp_path / "site")
+    assert {record.state for record in result.values()} == {"refuted"}
 
 
 ENDPOINTS = "fabricbench-endpoints"
@@ -130,9 +130,9 @@ def connections(tmp_path: Path, site: Path) -> dict[str, Record]:
 
 
 def test_connections_over_libfabric_are_attested_on_both_fabrics(tmp_path: Path) -> None:
-    found = connections(tmp_path, REPOSITORY / "site")
-    assert set(found) == {"shm", "tcp"}
-    for fabric, record in found.items():
+    result = connections(tmp_path, REPOSITORY / "site")
+    assert set(result) == {"shm", "tcp"}
+    for fabric, record in result.items():
         assert (record.state, record.reason, record.skips) == ("ok", "", ())
         assert record.launch is not None
         assert (record.launch.tool, record.launch.benchmark) == ("micro", "multiconn")
@@ -154,10 +154,10 @@ def test_connections_on_the_other_transport_are_refuted(tmp_path: Path) -> None:
     text = stacks.read_text()
     for name in ("shm", "tcp"):
         assert text.count(f'{{"FI_PROVIDER": "{name}"}}') == 1
-    memory, sockets, kept = '{"FI_PROVIDER": "shm"}', '{"FI_PROVIDER": "tcp"}', "{kept}"
-    stacks.write_text(text.replace(memory, kept).replace(sockets, memory).replace(kept, sockets))
-    found = connections(tmp_path, tmp_path / "site")
-    assert {fabric: record.state for fabric, record in found.items()} == {"shm": "refuted", "tcp": "refuted"}
+    memory, sockets, remaining = '{"FI_PROVIDER": "shm"}', '{"FI_PROVIDER": "tcp"}', "{kept}"
+    stacks.write_text(text.replace(memory, remaining).replace(sockets, memory).replace(remaining, sockets))
+    result = connections(tmp_path, tmp_path / "site")
+    assert {fabric: record.state for fabric, record in result.items()} == {"shm": "refuted", "tcp": "refuted"}
 
 
 def test_without_the_headers_at_set_up_connections_are_skipped(tmp_path: Path) -> None:
@@ -170,9 +170,9 @@ def test_without_the_headers_at_set_up_connections_are_skipped(tmp_path: Path) -
     without = installed.model_copy(update={"programs": programs})
     (tmp_path / "build/stacks/libfabric" / STACK_FILE).write_text(without.model_dump_json())
     extra = {"FABRICBENCH_CAMPAIGN": str(tmp_path / "campaign"), "FABRICBENCH_BUILD": str(tmp_path / "build")}
-    done = reframe(REPOSITORY / "site", "-n", "^LibfabricConnections", "-p", "^libfabric$", "-r", **extra)
+    process = reframe(REPOSITORY / "site", "-n", "^LibfabricConnections", "-p", "^libfabric$", "-r", **extra)
     skips = read_campaign(tmp_path / "campaign").skips
     assert [(skip.benchmark, skip.reason) for skip in skips] == [
         ("multiconn", f"{ENDPOINTS} was not built because libfabric's headers were missing")
-    ] * 4, done.stdout
+    ] * 4, process.stdout
     assert all("apt-get install libfabric-dev" in skip.hint for skip in skips)

@@ -48,7 +48,7 @@ def counts(*reports: Report) -> tuple[int, int, int]:
     return result.pop()
 
 
-def test_both_ends_agree() -> None:
+def test_both_ends_of_a_connection_report_equal_counts() -> None:
     one, two = report(0, end(A, B, (100, 2), (30, 1))), report(1, end(B, A, (30, 1), (100, 2)), host="b")
     assert counts(one, two) == (1, 130, 3)
     assert traffic_of(one, two).by_peer == {"10.0.0.1 - 10.0.0.2": 130}

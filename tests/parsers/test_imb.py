@@ -203,7 +203,7 @@ def test_payload_of_four_ranks(tmp_path: Path, title: str, bytes_: int, messages
 
 @pytest.mark.parametrize("source", ["", "SpecificSource", "AnySource"])
 @pytest.mark.parametrize("name", ["PingPong", "PingPing"])
-def test_a_pair_among_four_ranks(tmp_path: Path, name: str, source: str) -> None:
+def test_a_rank_pair_among_four_ranks(tmp_path: Path, name: str, source: str) -> None:
     launch = launch_of(PT2PT).model_copy(update={"ranks": 4})
     columns = "#bytes #repetitions t[usec] Mbytes/sec"
     payload = parse_text(tmp_path, synthetic(name + source, 2, columns, "  8 10 1.0 8.0"), launch).payload
@@ -246,29 +246,29 @@ def test_cut_off_at_any_line(tmp_path: Path, name: str) -> None:
 def test_cut_off_at_any_byte(tmp_path: Path) -> None:
     launch, raw = launch_of(PT2PT), (LAUNCHES / PT2PT / "stdout").read_bytes()
     whole = parse(LAUNCHES / PT2PT, launch)
-    needed = raw.index(CLOSING.encode()) + len(CLOSING)
-    lengths = random.Random(20261121).sample(range(len(raw)), 300) + list(range(needed - 60, len(raw)))
+    required = raw.index(CLOSING.encode()) + len(CLOSING)
+    lengths = random.Random(20261121).sample(range(len(raw)), 300) + list(range(required - 60, len(raw)))
     for length in lengths:
-        assert same_or_unreadable(tmp_path, raw[:length], whole, launch) == (length >= needed)
+        assert same_or_unreadable(tmp_path, raw[:length], whole, launch) == (length >= required)
 
 
-def test_a_hole_in_a_table_raises_no_other_error(tmp_path: Path) -> None:
+def test_bytes_missing_in_a_table_raise_no_other_error(tmp_path: Path) -> None:
     draw, lines = random.Random(7), text_of(PT2PT).splitlines(keepends=True)
     for _ in range(200):
         start = draw.randrange(len(lines))
-        broken = "".join(lines[:start] + lines[start + draw.randrange(1, 6) :])
-        at, n = draw.randrange(len(broken)), draw.randrange(1, 30)
+        damaged = "".join(lines[:start] + lines[start + draw.randrange(1, 6) :])
+        at, n = draw.randrange(len(damaged)), draw.randrange(1, 30)
         with contextlib.suppress(Unreadable):
-            parse_text(tmp_path, broken[:at] + broken[at + n :])
+            parse_text(tmp_path, damaged[:at] + damaged[at + n :])
 
 
 @pytest.mark.parametrize("content", [b"", b"\n \n\t\n"])
-def test_empty(tmp_path: Path, content: bytes) -> None:
+def test_an_empty_output_is_unreadable(tmp_path: Path, content: bytes) -> None:
     with pytest.raises(Unreadable, match="stdout: expected the tool's output, the file is empty"):
         parse_text(tmp_path, content)
 
 
-def test_missing(tmp_path: Path) -> None:
+def test_a_missing_output_is_unreadable(tmp_path: Path) -> None:
     with pytest.raises(Unreadable, match="missing"):
         parse(tmp_path, launch_of(PT2PT))
 
@@ -298,7 +298,7 @@ def test_text_of_another_tool(tmp_path: Path) -> None:
         parse_text(tmp_path, OSU)
 
 
-def test_text_of_another_tool_in_front_changes_nothing(tmp_path: Path) -> None:
+def test_text_of_another_tool_before_the_output_is_ignored(tmp_path: Path) -> None:
     assert parse_text(tmp_path, OSU + text_of(PT2PT)) == parse(LAUNCHES / PT2PT, launch_of(PT2PT))
 
 

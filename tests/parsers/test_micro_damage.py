@@ -65,13 +65,13 @@ def test_cut_off_at_any_line(tmp_path: Path) -> None:
 
 def test_cut_off_at_any_byte(tmp_path: Path) -> None:
     raw, whole = text_of().encode(), parse(LAUNCHES / SMALL, launch_of())
-    needed = raw.rindex(b"#@end=ok") + len(b"#@end=ok")
-    lengths = random.Random(20261121).sample(range(len(raw)), 300) + list(range(needed - 60, len(raw)))
+    required = raw.rindex(b"#@end=ok") + len(b"#@end=ok")
+    lengths = random.Random(20261121).sample(range(len(raw)), 300) + list(range(required - 60, len(raw)))
     for length in lengths:
-        assert same_or_unreadable(tmp_path, raw[:length], whole) == (length >= needed)
+        assert same_or_unreadable(tmp_path, raw[:length], whole) == (length >= required)
 
 
-def test_a_hole_raises_no_other_error(tmp_path: Path) -> None:
+def test_bytes_missing_in_an_output_raise_no_other_error(tmp_path: Path) -> None:
     draw, text = random.Random(7), text_of()
     for _ in range(200):
         at = draw.randrange(len(text))
@@ -80,12 +80,12 @@ def test_a_hole_raises_no_other_error(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("content", [b"", b"\n\n"])
-def test_empty(tmp_path: Path, content: bytes) -> None:
+def test_an_empty_output_is_unreadable(tmp_path: Path, content: bytes) -> None:
     with pytest.raises(Unreadable, match="empty"):
         parse_text(tmp_path, content)
 
 
-def test_binary(tmp_path: Path) -> None:
+def test_binary_data_are_unreadable(tmp_path: Path) -> None:
     with pytest.raises(Unreadable, match="stdout:1: expected text, this is binary"):
         parse_text(tmp_path, b"\x7fELF\x00\x00")
 
@@ -121,13 +121,13 @@ def test_a_line_that_is_not_a_sample(tmp_path: Path) -> None:
             parse_text(tmp_path, synthetic([]).replace(COLUMNS, f"{COLUMNS}\n{line}"))
 
 
-def test_another_metric(tmp_path: Path) -> None:
+def test_an_unknown_metric_is_unreadable(tmp_path: Path) -> None:
     with pytest.raises(Unreadable, match="latency_us, not 'latency_s'"):
         parse_text(tmp_path, text_of().replace("latency_us", "latency_s"))
 
 
 @pytest.mark.parametrize("missing", [1, 7])
-def test_lost_samples_are_noticed(tmp_path: Path, missing: int) -> None:
+def test_missing_samples_are_unreadable(tmp_path: Path, missing: int) -> None:
     lines = text_of().splitlines()
     first = next(at for at, line in enumerate(lines) if line.startswith("pingpong,,8,"))
     with pytest.raises(Unreadable, match=f"samples at 8 bytes, not {20 - missing}"):
@@ -145,7 +145,7 @@ def test_a_very_large_output_is_not_read(tmp_path: Path) -> None:
         parse(tmp_path, launch_of())
 
 
-def test_a_rank_that_lost_a_sample_is_noticed(tmp_path: Path) -> None:
+def test_a_missing_sample_of_one_rank_is_unreadable(tmp_path: Path) -> None:
     text = output("bcast", ("call_us", "", 8, {0: [1.0, 2.0], 1: [3.0, 4.0]}, {}), reporting=2)
     assert by_case(parse_text(tmp_path, text))
     with pytest.raises(Unreadable, match="4 samples at 8 bytes, not 3"):

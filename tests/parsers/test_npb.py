@@ -151,7 +151,7 @@ def test_a_time_printed_as_zero_is_a_skip_and_not_zero_seconds(tmp_path: Path) -
     assert parsed.skips[0].reason.startswith("run_time and communication_time printed as 0: class S")
 
 
-def test_a_launch_whose_time_is_a_skip_is_complete() -> None:
+def test_a_launch_that_skips_its_time_is_complete() -> None:
     record = collect(LAUNCHES / "mpich-tcp-nasa-is")
     assert (record.state, record.reason) == ("ok", "")
     assert {row.metric for row in record.rows} == {"mops", "communication_time"}
@@ -197,12 +197,12 @@ def test_size_and_iterations_follow_from_the_class(
     launch = launch_of().model_copy(update={"benchmark": f"{kernel.lower()}.{problem_class}"})
     text = report_of(kernel, problem_class, size, iterations, code=code)
     assert {row.metric for row in parse_text(tmp_path, text, launch).rows} == {"mops", "run_time"}
-    for wrong in (
+    for errors in (
         report_of(kernel, problem_class, "1400x   2x   1", iterations, code=code),
         report_of(kernel, problem_class, size, iterations + 1, code=code),
     ):
         with pytest.raises(Unreadable, match=r"stdout:\d+: expected (the size of class|\d+ iterations)"):
-            parse_text(tmp_path, wrong, launch)
+            parse_text(tmp_path, errors, launch)
 
 
 @pytest.mark.parametrize("name", KEPT)
@@ -255,8 +255,8 @@ def test_a_single_rank_moves_nothing() -> None:
 
 def test_memory_grows_with_the_class() -> None:
     for kernel in KERNELS:
-        needed = [PROBLEMS[kernel, problem_class].bytes(kernel) for problem_class in CLASSES]
-        assert needed == sorted(needed)
+        required = [PROBLEMS[kernel, problem_class].bytes(kernel) for problem_class in CLASSES]
+        assert required == sorted(required)
     assert PROBLEMS["FT", "C"].bytes("FT") == 512**3 * 56
     assert PROBLEMS["IS", "D"].bytes("IS") == 2**31 * 18
     assert PROBLEMS["CG", "A"].bytes("CG") == 14000 * (157 * 28 + 68)

@@ -39,7 +39,7 @@ def test_cut_off_at_any_byte(tmp_path: Path, name: str) -> None:
 
 
 @pytest.mark.parametrize("name", CAPTURES)
-def test_a_hole_in_a_table_is_noticed(tmp_path: Path, name: str) -> None:
+def test_bytes_missing_in_a_table_are_unreadable(tmp_path: Path, name: str) -> None:
     lines = text_of(name).splitlines(keepends=True)
     for at, line in enumerate(lines):
         if re.match(r"^[ \d].*\d\.\d\d", line):

@@ -78,8 +78,8 @@ def launch_for(program: str) -> Launch:
 @pytest.mark.parametrize("program", PRINTED)
 def test_title_and_columns_of_every_program_and_version(tmp_path: Path, program: str, version: str) -> None:
     rows = parse_text(tmp_path, output_of(program, version), launch_for(program)).rows
-    known = PROGRAMS[program]
-    assert (rows[0].benchmark, rows[0].metric, rows[0].value) == (known.benchmark, known.metric, 2.0)
+    names = PROGRAMS[program]
+    assert (rows[0].benchmark, rows[0].metric, rows[0].value) == (names.benchmark, names.metric, 2.0)
 
 
 def test_every_program_has_its_title() -> None:

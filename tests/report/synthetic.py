@@ -124,11 +124,11 @@ def _record(
 
 def _state(shape: Shape, launch: Launch, attestation: Attestation, random: np.random.Generator) -> tuple[State, str]:
     if shape.faults and random.random() < 0.01:
-        found: tuple[tuple[State, str], ...] = (
+        result: tuple[tuple[State, str], ...] = (
             ("failed", TAIL), ("unreadable", "stdout:41: expected a row of 4 columns"),
             ("unfinished", "no end: killed"),
         )  # fmt: skip
-        return found[launch.position % 3]
+        return result[launch.position % 3]
     if attestation.state != "attested":
         return attestation.state, attestation.reason
     return "ok", ""

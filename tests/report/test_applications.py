@@ -3,9 +3,9 @@
 
 from fabricbench.report.activities import shares
 from fabricbench.report.applications import applications
-from fabricbench.report.series import lanes, panels, unsized
+from fabricbench.report.facets import lanes, panels, unsized
 from fabricbench.report.style import lane_styles
-from verdict.made_table import Rows, lane_rows, table_of
+from verdict.synthetic_table import Rows, lane_rows, table_of
 
 
 def rows(lane: str, ranks: int, mops: float, seconds: float, communication: float, **columns: object) -> Rows:

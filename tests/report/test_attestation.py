@@ -19,14 +19,14 @@ def benchmarks(*names: str) -> tuple[AttestedBenchmark, ...]:
 
 
 def test_evidence_by_benchmark() -> None:
-    found = benchmarks(
+    result = benchmarks(
         "impi-tcp-imb-pt2pt-small-lines",
         "impi-tcp-micro-pingpong-small-marked",
         "impi-tcp-micro-pingpong-small",
         "openmpi-shm-micro-pingpong-small-marked",
         "lying-impi-tcp-imb-barrier",
     )
-    assert [(one.lane, one.benchmark, one.by, one.sizes, one.launches) for one in found] == [
+    assert [(one.lane, one.benchmark, one.by, one.sizes, one.launches) for one in result] == [
         ("impi@tcp", "imb pt2pt small", "each size, by the tool's output lines", "16", 1),
         ("impi@tcp", "micro pingpong small", "the whole launch", "", 1),
         ("impi@tcp", "micro pingpong small", "each size, by the program's marks", "16", 1),
@@ -45,5 +45,5 @@ def test_smallest_share_and_sizes_that_could_be_hidden() -> None:
 
 
 def test_shared_memory_has_no_share_and_no_hidden_sizes() -> None:
-    (found,) = benchmarks("openmpi-shm-micro-pingpong-small-marked")
-    assert (found.least, found.could_bypass) == ("", "")
+    (result,) = benchmarks("openmpi-shm-micro-pingpong-small-marked")
+    assert (result.least, result.could_bypass) == ("", "")

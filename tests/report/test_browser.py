@@ -53,8 +53,8 @@ pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no chromium, chromium-
 @pytest.fixture(scope="module")
 def page() -> str:
     """A page with every kind of section."""
-    made = campaign(Shape(collectives=("bcast", "allreduce")))
-    return report(made, table(made.records), judgement(made))
+    product = campaign(Shape(collectives=("bcast", "allreduce")))
+    return report(product, table(product.records), judgement(product))
 
 
 def browse(directory: Path, html: str, width: int) -> tuple[str, str]:
@@ -62,14 +62,14 @@ def browse(directory: Path, html: str, width: int) -> tuple[str, str]:
     assert CHROMIUM is not None
     path = directory / "page.html"
     path.write_text(html, encoding="utf-8")
-    done = subprocess.run(
+    process = subprocess.run(
         [
             CHROMIUM, *QUIET, f"--user-data-dir={directory / 'profile'}", f"--window-size={width},2000",
             "--enable-logging=stderr", "--virtual-time-budget=3000", "--dump-dom", path.as_uri(),
         ],
         capture_output=True, text=True, timeout=120, check=True,
     )  # fmt: skip
-    return done.stdout, done.stderr
+    return process.stdout, process.stderr
 
 
 def probed(directory: Path, html: str, width: int) -> dict[str, Any]:
@@ -78,9 +78,9 @@ def probed(directory: Path, html: str, width: int) -> dict[str, Any]:
     assert removed == 1
     dom, log = browse(directory, opened.replace("</body>", PROBE + "</body>"), width)
     assert "CONSOLE" not in log
-    found = re.search(r'data-probe="([^"]*)"', dom)
-    assert found, "the probe did not run to its end"
-    result = json.loads(unescape(found.group(1)))
+    outcome = re.search(r'data-probe="([^"]*)"', dom)
+    assert outcome, "the probe did not run to its end"
+    result = json.loads(unescape(outcome.group(1)))
     assert isinstance(result, dict)
     return result
 
@@ -100,18 +100,18 @@ def test_policy_stops_a_foreign_script(page: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("width", [1200, 500])
 def test_figures_have_a_size_and_do_not_overflow(page: str, tmp_path: Path, width: int) -> None:
-    seen = probed(tmp_path, page, width)
-    assert len(seen["svg"]) == page.count("<figure")
-    assert all(w > 200 and h > 120 for w, h in seen["svg"])
-    assert all(count >= 5 for count in seen["text"])
-    assert all(count >= 20 for count in seen["marks"])
-    assert seen["width"][0] <= seen["width"][1], "the page itself never scrolls sideways"
+    reports = probed(tmp_path, page, width)
+    assert len(reports["svg"]) == page.count("<figure")
+    assert all(w > 200 and h > 120 for w, h in reports["svg"])
+    assert all(count >= 5 for count in reports["text"])
+    assert all(count >= 20 for count in reports["marks"])
+    assert reports["width"][0] <= reports["width"][1], "the page itself never scrolls sideways"
 
 
 def test_launches_sort_filter_and_unfold(page: str, tmp_path: Path) -> None:
-    seen = probed(tmp_path, page, 1200)
-    seconds = [float(text) for text in seen["seconds"]]
+    reports = probed(tmp_path, page, 1200)
+    seconds = [float(text) for text in reports["seconds"]]
     assert seconds == sorted(seconds)
     assert len(seconds) > 100
-    assert set(seen["shown"]) == {"mpich@tcp bcast"}
-    assert seen["folded"] == 0
+    assert set(reports["shown"]) == {"mpich@tcp bcast"}
+    assert reports["folded"] == 0

@@ -3,11 +3,11 @@
 
 from fabricbench.metrics import METRICS
 from fabricbench.parsers.tools.micro.description import MEASURED
+from fabricbench.report.facets import Panel, lanes, others, panels
 from fabricbench.report.families import SECTIONS, compared, families, pictures, sections
 from fabricbench.report.loggp import loggp_views
-from fabricbench.report.series import Panel, lanes, others, panels
 from fabricbench.report.style import lane_styles
-from verdict.made_table import Rows, lane_rows, table_of
+from verdict.synthetic_table import Rows, lane_rows, table_of
 
 SPREAD = (0.98, 0.99, 1.0, 1.0, 1.01, 1.02)
 SIZES = (0, *(2**k for k in range(21)))
@@ -18,18 +18,18 @@ def rows(lane: str, benchmark: str, metric: str, value: float, size: int, case: 
     return lane_rows(lane, values, tool="micro", benchmark=benchmark, metric=metric, msg_size_bytes=size, case=case)
 
 
-def drawn(*parts: Rows) -> tuple[list[Panel], dict[str, list[str]]]:
+def panels_and_sections(*parts: Rows) -> tuple[list[Panel], dict[str, list[str]]]:
     """The panels of a table, and the captions of each family's figures."""
     table = table_of(*parts)
-    found = panels(table, 0.95)
-    views = families(found, lane_styles(lanes(table)))
-    return found, {view.key: [figure.caption for figure in view.group.figures] for view in views}
+    result = panels(table, 0.95)
+    views = families(result, lane_styles(lanes(table)))
+    return result, {view.key: [figure.caption for figure in view.group.figures] for view in views}
 
 
 def test_every_own_benchmark_has_a_picture() -> None:
-    shown = {name for name, _ in pictures()}
+    rows = {name for name, _ in pictures()}
     elsewhere = {"pingpong", "barrier", "pair_latency", "pair_bandwidth"}
-    assert shown | elsewhere == set(MEASURED)
+    assert rows | elsewhere == set(MEASURED)
     assert {section.key for section in sections()} == {section.key for section in SECTIONS}
 
 
@@ -43,12 +43,12 @@ def test_pictures_show_metrics_and_cases_that_the_benchmark_has() -> None:
 
 
 def test_a_family_is_drawn_over_message_size() -> None:
-    found, captions = drawn(
+    result, captions = panels_and_sections(
         *[rows(lane, "unidirectional", "bandwidth", 100.0, size, "window=64") for lane in ("a@tcp", "b@tcp")
           for size in (8, 64)],
     )  # fmt: skip
     assert captions == {"windows": ["Bandwidth in MB/s: unidirectional window=64, 2 ranks on 1 node"]}
-    assert others(found) == []
+    assert others(result) == []
 
 
 def test_a_queue_is_drawn_over_its_length() -> None:
@@ -88,15 +88,15 @@ def test_a_negative_share_is_drawn() -> None:
 
 
 def test_stacks_are_compared_by_main_metrics_over_size() -> None:
-    found, _ = drawn(
+    result, _ = panels_and_sections(
         *[rows("a@tcp", "put", metric, 5.0, 8, "sync=lock") for metric in ("latency", "bandwidth")],
         rows("a@tcp", "multiconn", "normalised_latency", 5.0, 1, "connections=4"),
     )
-    assert [(panel.facet.benchmark, panel.metric) for panel in compared(found)] == [("put", "latency")]
+    assert [(panel.facet.benchmark, panel.metric) for panel in compared(result)] == [("put", "latency")]
 
 
 def test_hostile_cases_are_data() -> None:
-    _, captions = drawn(
+    _, captions = panels_and_sections(
         rows("a@tcp", "posted", "latency_ratio", 1.0, 8, "queued=<b> tags"),
         rows("a@tcp", "posted", "latency_ratio", 1.0, 8, "queued=1024"),
     )

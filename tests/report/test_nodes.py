@@ -11,8 +11,8 @@ from fabricbench.report.nodes import nodes
 from fabricbench.report.page import report
 from report.html_page import Page
 from report.synthetic import Shape, campaign
-from verdict.made_pairs import ALONE, AT_ONCE, rows, sums
-from verdict.made_table import table_of
+from verdict.synthetic_node_pairs import ALONE, AT_ONCE, rows, sums
+from verdict.synthetic_table import table_of
 
 SMALL = campaign(Shape(blocks=1, collectives=(), tools=("micro",)))
 
@@ -21,17 +21,17 @@ def table(count: int, *, blocks: int = 6, name: str = "n") -> pl.DataFrame:
     """A table with a slow node, a slow link, and the sums of two rounds."""
     rng = np.random.default_rng(count)
     slow, links = {3: 2.0}, {(4, 1): 3.0}
-    found = table_of(
+    result = table_of(
         rows(count, rng, slow=slow, links=links, blocks=blocks),
         rows(count, rng, case=AT_ONCE, slow=slow, blocks=blocks),
         rows(count, rng, metric="latency", blocks=blocks),
         *(sums(value, f"{case} round={at}", blocks) for at in (0, 1) for value, case in ((200, ALONE), (150, AT_ONCE))),
         *(sums(value, case, blocks) for value, case in ((200, ALONE), (150 + count, AT_ONCE))),
     )
-    return found.with_columns(case=pl.col("case").str.replace_all("=n", f"={name}"))
+    return result.with_columns(case=pl.col("case").str.replace_all("=n", f"={name}"))
 
 
-def test_slow_nodes_and_pairs() -> None:
+def test_slow_nodes_and_node_pairs() -> None:
     view = nodes(table(6), 0.95)
     assert [one.name for one in view.nodes] == ["n3"]
     assert {(e.role, e.what) for e in view.nodes[0].evidence} == {
@@ -44,11 +44,11 @@ def test_slow_nodes_and_pairs() -> None:
 
 def test_stalls_and_nodes_that_stall_more_often() -> None:
     rng = np.random.default_rng(1)
-    found = table_of(rows(6, rng, metric="latency", blocks=12))
-    often, seldom = (pl.Series(rng.random(len(found)) < share) for share in (0.6, 0.05))
+    result = table_of(rows(6, rng, metric="latency", blocks=12))
+    often, seldom = (pl.Series(rng.random(len(result)) < share) for share in (0.6, 0.05))
     of_n3 = pl.col("case").str.contains(r"=n3\b")
     stalled = pl.when(of_n3).then(often).otherwise(seldom)
-    view = nodes(found.with_columns(value=pl.when(stalled).then(8000.0).otherwise("value")), 0.95)
+    view = nodes(result.with_columns(value=pl.when(stalled).then(8000.0).otherwise("value")), 0.95)
     assert [one.name for one in view.stalls] == ["n3"]
     assert view.nodes == view.pairs == ()
     assert "of the values stall (latency at 8 bytes): two modes, with medians" in view.notes[0]
@@ -106,7 +106,7 @@ def test_hostile_names_are_text() -> None:
     Page(html)
 
 
-def test_without_pairs_there_is_no_section() -> None:
+def test_without_node_pairs_there_is_no_section() -> None:
     html = report(SMALL, table_of(), None)
     assert 'id="nodes"' not in html
     assert "#nodes" not in html

@@ -10,8 +10,8 @@ from fabricbench.launch.provenance import KINDS, FactValues, Provenance, node_fa
 from fabricbench.launch.record import Campaign
 from fabricbench.launch.table import table
 from fabricbench.report.differences import differences, facts_of_nodes, not_compared, odd_nodes
+from fabricbench.report.formatting import ranges
 from fabricbench.report.page import report
-from fabricbench.report.words import ranges
 from report.html_page import Page
 from report.synthetic import Shape, campaign
 
@@ -24,22 +24,22 @@ SHAPE = Shape(blocks=1, lanes=(("mpich", "shm", ""), ("mpich", "tcp", "")), coll
 
 
 def host(name: str, *nics: Nic, **facts: Any) -> Host:
-    known: dict[str, Any] = {
+    names: dict[str, Any] = {
         **{"kernel": "5.14.0", "cpu_model": "EPYC", "cores": 128, "governor": "performance", "smt": "off"},
         **{"boost": True, "numa": Numa(nodes=2, distances=((10, 32), (32, 10))), "memory_bytes": 540 * 2**30},
         **{"mitigations": {"l1tf": "Not affected", "mds": "Not affected", "spectre_v2": "Mitigation: Retpolines"}},
         "kernel_command_line": "root=/dev/sda1 secret=1 isolcpus=2-63 mitigations=auto ro",
     }
-    return Host(host=name, nics=nics or (ADAPTER, ETHERNET), **{**known, **facts})
+    return Host(host=name, nics=nics or (ADAPTER, ETHERNET), **{**names, **facts})
 
 
 def changed(nic: Nic, **facts: Any) -> Nic:
     return nic.model_copy(update=facts)
 
 
-def seen(*hosts: Host, made: Campaign | None = None, **variables: dict[str, str]) -> Provenance:
-    by_lane = {name.replace("_", "@"): found for name, found in variables.items()}
-    return Provenance(made or campaign(SHAPE), {one.host: (one,) for one in hosts}, by_lane)
+def provenance(*hosts: Host, of: Campaign | None = None, **variables: dict[str, str]) -> Provenance:
+    by_lane = {name.replace("_", "@"): result for name, result in variables.items()}
+    return Provenance(of or campaign(SHAPE), {one.host: (one,) for one in hosts}, by_lane)
 
 
 def facts(*hosts: Host) -> dict[str, FactValues]:
@@ -71,8 +71,8 @@ def test_differences_of_nodes_are_in_order_of_rank() -> None:
 def test_a_fact_that_a_node_does_not_report_is_no_difference() -> None:
     silent = Host(host="n3", cores=128)
     assert odd_nodes(facts(host("n1"), host("n2"), silent)) == []
-    assert [d.kind for d in differences(seen(host("n1")), seen(silent))] == []
-    assert not_compared(seen(host("n1")), seen(silent))[:2] == ["MTU", "NUMA distances"]
+    assert [d.kind for d in differences(provenance(host("n1")), provenance(silent))] == []
+    assert not_compared(provenance(host("n1")), provenance(silent))[:2] == ["MTU", "NUMA distances"]
 
 
 def test_only_words_of_the_kernel_command_line_that_concern_performance() -> None:
@@ -88,28 +88,30 @@ def test_virtual_interfaces_count_only_as_a_fabrics_ports() -> None:
 
 
 def test_a_node_is_compared_with_itself_and_a_new_one_with_all() -> None:
-    there = seen(host("n1"), host("n2", changed(ADAPTER, firmware="old"), ETHERNET))
-    same = seen(host("n1"), host("n2", changed(ADAPTER, firmware="old"), ETHERNET), host("n3"))
+    there = provenance(host("n1"), host("n2", changed(ADAPTER, firmware="old"), ETHERNET))
+    same = provenance(host("n1"), host("n2", changed(ADAPTER, firmware="old"), ETHERNET), host("n3"))
     assert differences(same, there) == []
-    swapped = seen(host("n1", changed(ADAPTER, firmware="old"), ETHERNET), host("n9", changed(ADAPTER, firmware="new")))
+    swapped = provenance(
+        host("n1", changed(ADAPTER, firmware="old"), ETHERNET), host("n9", changed(ADAPTER, firmware="new"))
+    )
     assert ("firmware of mlx5_0:1", "n9", "new", "20.39.1002 or old") in rows(differences(swapped, there))
     assert ("firmware of mlx5_0:1", "n1", "old", "20.39.1002") in rows(differences(swapped, there))
 
 
 def test_lanes_differ_in_stack_variables_and_control_variables() -> None:
     def launched(**changes: dict[str, str]) -> Campaign:
-        made = campaign(SHAPE)
+        product = campaign(SHAPE)
         records = []
-        for record in made.records:
+        for record in product.records:
             assert record.launch is not None
             new = {key: getattr(record.launch, key) | value for key, value in changes.items()}
             records.append(record.model_copy(update={"launch": record.launch.model_copy(update=new)}))
-        return made.model_copy(update={"records": tuple(records)})
+        return product.model_copy(update={"records": tuple(records)})
 
     mine = launched(environment={"UCX_TLS": "rc"}, versions={"mpich": "4.2", "reframe": "4.10"})
     theirs = launched(environment={"LD_LIBRARY_PATH": "/opt"}, versions={"mpich": "4.1"})
-    here = seen(made=mine, mpich_tcp={"A": "1", "B": "2"})
-    assert rows(differences(here, seen(made=theirs, mpich_tcp={"A": "1", "B": "3"}))) == [
+    here = provenance(of=mine, mpich_tcp={"A": "1", "B": "2"})
+    assert rows(differences(here, provenance(of=theirs, mpich_tcp={"A": "1", "B": "3"}))) == [
         ("stack version", "mpich@shm, mpich@tcp", "4.2", "4.1"),
         ("UCX_TLS", "mpich@shm, mpich@tcp", "rc", "not set"),
         ("B", "mpich@tcp", "2", "3"),
@@ -120,7 +122,7 @@ def test_lanes_differ_in_stack_variables_and_control_variables() -> None:
 
 def test_a_lane_that_one_campaign_has_alone_comes_first() -> None:
     one = campaign(Shape(blocks=1, lanes=SHAPE.lanes[:1], collectives=(), faults=False))
-    assert rows(differences(seen(), seen(made=one))) == [("launches", "mpich@tcp", "some", "none")]
+    assert rows(differences(provenance(), provenance(of=one))) == [("launches", "mpich@tcp", "some", "none")]
 
 
 def test_facts_that_all_nodes_share_come_last() -> None:
@@ -131,20 +133,20 @@ def test_facts_that_all_nodes_share_come_last() -> None:
 
 
 def test_differences_on_the_page() -> None:
-    made = campaign(SHAPE)
+    product = campaign(SHAPE)
     nodes = [host(f"n{i}", topology_address=f"top.leaf{i % 2}.n{i}") for i in range(1, 17)]
     nodes[6] = host("n7", kernel="6.1", topology_address="top.leaf1.n7")
     reference = [host(f"n{i}", changed(ADAPTER, firmware="20.1"), ETHERNET) for i in range(1, 17)]
-    here = seen(*nodes, made=made, mpich_tcp={f"v{i}": "1" for i in range(40)})
-    there = seen(*reference, mpich_tcp={f"v{i}": "2" for i in range(40)})
-    html = report(made, table(made.records), None, provenance=here, reference=there)
+    here = provenance(*nodes, of=product, mpich_tcp={f"v{i}": "1" for i in range(40)})
+    there = provenance(*reference, mpich_tcp={f"v{i}": "2" for i in range(40)})
+    html = report(product, table(product.records), None, provenance=here, reference=there)
     page = Page(html)
     assert page.text.index("Differences from autumn acceptance") < page.text.index("firmware of mlx5_0:1")
     assert page.text.index("firmware of mlx5_0:1") < page.text.index("control variable: 40 differences")
     assert page.text.index("Differences between nodes") < page.text.index("n1–n6, n8–n16")
     assert "switches between nodes1, 3" in page.text.replace("\n", "")
     assert "and on that of the reference campaign" in page.text
-    assert "Differences from" not in Page(report(made, table(made.records), None, provenance=here)).text
+    assert "Differences from" not in Page(report(product, table(product.records), None, provenance=here)).text
 
 
 @pytest.mark.parametrize(

@@ -7,11 +7,11 @@ import polars as pl
 import pytest
 
 from fabricbench.report.comparisons import ratios as all_ratios
+from fabricbench.report.facets import lanes, panels, unsized
 from fabricbench.report.groups import Group
-from fabricbench.report.series import lanes, panels, unsized
 from fabricbench.report.style import lane_styles
 from fabricbench.report.user_level import user_level
-from verdict.made_table import Rows, lane_rows, table_of
+from verdict.synthetic_table import Rows, lane_rows, table_of
 
 SPREAD = [0.98, 0.99, 1.0, 1.0, 1.01, 1.02]
 SIZES = (0, 1, 64, 4096, 2**20)
@@ -99,9 +99,9 @@ def test_ratios_between_stacks_exclude_user_level_libraries() -> None:
         for name in ("get", "put")
         for size in range(50)
     )
-    (found,) = ratios(table_of(*many, *[[row] for row in TABLE.filter(fabric="tcp").to_dicts()], MEDIANS))
-    assert found.title == "tcp: relative to mpich"
-    assert [entry.text for entry in found.legend] == ["openmpi"]
+    (result,) = ratios(table_of(*many, *[[row] for row in TABLE.filter(fabric="tcp").to_dicts()], MEDIANS))
+    assert result.title == "tcp: relative to mpich"
+    assert [entry.text for entry in result.legend] == ["openmpi"]
 
 
 def test_fairness_and_sum_of_streams() -> None:

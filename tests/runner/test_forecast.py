@@ -62,7 +62,7 @@ def test_problems_that_run_refuses_are_reported(site: FakeSite, tmp_path: Path) 
         (site.stack(stack) / "stack.json").unlink()
     result = site.inside("run", str(tmp_path / "campaign"), *CHOICE, "--dry-run", "--format", "csv")
     assert result.returncode == 2
-    assert "no lane can run here; fabricbench doctor says why" in result.stderr
+    assert "no lane can run here; fabricbench doctor shows the reasons" in result.stderr
     assert "will be skipped" in result.stderr
     blanks = site.inside("run", str(tmp_path / "a b"), *CHOICE, "--dry-run")
     assert (blanks.returncode, blanks.stdout) == (2, "")

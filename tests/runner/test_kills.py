@@ -47,7 +47,7 @@ def test_a_wrapper_killed_during_the_wire_up_costs_no_launch(site: FakeSite) -> 
     assert set(timed(campaign).values()) == {1}
 
 
-def test_three_kills_on_a_real_stack(tmp_path: Path) -> None:
+def test_a_run_killed_three_times_on_a_real_stack_completes(tmp_path: Path) -> None:
     if not (REPOSITORY / "build/stacks/mpich/stack.json").exists():
         pytest.skip("the stack mpich is not set up: run `make setup`")
     campaign = tmp_path / "campaign"

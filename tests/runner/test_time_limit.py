@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from fabricbench.campaign.write import came_back
+from fabricbench.campaign.write import has_completed
 from support.fake_site import REPOSITORY
 from support.processes import wait_until
 from support.vcluster import Cluster, Site, impossible
@@ -34,6 +34,6 @@ def test_the_rest_of_a_block_runs_in_a_second_allocation(tmp_path: Path, cluster
     assert "exceeded its time limit" in result.stderr
     wait_until(lambda: cluster.slurm("squeue", "-h") == "", "an empty queue")
     (hung,) = [file.parent for file in campaign.rglob("launch.json") if "Wire" not in file.parent.name]
-    assert not came_back(hung)
+    assert not has_completed(hung)
     again = site.fabricbench("run", str(campaign), *CHOICE)
-    assert "2 of 2 launches came back and were attested" in again.stdout, again.stdout + again.stderr
+    assert "2 of 2 launches completed and were attested" in again.stdout, again.stdout + again.stderr

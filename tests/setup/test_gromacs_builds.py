@@ -33,8 +33,8 @@ def test_a_better_simd_level_of_the_processor_is_named(simd: str, flags: set[str
 
 
 def test_doctor_prints_a_lanes_gromacs() -> None:
-    assert _gromacs(None) == "; no GROMACS (named skip)"
-    assert _gromacs(GromacsBuild(program="x", problem="why")) == "; GROMACS (named skip): why"
+    assert _gromacs(None) == "; no GROMACS (skipped)"
+    assert _gromacs(GromacsBuild(program="x", problem="why")) == "; GROMACS (skipped): why"
     output = _gromacs(
         GromacsBuild(program="x", version="2022.5", precision="mixed", simd="AVX_512", mpi_library="libmpi")
     )

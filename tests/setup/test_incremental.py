@@ -156,11 +156,11 @@ def test_a_set_up_after_a_change_compiles_one_file(library: Stack, tmp_path: Pat
         return tree.compiled()
 
     first = set_up()
-    assert {"pair.c", "node.c", "supervise.c"} <= set(first)
+    assert {"client_server.c", "node.c", "supervise.c"} <= set(first)
     assert set_up() == []
-    source = tmp_path / "apps/launch/pair.c"
+    source = tmp_path / "apps/launch/client_server.c"
     source.write_text(source.read_text() + "\n/* changed */\n")
-    assert set_up() == ["pair.c"]
+    assert set_up() == ["client_server.c"]
     record.unlink()  # as after an interruption
     assert set_up() == []
     assert stacks.set_up([library], lambda line: None, again=True) == []
@@ -185,7 +185,7 @@ def pip(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return calls
 
 
-def test_half_a_prefix_is_filled_again_and_a_whole_one_is_kept(tmp_path: Path, pip: list[str]) -> None:
+def test_an_incomplete_prefix_is_installed_again_and_a_complete_one_is_kept(tmp_path: Path, pip: list[str]) -> None:
     stack = Stack(name="mine", pypi=("mine>=1",))
     with pytest.raises(KeyboardInterrupt):
         provide_prefix(stack, tmp_path, lambda line: None)

@@ -26,10 +26,10 @@ def test_settings_and_stacks_are_executed_once_per_process(
     for file in (site.settings, site.root / "site/stacks.py"):
         with file.open("a") as stream:
             stream.write(COUNT.format(log=str(log), name=file.name))
-    done = site.fabricbench(
+    process = site.fabricbench(
         *(str(site.root / word) if word == "campaign" else word for word in command), "--system", "fake"
     )
-    assert done.returncode == 0, done.stdout + done.stderr
+    assert process.returncode == 0, process.stdout + process.stderr
     executions = Counter(log.read_text().splitlines())
     assert set(executions.values()) == {1}
     assert len(executions) == 2 * processes

@@ -41,8 +41,8 @@ def test_every_stack_that_only_spack_builds_is_in_spack_yaml(environment: Enviro
 def test_every_package_has_a_recipe(environment: Environment) -> None:
     own = {package_name(recipe) for recipe in RECIPES}
     specs = [*(stack.spec for stack in environment.stacks.values()), *environment.benchmarks]
-    named = {re.split(r"[@ +~%]", part)[0] for spec in specs for part in spec.split("^")}
-    assert named <= BUILTIN | own
+    names = {re.split(r"[@ +~%]", part)[0] for spec in specs for part in spec.split("^")}
+    assert names <= BUILTIN | own
     assert {"fabricbench", "mpich-mx", "open-mx"} <= own
 
 
@@ -94,7 +94,7 @@ def test_a_site_chooses_stacks_of_spack_yaml(file: Path, environment: Environmen
         ("  specs:", "  specs: &all", None),
     ],
 )
-def test_a_wrong_spack_yaml_is_one_line(tmp_path: Path, old: str, new: str, message: str | None) -> None:
+def test_a_wrong_spack_yaml_prints_one_line(tmp_path: Path, old: str, new: str, message: str | None) -> None:
     text = (REPOSITORY / "spack.yaml").read_text()
     assert text.count(old) == 1
     file = tmp_path / "spack.yaml"

@@ -52,13 +52,13 @@ def test_an_mpi_of_the_system_has_the_prefix_of_the_external(tmp_path: Path) -> 
 @pytest.mark.parametrize("file", ["bin/mpirun", *spack_setup.OWN, "libexec/osu-micro-benchmarks/mpi/pt2pt/osu_latency"])
 def test_a_view_without_a_program_is_incomplete(tmp_path: Path, file: str) -> None:
     expected = file if "osu" not in file else "libexec/osu-micro-benchmarks"
-    with pytest.raises(BadInput, match=re.escape(f"half installed: no {tmp_path}/._mpich/abc/{expected}")):
+    with pytest.raises(BadInput, match=re.escape(f"incomplete: {tmp_path}/._mpich/abc/{expected} is missing")):
         whole_view(a_view(tmp_path, without=file))
 
 
 def test_a_view_without_this_projects_programs(tmp_path: Path) -> None:
     path = spack.view(tmp_path / "mpich", spack.package(tmp_path / "store", "mpich"))
-    with pytest.raises(BadInput, match="half installed: it holds no fabricbench"):
+    with pytest.raises(BadInput, match="incomplete: it has no fabricbench"):
         read_view(path)
     (tmp_path / "empty").mkdir()
     with pytest.raises(BadInput, match="nothing is installed in it"):
@@ -95,7 +95,7 @@ def test_a_lock_without_the_stack_and_one_with_two_builds_of_it() -> None:
 
 
 @pytest.mark.parametrize("text", ["", "{}", "[]", '{"roots": [], "concrete_specs": {"a": {}}}'])
-def test_a_broken_lock_is_one_line(tmp_path: Path, text: str) -> None:
+def test_a_broken_lock_prints_one_line(tmp_path: Path, text: str) -> None:
     (tmp_path / "spack.lock").write_text(text)
     with pytest.raises(BadInput, match=r"spack\.lock: not Spack's: .*; make it anew: spack -e \. concretize"):
         read_lock(tmp_path / "spack.lock")
@@ -190,7 +190,7 @@ def test_doctor_compares_site_lock_and_view(tmp_path: Path, monkeypatch: pytest.
 
     (folder / "spack.lock").write_text(json.dumps(spack.lock("fabricbench", "gromacs")))
     mpich, _ = spack_setup.examine_spack("ours")
-    assert "half installed: no gromacs" in mpich.detail
+    assert "incomplete: gromacs is missing" in mpich.detail
     other = [spack.node("mpich"), spack.node("fabricbench", hash="a" * 32)]
     (folder / "spack.lock").write_text(json.dumps(spack.lock(nodes=other)))
     mpich, _ = spack_setup.examine_spack("ours")

@@ -12,7 +12,7 @@ from fabricbench.stats.median import median
 
 
 @pytest.mark.parametrize("n", [0, 1, 2, 6, 30, 59])
-def test_fair_coin(n: int) -> None:
+def test_the_binomial_tail_at_one_half(n: int) -> None:
     counts = range(-1, n + 2)
     assert [at_most(k, n) for k in counts] == pytest.approx(binom.cdf(counts, n, 0.5), rel=1e-14)
     assert chances(n) == pytest.approx(binom.pmf(range(n + 1), n, 0.5), rel=1e-13)

@@ -59,12 +59,12 @@ def test_the_spent_error_is_that_of_simulated_campaigns(looks: tuple[int, ...]) 
     rng, runs = np.random.default_rng(6), 40_000
     plan = schedule(looks, 0.05)
     above = np.cumsum(rng.random((runs, looks[-1])) < 0.5, axis=1)
-    wrong, smallest = np.zeros(runs, dtype=bool), np.ones(runs)
+    errors, smallest = np.zeros(runs, dtype=bool), np.ones(runs)
     for look in plan.looks:
         minority = np.minimum(above[:, look.n - 1], look.n - above[:, look.n - 1])
-        wrong |= minority <= look.critical
+        errors |= minority <= look.critical
         smallest = np.minimum(smallest, np.array([tail_p(look.n, k) for k in range(look.n)])[minority])
-        assert wrong.mean() == pytest.approx(look.spent, abs=3 * np.sqrt(0.05 / runs))
+        assert errors.mean() == pytest.approx(look.spent, abs=3 * np.sqrt(0.05 / runs))
     assert plan.looks[-1].spent <= 0.05
     for level in (0.01, 0.05, 0.2):
         adjusted = np.array([plan.adjusted(p) for p in np.unique(smallest)])[
@@ -84,8 +84,8 @@ def test_a_p_value_over_the_looks_orders_as_the_p_value_does() -> None:
 @pytest.mark.parametrize("n", [6, 8, 9, 15, 30])
 def test_robust_sigma_recovers_the_dispersion(n: int) -> None:
     rng = np.random.default_rng(7)
-    found = [log_sigma(50.0 * np.exp(0.02 * rng.standard_normal(n))) for _ in range(2000)]
-    assert np.mean([s for s in found if s is not None]) == pytest.approx(0.02, rel=0.05)
+    result = [log_sigma(50.0 * np.exp(0.02 * rng.standard_normal(n))) for _ in range(2000)]
+    assert np.mean([s for s in result if s is not None]) == pytest.approx(0.02, rel=0.05)
 
 
 def test_robust_sigma_ignores_a_wild_launch_and_refuses_zeros() -> None:
@@ -106,5 +106,5 @@ def test_the_minimum_detectable_effect_is_found_four_times_in_five(n: int, criti
     assert np.mean((launches < 1.0).sum(axis=1) <= critical) == pytest.approx(0.8, abs=0.01)
 
 
-def test_no_effect_can_be_seen_where_no_look_decides() -> None:
+def test_a_schedule_that_cannot_decide_has_no_detectable_effect() -> None:
     assert minimum_detectable_effect(5, -1, 0.02) is None

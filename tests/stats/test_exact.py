@@ -29,19 +29,19 @@ def test_the_slowest_of_every_block_has_the_least_p() -> None:
 
 def test_counts_against_enumeration() -> None:
     peers = [np.array([3, 0, 0, 1]), np.array([2, 2, 0, 0]), np.array([1, 0, 0, 0, 3])]
-    found = np.array([3, 2, 1])
-    expected = np.mean([sum(drawn) >= 6 for drawn in product(*(counts.tolist() for counts in peers))])
-    assert count_p(found, peers) == pytest.approx(expected, rel=1e-12)
+    result = np.array([3, 2, 1])
+    expected = np.mean([sum(panels) >= 6 for panels in product(*(counts.tolist() for counts in peers))])
+    assert count_p(result, peers) == pytest.approx(expected, rel=1e-12)
 
 
-def test_a_difference_within_the_margin_counts_for_nobody() -> None:
+def test_a_difference_within_the_margin_is_not_counted() -> None:
     values = np.array([1.0, 1.04, 1.2, 5.0, 7.0, 7.0])
-    found, sizes = ranks(values, np.array([0, 0, 0, 3, 3, 3]), 0.05)
-    assert found.tolist() == [1, 1, 3, 1, 2, 2]
+    result, sizes = ranks(values, np.array([0, 0, 0, 3, 3, 3]), 0.05)
+    assert result.tolist() == [1, 1, 3, 1, 2, 2]
     assert sizes.tolist() == [3] * 6
 
 
-def test_majorities() -> None:
+def test_the_p_value_of_a_majority_of_blocks() -> None:
     assert majority_p(6, 6) == pytest.approx(1 / 64)
     assert majority_p(0, 6) == 1.0
 
@@ -53,8 +53,8 @@ def test_p_values_of_exchangeable_units_are_valid(tails: str) -> None:
     values = rng.standard_normal((500, 8, 8)) if tails == "normal" else rng.standard_cauchy((500, 8, 8))
     p_values = []
     for campaign in values:
-        found, sizes = ranks(campaign.reshape(-1), np.repeat(np.arange(8), 8), 1e-9)
-        p_values += [rank_sum_p(found[unit::8], sizes[unit::8]) for unit in range(8)]
+        result, sizes = ranks(campaign.reshape(-1), np.repeat(np.arange(8), 8), 1e-9)
+        p_values += [rank_sum_p(result[unit::8], sizes[unit::8]) for unit in range(8)]
     for level in (0.3, 0.1, 0.01):
         expected = level * len(p_values)
         assert np.sum(np.array(p_values) <= level) <= expected + 4 * np.sqrt(expected)

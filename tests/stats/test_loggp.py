@@ -21,36 +21,36 @@ def curve(of: object, noise: float = 0.0, seed: int = 0) -> dict[int, float]:
     return {size: float(of(size) * np.exp(noise * draw.standard_normal())) for size in SIZES}
 
 
-def known(noise: float = 0.0, seed: int = 0) -> LogGP:
-    found = loggp(
+def known_parameters(noise: float = 0.0, seed: int = 0) -> LogGP:
+    result = loggp(
         curve(lambda size: 2 * (LATENCY + SEND + RECEIVE) + size / 1000, noise, seed),
         curve(lambda _: SEND, noise, seed + 1),
         curve(lambda _: RECEIVE, noise, seed + 2),
         curve(gap, noise, seed + 3),
     )
-    assert found is not None
-    return found
+    assert result is not None
+    return result
 
 
 def test_known_parameters() -> None:
-    found = known()
-    assert found.size == 0
-    assert found.latency_us == pytest.approx(LATENCY)
-    assert (found.send_overhead_us, found.receive_overhead_us, found.gap_us) == (SEND, RECEIVE, SKIPPED)
-    assert found.plogp_latency_us == pytest.approx(15 - SKIPPED)
-    eager, rendezvous = found.segments
+    result = known_parameters()
+    assert result.size == 0
+    assert result.latency_us == pytest.approx(LATENCY)
+    assert (result.send_overhead_us, result.receive_overhead_us, result.gap_us) == (SEND, RECEIVE, SKIPPED)
+    assert result.plogp_latency_us == pytest.approx(15 - SKIPPED)
+    eager, rendezvous = result.segments
     assert (eager.first, eager.last, rendezvous.first, rendezvous.last) == (0, 16384, 32768, 2**22)
     assert [eager.gap_us, eager.ns_per_byte] == pytest.approx([SKIPPED, 1.0])
     assert [rendezvous.gap_us, rendezvous.ns_per_byte] == pytest.approx([60.0, 0.5])
 
 
 def test_parameters_are_recovered_under_five_per_cent_noise() -> None:
-    found = [known(0.05, seed) for seed in range(0, 400, 4)]
-    assert np.median([each.latency_us for each in found]) == pytest.approx(LATENCY, rel=0.05)
-    last = [each.segments[-1].ns_per_byte for each in found]
+    result = [known_parameters(0.05, seed) for seed in range(0, 400, 4)]
+    assert np.median([each.latency_us for each in result]) == pytest.approx(LATENCY, rel=0.05)
+    last = [each.segments[-1].ns_per_byte for each in result]
     assert np.median(last) == pytest.approx(0.5, rel=0.02)
     assert np.quantile(np.abs(np.array(last) - 0.5), 0.9) < 0.05
-    switch = [[each.last for each in one.segments if each.last < 2**22] for one in found]
+    switch = [[each.last for each in one.segments if each.last < 2**22] for one in result]
     assert np.mean([16384 in ends for ends in switch]) > 0.8
 
 
@@ -65,7 +65,7 @@ def test_too_few_points_have_no_line(points: Curve) -> None:
     assert segments(points) == ()
 
 
-def test_a_falling_curve_costs_nothing_a_byte() -> None:
+def test_a_falling_curve_has_zero_time_per_byte() -> None:
     (line,) = segments({1: 3.0, 2: 2.9, 4: 2.8, 8: 2.7})
     assert line.ns_per_byte == 0.0
     assert 2.7 < line.gap_us < 3.0

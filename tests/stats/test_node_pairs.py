@@ -11,7 +11,7 @@ from fabricbench.stats.node_pairs import NodePairs, estimate_effects, group_medi
 HALF_RATE = float(np.log(2.0))
 
 
-def made(
+def node_pairs(
     nodes: int,
     *,
     slow: dict[int, float] | None = None,
@@ -37,57 +37,57 @@ def made(
 @pytest.mark.parametrize("directed", [True, False])
 @pytest.mark.parametrize("nodes", [3, 4, 5, 8, 33])
 def test_a_slow_node_is_an_effect_of_the_node(nodes: int, directed: bool) -> None:
-    found = estimate_effects(made(nodes, slow={1: HALF_RATE}, directed=directed))
+    result = estimate_effects(node_pairs(nodes, slow={1: HALF_RATE}, directed=directed))
     expected = np.zeros(nodes * (1 + directed))
     expected[1::nodes] = HALF_RATE
-    assert found.nodes == pytest.approx(expected, abs=1e-9)
-    assert found.pairs == pytest.approx(0, abs=1e-9)
-    assert found.typical == pytest.approx(found.ordinary + HALF_RATE * ((found.first == 1) | (found.second == 1)))
+    assert result.nodes == pytest.approx(expected, abs=1e-9)
+    assert result.pairs == pytest.approx(0, abs=1e-9)
+    assert result.typical == pytest.approx(result.ordinary + HALF_RATE * ((result.first == 1) | (result.second == 1)))
 
 
 @pytest.mark.parametrize("directed", [True, False])
 @pytest.mark.parametrize("nodes", [3, 4, 5, 8, 33])
-def test_a_slow_link_is_an_effect_of_the_pair(nodes: int, directed: bool) -> None:
-    found = estimate_effects(made(nodes, links={(0, 1): HALF_RATE}, directed=directed))
-    assert found.nodes == pytest.approx(0, abs=1e-9)
-    slow = (found.first == 0) & (found.second == 1)
-    assert found.pairs == pytest.approx(np.where(slow, HALF_RATE, 0.0), abs=1e-9)
+def test_a_slow_link_is_an_effect_of_the_node_pair(nodes: int, directed: bool) -> None:
+    result = estimate_effects(node_pairs(nodes, links={(0, 1): HALF_RATE}, directed=directed))
+    assert result.nodes == pytest.approx(0, abs=1e-9)
+    slow = (result.first == 0) & (result.second == 1)
+    assert result.pairs == pytest.approx(np.where(slow, HALF_RATE, 0.0), abs=1e-9)
 
 
 def test_a_node_that_is_slow_at_sending_alone() -> None:
-    found = estimate_effects(made(5, links={(2, other): HALF_RATE for other in range(5)}))
-    assert found.nodes == pytest.approx(np.eye(10)[2] * HALF_RATE, abs=1e-9)
+    result = estimate_effects(node_pairs(5, links={(2, other): HALF_RATE for other in range(5)}))
+    assert result.nodes == pytest.approx(np.eye(10)[2] * HALF_RATE, abs=1e-9)
 
 
 def test_two_slow_nodes_and_a_slow_link_among_noise() -> None:
     rng = np.random.default_rng(7)
     slow, links = {3: HALF_RATE, 9: np.log(1.5)}, {(0, 1): HALF_RATE, (1, 0): HALF_RATE}
-    found = estimate_effects(made(16, slow=slow, links=links, noise=0.05, rng=rng))
-    worst = np.argsort(-found.nodes)[:4]
+    result = estimate_effects(node_pairs(16, slow=slow, links=links, noise=0.05, rng=rng))
+    worst = np.argsort(-result.nodes)[:4]
     assert {int(node) % 16 for node in worst} == {3, 9}
-    assert found.nodes[worst[:2]] == pytest.approx(HALF_RATE, abs=0.1)
-    most = np.argsort(-found.pairs)[:2]
-    assert {(int(found.first[at]), int(found.second[at])) for at in most} == {(0, 1), (1, 0)}
+    assert result.nodes[worst[:2]] == pytest.approx(HALF_RATE, abs=0.1)
+    most = np.argsort(-result.pairs)[:2]
+    assert {(int(result.first[at]), int(result.second[at])) for at in most} == {(0, 1), (1, 0)}
 
 
-def test_pairs_measured_once_count_for_their_nodes() -> None:
+def test_node_pairs_measured_once_contribute_to_their_nodes() -> None:
     """Some rounds of many in every block: no pair comes again, each node does."""
     rng = np.random.default_rng(8)
-    full = made(32, slow={4: HALF_RATE}, blocks=1, noise=0.03, rng=rng)
+    full = node_pairs(32, slow={4: HALF_RATE}, blocks=1, noise=0.03, rng=rng)
     block = (full.first + full.second) % 31 // 4  # the circle's rounds, four a block
-    found = estimate_effects(NodePairs(32, full.first, full.second, block, full.slowness, True))
-    assert np.flatnonzero(found.nodes > np.log(1.1)).tolist() == [4, 36]
+    result = estimate_effects(NodePairs(32, full.first, full.second, block, full.slowness, True))
+    assert np.flatnonzero(result.nodes > np.log(1.1)).tolist() == [4, 36]
 
 
 def test_stalled_entries_do_not_count() -> None:
     """Except those of a pair that has no others, so that it keeps a place on the map."""
-    measured = made(5, slow={1: HALF_RATE}, blocks=8)
+    measured = node_pairs(5, slow={1: HALF_RATE}, blocks=8)
     never = (measured.first == 2) & (measured.second == 3)
     stalled = (measured.block + measured.first + measured.second) % 3 == 0
     slowness = measured.slowness + 7.0 * (stalled | never)
-    found = estimate_effects(replace(measured, slowness=slowness), stalled | never)
-    assert found.nodes == pytest.approx(np.eye(10)[1] * HALF_RATE + np.eye(10)[6] * HALF_RATE, abs=1e-9)
-    assert found.pairs == pytest.approx(7.0 * ((found.first == 2) & (found.second == 3)), abs=1e-9)
+    result = estimate_effects(replace(measured, slowness=slowness), stalled | never)
+    assert result.nodes == pytest.approx(np.eye(10)[1] * HALF_RATE + np.eye(10)[6] * HALF_RATE, abs=1e-9)
+    assert result.pairs == pytest.approx(7.0 * ((result.first == 2) & (result.second == 3)), abs=1e-9)
 
 
 def test_medians_of_groups() -> None:

@@ -71,7 +71,7 @@ def make(
 
 def _install(root: Path, name: str) -> None:
     home = root / "build/stacks" / name
-    programs = ("launch", "node", "micro", "pair", "is", "cg", "ft")
+    programs = ("launch", "node", "micro", "client-server", "is", "cg", "ft")
     for program in (*(f"apps/bin/fabricbench-{word}" for word in programs), "prefix/bin/mpirun"):
         _write(home / program)
     for suite in ("MPI1", "P2P", "RMA", "NBC", "MT"):

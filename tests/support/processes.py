@@ -18,8 +18,8 @@ def clean_environment() -> dict[str, str]:
 
     The tests' own cache and lock remain.
     """
-    chosen = {key for key in os.environ if key.startswith(("RFM_", "FABRICBENCH_"))} - {CACHE, LOCK}
-    return {key: value for key, value in os.environ.items() if key not in chosen}
+    selection = {key for key in os.environ if key.startswith(("RFM_", "FABRICBENCH_"))} - {CACHE, LOCK}
+    return {key: value for key, value in os.environ.items() if key not in selection}
 
 
 def marked(mark: str) -> list[int]:
@@ -70,9 +70,9 @@ def no_namespaces(*programs: str) -> str:
     """Returns why these programs cannot run as root in their own namespaces; empty if they can."""
     if os.geteuid() != 0:
         return "needs root, for namespaces"
-    missing = [name for name in programs if shutil.which(name) is None]
-    if missing:
-        return f"needs {', '.join(missing)}: fabricbench setup --for-tests, as root on Debian"
+    absent = [name for name in programs if shutil.which(name) is None]
+    if absent:
+        return f"needs {', '.join(absent)}: fabricbench setup --for-tests, as root on Debian"
     result = subprocess.run(
         ["unshare", "--net", "--pid", "--fork", "--mount-proc", "true"], capture_output=True, timeout=30, check=False
     )

@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from fabricbench.campaign.write import came_back
+from fabricbench.campaign.write import has_completed
 from support.fake_site import REPOSITORY, FakeSite
 from support.processes import marked, parent, program, wait_until
 
@@ -48,7 +48,7 @@ def finished(campaign: Path) -> Counter[str]:
 def finished_directories(campaign: Path) -> list[Path]:
     """Returns the directories of the launches that ended."""
     files = (campaign / "launches").rglob("launch.json")
-    return sorted(file.parent for file in files if came_back(file.parent))
+    return sorted(file.parent for file in files if has_completed(file.parent))
 
 
 def timed(campaign: Path) -> Counter[str]:

@@ -25,14 +25,14 @@ def test_the_commands_from_clause_to_verdict(tmp_path: Path, cluster: Cluster) -
     outputs: dict[str, str] = {}
     for line in _COMMAND.findall(page):
         command = line.partition("#")[0].strip().replace("campaigns/", f"{tmp_path}/")
-        done = subprocess.run(
+        process = subprocess.run(
             ["bash", "-c", f". build/env.sh; {command}"], env=clean_environment(), cwd=REPOSITORY,
             capture_output=True, text=True, timeout=900, check=False,
         )  # fmt: skip
         words = command.split()
         accepted = EXPECTED_STATUS.get(words[1], (0,)) if words[0] == "fabricbench" else (0,)
-        assert done.returncode in accepted, f"{command}\n{done.stdout[-3000:]}{done.stderr}"
-        outputs[line.partition("#")[0].strip()] = done.stdout
+        assert process.returncode in accepted, f"{command}\n{process.stdout[-3000:]}{process.stderr}"
+        outputs[line.partition("#")[0].strip()] = process.stdout
     assert not RUN.exists()
     assert cluster.left_over() == []
 
@@ -44,9 +44,9 @@ def test_the_commands_from_clause_to_verdict(tmp_path: Path, cluster: Cluster) -
     assert (tmp_path / "accepted/report.html").exists()
     (judged,) = [text for line, text in outputs.items() if line == "fabricbench judge campaigns/accepted"]
     assert len(re.findall(r"^\w+ +gige-\S+/mpich@gige", judged, re.MULTILINE)) == 3
-    (named,) = [text for line, text in outputs.items() if line.startswith("fabricbench nodes")]
-    slowest = max(_nodes(named), key=lambda found: found[1])
-    assert slowest[0] == "n3", named
+    (names,) = [text for line, text in outputs.items() if line.startswith("fabricbench nodes")]
+    slowest = max(_nodes(names), key=lambda found: found[1])
+    assert slowest[0] == "n3", names
 
 
 def _nodes(text: str) -> list[tuple[str, float]]:

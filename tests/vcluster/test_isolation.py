@@ -14,8 +14,8 @@ def test_bytes_inside_a_node_and_between_nodes_are_counted_separately(
 ) -> None:
     """Four ranks on two nodes: the first and third exchange messages; some of the wire-up stays inside a node."""
     cluster.up(CPUS="2")
-    done = site.reframe(tmp_path / "campaign", *SHORT, "-p", "^openmpi$", "-S", "MicroPingpong.ranks=4")
-    assert done.returncode == 0, done.stdout[-3000:]
+    process = site.reframe(tmp_path / "campaign", *SHORT, "-p", "^openmpi$", "-S", "MicroPingpong.ranks=4")
+    assert process.returncode == 0, process.stdout[-3000:]
     for record in read_campaign(tmp_path / "campaign").records:
         assert record.launch is not None
         assert record.attestation is not None
@@ -31,8 +31,8 @@ def test_a_stack_that_copies_through_memory_between_nodes_is_refuted(
 ) -> None:
     cluster.up(ISOLATION="network")
     site.change('"UCX_NET_DEVICES": "eth0"', '"UCX_TLS": "all", "MPIR_CVAR_NOLOCAL": "0"')
-    done = site.reframe(tmp_path / "campaign", *SHORT, "-p", "^mpich$")
-    assert done.returncode == 1, done.stdout[-3000:]
+    process = site.reframe(tmp_path / "campaign", *SHORT, "-p", "^mpich$")
+    assert process.returncode == 1, process.stdout[-3000:]
     launches = [r for r in read_campaign(tmp_path / "campaign").records if r.launch and r.launch.mode == "timed"]
     assert {record.hosts for record in launches} == {("n1", "n2")}
     assert {record.state for record in launches} == {"refuted"}

@@ -22,8 +22,8 @@ def timed(campaign: Path) -> list[Record]:
 
 
 def test_the_requested_second_port_carries_the_bytes(site: Site, tmp_path: Path) -> None:
-    done = site.reframe(tmp_path / "campaign", "-n", "^MicroPingpong", *SHORT, "-p", "^(impi|mpich|openmpi)$")
-    assert done.returncode == 0, done.stdout[-3000:]
+    process = site.reframe(tmp_path / "campaign", "-n", "^MicroPingpong", *SHORT, "-p", "^(impi|mpich|openmpi)$")
+    assert process.returncode == 0, process.stdout[-3000:]
     records = timed(tmp_path / "campaign")
     assert {record.launch.stack for record in records if record.launch} >= {"mpich", "openmpi"}
     for record in records:
@@ -43,8 +43,8 @@ def test_a_stack_that_uses_another_port_is_reported(site: Site, tmp_path: Path, 
     stacks.write_text(
         stacks.read_text().replace(setting, f'"OMPI_MCA_btl_tcp_if_include": "{otherwise}", "NOT": "{{port}}"')
     )
-    done = site.reframe(tmp_path / "campaign", "-n", "^MicroPingpong%messages=large", *SHORT, "-p", "^openmpi$")
-    assert done.returncode == 0, done.stdout[-3000:]
+    process = site.reframe(tmp_path / "campaign", "-n", "^MicroPingpong%messages=large", *SHORT, "-p", "^openmpi$")
+    assert process.returncode == 0, process.stdout[-3000:]
     (record,) = timed(tmp_path / "campaign")
     assert record.state == "ok"
     assert record.binding.problem == record.reason
@@ -53,9 +53,9 @@ def test_a_stack_that_uses_another_port_is_reported(site: Site, tmp_path: Path, 
 
 
 def test_an_unknown_port_is_skipped(site: Site, tmp_path: Path) -> None:
-    wrong = ("-S", "MicroPingpong.port=eth2")
-    done = site.reframe(tmp_path / "campaign", "-n", "^MicroPingpong%messages=small", *wrong, "-p", "^mpich$")
-    assert done.returncode == 0, done.stdout[-3000:]
+    errors = ("-S", "MicroPingpong.port=eth2")
+    process = site.reframe(tmp_path / "campaign", "-n", "^MicroPingpong%messages=small", *errors, "-p", "^mpich$")
+    assert process.returncode == 0, process.stdout[-3000:]
     (skip,) = read_campaign(tmp_path / "campaign").skips
     assert (skip.reason, skip.hint) == ("the fabric gige has no port 'eth2'", "choose one of eth0, eth1")
 

@@ -33,8 +33,8 @@ def test_reframe_launches_between_nodes_are_attested(site: Site, tmp_path: Path)
     IMB attest message sizes."""
     checks = ("-n", "^MicroPingpong", "-n", "^NPB%kernel=IS%np=2", "-n", "^ImbPointToPoint%messages=small")
     short = ("-S", "repetitions=20", "-S", "MicroPingpong.iterations=20", "-p", "^(mpich|openmpi)$")
-    done = site.reframe(tmp_path / "campaign", *checks, *short)
-    assert done.returncode == 0, done.stdout[-3000:]
+    process = site.reframe(tmp_path / "campaign", *checks, *short)
+    assert process.returncode == 0, process.stdout[-3000:]
     campaign = read_campaign(tmp_path / "campaign")
     launches = [record for record in campaign.records if record.launch and record.launch.mode == "timed"]
     assert {record.launch.stack for record in launches if record.launch} >= {"mpich", "openmpi"}
@@ -61,7 +61,7 @@ def test_a_campaign_waits_for_its_nodes(site: Site, tmp_path: Path, cluster: Clu
     wait_until(lambda: log.exists() and "waiting for nodes: job" in log.read_text(), "a message about the queue")
     cluster.slurm("scancel", other.strip())
     output, _ = run.communicate(timeout=300)
-    assert "3 of 3 launches came back and were attested, on mpich@gige" in output
+    assert "3 of 3 launches completed and were attested, on mpich@gige" in output
     (session,) = (tmp_path / "campaign/reframe").glob("session-*.log")
     assert session.read_text().count("Granted job allocation") == 1
 
@@ -78,10 +78,10 @@ def test_a_request_that_the_cluster_cannot_fulfil_is_rejected_before_submission(
     site: Site, tmp_path: Path, old: str, new: str, says: str
 ) -> None:
     site.change(old, new)
-    done = site.fabricbench("run", str(tmp_path / "campaign"), *CHOICE)
-    assert done.returncode == 2, done.stdout + done.stderr
-    assert says in done.stderr
-    assert len(done.stderr.strip().splitlines()) == 1
+    process = site.fabricbench("run", str(tmp_path / "campaign"), *CHOICE)
+    assert process.returncode == 2, process.stdout + process.stderr
+    assert says in process.stderr
+    assert len(process.stderr.strip().splitlines()) == 1
     assert not list(tmp_path.glob("campaign/launches/*/*"))
 
 
@@ -95,9 +95,9 @@ def test_a_failed_node_is_reported_and_its_launch_repeated(site: Site, tmp_path:
     assert "n2" in output.splitlines()[-1], output
     assert "Traceback" not in output
     assert cluster.script("revive", "n2").returncode == 0
-    done = site.fabricbench("run", str(campaign), *CHOICE)
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert "3 of 3 launches came back and were attested" in done.stdout
+    process = site.fabricbench("run", str(campaign), *CHOICE)
+    assert process.returncode == 0, process.stdout + process.stderr
+    assert "3 of 3 launches completed and were attested" in process.stdout
     # A wire-up may reach its limit of 30 s before Slurm reports the dead node. It is repeated, and no cell uses it.
     timed = [r for r in read_campaign(campaign).records if r.launch and r.launch.mode == "timed"]
     assert {record.state for record in timed} <= {"ok", "unfinished", "lost"}
@@ -119,7 +119,7 @@ def test_a_run_that_ends_early_releases_its_nodes(
 
 
 def test_doctor_starts_ranks_on_the_nodes(site: Site) -> None:
-    done = site.fabricbench("doctor", "--system", "vcluster")
-    assert "mpich@gige" in done.stdout
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert "NOT READY" not in done.stdout
+    process = site.fabricbench("doctor", "--system", "vcluster")
+    assert "mpich@gige" in process.stdout
+    assert process.returncode == 0, process.stdout + process.stderr
+    assert "NOT READY" not in process.stdout

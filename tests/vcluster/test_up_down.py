@@ -45,8 +45,8 @@ def test_bad_input_prints_one_line(
     cluster: Cluster, words: tuple[str, ...], variables: dict[str, str], message: str
 ) -> None:
     cluster.down()
-    done = cluster.script(*words, **variables)
-    assert done.returncode == 2
-    assert message in done.stderr
-    assert len(done.stderr.splitlines()) == 1
+    process = cluster.script(*words, **variables)
+    assert process.returncode == 2
+    assert message in process.stderr
+    assert len(process.stderr.splitlines()) == 1
     assert cluster.left_over() == []

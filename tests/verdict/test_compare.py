@@ -12,7 +12,7 @@ from fabricbench.verdict.compare import LIKE_AGAINST_LIKE, compare, compare_tool
 from fabricbench.verdict.explain import explain
 from fabricbench.verdict.judge import judge
 from fabricbench.verdict.propose import propose
-from verdict.made_table import entry, facts, lane_rows, latencies, requirements, table_of
+from verdict.synthetic_table import entry, facts, lane_rows, latencies, requirements, table_of
 
 FASTER = [8.0, 8.1, 8.2, 8.3, 8.4, 8.5]
 SLOWER = [12.0, 12.1, 12.2, 12.3, 12.4, 12.5]
@@ -30,16 +30,16 @@ def test_findings_of_a_whole_curve() -> None:
         lane_rows("mpich@tcp", SLOWER, benchmark="barrier", tool="imb", metric="time", msg_size_bytes=None),
         refuted,
     )
-    found = compare(table.sample(fraction=1.0, shuffle=True, seed=1), "mpich@shm", "mpich@tcp")
-    assert found["msg_size_bytes"].to_list() == [8, 16, 64, 128, 256, None]
-    findings = found["finding"].to_list()
+    result = compare(table.sample(fraction=1.0, shuffle=True, seed=1), "mpich@shm", "mpich@tcp")
+    assert result["msg_size_bytes"].to_list() == [8, 16, 64, 128, 256, None]
+    findings = result["finding"].to_list()
     assert findings[5] == "too few: mpich@shm was not measured"
     assert findings[0] == findings[1] == "mpich@shm lower by 33 %"
     assert findings[2].startswith("no difference detected (a difference of ")
     assert findings[3] == "too few: 2 block(s) with both sides"
     assert findings[4].startswith("invalid: 6 launch(es)")
-    assert found["ratio"][0] == pytest.approx(0.6736, abs=1e-3)
-    assert found["q"][0] == pytest.approx(3 / 64)
+    assert result["ratio"][0] == pytest.approx(0.6736, abs=1e-3)
+    assert result["q"][0] == pytest.approx(3 / 64)
     with pytest.raises(BadInput, match="unknown lane 'mpich@tpc'; expected mpich@tcp"):
         compare(table, "mpich@shm", "mpich@tpc")
     with pytest.raises(BadInput, match="against itself"):
@@ -63,10 +63,10 @@ def test_tools_are_compared_mean_against_mean() -> None:
         *(lane_rows(lane, latencies(rng, 8, 11.5), tool="imb", msg_size_bytes=s) for lane in lanes for s in (8, 16)),
         *(lane_rows(lane, latencies(rng, 8, 1.0), msg_size_bytes=8) for lane in lanes),
     )
-    found = compare_tools(table)
-    assert found["lane"].to_list() == ["impi@tcp"] * 2 + ["mpich@tcp"] * 2
-    assert set(found["a"]) == {"micro latency_mean"}
-    assert found["ratio"].to_list() == pytest.approx([0.87] * 4, rel=0.05)
+    result = compare_tools(table)
+    assert result["lane"].to_list() == ["impi@tcp"] * 2 + ["mpich@tcp"] * 2
+    assert set(result["a"]) == {"micro latency_mean"}
+    assert result["ratio"].to_list() == pytest.approx([0.87] * 4, rel=0.05)
     assert compare_tools(table, "mpich@tcp").height == 2
     assert compare_tools(table_of(lane_rows("a@b", FASTER))).height == 0
     with pytest.raises(BadInput, match="unknown lane"):
@@ -79,9 +79,9 @@ def test_osu_is_compared_like_imb_and_only_in_the_same_case() -> None:
         *(lane_rows("a@tcp", SLOWER, metric="latency_mean", case=case) for case in ("", "rails=striped")),
         *(lane_rows("a@tcp", FASTER, tool=tool, case="") for tool in ("imb", "osu")),
     )
-    found = compare_tools(table)
-    assert sorted(found["b"]) == ["imb latency", "osu latency"]
-    assert found["case"].to_list() == ["", ""]
+    result = compare_tools(table)
+    assert sorted(result["b"]) == ["imb latency", "osu latency"]
+    assert result["case"].to_list() == ["", ""]
 
 
 def test_explanation_follows_the_chain_from_the_launches(tmp_path: Path) -> None:
@@ -90,14 +90,14 @@ def test_explanation_follows_the_chain_from_the_launches(tmp_path: Path) -> None
         lane_rows("mpich@tcp", [*SLOWER, 12.6]),
         lane_rows("impi@tcp", {0: None}, state="failed"),
     )
-    wanted = requirements(
+    requirement_set = requirements(
         tmp_path,
         entry("pair", "at_most: 0.7", "fabric: tcp", fabric="shm"),
         entry("i", stack="impi"),
         entry("ib", fabric="ib"),
     )
-    found = judge(table, wanted, facts(6))
-    text = "\n".join(explain("pair/mpich@shm/8", found, table))
+    result = judge(table, requirement_set, facts(6))
+    text = "\n".join(explain("pair/mpich@shm/8", result, table))
     for part in (
         "pair/mpich@shm/8: PASS",
         "micro pingpong latency on mpich@tcp, us:",
@@ -108,10 +108,10 @@ def test_explanation_follows_the_chain_from_the_launches(tmp_path: Path) -> None
         "Benjamini-Hochberg over 1 cell(s)",
     ):
         assert part in text
-    assert "impi@tcp: failed" in "\n".join(explain("i/impi@tcp/8", found, table))
-    assert "nothing measured" in "\n".join(explain("ib/*@ib", found, table))
+    assert "impi@tcp: failed" in "\n".join(explain("i/impi@tcp/8", result, table))
+    assert "nothing measured" in "\n".join(explain("ib/*@ib", result, table))
     with pytest.raises(BadInput, match="unknown cell 'pair/mpich@shm/9'; expected pair/mpich@shm/8"):
-        explain("pair/mpich@shm/9", found, table)
+        explain("pair/mpich@shm/9", result, table)
 
 
 def test_a_proposal_loads_and_passes_on_its_own_campaign(tmp_path: Path) -> None:
@@ -134,16 +134,16 @@ def test_a_proposal_loads_and_passes_on_its_own_campaign(tmp_path: Path) -> None
     )
     file = tmp_path / "requirements.yaml"
     file.write_text(propose(table, margin=0.25))
-    wanted = load_requirements(file)
-    assert [item.id for item in wanted.items] == [
+    requirement_set = load_requirements(file)
+    assert [item.id for item in requirement_set.items] == [
         "micro-pingpong-bandwidth-mpich-ib-two-rails-1048576",
         "imb-barrier-time-mpich-tcp",
         "micro-pingpong-latency-mpich-tcp-8",
         "micro-pingpong-latency-mpich-tcp-8.2",
     ]
-    assert [item.bound for item in wanted.items] == ["at least 637 MB/s"] + ["at most 11.3 us"] * 3
-    found = judge(table, wanted, facts(6))
-    assert [cell.verdict for cell in found.cells] == ["INVALID", "PASS", "PASS", "PASS"]
+    assert [item.bound for item in requirement_set.items] == ["at least 637 MB/s"] + ["at most 11.3 us"] * 3
+    result = judge(table, requirement_set, facts(6))
+    assert [cell.verdict for cell in result.cells] == ["INVALID", "PASS", "PASS", "PASS"]
     with pytest.raises(BadInput, match="margin"):
         propose(table, margin=1.5)
     with pytest.raises(BadInput, match="no value"):
@@ -157,11 +157,11 @@ def test_only_main_metrics_are_tested() -> None:
         *(lane_rows(lane, values) for lane, values in lanes),
         *(lane_rows(lane, values, metric="latency_mean", msg_size_bytes=s) for lane, values in lanes for s in (1, 2)),
     )
-    found = compare(table, "mpich@shm", "mpich@tcp")
-    claims = dict(zip(found["metric"], found["finding"], strict=True))
+    result = compare(table, "mpich@shm", "mpich@tcp")
+    claims = dict(zip(result["metric"], result["finding"], strict=True))
     assert claims["latency"] == "mpich@shm lower by 33 %"
     assert claims["latency_mean"] == "not tested: only the benchmark's main metric is tested"
-    assert found.filter(metric="latency")["q"].to_list() == [pytest.approx(2 / 64)]
+    assert result.filter(metric="latency")["q"].to_list() == [pytest.approx(2 / 64)]
 
 
 def test_an_interval_that_excludes_1_is_not_significant_among_many_tests() -> None:

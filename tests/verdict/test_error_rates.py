@@ -8,7 +8,7 @@ import polars as pl
 
 from fabricbench.site.requirements import Requirements
 from fabricbench.verdict.judge import judge
-from verdict.made_table import entry, facts, lane_rows, latencies, requirements, table_of
+from verdict.synthetic_table import entry, facts, lane_rows, latencies, requirements, table_of
 
 LOOKS = (8, 15, 30)
 
@@ -23,44 +23,44 @@ def _campaign(rng: np.random.Generator, factor: float, sizes: int) -> pl.DataFra
     )
 
 
-def _until_decided(table: pl.DataFrame, wanted: Requirements) -> set[str]:
+def _until_decided(table: pl.DataFrame, requirement_set: Requirements) -> set[str]:
     """The verdicts at the look that decides all cells, else at the last: what a campaign would report."""
     for look in LOOKS:
-        cells = judge(table.filter(pl.col("block") < look), wanted, facts(*LOOKS)).cells
-        found = {cell.verdict for cell in cells}
-        if "INCONCLUSIVE" not in found:
+        cells = judge(table.filter(pl.col("block") < look), requirement_set, facts(*LOOKS)).cells
+        result = {cell.verdict for cell in cells}
+        if "INCONCLUSIVE" not in result:
             break
-    return set(found)
+    return set(result)
 
 
-def _wanted(folder: Path) -> Requirements:
+def _requirements(folder: Path) -> Requirements:
     return requirements(folder, entry("equal", "at_most: 1.0", "fabric: tcp", fabric="shm"))
 
 
-def _false_alarm_rate(rng: np.random.Generator, wanted: Requirements, sizes: int, campaigns: int) -> float:
-    verdicts = [_until_decided(_campaign(rng, 1.0, sizes), wanted) for _ in range(campaigns)]
-    return sum("PASS" in found or "FAIL" in found for found in verdicts) / campaigns
+def _false_alarm_rate(rng: np.random.Generator, requirement_set: Requirements, sizes: int, campaigns: int) -> float:
+    verdicts = [_until_decided(_campaign(rng, 1.0, sizes), requirement_set) for _ in range(campaigns)]
+    return sum("PASS" in result or "FAIL" in result for result in verdicts) / campaigns
 
 
 def test_false_alarms_on_equal_lanes_over_three_looks(tmp_path: Path) -> None:
-    rate = _false_alarm_rate(np.random.default_rng(20), _wanted(tmp_path), 1, 400)
+    rate = _false_alarm_rate(np.random.default_rng(20), _requirements(tmp_path), 1, 400)
     assert rate <= 0.05 + 3 * np.sqrt(0.05 * 0.95 / 400)
 
 
 def test_false_alarms_among_six_equal_cells(tmp_path: Path) -> None:
-    rate = _false_alarm_rate(np.random.default_rng(21), _wanted(tmp_path), 6, 100)
+    rate = _false_alarm_rate(np.random.default_rng(21), _requirements(tmp_path), 6, 100)
     assert rate <= 0.05 + 3 * np.sqrt(0.05 * 0.95 / 100)
 
 
 def test_a_known_slow_down_is_found(tmp_path: Path) -> None:
-    rng, wanted = np.random.default_rng(22), _wanted(tmp_path)
-    found = [_until_decided(_campaign(rng, 1.08, 3), wanted) for _ in range(30)]
-    assert sum(verdicts == {"FAIL"} for verdicts in found) >= 27
-    assert not any("PASS" in verdicts for verdicts in found)
+    rng, requirement_set = np.random.default_rng(22), _requirements(tmp_path)
+    result = [_until_decided(_campaign(rng, 1.08, 3), requirement_set) for _ in range(30)]
+    assert sum(verdicts == {"FAIL"} for verdicts in result) >= 27
+    assert not any("PASS" in verdicts for verdicts in result)
 
 
 def test_six_blocks_see_a_large_slow_down(tmp_path: Path) -> None:
-    rng, wanted = np.random.default_rng(23), _wanted(tmp_path)
+    rng, requirement_set = np.random.default_rng(23), _requirements(tmp_path)
     tables = (_campaign(rng, 1.2, 3).filter(pl.col("block") < 6) for _ in range(30))
-    found = [{cell.verdict for cell in judge(table, wanted, facts(6)).cells} for table in tables]
-    assert sum(verdicts == {"FAIL"} for verdicts in found) >= 28
+    result = [{cell.verdict for cell in judge(table, requirement_set, facts(6)).cells} for table in tables]
+    assert sum(verdicts == {"FAIL"} for verdicts in result) >= 28

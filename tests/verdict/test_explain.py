@@ -6,16 +6,16 @@ from pathlib import Path
 from fabricbench.verdict.explain import explain
 from fabricbench.verdict.judge import judge
 from fabricbench.verdict.result import CampaignContext
-from verdict.made_table import Rows, entry, facts, lane_rows, requirements, table_of
+from verdict.synthetic_table import Rows, entry, facts, lane_rows, requirements, table_of
 
 FAST = [8.0, 8.1, 8.2, 8.3, 8.4, 8.5, 8.6]
 
 
 def explained(folder: Path, *parts: Rows, relative: bool = True, context: CampaignContext | None = None) -> list[str]:
-    wanted = entry("x", "at_most: 2.0", "fabric: tcp", fabric="shm") if relative else entry("x", fabric="shm")
+    requirement_set = entry("x", "at_most: 2.0", "fabric: tcp", fabric="shm") if relative else entry("x", fabric="shm")
     table = table_of(*parts)
-    found = judge(table, requirements(folder, wanted), facts(6), context)
-    return explain("x/mpich@shm/8", found, table, context)
+    result = judge(table, requirements(folder, requirement_set), facts(6), context)
+    return explain("x/mpich@shm/8", result, table, context)
 
 
 def lines_of(lines: list[str], block: int) -> list[str]:
@@ -54,8 +54,8 @@ def test_launches_with_foreign_load_are_marked_and_counted(tmp_path: Path) -> No
 
 
 def test_lost_launches_and_their_repeats_are_listed(tmp_path: Path) -> None:
-    lost = lane_rows("mpich@shm", {2: None}, state="lost", launch="launches/gone")
+    losses = lane_rows("mpich@shm", {2: None}, state="lost", launch="launches/gone")
     rows = lane_rows("mpich@shm", FAST[:6])
-    lines = explained(tmp_path, rows, lost, relative=False)
+    lines = explained(tmp_path, rows, losses, relative=False)
     assert "  launches that were lost, and their repeats:" in lines
     assert f"    block   2  launches/gone, repeated by {rows[2]['launch']}" in lines

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from fabricbench.verdict.judge import judge
-from verdict.made_table import Rows, entry, facts, lane_rows, latencies, requirements, table_of
+from verdict.synthetic_table import Rows, entry, facts, lane_rows, latencies, requirements, table_of
 
 BLOCKS, CELLS, LOST = 30, 1000, 0.01
 
@@ -17,10 +17,14 @@ def _lane(rng: np.random.Generator, lane: str, median: float, size: int, tries: 
     rows: Rows = []
     for block, value in enumerate(latencies(rng, BLOCKS, median)):
         for attempt in range(tries):
-            lost = bool(rng.random() < LOST)
-            columns = {"state": "lost" if lost else "ok", "msg_size_bytes": size, "launch": f"{lane} {block}.{attempt}"}
-            rows += lane_rows(lane, {block: None if lost else value}, **columns)
-            if not lost:
+            losses = bool(rng.random() < LOST)
+            columns = {
+                "state": "lost" if losses else "ok",
+                "msg_size_bytes": size,
+                "launch": f"{lane} {block}.{attempt}",
+            }
+            rows += lane_rows(lane, {block: None if losses else value}, **columns)
+            if not losses:
                 break
     return rows
 
@@ -33,8 +37,8 @@ def test_ratio_cells_of_thirty_blocks_that_one_percent_of_lost_launches_makes_in
     rng = np.random.default_rng(31)
     lanes = (("mpich@shm", 0.5), ("mpich@tcp", 1.0))
     table = table_of(*(_lane(rng, *lane, size, tries) for size in range(CELLS) for lane in lanes))
-    wanted = requirements(tmp_path, entry("half", "at_most: 0.9", "fabric: tcp", fabric="shm"))
-    cells = judge(table, wanted, facts(8, 15, 30)).cells
+    requirement_set = requirements(tmp_path, entry("half", "at_most: 0.9", "fabric: tcp", fabric="shm"))
+    cells = judge(table, requirement_set, facts(8, 15, 30)).cells
     verdicts = [cell.verdict for cell in cells]
     assert len(cells) == CELLS
     assert (verdicts.count("INVALID"), verdicts.count("PASS")) == (invalid, CELLS - invalid)

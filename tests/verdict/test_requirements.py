@@ -9,7 +9,7 @@ import pytest
 from fabricbench.errors import BadInput
 from fabricbench.site.requirements import AbsoluteBound, SizeSelection, absolute_bounds, as_reference, check_names
 from fabricbench.site.requirements_file import load_requirements
-from verdict.made_table import entry, requirements
+from verdict.synthetic_table import entry, requirements
 
 REPOSITORY = Path(__file__).parents[2]
 HEAD = "schema: 1\nrequirements:\n"
@@ -29,15 +29,15 @@ def test_the_example_of_the_docs_loads(tmp_path: Path) -> None:
 
 
 def test_the_local_site_loads_with_its_own_names() -> None:
-    known = {
+    names = {
         "tool": ["imb", "micro"],
         "benchmark": ["pingpong", "barrier", "allreduce"],
         "fabric": ["shm", "tcp"],
         "stack": ["impi", "mpich", "openmpi"],
     }
-    found = load_requirements(REPOSITORY / "site/local/requirements.yaml", known)
-    assert len(found.items) == 8
-    assert [item.bound for item in found.items if not item.relative] == [
+    result = load_requirements(REPOSITORY / "site/local/requirements.yaml", names)
+    assert len(result.items) == 8
+    assert [item.bound for item in result.items if not item.relative] == [
         "at most 50 us",
         "at most 500 us",
         "at least 50 MB/s",
@@ -54,20 +54,20 @@ def test_the_local_site_loads_with_its_own_names() -> None:
         ("{to: 1024}", SizeSelection(high=1024)),
     ],
 )
-def test_sizes(tmp_path: Path, written: str, sizes: SizeSelection) -> None:
+def test_sizes_of_a_requirement(tmp_path: Path, written: str, sizes: SizeSelection) -> None:
     assert requirements(tmp_path, entry(msg_size_bytes=written)).items[0].sizes == sizes
 
 
 def test_selected_sizes() -> None:
     sizes = [None, 0, 8, 1024, 2048]
-    meant = [
+    expectation = [
         SizeSelection(),
         SizeSelection((8,)),
         SizeSelection(low=8, high=1024),
         SizeSelection(low=8),
         SizeSelection(high=8),
     ]
-    assert [[size for size in sizes if one.contains(size)] for one in meant] == [
+    assert [[size for size in sizes if one.contains(size)] for one in expectation] == [
         sizes,
         [8],
         [8, 1024],
@@ -86,14 +86,16 @@ def test_selected_sizes() -> None:
         ("within: [0.9, 1.1]", "tool: imb, metric: latency_mean", 0.9, 1.1),
     ],
 )
-def test_bounds(tmp_path: Path, bound: str, relative: str, lower: float | None, upper: float | None) -> None:
+def test_bounds_of_a_requirement(
+    tmp_path: Path, bound: str, relative: str, lower: float | None, upper: float | None
+) -> None:
     (item,) = requirements(tmp_path, entry("a", bound, relative)).items
     assert (item.lower, item.upper) == (lower, upper)
     assert item.unit == ("ratio" if relative else "us")
 
 
 def test_the_bounds_that_one_launch_can_violate(tmp_path: Path) -> None:
-    found = requirements(
+    result = requirements(
         tmp_path,
         entry("all"),
         entry("tcp", "at_most: 5 us", fabric="tcp", stack="[mpich, impi]", msg_size_bytes=8),
@@ -102,17 +104,17 @@ def test_the_bounds_that_one_launch_can_violate(tmp_path: Path) -> None:
         entry("ranks", "at_most: 1 us", ranks=4),
         entry("plain", "at_most: 7 us", variant="''"),
     )
-    bounds = absolute_bounds(found, tool="micro", fabric="tcp", stack="mpich")
+    bounds = absolute_bounds(result, tool="micro", fabric="tcp", stack="mpich")
     assert [(b.benchmark, b.metric, b.lower, b.upper, b.unit) for b in bounds] == [
         ("pingpong", "latency", None, upper, "us") for upper in (10.0, 5.0, 7.0)
     ]
     assert bounds[1].sizes.contains(8)
     assert not bounds[1].sizes.contains(16)
-    assert [b.upper for b in absolute_bounds(found, tool="micro", fabric="tcp", stack="openmpi")] == [
+    assert [b.upper for b in absolute_bounds(result, tool="micro", fabric="tcp", stack="openmpi")] == [
         10.0,
         7.0,
     ]
-    assert [b.upper for b in absolute_bounds(found, tool="micro", fabric="tcp", stack="a", variant="v")] == [10.0]
+    assert [b.upper for b in absolute_bounds(result, tool="micro", fabric="tcp", stack="a", variant="v")] == [10.0]
 
 
 def _wrong(old: str, new: str) -> str:
@@ -224,14 +226,14 @@ def test_files_that_are_not_text(tmp_path: Path) -> None:
     ],
 )
 def test_names_that_do_not_exist_here(tmp_path: Path, changed: dict[str, str], line: int, what: str) -> None:
-    known = {"fabric": ["shm", "tcp"], "stack": ["mpich"], "tool": ["micro"], "benchmark": ["pingpong"]}
-    found = requirements(tmp_path, entry(**changed))
+    names = {"fabric": ["shm", "tcp"], "stack": ["mpich"], "tool": ["micro"], "benchmark": ["pingpong"]}
+    result = requirements(tmp_path, entry(**changed))
     with pytest.raises(BadInput) as caught:
-        check_names(found, known)
-    assert (caught.value.where, caught.value.what) == (f"{found.path}:{line}", what)
+        check_names(result, names)
+    assert (caught.value.where, caught.value.what) == (f"{result.path}:{line}", what)
     other = requirements(tmp_path, entry("a", "at_most: 1", "fabric: tpc", fabric="shm"))
     with pytest.raises(BadInput, match=r":7: unknown fabric 'tpc'; expected tcp"):
-        check_names(other, known)
+        check_names(other, names)
 
 
 def test_bounds_as_references_of_reframe() -> None:

@@ -11,7 +11,7 @@ from fabricbench.stats.node_pairs import NodePairs
 from fabricbench.verdict.nodes import Matrix
 from fabricbench.verdict.survey import Finding, Survey, as_frame
 from fabricbench.verdict.suspects import ALPHA, TOLERANCE
-from verdict.simulated_pairs import NOISES, World, campaign, matrix
+from verdict.simulated_node_pairs import NOISES, World, campaign, matrix
 
 
 def names(found: Survey) -> set[tuple[str, str]]:
@@ -21,8 +21,8 @@ def names(found: Survey) -> set[tuple[str, str]]:
 def often(world: World, campaigns: int, wrong: str, seed: int = 1) -> tuple[int, int]:
     """In how many campaigns the slow node 1 is named, and in how many any other that is ``wrong``."""
     rng = np.random.default_rng(seed)
-    found = [names(campaign(world, rng)) for _ in range(campaigns)]
-    return sum(("node", "n1") in one for one in found), sum(any(name != wrong for _, name in one) for one in found)
+    result = [names(campaign(world, rng)) for _ in range(campaigns)]
+    return sum(("node", "n1") in one for one in result), sum(any(name != wrong for _, name in one) for one in result)
 
 
 @pytest.mark.parametrize("noise", NOISES)
@@ -32,16 +32,16 @@ def often(world: World, campaigns: int, wrong: str, seed: int = 1) -> tuple[int,
 )
 def test_a_healthy_machine_is_rarely_named(nodes: int, blocks: int, campaigns: int, noise: str) -> None:
     """No more campaigns than an error rate of ``ALPHA`` gives in 999 of 1000 runs; healthy nodes differ by 1 %."""
-    wrong = often(World(nodes, blocks, noise, spread=0.01), campaigns, "")[1]
-    assert wrong <= binom.ppf(0.999, campaigns, ALPHA)
+    errors = often(World(nodes, blocks, noise, spread=0.01), campaigns, "")[1]
+    assert errors <= binom.ppf(0.999, campaigns, ALPHA)
 
 
 @pytest.mark.parametrize("noise", NOISES)
 def test_healthy_nodes_are_not_named_with_a_slow_node_and_a_slow_link(noise: str) -> None:
     rng = np.random.default_rng(2)
     world = World(8, 15, noise, slow={1: 3.0}, links={(4, 5): 3.0})
-    wrong = sum(bool(names(campaign(world, rng)) - {("node", "n1"), ("pair", "n4n5")}) for _ in range(60))
-    assert wrong <= binom.ppf(0.999, 60, ALPHA)
+    errors = sum(bool(names(campaign(world, rng)) - {("node", "n1"), ("pair", "n4n5")}) for _ in range(60))
+    assert errors <= binom.ppf(0.999, 60, ALPHA)
 
 
 @pytest.mark.parametrize(
@@ -49,14 +49,14 @@ def test_healthy_nodes_are_not_named_with_a_slow_node_and_a_slow_link(noise: str
 )
 def test_a_node_that_is_half_as_slow_again_is_named(noise: str, blocks: int, least: float) -> None:
     """Among 8 nodes. So many that a rule with a lower power would fail in 19 of 20 runs."""
-    named, wrong = often(World(8, blocks, noise, slow={1: 1.5}), 60, "n1")
-    assert named >= binom.ppf(0.95, 60, least)
-    assert wrong <= binom.ppf(0.999, 60, ALPHA)
+    names, errors = often(World(8, blocks, noise, slow={1: 1.5}), 60, "n1")
+    assert names >= binom.ppf(0.95, 60, least)
+    assert errors <= binom.ppf(0.999, 60, ALPHA)
 
 
 def test_a_throttled_node_of_four_is_named_from_six_blocks() -> None:
-    named, _ = often(World(4, 6, slow={1: 2.0}), 60, "n1")
-    assert named >= 54
+    names, _ = often(World(4, 6, slow={1: 2.0}), 60, "n1")
+    assert names >= 54
 
 
 def test_a_small_difference_is_not_named_however_many_blocks_there_are() -> None:
@@ -65,27 +65,27 @@ def test_a_small_difference_is_not_named_however_many_blocks_there_are() -> None
 
 def test_a_node_that_scatters_more_is_not_slow() -> None:
     rng = np.random.default_rng(4)
-    wrong = sum(bool(names(campaign(World(8, 15, noisy={1: 5.0}), rng))) for _ in range(60))
-    assert wrong <= binom.ppf(0.999, 60, ALPHA)
+    errors = sum(bool(names(campaign(World(8, 15, noisy={1: 5.0}), rng))) for _ in range(60))
+    assert errors <= binom.ppf(0.999, 60, ALPHA)
 
 
 def test_the_untouched_node_of_a_stalling_campaign_is_not_named() -> None:
     """Four nodes, latencies of 8 us and 8 ms, one throttled: the scatter of such values says nothing."""
     for seed in range(40):
-        found = campaign(World(4, 15, "stalled values", slow={2: 2.0}), np.random.default_rng(seed))
-        assert names(found) <= {("node", "n2")}
+        result = campaign(World(4, 15, "stalled values", slow={2: 2.0}), np.random.default_rng(seed))
+        assert names(result) <= {("node", "n2")}
 
 
 @pytest.mark.parametrize("noise", NOISES)
 def test_affected_blocks_are_counted_from_the_values(noise: str) -> None:
-    found = campaign(World(6, 20, noise, slow={3: 1.6}), np.random.default_rng(5))
-    rows = [one for one in found.findings if one.suspect.kind == "node"]
+    result = campaign(World(6, 20, noise, slow={3: 1.6}), np.random.default_rng(5))
+    rows = [one for one in result.findings if one.suspect.kind == "node"]
     assert rows
     for one in rows:
-        assert (one.suspect.affected_blocks, one.suspect.blocks) == counted(found, one)
+        assert (one.suspect.affected_blocks, one.suspect.blocks) == count_by_hand(result, one)
 
 
-def counted(found: Survey, one: Finding) -> tuple[int, int]:
+def count_by_hand(found: Survey, one: Finding) -> tuple[int, int]:
     """By hand: in how many blocks the median of the node's pairs is ``TOLERANCE`` times that of the others or more."""
     (of,) = (matrix for matrix in found.matrices if matrix.key == one.matrix)
     pairs, node = of.pairs, of.names.index(one.suspect.node)
@@ -93,20 +93,20 @@ def counted(found: Survey, one: Finding) -> tuple[int, int]:
     own = np.any([side == node for side in sides[one.suspect.role]], axis=0)
     without = (pairs.first != node) & (pairs.second != node)
     ordinary = pairs.slowness < math.log(30)
-    seen = blocks = 0
+    reports = blocks = 0
     for block in range(of.blocks):
         mine, others = (pairs.slowness[ordinary & (pairs.block == block) & side] for side in (own, without))
         if len(mine) and len(others):
             blocks += 1
-            seen += bool(np.median(mine) - np.median(others) >= math.log(TOLERANCE))
-    return seen, blocks
+            reports += bool(np.median(mine) - np.median(others) >= math.log(TOLERANCE))
+    return reports, blocks
 
 
 @pytest.mark.parametrize("noise", NOISES[2:])
 def test_two_modes_are_named_as_stalls(noise: str) -> None:
-    found = campaign(World(8, 15, noise), np.random.default_rng(6))
-    assert found.findings == ()
-    (note,) = [note for note in found.notes if "(latency at 8 bytes)" in note]
+    result = campaign(World(8, 15, noise), np.random.default_rng(6))
+    assert result.findings == ()
+    (note,) = [note for note in result.notes if "(latency at 8 bytes)" in note]
     assert "of the values stall (latency at 8 bytes): two modes, with medians 1." in note or "medians 0.9" in note
     assert "us and 1" in note or "us and 9" in note
     assert not campaign(World(8, 15), np.random.default_rng(6)).notes
@@ -115,16 +115,16 @@ def test_two_modes_are_named_as_stalls(noise: str) -> None:
 def test_a_node_that_stalls_more_often_is_named_as_such() -> None:
     rng = np.random.default_rng(7)
     stalling = dict.fromkeys(range(8), 0.05) | {1: 0.5}
-    found = [campaign(World(8, 15, stalling=stalling), rng) for _ in range(40)]
-    assert sum(names(one) == {("stalls", "n1")} for one in found) >= 32
-    assert sum(bool(names(one) - {("stalls", "n1")}) for one in found) <= binom.ppf(0.999, 40, ALPHA)
-    row = as_frame(found[0]).row(0, named=True)
+    result = [campaign(World(8, 15, stalling=stalling), rng) for _ in range(40)]
+    assert sum(names(one) == {("stalls", "n1")} for one in result) >= 32
+    assert sum(bool(names(one) - {("stalls", "n1")}) for one in result) <= binom.ppf(0.999, 40, ALPHA)
+    row = as_frame(result[0]).row(0, named=True)
     assert row["slowdown"] is None
     assert row["stalled"] == pytest.approx(0.5, abs=0.25)
     assert row["stalled_others"] < 0.3
 
 
-def test_one_pair_that_stalls_is_not_a_node() -> None:
+def test_one_stalling_node_pair_is_not_a_slow_node() -> None:
     """Stalls of one link are in the values of two nodes, but not in most of their pairs."""
     rng = np.random.default_rng(8)
     for _ in range(20):
@@ -137,8 +137,8 @@ def test_one_pair_that_stalls_is_not_a_node() -> None:
 def test_two_nodes_without_directions_cannot_be_decided() -> None:
     """A round trip between two nodes has no direction that could be compared."""
     rng = np.random.default_rng(4)
-    found = Survey((matrix(World(2, 30, slow={1: 3.0}), np.zeros(2), rng, latency=True),))
-    assert (found.decidable, names(found)) == (False, set())
+    result = Survey((matrix(World(2, 30, slow={1: 3.0}), np.zeros(2), rng, latency=True),))
+    assert (result.decidable, names(result)) == (False, set())
 
 
 def test_a_note_reports_too_few_blocks() -> None:
@@ -148,7 +148,7 @@ def test_a_note_reports_too_few_blocks() -> None:
     assert one.decidable
     assert ("node", "n1") in names(one)
     lanes = [(name, campaign(World(3, 6, slow={1: 3.0}), rng)) for name in "abcd"]
-    together = Survey(tuple(of_lane(matrix_, name) for name, found in lanes for matrix_ in found.matrices))
+    together = Survey(tuple(of_lane(matrix_, name) for name, result in lanes for matrix_ in result.matrices))
     assert not together.decidable
     assert not names(together)
     assert together.notes[0] == (
@@ -161,24 +161,24 @@ def test_some_rounds_of_many_in_each_block() -> None:
     """40 nodes, 3 of their 39 rounds in each of 8 blocks: no pair is tested, each node is; nothing healthy is named."""
     rng = np.random.default_rng(11)
     worlds = World(40, 8, slow={1: 1.5}), World(40, 8)
-    found = [[names(few_rounds(world, rng)) for world in worlds] for _ in range(20)]
-    assert sum(slow == {("node", "n1")} for slow, _ in found) >= 18
-    assert sum(bool(healthy) for _, healthy in found) <= binom.ppf(0.999, 20, ALPHA)
+    result = [[names(few_rounds(world, rng)) for world in worlds] for _ in range(20)]
+    assert sum(slow == {("node", "n1")} for slow, _ in result) >= 18
+    assert sum(bool(healthy) for _, healthy in result) <= binom.ppf(0.999, 20, ALPHA)
 
 
 def few_rounds(world: World, rng: np.random.Generator) -> Survey:
     """Rounds of the circle method, three in a block: round r of n nodes has the pairs of sum r, modulo n - 1."""
-    kept = []
+    remaining = []
     for of in campaign(world, rng).matrices:
         pairs, last = of.pairs, world.nodes - 1
         total = np.where(pairs.second == last, 2 * pairs.first, pairs.first + pairs.second)
         total = np.where(pairs.first == last, 2 * pairs.second, total) % last
         at = total // 3 == pairs.block
-        cut = NodePairs(
+        part = NodePairs(
             world.nodes, pairs.first[at], pairs.second[at], pairs.block[at], pairs.slowness[at], pairs.directed
         )
-        kept.append(Matrix(of.key, of.names, cut))
-    return Survey(tuple(kept))
+        remaining.append(Matrix(of.key, of.names, part))
+    return Survey(tuple(remaining))
 
 
 def of_lane(of: Matrix, stack: str) -> Matrix:
@@ -187,7 +187,7 @@ def of_lane(of: Matrix, stack: str) -> Matrix:
 
 def test_p_is_adjusted_for_all_tests() -> None:
     """The p-value of a node that is the slowest in all blocks, times 20 tests, over the share of nodes in alpha."""
-    found = campaign(World(4, 6, cv=0.01, slow={1: 3.0}), np.random.default_rng(10))
-    p_values = [finding.p for finding in found.findings]
+    result = campaign(World(4, 6, cv=0.01, slow={1: 3.0}), np.random.default_rng(10))
+    p_values = [finding.p for finding in result.findings]
     assert len(p_values) == 5
     assert p_values == pytest.approx([20 * 4.0**-6 / 0.7] * 5)

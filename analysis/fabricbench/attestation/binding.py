@@ -46,8 +46,8 @@ def _placements(reports: Iterable[Report]) -> list[tuple[str, int, frozenset[int
     for report in reports:
         if report.rank is None or report.cpus is None:
             continue
-        known = busiest.setdefault((report.host, report.rank), report)
-        if (report.cpu_seconds or 0) > (known.cpu_seconds or 0):
+        earlier = busiest.setdefault((report.host, report.rank), report)
+        if (report.cpu_seconds or 0) > (earlier.cpu_seconds or 0):
             busiest[report.host, report.rank] = report
     texts = {place: report.cpus_at_end or report.cpus or "" for place, report in busiest.items()}
     return sorted((host, rank, processors(text), text) for (host, rank), text in texts.items())
@@ -62,8 +62,8 @@ def _problem(launch: Launch, placements: Sequence[Placement], hosts: Sequence[Ho
     if len(placements) < launch.ranks:
         return f"{request}, but {launch.ranks - len(placements)} of {launch.ranks} ranks did not report where they ran"
     domains = {host.host: _domains(host, launch.binding) for host in hosts}
-    if missing := sorted({host for host, _, _ in placements if not domains.get(host)}):
-        return f"{request}, but {missing[0]} did not report its processor topology"
+    if silent_hosts := sorted({host for host, _, _ in placements if not domains.get(host)}):
+        return f"{request}, but {silent_hosts[0]} did not report its processor topology"
     by_domain: dict[tuple[str, frozenset[int]], list[int]] = defaultdict(list)
     unbound = []
     for host, rank, cpus in placements:
@@ -88,8 +88,8 @@ def _shared_cores(
         allowed = frozenset[int]().union(*(cpus for where, rank, cpus in placements if where == host and rank in ranks))
         usable = sum(1 for core in cores[host] if core & allowed & domain)
         if len(ranks) > usable:
-            named = ", ".join(map(str, ranks[:4])) + (", …" if len(ranks) > 4 else "")
-            yield f"ranks {named} on {host} shared {usable} core{'s' if usable > 1 else ''}"
+            text = ", ".join(map(str, ranks[:4])) + (", …" if len(ranks) > 4 else "")
+            yield f"ranks {text} on {host} shared {usable} core{'s' if usable > 1 else ''}"
 
 
 _NAMES: Mapping[Binding, str] = {"core": "core", "numa": "NUMA node", "socket": "socket"}

@@ -117,10 +117,10 @@ def sockets_objection(
     if problem := _missing_counters(launch, counts):
         return "unknown", problem
     for direction in ("sent", "received"):
-        counted = _total(launch, counts, "tx_bytes" if direction == "sent" else "rx_bytes")
-        if counted is not None and counted < PORT_SHARE * between:
+        count = _total(launch, counts, "tx_bytes" if direction == "sent" else "rx_bytes")
+        if count is not None and count < PORT_SHARE * between:
             ports = f"the ports of the fabric ({', '.join(launch.ports)})"
-            return "refuted", f"sockets carried {between} bytes between the nodes, {ports} {direction} {counted}"
+            return "refuted", f"sockets carried {between} bytes between the nodes, {ports} {direction} {count}"
     return None
 
 
@@ -144,9 +144,9 @@ def port_shares(launch: Launch, counts: Ports) -> dict[str, float]:
         return {}
     for unit in ("bytes", "packets"):
         by_port = {port: _sent_and_received(launch, counts, port, unit) for port in launch.ports}
-        known = {port: count for port, count in by_port.items() if count is not None}
-        if len(known) == len(by_port) and (total := sum(known.values())):
-            return {port: round(count / total, 4) for port, count in known.items()}
+        counts_of_ports = {port: count for port, count in by_port.items() if count is not None}
+        if len(counts_of_ports) == len(by_port) and (total := sum(counts_of_ports.values())):
+            return {port: round(count / total, 4) for port, count in counts_of_ports.items()}
     return {}
 
 
@@ -169,8 +169,8 @@ def port_problem(launch: Launch, traffic: Traffic | None, payload: Payload | Non
         _port_carried_too_little(launch, traffic, payload, counts) or _others_carried_too_much(launch, shares, counts)
     ):
         return ""
-    named = ", ".join(f"{port} {share:.0%}" for share, port in reversed(others))
-    return f"{request}, but it carried {shares[launch.port]:.0%} of the traffic on the fabric's ports; {named}"
+    text = ", ".join(f"{port} {share:.0%}" for share, port in reversed(others))
+    return f"{request}, but it carried {shares[launch.port]:.0%} of the traffic on the fabric's ports; {text}"
 
 
 def _port_carried_too_little(launch: Launch, traffic: Traffic | None, payload: Payload | None, counts: Ports) -> bool:
@@ -234,13 +234,13 @@ def _possible_foreign_traffic(launch: Launch, payload: Payload, counts: Ports) -
 
 
 def _evidence(launch: Launch, payload: Payload, counts: Ports) -> str:
-    counted = [
+    totals = [
         f"{total} {unit}"
         for unit in ("bytes", "packets")
         if (total := _total(launch, counts, f"tx_{unit}")) is not None
     ]
     return (
-        f"{', '.join(launch.ports)} of {len(counts)} nodes sent {' in '.join(counted)}, "
+        f"{', '.join(launch.ports)} of {len(counts)} nodes sent {' in '.join(totals)}, "
         f"the benchmark moved at least {payload.bytes} bytes in {payload.messages} messages"
     )
 

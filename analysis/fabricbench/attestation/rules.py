@@ -38,10 +38,14 @@ if the wire-up is small compared with the payload: see ``required_share``.
 """
 
 WIREUP_FACTOR = 1.5
-"""A forbidden transport may carry this many times the traffic of Init and Finalize, scaled to the rank pairs …"""
+"""A forbidden transport may carry the wire-up, scaled to the number of rank pairs, times this factor, plus
+``FORBIDDEN_SHARE`` of the payload.
+"""
 
 FORBIDDEN_SHARE = 0.01
-"""… and this share of the payload, for upkeep of connections that grows with the run time."""
+"""Share of the payload that a forbidden transport may carry in addition to the wire-up: keep-alive traffic of
+connections grows with the run time.
+"""
 
 Outcome = tuple[AttestationState, str]
 """State and reason."""
@@ -65,8 +69,8 @@ def attest(
     (``launch.witness.printed_lines``).
     """
     ports = declared_ports(launch, port_counts or {})
-    counted = launch.transport in DEVICES
-    share = payload_share_on_ports(launch, payload, ports) if counted else _share(launch, traffic, payload)
+    has_port_counters = launch.transport in DEVICES
+    share = payload_share_on_ports(launch, payload, ports) if has_port_counters else _share(launch, traffic, payload)
     basis, evidence = part_evidence(launch, parts, intervals or {}, lines)
     state, reason = _outcome(launch, traffic, payload, share, ports, evidence, len(parts_with_payload(parts)))
     return Attestation(
@@ -106,7 +110,7 @@ def _outcome(
     if payload is None:
         return "unknown", "the benchmark defines no payload"
     if launch.ranks == 1 and not payload.bytes and not payload.messages:
-        return "attested", "a single rank: no message has to be carried"
+        return "attested", "a single rank sends no messages"
     if launch.transport == "tcp":
         return _tcp(launch, traffic, payload, share, ports, evidence, parts)
     if objection := _beyond_wireup(launch, launch.wireup, traffic, payload) or _worst_part(evidence, "refuted"):
@@ -156,9 +160,9 @@ def _possible_bypasses(
     wireup_bytes, wireup_segments = (
         _wireup_of_all_runs(launch, n) for n in (launch.wireup.bytes, launch.wireup.segments)
     )
-    known = {id(one.part) for one in evidence if one.state != "unknown"}
+    decisions = {id(one.part) for one in evidence if one.state != "unknown"}
     return parts_within_surplus(
-        [part for part in parts if id(part) not in known],
+        [part for part in parts if id(part) not in decisions],
         _spare(traffic.bytes, wireup_bytes, payload.bytes),
         _spare(traffic.segments, wireup_segments, payload.messages),
     )
@@ -275,10 +279,10 @@ def _uncounted_sockets(launch: Launch, wireup: WireUp, traffic: Traffic) -> str:
         ("UDP", traffic.udp_sockets, wireup.udp_sockets),
         ("Unix", traffic.unix_sockets, wireup.unix_sockets),
     ):
-        known = None if wireup_count is None else _wireup_of_all_runs(launch, wireup_count)
-        if known is not None and count * wireup.ranks > known * max(ranks, wireup.ranks):
+        allowance = None if wireup_count is None else _wireup_of_all_runs(launch, wireup_count)
+        if allowance is not None and count * wireup.ranks > allowance * max(ranks, wireup.ranks):
             return (
-                f"{count} {kind} sockets were open on {ranks} ranks, wire-up opens {known} on {wireup.ranks}, "
+                f"{count} {kind} sockets were open on {ranks} ranks, wire-up opens {allowance} on {wireup.ranks}, "
                 "and their traffic is not counted"
             )
     return ""

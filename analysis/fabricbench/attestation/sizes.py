@@ -21,10 +21,10 @@ def part_evidence(
     With marks every part has evidence, undecided parts too. With lines only the decided parts have evidence. Without
     either, the basis is ``launch`` and no part has evidence. Parts that move nothing need no evidence.
     """
-    needed = parts_with_payload(parts)
-    if launch.wireup is None or not needed:
+    relevant = parts_with_payload(parts)
+    if launch.wireup is None or not relevant:
         return "launch", ()
-    if evidence := tuple(evidence_by_marks(launch, launch.wireup, needed, intervals)):
+    if evidence := tuple(evidence_by_marks(launch, launch.wireup, relevant, intervals)):
         return "marks", evidence
     if evidence := tuple(evidence_by_lines(launch, launch.wireup, parts, lines)):
         return "lines", evidence

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from fabricbench.campaign.collect import collect
-from fabricbench.campaign.write import came_back
+from fabricbench.campaign.write import has_completed
 from fabricbench.files.layout import LAUNCHES
 from fabricbench.files.reading import read_regular
 from fabricbench.launch.lost import job_ended, why_lost
@@ -34,12 +34,12 @@ def loss_reason(directory: Path) -> str:
 def finishing_attempt(attempts: Iterable[Path]) -> Path | None:
     """Returns the directory of the attempt that finishes a launch; None if the launch must be started (again).
 
-    ``attempts`` holds all attempts in order. A launch is finished if it came back and was not lost, or if it was lost
-    as often as allowed. An attempt without an end was interrupted, and so was one whose job ended; neither finishes a
+    ``attempts`` holds all attempts in order. A launch is finished if it completed and was not lost, or if it was lost
+    ``TRIES`` times. An attempt without an end was interrupted, and so was one whose job ended; neither finishes a
     launch, however often that happens.
     """
     ended = {directory: loss_reason(directory) for directory in attempts if (directory / "end").exists()}
-    complete = [directory for directory, why in ended.items() if not why and came_back(directory)]
+    complete = [directory for directory, why in ended.items() if not why and has_completed(directory)]
     losses = [directory for directory, why in ended.items() if why and not job_ended(why)]
     return complete[-1] if complete else losses[-1] if len(losses) >= TRIES else None
 

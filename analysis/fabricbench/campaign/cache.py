@@ -23,7 +23,7 @@ from fabricbench.files.reading import read_regular
 
 CACHE = "FABRICBENCH_CACHE"
 LARGEST_BYTES = 1 << 30
-"""The limit on the size of all files of the cache together, and on the size of one that is read."""
+"""The largest total size of the cache, and the largest size of a file that is read."""
 LONGEST_UNUSED_SECONDS = 30 * 86400.0
 _TOUCH_SECONDS = 3600.0
 _SUFFIX = ".records"
@@ -34,10 +34,10 @@ _OTHERS_MAY_WRITE = stat.S_IWGRP | stat.S_IWOTH
 def cache_root() -> Path | None:
     """The directory of the cache: ``FABRICBENCH_CACHE``, else ``fabricbench`` in ``XDG_CACHE_HOME`` or in ``.cache`` of
     the home directory. None for a user without these."""
-    if given := os.environ.get(CACHE):
-        return Path(given).absolute()
-    if (given := os.environ.get("XDG_CACHE_HOME", "")).startswith("/"):
-        return Path(given, "fabricbench")
+    if directory := os.environ.get(CACHE):
+        return Path(directory).absolute()
+    if (directory := os.environ.get("XDG_CACHE_HOME", "")).startswith("/"):
+        return Path(directory, "fabricbench")
     home = os.environ.get("HOME", "")
     if not home:
         try:
@@ -63,7 +63,7 @@ def read_entries(name: str) -> dict[str, bytes]:
 
 
 def write_entries(name: str, entries: Mapping[str, bytes]) -> None:
-    """Replaces the cached records of the file ``name`` by these, JSON by key; does nothing where that is impossible."""
+    """Replaces the cached records of the file ``name`` by these, JSON by key; does nothing if that is impossible."""
     lines = [_line(key, text) for key, text in sorted(entries.items())]
     temporary = f"{name}{_SUFFIX}.{secrets.token_hex(8)}"
     try:
@@ -100,7 +100,7 @@ def _checksum(key: bytes, text: bytes) -> bytes:
 
 @contextmanager
 def _directory(*, make: bool) -> Iterator[int]:
-    """A descriptor of the cache directory; OSError where it is missing or other users can write to it."""
+    """A descriptor of the cache directory; raises OSError if it is missing or other users can write to it."""
     root = cache_root()
     if root is None:
         raise FileNotFoundError("no cache directory")
@@ -123,13 +123,13 @@ def _demand_own(facts: os.stat_result) -> None:
 
 def _remove_old(folder: int) -> None:
     """Removes files unused for ``LONGEST_UNUSED_SECONDS``, and the oldest ones beyond ``LARGEST_BYTES``."""
-    found = []
+    files = []
     for name in os.listdir(folder):
         if _OWN_NAME.fullmatch(name):
             facts = os.stat(name, dir_fd=folder, follow_symlinks=False)
-            found.append((facts.st_mtime, facts.st_size, name))
+            files.append((facts.st_mtime, facts.st_size, name))
     total, oldest = 0, time.time() - LONGEST_UNUSED_SECONDS
-    for used, size, name in sorted(found, reverse=True):
+    for used, size, name in sorted(files, reverse=True):
         total += size
         if used < oldest or total > LARGEST_BYTES:
             with contextlib.suppress(FileNotFoundError):

@@ -16,7 +16,7 @@ FACTS = re.compile(r"launch\.json|begin|end|stdout|stderr|(witness|host)\..*", r
 _ROOMS = ("files", "site", "launch", "attestation", "parsers")
 """The packages whose code and data decide what a record holds."""
 _ENDS_BYTES = 1 << 20
-"""What is read of each end of an output that is too large to be parsed: no less than any ``why_failed`` reads."""
+"""The bytes that are read at each end of an output too large to parse; ``why_failed`` of a parser reads no more."""
 
 
 def digest(directory: Path) -> str:
@@ -41,7 +41,7 @@ def digest(directory: Path) -> str:
 
 
 def _declared(folder: int) -> frozenset[str]:
-    """The files that the parser of the launch's tool declares; none where the tool is unknown."""
+    """The files that the parser of the launch's tool declares; none if the tool is unknown."""
     try:
         launch = json.loads(_content("launch.json", folder)[1])
     except (ValueError, RecursionError):

@@ -14,7 +14,7 @@ from fabricbench.parsers.output import Unreadable, read_lines, read_model
 
 VARIABLE = "#@cvar."
 MOST_VARIABLES, LONGEST_NAME, LONGEST_VALUE = 4000, 128, 200
-"""Limits of what ``fabricbench-micro wireup`` prints; longer output is cut."""
+"""The largest number and length of the variables that are read from ``fabricbench-micro wireup``; the rest is cut."""
 _OF_THE_LAUNCH = {
     "seconds": None,
     "busy_cpu_seconds": None,

@@ -18,7 +18,7 @@ from fabricbench.files.layout import FACTS, LAUNCHES, SKIPPED
 from fabricbench.files.reading import read_regular
 from fabricbench.launch.facts import SkippedLaunch
 from fabricbench.launch.record import Campaign, CampaignFacts, Record
-from fabricbench.launch.unmeasured import unmeasured
+from fabricbench.launch.unmeasured_cases import unmeasured
 from fabricbench.parsers.output import Unreadable, read_model
 from fabricbench.parsers.registry import benchmarks
 from fabricbench.site.requirements import Requirements
@@ -30,7 +30,7 @@ _DEEPEST = 32
 
 
 def read_campaign(path: Path, *, recompute: bool = False) -> Campaign:
-    """Returns the campaign at ``path``; BadInput if there is none.
+    """Returns the campaign at ``path``; raises BadInput if there is none.
 
     A launch that cannot be read gives a record, not an error. Records come from the user's cache if their files and
     code are unchanged; with ``recompute`` all are computed.
@@ -52,7 +52,7 @@ def read_campaign(path: Path, *, recompute: bool = False) -> Campaign:
 
 
 def read_facts(path: Path) -> CampaignFacts:
-    """Returns ``campaign.json`` of the campaign at ``path``; BadInput if it cannot be read."""
+    """Returns ``campaign.json`` of the campaign at ``path``; raises BadInput if it cannot be read."""
     file = path / FACTS
     try:
         return CampaignFacts.model_validate_json(read_regular(file))

@@ -91,10 +91,10 @@ def open_single(path: Path, site: Path, seed: int) -> None:
         create(path, site=site, tier="single", seed=seed)
 
 
-def came_back(directory: Path) -> bool:
-    """Returns whether the launch in ``directory`` ended by itself.
+def has_completed(directory: Path) -> bool:
+    """Returns whether the launch in ``directory`` completed, with any exit status of its command.
 
-    A launch whose command could not be started did not, nor did one that was lost with its nodes.
+    False if it has no end, if its command could not be started, or if it was lost with its nodes.
     """
     try:
         end = json.loads(read_regular(directory / "end"))

@@ -36,7 +36,7 @@ for _command in COMMANDS:
 
 
 def main() -> None:
-    """Runs the command line. An error that the user can mend is printed as one line; its exit status is 2."""
+    """Runs the command line. An error that the user can correct is printed as one line; its exit status is 2."""
     try:
         app()
     except BadInput as error:

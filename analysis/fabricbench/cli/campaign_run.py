@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What ``fabricbench run`` does: checks the options, measures or forecasts a campaign, and prints how it ended."""
+"""The command ``fabricbench run``: checks the options, measures or forecasts a campaign, and prints the result."""
 
 import os
 import re
@@ -21,9 +21,9 @@ from fabricbench.errors import BadInput, nearest
 from fabricbench.files.layout import FACTS
 from fabricbench.launch.record import LOST_STATES, Campaign, Record
 from fabricbench.processes.leftovers import Terminated, terminated_as_interrupted
+from fabricbench.runner.campaign import run
 from fabricbench.runner.forecast import forecast
 from fabricbench.runner.plan import PLAN_FIELDS, Plan, is_complete
-from fabricbench.runner.run import run
 from fabricbench.site.settings import REPOSITORY, choose, lanes, settings_file
 
 NOT_ALL_ATTESTED = 1
@@ -64,16 +64,16 @@ class Options:
                 raise BadInput(f"'{text[:80]}'", where="--set", expected="[CHECK.]VARIABLE=VALUE, without blanks")
 
     def plan(self, *, quiet: bool) -> Plan:
-        """The plan of the campaign: what the options leave open is as in the campaign to continue, if there is one."""
-        wanted = self.tier or DEFAULT_TIER
-        path = self.path or self._unfinished(wanted, quiet) or new_campaign(wanted)
+        """The plan of the campaign. Omitted options have the values of the campaign to continue, if there is one."""
+        tier = self.tier or DEFAULT_TIER
+        path = self.path or self._unfinished(tier, quiet) or new_campaign(tier)
         facts = read_facts(path) if os.path.lexists(path / FACTS) else None
         if facts is not None and self.seed not in (None, facts.seed):
             raise BadInput(f"this campaign's seed is {facts.seed}", where=str(path), hint="leave --seed out")
         return Plan(
             path=path,
             system=self.system,
-            tier=self.tier or (facts.tier if facts else wanted),
+            tier=self.tier or (facts.tier if facts else tier),
             seed=self.seed if self.seed is not None else time.time_ns() % 2**31,
             lanes=self.lanes or (facts.lanes if facts else ()),
             checks=self.checks or (facts.checks if facts else ()),
@@ -83,8 +83,8 @@ class Options:
         )
 
     def _unfinished(self, tier: str, quiet: bool) -> Path | None:
-        asked = {"system": self.system, "tier": tier, "lanes": self.lanes, "checks": self.checks}
-        path = unfinished(asked | {"variables": self.variables})
+        request = {"system": self.system, "tier": tier, "lanes": self.lanes, "checks": self.checks}
+        path = unfinished(request | {"variables": self.variables})
         if path and not quiet:
             say(f"continuing {path}")
         return path
@@ -116,17 +116,17 @@ def measure(options: Options, report: bool) -> None:
     finish(campaign)
 
 
-def unfinished(asked: Mapping[str, object]) -> Path | None:
+def unfinished(request: Mapping[str, object]) -> Path | None:
     """The newest interrupted campaign in ``campaigns/`` that was started with the same options, those of
     ``runner.plan.PLAN_FIELDS``."""
-    for path in sorted((REPOSITORY / "campaigns").glob(f"{asked['tier']}-*"), reverse=True):
+    for path in sorted((REPOSITORY / "campaigns").glob(f"{request['tier']}-*"), reverse=True):
         if os.path.lexists(path / FACTS) and not is_complete(path):
             try:
                 facts = read_facts(path)
             except BadInput as error:
                 warn(f"cannot be continued: {error}")
                 continue
-            if all(getattr(facts, key) == asked[key] for key in PLAN_FIELDS):
+            if all(getattr(facts, key) == request[key] for key in PLAN_FIELDS):
                 return path
     return None
 
@@ -137,7 +137,7 @@ def new_campaign(tier: str) -> Path:
 
 
 def finish(campaign: Campaign) -> None:
-    """Prints how the launches ended. Exit status 0 if all came back and were attested, whatever the verdicts, else 1.
+    """Prints how the launches ended. Exit status 0 if all completed and were attested, whatever the verdicts, else 1.
 
     A launch that was lost and repeated counts once, with its last attempt.
     """
@@ -146,26 +146,26 @@ def finish(campaign: Campaign) -> None:
     if all(record.launch is not None and record.launch.mode == "wireup" for record in records):
         reasons = "; ".join(sorted({f"{skip.lane} {skip.tool}: {skip.reason}" for skip in campaign.skips}))
         raise BadInput(f"nothing was measured, everything was skipped: {reasons}")
-    wrong = [record for record in records if record.state != "ok"]
-    _print_attested(records, len(wrong))
-    lost = sum(record.state in LOST_STATES for record in campaign.records)
-    repeated = lost - sum(record.state in LOST_STATES for record in records)
+    failures = [record for record in records if record.state != "ok"]
+    _print_attested(records, len(failures))
+    losses = sum(record.state in LOST_STATES for record in campaign.records)
+    repeated = losses - sum(record.state in LOST_STATES for record in records)
     if repeated:
         say("1 launch was lost and repeated" if repeated == 1 else f"{repeated} launches were lost and repeated")
-    for record in wrong[:_MOST_LISTED]:
+    for record in failures[:_MOST_LISTED]:
         say(f"{record.state}: {record.directory}: {record.reason}")
     _print_bindings(records)
-    if wrong:
+    if failures:
         raise typer.Exit(NOT_ALL_ATTESTED)
 
 
-def _print_attested(records: list[Record], wrong: int) -> None:
+def _print_attested(records: list[Record], failures: int) -> None:
     """Prints how many launches were attested, on which lanes, and how many their tool refused to run."""
     names = sorted({record.launch.lane for record in records if record.launch and record.state == "ok"})
     refused = sum(record.state == "ok" and record.attestation is None for record in records)
     skipped = f"; {refused} more were skipped, because their tool refused to run" if refused else ""
-    attested = len(records) - wrong - refused
-    say(f"{attested} of {len(records)} launches came back and were attested, on {' '.join(names)}{skipped}")
+    attested = len(records) - failures - refused
+    say(f"{attested} of {len(records)} launches completed and were attested, on {' '.join(names)}{skipped}")
 
 
 def _print_bindings(records: list[Record]) -> None:

@@ -17,17 +17,17 @@ from fabricbench.verdict.result import Judgement, campaign_context
 
 
 def judgement_of(
-    campaign: Campaign, path: Path, given: Path | None = None, table: pl.DataFrame | None = None
+    campaign: Campaign, path: Path, requirements_file: Path | None = None, table: pl.DataFrame | None = None
 ) -> Judgement | None:
     """The verdicts of the campaign at ``path``; None without requirements.
 
-    ``given``: file of requirements that replace the campaign's own. ``table``: the campaign's long table, to save the
-    time of making it again.
+    ``requirements_file``: requirements that replace the campaign's own. ``table``: the campaign's long table, to save
+    the time of computing it again.
     """
-    requirements = _requirements(campaign, path, given)
+    requirements = _requirements(campaign, path, requirements_file)
     if requirements is None:
         return None
-    around = campaign_context(campaign, "" if given is None else str(given))
+    around = campaign_context(campaign, "" if requirements_file is None else str(requirements_file))
     frame = long_table(campaign.records) if table is None else table
     return judge(frame, requirements, campaign.facts, around)
 
@@ -35,7 +35,7 @@ def judgement_of(
 def report_page(
     campaign: Campaign,
     path: Path,
-    given: Path | None = None,
+    requirements_file: Path | None = None,
     place: Path | None = None,
     reference: Path | None = None,
     recompute: bool = False,
@@ -46,22 +46,22 @@ def report_page(
 
     other = None if reference is None else read_provenance(reference, recompute=recompute)
     frame = long_table(campaign.records)
-    judgement = judgement_of(campaign, path, given, frame)
+    judgement = judgement_of(campaign, path, requirements_file, frame)
     base = "" if place is None or place.resolve() == path.resolve() else os.path.relpath(path, place)
     return report(campaign, frame, judgement, provenance=read_provenance(path, campaign), reference=other, base=base)
 
 
 def decided(path: Path) -> bool:
-    """Whether further blocks cannot change any verdict of the campaign at ``path``, cells without a launch aside."""
+    """Whether all verdicts of the campaign at ``path`` are decided, except those of cells without a launch."""
     judgement = judgement_of(read_campaign(path), path)
     measured = [cell for cell in judgement.cells if not cell.unmeasured] if judgement else []
     return bool(measured) and all(cell.verdict != "INCONCLUSIVE" for cell in measured)
 
 
-def _requirements(campaign: Campaign, path: Path, given: Path | None) -> Requirements | None:
-    """The requirements in the file ``given``, else the campaign's own.
+def _requirements(campaign: Campaign, path: Path, file: Path | None) -> Requirements | None:
+    """The requirements in the file ``file``, else the campaign's own.
 
-    Raises BadInput for a name in ``given`` that neither the campaign nor its own requirements use.
+    Raises BadInput for a name in ``file`` that neither the campaign nor its own requirements use.
     """
     own = load_requirements(path / REQUIREMENTS, guarded=True) if os.path.lexists(path / REQUIREMENTS) else None
-    return own if given is None else load_requirements(given, known_names(campaign, own))
+    return own if file is None else load_requirements(file, known_names(campaign, own))

@@ -9,7 +9,7 @@ import typer
 from fabricbench.errors import BadInput, nearest
 
 BAD_INPUT = 2
-"""Exit status after wrong use or bad input."""
+"""Exit status after invalid options or bad input."""
 
 INTERRUPTED, TERMINATED = 130, 143
 """Exit statuses after Ctrl-C and after SIGTERM."""
@@ -29,7 +29,7 @@ CampaignPath = Annotated[Path, typer.Argument(help="directory of the campaign", 
 Format = Annotated[
     str, typer.Option("--format", "-f", help="output format: text, csv, json or parquet", callback=known_format)
 ]
-Output = Annotated[Path | None, typer.Option("--output", "-o", help="write to this file, not to standard output")]
+Output = Annotated[Path | None, typer.Option("--output", "-o", help="write to this file instead of standard output")]
 Reference = Annotated[
     Path | None,
     typer.Option(help="campaign to compare nodes, stacks and settings with", show_default=False),
@@ -39,4 +39,4 @@ Recompute = Annotated[
 ]
 System = Annotated[str, typer.Option(help="name of a directory in site/")]
 Lanes = Annotated[list[str] | None, typer.Option("--lane", help="use only this lane, STACK@FABRIC; repeatable")]
-OtherRequirements = Annotated[Path | None, typer.Option(help="use this file in place of the campaign's requirements")]
+OtherRequirements = Annotated[Path | None, typer.Option(help="use this file instead of the campaign's requirements")]

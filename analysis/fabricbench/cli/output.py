@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def say(text: str) -> None:
-    """Prints a line to standard output at once, also where that is no terminal."""
+    """Prints a line to standard output without buffering, even if that is no terminal."""
     print(text, flush=True)
 
 

@@ -51,8 +51,8 @@ def print_forecast(forecast: "Forecast", format: str) -> None:
     for name, frame in tables.items():
         if not frame.is_empty():
             say(f"{name}:\n{_text(frame, format)}")
-    if forecast.reference and forecast.unknown:
-        say(f"{forecast.unknown} launches are not in the reference: each counts with its time limit")
+    if forecast.reference and forecast.without_reference:
+        say(f"{forecast.without_reference} launches are not in the reference: each counts with its time limit")
 
 
 def _text(frame: pl.DataFrame, format: str) -> str:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class LaneDiagnosis:
-    """Whether a lane is ready; ``detail`` is what is installed where it is, and the reason where it is not."""
+    """Whether a lane is ready. ``detail``: what is installed, or the reason why it is not ready."""
 
     lane: str
     ready: bool
@@ -27,9 +27,9 @@ class LaneDiagnosis:
     hint: str
 
 
-def examine(wanted: Iterable[Lane]) -> Iterator[LaneDiagnosis]:
-    """Start two ranks on each lane, and yield the lane's diagnosis."""
-    for lane in wanted:
+def examine(candidates: Iterable[Lane]) -> Iterator[LaneDiagnosis]:
+    """Starts two ranks on each lane, and yields the lane's diagnosis."""
+    for lane in candidates:
         if lane.unavailable is not None or lane.installed is None:
             yield LaneDiagnosis(lane.name, False, *(lane.unavailable or ("", "")))
             continue
@@ -42,7 +42,7 @@ def examine(wanted: Iterable[Lane]) -> Iterator[LaneDiagnosis]:
         outcome = probe(lane.installed, lane.variables(), lane.handshake, launcher)
         if outcome.problem:
             log = build_root() / "stacks" / lane.stack.name / "setup.log"
-            hint = f"see {log}; settings: site/stacks.py; set up anew: fabricbench setup --again {lane.stack.name}"
+            hint = f"see {log}; settings: site/stacks.py; set it up again: fabricbench setup --again {lane.stack.name}"
             yield LaneDiagnosis(lane.name, False, outcome.problem, hint)
         else:
             detail = f"{outcome.library} ({lane.installed.source}){_beside(lane.installed)}"
@@ -50,37 +50,35 @@ def examine(wanted: Iterable[Lane]) -> Iterator[LaneDiagnosis]:
 
 
 def _beside(installed: Installed) -> str:
-    """Which programs of IMB are missing, so that their benchmarks are skipped, and the stack's GROMACS."""
+    """Describes IMB's missing programs, whose benchmarks are skipped, and the stack's GROMACS, as text."""
     if installed.programs:
         return ""
-    imb = (
-        "; no IMB (named skip)" if not installed.imb else "; no IMB-MT (named skip)" if installed.imb_mt_problem else ""
-    )
+    imb = "; no IMB (skipped)" if not installed.imb else "; no IMB-MT (skipped)" if installed.imb_mt_problem else ""
     return imb + _gromacs(installed.gromacs)
 
 
 def _gromacs(build: GromacsBuild | None) -> str:
     if build is None:
-        return "; no GROMACS (named skip)"
+        return "; no GROMACS (skipped)"
     if build.problem:
-        return f"; GROMACS (named skip): {build.problem}"
+        return f"; GROMACS (skipped): {build.problem}"
     better = better_simd(build.simd, processor_flags())
     slow = f", built for less than this processor's {better}" if better else ""
     return f"; GROMACS {build.version}, {build.precision} precision, SIMD {build.simd}{slow}, {build.mpi_library}"
 
 
-def examine_site(system: str, chosen: Collection[str] = ()) -> "tuple[list[Problem], str]":
-    """The problems of a site, or of the fabrics of the ``chosen`` lanes only, and its contents in one line.
+def examine_site(system: str, selection: Collection[str] = ()) -> "tuple[list[Problem], str]":
+    """The problems of a site, or of the fabrics of the ``selection`` lanes only, and its contents in one line.
 
-    The line is empty where the site cannot be read.
+    The line is empty if the site cannot be read.
     """
     from fabricbench.doctor.site import check_requirements, site_problems
 
-    problems = site_problems(system, chosen)
+    problems = site_problems(system, selection)
     try:
-        found, number = lanes(system), check_requirements(system)
+        site_lanes, number = lanes(system), check_requirements(system)
     except BadInput:
         return problems, ""
-    judged = "no requirements" if number is None else f"{number} requirements"
-    names = " ".join(lane.name for lane in found)
-    return problems, f"{settings_file(system)}: {judged}, {len(found)} lanes: {names}"
+    requirements = "no requirements" if number is None else f"{number} requirements"
+    names = " ".join(lane.name for lane in site_lanes)
+    return problems, f"{settings_file(system)}: {requirements}, {len(site_lanes)} lanes: {names}"

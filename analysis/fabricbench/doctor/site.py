@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Finds the problems of a site before a job is submitted: in its files, and in what they need of this cluster."""
+"""Finds the problems of a site before a job is submitted: in its files, and in the cluster that they describe."""
 
 import importlib.resources
 import json
@@ -33,7 +33,7 @@ _Name = TypeVar("_Name", str, tuple[str, str])
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """A problem in one line: what, where, and the hint. Only a ``broken`` site cannot be run."""
+    """A problem in one line: what, where, and the hint. A site with a ``broken`` problem cannot be run."""
 
     state: State
     text: str
@@ -41,11 +41,11 @@ class Problem:
 
 @dataclass(frozen=True, slots=True)
 class _Site:
-    """A loaded site. ``chosen`` lanes limit the check to their fabrics; without any, all are checked."""
+    """A loaded site. ``selection`` lanes limit the check to their fabrics; without any, all are checked."""
 
     file: Path
     settings: Settings
-    chosen: Collection[str]
+    selection: Collection[str]
 
     @property
     def system(self) -> System:
@@ -53,9 +53,9 @@ class _Site:
 
     @property
     def fabrics(self) -> list[Fabric]:
-        """The fabrics of the chosen lanes."""
-        wanted = {lane_parts(lane)[1] for lane in self.chosen}
-        return [fabric for fabric in self.system.fabrics if not wanted or fabric.name in wanted]
+        """The fabrics of the selected lanes."""
+        names = {lane_parts(lane)[1] for lane in self.selection}
+        return [fabric for fabric in self.system.fabrics if not names or fabric.name in names]
 
     def lanes(self) -> list[Lane]:
         return lanes_of(self.system)
@@ -73,40 +73,40 @@ class _Site:
         return Problem(state, str(BadInput(what, where=str(self.file), expected=expected, hint=hint)))
 
 
-def site_problems(system: str, chosen: Collection[str] = ()) -> list[Problem]:
+def site_problems(system: str, selection: Collection[str] = ()) -> list[Problem]:
     """The problems of the site of ``system``, and what could not be checked on this machine.
 
-    ``chosen`` lanes limit the check to their fabrics. BadInput for an unknown site. Nothing is submitted.
+    ``selection`` lanes limit the check to their fabrics. BadInput for an unknown site. Nothing is submitted.
     """
     file = settings_file(system)
     try:
-        site = _Site(file, load_settings(file), chosen)
+        site = _Site(file, load_settings(file), selection)
     except BadInput as error:
-        unchecked = Problem("not checked", f"{file}: the rest of the file, because it does not load")
+        unchecked = Problem("not checked", f"{file}: the rest of the file, because it cannot be loaded")
         return [Problem("broken", str(error)), unchecked, *_requirements(file, None)]
-    found = [*_form(site), *_names(site)]
-    if any(problem.state == "broken" for problem in found):
-        return [*found, site.unchecked("what the fabrics need of the cluster, until the file is correct")]
+    problems = [*_form(site), *_names(site)]
+    if any(problem.state == "broken" for problem in problems):
+        return [*problems, site.unchecked("what the fabrics need of the cluster, until the file is correct")]
     for fabric in site.fabrics:
-        found += [*_start(site, fabric), *_modules(site, fabric), *_ports(site, fabric)]
-    found += [*_lanes(site), *_requirements(file, site)]
-    found += [
+        problems += [*_start(site, fabric), *_modules(site, fabric), *_ports(site, fabric)]
+    problems += [*_lanes(site), *_requirements(file, site)]
+    problems += [
         Problem(state, str(BadInput(what, where=str(file), hint=hint)))
         for state, what, hint in slurm_problems([_demand(site, fabric) for fabric in site.fabrics])
     ]
-    return found
+    return problems
 
 
-def demand_sound(system: str, chosen: Collection[str] = ()) -> None:
-    """BadInput with the first problem that prevents a run on the site. Nothing is submitted."""
-    broken = [problem.text for problem in site_problems(system, chosen) if problem.state == "broken"]
-    if broken:
-        more = f" ({len(broken) - 1} more: fabricbench doctor --site --system {system})" if broken[1:] else ""
-        raise BadInput(broken[0] + more)
+def demand_sound(system: str, selection: Collection[str] = ()) -> None:
+    """Raises BadInput with the first problem that prevents a run on the site. Nothing is submitted."""
+    problems = [problem.text for problem in site_problems(system, selection) if problem.state == "broken"]
+    if problems:
+        more = f" ({len(problems) - 1} more: fabricbench doctor --site --system {system})" if problems[1:] else ""
+        raise BadInput(problems[0] + more)
 
 
 def _form(site: _Site) -> Iterator[Problem]:
-    """Check keys and types by ReFrame's schema. ReFrame itself supplies the top-level sections that a site omits."""
+    """Checks keys and types by ReFrame's schema. ReFrame itself supplies the top-level sections that a site omits."""
     schema = json.loads(importlib.resources.files("reframe").joinpath("schemas/config.json").read_text())
     for error in Draft7Validator(schema).iter_errors(site.settings.configuration):
         if error.validator == "required" and not error.absolute_path:
@@ -121,7 +121,7 @@ def _names(site: _Site) -> Iterator[Problem]:
         what = f"the system is called '{site.system.name}'"
         yield site.broken(what, expected=f"'{folder}', the name of its folder")
     pairings = [(fabric, name) for fabric in site.system.fabrics for name in fabric.stacks]
-    named = [(fabric.name, name) for fabric, name in pairings]
+    entries = [(fabric.name, name) for fabric, name in pairings]
     kinds: tuple[tuple[str, list[str]], ...] = (
         ("fabric", [fabric.name for fabric in site.system.fabrics]),
         ("stack", list(site.system.stacks)),
@@ -132,12 +132,12 @@ def _names(site: _Site) -> Iterator[Problem]:
         for name in names:
             if not re.fullmatch(r"[A-Za-z_][\w-]*", name, re.ASCII):
                 yield site.broken(f"the {kind} '{name[:40]}'", expected="letters, digits, '_' and '-' only")
-    for place, name in _duplicates(named):
+    for place, name in _duplicates(entries):
         yield site.broken(f"fabric {place} names the stack '{name}' twice", hint="remove one of them")
-    unknown = {(fabric.name, name): fabric for fabric, name in pairings if name not in site.system.stacks}
-    for (_, name), fabric in unknown.items():
+    unknown_stacks = {(fabric.name, name): fabric for fabric, name in pairings if name not in site.system.stacks}
+    for (_, name), fabric in unknown_stacks.items():
         yield Problem("broken", str(site.system.unknown_stack(fabric, name)))
-    for name in sorted(set(site.system.stacks) - {name for _, name in named}):
+    for name in sorted(set(site.system.stacks) - {name for _, name in entries}):
         yield site.warning(f"no fabric names the stack '{name}'", hint="add it to the stacks of a fabric")
 
 
@@ -146,7 +146,7 @@ def _duplicates(names: list[_Name]) -> list[_Name]:
 
 
 def _start(site: _Site, fabric: Fabric) -> Iterator[Problem]:
-    """Check that scheduler, launcher and number of nodes are compatible."""
+    """Checks that scheduler, launcher and number of nodes are compatible."""
     scheduler, launcher, name = fabric.scheduler.name, fabric.scheduler.launcher, fabric.name
     if scheduler not in SCHEDULERS:
         what = f"fabric {name}: unknown scheduler '{scheduler}'"
@@ -162,7 +162,7 @@ def _start(site: _Site, fabric: Fabric) -> Iterator[Problem]:
 
 
 def _modules(site: _Site, fabric: Fabric) -> Iterator[Problem]:
-    """Check that the modules exist, by their files in MODULEPATH, without starting a module system."""
+    """Checks that the modules exist, by their files in MODULEPATH, without starting a module system."""
     modules, folders = fabric.scheduler.modules, os.environ.get("MODULEPATH", "").split(":")
     if modules and site.system.modules_system == "nomod":
         what = f"fabric {fabric.name}: modules, but no modules_system to load them"
@@ -176,7 +176,7 @@ def _modules(site: _Site, fabric: Fabric) -> Iterator[Problem]:
             if module == modules[0]:
                 yield site.broken(what, hint="module avail lists them")
             else:
-                yield site.unchecked(f"{what}; an earlier one may bring it")
+                yield site.unchecked(f"{what}; an earlier module may provide it")
 
 
 def _is_module(folder: Path, module: str) -> bool:
@@ -185,11 +185,11 @@ def _is_module(folder: Path, module: str) -> bool:
 
 def _ports(site: _Site, fabric: Fabric) -> Iterator[Problem]:
     name, between = fabric.name, fabric.nodes.count > 1
-    counted = between and fabric.ports
-    if fabric.transport in DEVICES and not counted and fabric.attestation == "required":
-        why = "it names no ports" if between else "it has one node"
+    has_counters = between and fabric.ports
+    if fabric.transport in DEVICES and not has_counters and fabric.attestation == "required":
+        why = "it declares no ports" if between else "it has one node"
         what = f"fabric {name}: {why}, so that no launch on {fabric.transport} can be attested"
-        yield site.warning(what, hint="name nodes and ports, or say attestation='optional'")
+        yield site.warning(what, hint="name nodes and ports, or set attestation='optional'")
     absent = [port for port in fabric.ports if not _is_port(port)]
     if absent and fabric.scheduler.name == "local":
         what = f"fabric {name}: this node has no port {', '.join(absent)}"
@@ -212,7 +212,11 @@ def _lanes(site: _Site) -> Iterator[Problem]:
     """Warns of lanes whose launches will be skipped; once for all lanes of a stack that is not set up."""
     warned: set[str] = set()
     for lane in site.lanes():
-        if lane.unavailable and (not site.chosen or lane.name in site.chosen) and lane.unavailable.reason not in warned:
+        if (
+            lane.unavailable
+            and (not site.selection or lane.name in site.selection)
+            and lane.unavailable.reason not in warned
+        ):
             warned.add(lane.unavailable.reason)
             yield site.warning(f"{lane.name} will be skipped: {lane.unavailable.reason}", hint=lane.unavailable.hint)
 
@@ -234,7 +238,7 @@ def _known_names(available: Collection[Lane]) -> dict[str, set[str]]:
 
 
 def _requirements(file: Path, site: _Site | None) -> Iterator[Problem]:
-    """Check each requirement by itself; where the site does not load, only the form of the file."""
+    """Checks each requirement by itself. If the site cannot be loaded, checks only the form of the file."""
     path = file.with_name(REQUIREMENTS)
     if not path.exists():
         yield Problem("warning", f"{path}: no requirements, so nothing is judged")
@@ -247,14 +251,14 @@ def _requirements(file: Path, site: _Site | None) -> Iterator[Problem]:
     if site is None:
         return
     available = site.lanes()
-    known = _known_names(available)
+    accepted = _known_names(available)
     for item in items:
-        wrong = list(_unknown_names(item, known)) or list(_unmeasured(item, available))
-        yield from (Problem("broken", str(error)) for error in wrong)
+        problems = list(_unknown_names(item, accepted)) or list(_unmeasured(item, available))
+        yield from (Problem("broken", str(error)) for error in problems)
 
 
-def _unknown_names(item: Requirement, known: Mapping[str, Collection[str]]) -> Iterator[BadInput]:
-    for kind, names in known.items():
+def _unknown_names(item: Requirement, accepted: Mapping[str, Collection[str]]) -> Iterator[BadInput]:
+    for kind, names in accepted.items():
         try:
             check_names(Requirements(item.path, (item,)), {kind: names})
         except BadInput as error:
@@ -262,30 +266,30 @@ def _unknown_names(item: Requirement, known: Mapping[str, Collection[str]]) -> I
 
 
 def _unmeasured(item: Requirement, available: list[Lane]) -> Iterator[BadInput]:
-    """Check that a lane of the site matches what the requirement selects."""
+    """Checks that the requirement selects a lane of the site."""
     stacks, fabrics = item.many.get("stack"), item.many.get("fabric")
-    chosen = [
+    candidates = [
         lane
         for lane in available
         if (stacks is None or lane.stack.name in stacks) and (fabrics is None or lane.fabric.name in fabrics)
     ]
-    if not chosen:
+    if not candidates:
         selection = f"{' or '.join(stacks or ())}@{' or '.join(fabrics or ())}"
         expected = nearest(selection, [lane.name for lane in available])
         yield BadInput(f"{item.id}: there is no lane {selection}", where=item.where("select"), expected=expected)
         return
     nodes = item.counts.get("nodes", 1)
-    largest = max(lane.fabric.nodes.count for lane in chosen)
+    largest = max(lane.fabric.nodes.count for lane in candidates)
     if nodes > largest:
         expected = f"at most {largest}, as the fabrics have"
         yield BadInput(f"{item.id}: {nodes} nodes", where=item.where("select.nodes"), expected=expected)
 
 
 def _demand(site: _Site, fabric: Fabric) -> Demand:
-    chosen = {lane_parts(lane)[0] for lane in site.chosen}
+    stacks = {lane_parts(lane)[0] for lane in site.selection}
     pmi = {
         lane.stack.name: lane.pmi
         for lane in site.lanes()
-        if lane.fabric == fabric and (not chosen or lane.stack.name in chosen) and lane.pmi is not None
+        if lane.fabric == fabric and (not stacks or lane.stack.name in stacks) and lane.pmi is not None
     }
     return Demand(fabric=fabric.name, request=request_of(fabric), pmi=pmi)

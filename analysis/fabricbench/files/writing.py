@@ -11,7 +11,7 @@ from fabricbench.errors import BadInput
 
 
 def write_json(file: Path, value: Any) -> None:
-    """Writes ``value`` as JSON to ``file``, atomically; BadInput if the file cannot be written."""
+    """Writes ``value`` as JSON to ``file``, atomically; raises BadInput if the file cannot be written."""
     temporary = file.with_name(f".{file.name}.{os.getpid()}")
     try:
         temporary.unlink(missing_ok=True)

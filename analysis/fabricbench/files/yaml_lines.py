@@ -52,34 +52,34 @@ class YamlValue:
             node = child
         return node
 
-    def mapping(self, what: str, known: Collection[str] | None = None) -> "dict[str, YamlValue]":
-        """Returns the value as a mapping whose keys are all ``known``; BadInput otherwise."""
+    def mapping(self, what: str, keys: Collection[str] | None = None) -> "dict[str, YamlValue]":
+        """Returns the value as a mapping whose keys are all ``keys``; raises BadInput otherwise."""
         if not isinstance(self.value, dict):
-            raise self.wrong(what, "a mapping of keys to values")
+            raise self.error(what, "a mapping of keys to values")
         nodes = {str(key): node for key, node in self.children.items()}
         for key, node in nodes.items():
-            if known is not None and key not in known:
+            if keys is not None and key not in keys:
                 problem = f"unknown key '{key}' in {what}"
-                raise BadInput(problem, where=node.where, expected=nearest(key, known))
+                raise BadInput(problem, where=node.where, expected=nearest(key, keys))
         return nodes
 
     def sequence(self, what: str) -> "tuple[YamlValue, ...]":
-        """Returns the value as a sequence with at least one entry; BadInput otherwise."""
+        """Returns the value as a sequence with at least one entry; raises BadInput otherwise."""
         if not isinstance(self.value, list) or not self.value:
-            raise self.wrong(what, "a list with at least one entry")
+            raise self.error(what, "a list with at least one entry")
         return tuple(self.children.values())
 
     def text(self, what: str) -> str:
-        """Returns the value as text that is not blank; BadInput otherwise."""
+        """Returns the value as text that is not blank; raises BadInput otherwise."""
         if not isinstance(self.value, str) or not self.value.strip():
-            raise self.wrong(what, "text")
+            raise self.error(what, "text")
         return self.value
 
-    def wrong(self, what: str, expected: str) -> BadInput:
+    def error(self, what: str, expected: str) -> BadInput:
         """Returns the error for a value of the wrong kind."""
-        return BadInput(f"{what} is {self.shown()}", where=self.where, expected=expected)
+        return BadInput(f"{what} is {self.as_text()}", where=self.where, expected=expected)
 
-    def shown(self) -> str:
+    def as_text(self) -> str:
         """Returns the value for an error message, at most 40 characters of it."""
         if isinstance(self.value, dict):
             return "a mapping"
@@ -90,7 +90,7 @@ class YamlValue:
 
 
 def read(path: str | Path, *, guarded: bool = False) -> YamlValue:
-    """Returns the root of the file's one document; BadInput for everything that is not plain YAML data.
+    """Returns the root of the file's one document; raises BadInput for everything that is not plain YAML data.
 
     ``guarded`` is for files of unknown origin: it accepts regular files only and no links (``files.reading``).
     """

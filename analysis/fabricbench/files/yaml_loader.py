@@ -25,7 +25,7 @@ MAX_DEPTH = 64
 
 
 def load(text: str, name: str) -> Any:
-    """Returns the only document of ``text``, or None for an empty one; BadInput with ``name:line`` otherwise.
+    """Returns the only document of ``text``, or None for an empty one; raises BadInput with ``name:line`` otherwise.
 
     Mappings and sequences are ruamel.yaml's, whose ``lc`` holds lines and columns. Aliases, tags, duplicate keys,
     keys that are not text and several documents are refused. An integer with too many digits stays text.

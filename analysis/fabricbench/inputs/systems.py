@@ -125,7 +125,7 @@ class MolecularSystem(BaseModel):
         return total.hexdigest()
 
     def read(self, name: str) -> str:
-        """The text of one of the files, unpacked; BadInput if it is missing or damaged."""
+        """The text of one of the files, unpacked; raises BadInput if it is missing or damaged."""
         path = self.folder / name
         try:
             return path.read_text() if path.exists() else lzma.decompress(_packed(path).read_bytes()).decode()
@@ -134,12 +134,12 @@ class MolecularSystem(BaseModel):
 
 
 def known_systems() -> dict[str, MolecularSystem]:
-    """The committed systems by name; BadInput for a ``system.json`` that cannot be read."""
+    """The committed systems by name; raises BadInput for a ``system.json`` that cannot be read."""
     return _read_systems(FOLDER)
 
 
 def system(name: str) -> MolecularSystem:
-    """The committed system ``name``; BadInput that names the nearest known names if there is none."""
+    """The committed system ``name``; raises BadInput with the nearest names if there is none."""
     systems = known_systems()
     if name not in systems:
         raise BadInput(f"unknown system '{name}'", expected=nearest(name, systems))

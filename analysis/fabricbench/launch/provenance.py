@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The facts of nodes and lanes that may influence the numbers, ranked by how likely they do."""
+"""The facts of nodes and lanes that may influence performance, ordered by their likely influence."""
 
 import re
 from collections.abc import Collection, Iterator, Mapping

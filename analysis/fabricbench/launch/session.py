@@ -20,9 +20,9 @@ SEED = "FABRICBENCH_SEED"
 LANES = "FABRICBENCH_LANES"
 LOCK = "FABRICBENCH_LOCK"
 ALLOCATION = "FABRICBENCH_ALLOCATION"
-"""Set if ReFrame runs inside an allocation; the scheduler of every fabric is then local."""
+"""Variable that is set if ReFrame runs inside an allocation; the scheduler of every fabric is then local."""
 FORECAST = "FABRICBENCH_FORECAST"
-"""Set if a dry run of ReFrame shall write the facts of its launches and skips."""
+"""Variable that is set if a dry run of ReFrame shall write the facts of its launches and skips."""
 
 
 @dataclass(frozen=True, slots=True)

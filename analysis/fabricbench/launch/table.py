@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The long table, one row per value. Statistics, verdicts and report read nothing else of the launches."""
+"""The long table, one row per value. Statistics and verdicts read only this table, not the launches."""
 
 from collections.abc import Iterable, Iterator
 from typing import Any

@@ -113,8 +113,8 @@ class _Connection:
     ends: dict[str, Socket] = field(default_factory=dict)
 
     def add(self, end: Socket) -> None:
-        known = self.ends.get(end.local)
-        self.ends[end.local] = end if known is None else _larger(known, end)
+        earlier = self.ends.get(end.local)
+        self.ends[end.local] = end if earlier is None else _larger(earlier, end)
 
     def total(self) -> tuple[int, int]:
         """Returns bytes and segments of both directions: in each the larger count of sender and receiver."""
@@ -133,7 +133,7 @@ def report_files(directory: Path) -> list[Path]:
 
 
 def read_reports(directory: Path) -> tuple[Report, ...]:
-    """Returns all reports of a launch, in order of file; ValueError names the first file that cannot be read."""
+    """Returns all reports of a launch, in order of file; a ValueError names the first file that cannot be read."""
     return tuple(report for path in report_files(directory) for report in _read(path))
 
 
@@ -185,11 +185,11 @@ def traffic(reports: Iterable[Report], launched: int | None = None) -> Traffic |
     homes = {(_address(end.local), report.host) for report in reports for end in report.sockets}
     by_peer: dict[str, int] = {}
     total = segments = between_nodes = elsewhere = 0
-    known = {address for address, _ in homes} | {"?"}
+    own_addresses = {address for address, _ in homes} | {"?"}
     complete = launched is not None and len(ranks) >= launched
     for (where, first, second), connection in sorted(connections.items()):
         bytes_, segs = connection.total()
-        if complete and not {_address(first), _address(second)} <= known:
+        if complete and not {_address(first), _address(second)} <= own_addresses:
             elsewhere += bytes_
             continue
         total, segments = total + bytes_, segments + segs

@@ -13,7 +13,7 @@ def host_files(directory: Path) -> list[Path]:
 
 
 def read_hosts(directory: Path) -> tuple[Host, ...]:
-    """The description of each node of the launch in ``directory``; Unreadable where a file is wrong or a duplicate."""
+    """Returns the facts of each node of the launch in ``directory``; Unreadable for an invalid or duplicate file."""
     hosts: dict[str, Host] = {}
     for path in host_files(directory):
         host = read_model(path, Host)

@@ -44,7 +44,7 @@ class Moves:
     barriers: int = 0
 
     def at_least(self, size: int | None, ranks: int) -> tuple[int, int]:
-        """Bytes and messages of one repetition; ``size`` is None where the benchmark has none."""
+        """Bytes and messages of one repetition; ``size`` is None if the benchmark has none."""
         bytes_ = self.bytes(ranks) * (size or 0)
         messages = 0 if size == 0 and not self.empty else self.messages(ranks)
         return self.calls * bytes_, self.calls * (messages + self.barriers * ranks)
@@ -82,7 +82,7 @@ Tables = Mapping[str, tuple[Table, ...]]
 
 @dataclass(frozen=True, slots=True)
 class _Entry:
-    """A row of a table; ``size``: bytes of one message, None where the benchmark has no size."""
+    """A row of a table; ``size``: bytes of one message, None if the benchmark has no size."""
 
     benchmark: str
     table: Table
@@ -120,7 +120,7 @@ class Program:
 def parse_program(directory: Path, launch: Launch, program: Program) -> Parsed:
     """The rows of one run and the least payload that it moved.
 
-    Unreadable where processes or threads are not those of the launch, where the columns are not those of the benchmark,
+    Unreadable if processes or threads are not those of the launch, where the columns are not those of the benchmark,
     and where the benchmark is unknown. A size that IMB reports as not measured is skipped.
     """
     lines = read_lines(directory / "stdout")
@@ -214,10 +214,10 @@ class _Reader:
 
     def _table(self, section: _Section, titles: list[str], at: int) -> Table:
         """The table whose header has exactly these titles."""
-        known = self.program.tables.get(section.benchmark)
-        if known is None:
+        layout = self.program.tables.get(section.benchmark)
+        if layout is None:
             raise Unreadable("stdout", at, f"a known benchmark, not '{section.benchmark[:40]}'")
-        table = next((table for table in known if table.mode == section.mode), None)
+        table = next((table for table in layout if table.mode == section.mode), None)
         if table is None:
             raise Unreadable("stdout", at, f"a known mode of {section.benchmark}, not '{section.mode[:40]}'")
         if titles != table.titles:
@@ -227,13 +227,13 @@ class _Reader:
     def _entry(self, section: _Section, table: Table, line: str, at: int) -> Iterator[_Entry]:
         if not section.ranks:
             raise Unreadable("stdout", at, f"the line '# #processes = {self.launch.ranks}' before a row")
-        if table.sized and (missing := _NOT_MEASURED.match(line)):
-            self._skip(section.benchmark, table, whole(missing.group(1), "stdout", at), missing.group(2))
+        if table.sized and (match := _NOT_MEASURED.match(line)):
+            self._skip(section.benchmark, table, whole(match.group(1), "stdout", at), match.group(2))
             return
         words = line.split()
         if len(words) != len(table.titles):
             raise Unreadable("stdout", at, f"{len(table.titles)} columns ({' '.join(table.titles)})")
-        counted = {
+        counts = {
             _COUNTED[title]: whole(word, "stdout", at)
             for title, word in zip(table.titles, words, strict=True)
             if title in _COUNTED
@@ -243,15 +243,15 @@ class _Reader:
             for title, word in zip(table.titles, words, strict=True)
             if title not in _COUNTED
         }
-        size = self._size(counted["size"], at) if table.sized else None
-        yield _Entry(section.benchmark, table, section.ranks, size, counted["repetitions"], values, " ".join(words))
+        size = self._size(counts["size"], at) if table.sized else None
+        yield _Entry(section.benchmark, table, section.ranks, size, counts["repetitions"], values, " ".join(words))
 
-    def _size(self, printed: int, at: int) -> int:
+    def _size(self, column: int, at: int) -> int:
         """The size of one thread's message; IMB-MT prints this size times the number of threads."""
         threads = threads_of(self.launch)
-        if printed % threads:
-            raise Unreadable("stdout", at, f"a size that is a multiple of {threads} threads, not {printed}")
-        return printed // threads
+        if column % threads:
+            raise Unreadable("stdout", at, f"a size that is a multiple of {threads} threads, not {column}")
+        return column // threads
 
     def _skip(self, benchmark: str, table: Table, size: int, reason: str) -> None:
         case = _case(self.launch, table.mode)

@@ -64,7 +64,7 @@ def version_of(text: str) -> Version:
 
 
 def title_in(line: str) -> tuple[str, Version] | None:
-    """Title and version in a line of output; None where it is not a title of OSU."""
+    """Title and version in a line of output; None if it is not a title of OSU."""
     match = _TITLE.match(line)
     return (match[1], version_of(match[2])) if match else None
 
@@ -87,12 +87,12 @@ def headings(program: str, version: Version, *, sized: bool, full: bool, validat
 
 
 def columns(line: str, expected: Sequence[str], *, percentiles: bool) -> list[str] | None:
-    """The quantity in each column below a header line; None where its headings are not ``expected``.
+    """The quantity in each column below a header line; None if its headings are not ``expected``.
 
     ``percentiles``: the option ``-z`` was given, so columns of percentiles may follow.
     """
     titles = re.split(r"\s{2,}", line.removeprefix("# ").strip())
-    known, more = titles[: len(expected)], titles[len(expected) :]
-    if known != list(expected) or (more and not percentiles) or not all(map(_PERCENTILE.fullmatch, more)):
+    prefix, more = titles[: len(expected)], titles[len(expected) :]
+    if prefix != list(expected) or (more and not percentiles) or not all(map(_PERCENTILE.fullmatch, more)):
         return None
-    return [*(_QUANTITIES[heading] for heading in known), *("percentile" for _ in more)]
+    return [*(_QUANTITIES[heading] for heading in prefix), *("percentile" for _ in more)]

@@ -49,12 +49,12 @@ class Unreadable(Exception):
 
 
 def read_lines(path: Path) -> list[str]:
-    """The lines of a text output; Unreadable as ``read_text`` says."""
+    """The lines of a text output; raises Unreadable as ``read_text`` says."""
     return read_text(path).splitlines()
 
 
 def read_text(path: Path) -> str:
-    """A text output; Unreadable where it is missing, empty, binary or larger than ``LARGEST_OUTPUT_BYTES``."""
+    """A text output; raises Unreadable if it is missing, empty, binary or larger than ``LARGEST_OUTPUT_BYTES``."""
     try:
         raw = read_fact(path)
     except FileNotFoundError:
@@ -69,7 +69,7 @@ def read_text(path: Path) -> str:
 
 
 def read_fact(path: Path) -> bytes:
-    """The bytes of a file in a launch directory; Unreadable where it is no regular file or too large."""
+    """The bytes of a file in a launch directory; raises Unreadable if it is no regular file or too large."""
     try:
         return read_regular(path, LARGEST_OUTPUT_BYTES)
     except NotRegular:
@@ -79,7 +79,7 @@ def read_fact(path: Path) -> bytes:
 
 
 def read_model(path: Path, model: type[Model]) -> Model:
-    """The facts in a JSON file of a launch directory; Unreadable where it is missing or does not fit ``model``."""
+    """The facts in a JSON file of a launch directory; raises Unreadable if it is missing or does not fit ``model``."""
     try:
         return model.model_validate_json(read_fact(path))
     except FileNotFoundError:
@@ -95,7 +95,7 @@ def read_model(path: Path, model: type[Model]) -> Model:
 
 
 def number(text: str, file: str, line: int) -> float:
-    """A finite decimal number that is not negative; Unreadable otherwise."""
+    """A finite decimal number that is not negative; raises Unreadable otherwise."""
     if not _DECIMAL.fullmatch(text):
         raise Unreadable(file, line, f"a number, not '{text[:40]}'")
     value = float(text)
@@ -105,7 +105,7 @@ def number(text: str, file: str, line: int) -> float:
 
 
 def whole(text: str, file: str, line: int | None) -> int:
-    """A whole number that is not negative; Unreadable otherwise."""
+    """A whole number that is not negative; raises Unreadable otherwise."""
     if not (text.isascii() and text.isdigit() and len(text) < 19):
         raise Unreadable(file, line, f"a whole number, not '{text[:40]}'")
     return int(text)

@@ -23,7 +23,7 @@ class Parser(Protocol):
     BENCHMARKS: Sequence[str]
 
     def parse(self, directory: Path, launch: Launch) -> Parsed:
-        """Returns the rows and the payload of the launch in ``directory``; Unreadable where the output is wrong."""
+        """Returns the rows and the payload of the launch in ``directory``; raises Unreadable if the output is wrong."""
         ...
 
 
@@ -39,7 +39,7 @@ class ExplainsFailure(Protocol):
     """A parser that finds the tool's own reason for a failure."""
 
     def why_failed(self, directory: Path) -> str:
-        """Returns the reason in one line; empty where there is none."""
+        """Returns the reason in one line; empty if there is none."""
         ...
 
 
@@ -48,7 +48,7 @@ class ExplainsRefusal(Protocol):
     """A parser that knows when a tool refuses to run a launch, which is a skip and no failure."""
 
     def why_refused(self, directory: Path) -> str | None:
-        """Returns the reason; None where the tool did not refuse the launch."""
+        """Returns the reason; None if the tool did not refuse the launch."""
         ...
 
 
@@ -59,7 +59,7 @@ DEFAULT_FILES = ("stdout",)
 
 
 def parser_of(tool: str) -> Parser:
-    """The module that parses the output of ``tool``; TypeError where it lacks ``parse`` or ``BENCHMARKS``."""
+    """The module that parses the output of ``tool``; raises TypeError if it lacks ``parse`` or ``BENCHMARKS``."""
     module = importlib.import_module(f"{tools.__name__}.{tool}")
     if not isinstance(module, Parser):
         raise TypeError(
@@ -76,13 +76,13 @@ def files_of(tool: str) -> tuple[str, ...]:
 
 
 def why_failed(tool: str, directory: Path) -> str:
-    """The reason that ``tool`` gives for its failure, in one line; empty where its parser finds none."""
+    """The reason that ``tool`` gives for its failure, in one line; empty if its parser finds none."""
     parser = parser_of(tool)
     return parser.why_failed(directory) if isinstance(parser, ExplainsFailure) else ""
 
 
 def why_refused(tool: str, directory: Path) -> str | None:
-    """The reason for which ``tool`` refuses to run the launch; None where it does not."""
+    """The reason for which ``tool`` refuses to run the launch; None if it does not."""
     parser = parser_of(tool)
     return parser.why_refused(directory) if isinstance(parser, ExplainsRefusal) else None
 

@@ -33,7 +33,7 @@ def marked(run: str) -> list[int]:
 def end_marked(run: str, patience_seconds: float = 10.0) -> int:
     """Kill every process that carries the mark of ``run``, and return their number when none is left.
 
-    TimeoutError where some remain after ``patience_seconds``.
+    Raises TimeoutError if some remain after ``patience_seconds``.
     """
     killed: set[int] = set()
     deadline = time.monotonic() + patience_seconds

@@ -10,9 +10,9 @@ from matplotlib.figure import Figure
 
 from fabricbench.report import svg
 from fabricbench.report.bars import ROW_INCHES, label_rows
-from fabricbench.report.series import ACTIVITY, Facet, Panel
+from fabricbench.report.facets import ACTIVITY, Facet, Panel
+from fabricbench.report.formatting import clean
 from fabricbench.report.style import COLOURS
-from fabricbench.report.words import clean
 from fabricbench.site.lane import LaneName
 
 _KEY = "activity="
@@ -86,11 +86,11 @@ def _figure(bars: Mapping[tuple[LaneName, int], Mapping[str, float]], columns: S
         height = 1 - 1.2 / figure.get_figheight()
         axes = figure.add_axes((0.33, 0.5 / figure.get_figheight(), 0.64, height))
         for at, bar in enumerate(bars.values()):
-            left = 0.0
+            start = 0.0
             for group in columns:
                 width = 100 * bar.get(group, 0.0)
-                axes.barh([at], [width], left=left, height=0.7, color=colours[group], label=group if at == 0 else None)
-                left += width
+                axes.barh([at], [width], left=start, height=0.7, color=colours[group], label=group if at == 0 else None)
+                start += width
         label_rows(axes, list(bars))
         axes.set_xlim(0, 100)
         axes.set_xlabel("% of the run time; lane, ranks")

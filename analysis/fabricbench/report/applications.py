@@ -12,16 +12,16 @@ from matplotlib.figure import Figure
 from fabricbench.report import svg
 from fabricbench.report.activities import Split, splits
 from fabricbench.report.bars import ROW_INCHES, label_rows
+from fabricbench.report.facets import RATES, Facet, Panel, Point
+from fabricbench.report.formatting import clean, number, slugs
 from fabricbench.report.groups import Number, number_of
-from fabricbench.report.series import RATES, Facet, Panel, Point
 from fabricbench.report.style import LaneStyle
-from fabricbench.report.words import clean, number, slugs
 from fabricbench.site.lane import LaneName
 
 
 @dataclass(frozen=True, slots=True)
 class RunRow:
-    """A run on one lane with so many ranks. ``efficiency``: its rate over ``ranks`` times the rate of one rank."""
+    """The rate of one lane on ``ranks`` ranks. ``efficiency``: its rate over ``ranks`` times the rate of one rank."""
 
     ranks: int
     rate: Number
@@ -96,8 +96,8 @@ def applications(panels: Sequence[Panel], styles: Mapping[LaneName, LaneStyle]) 
 
 
 def _place(tool: str) -> tuple[int, str]:
-    known = list(_KNOWN)
-    return (known.index(tool) if tool in known else len(known), tool)
+    order = list(_KNOWN)
+    return (order.index(tool) if tool in order else len(order), tool)
 
 
 def _about(tool: str) -> _About:
@@ -146,8 +146,8 @@ def _rows(
     alone = points.get(1)
     for ranks, point in sorted(points.items()):
         metrics = values[title, lane, ranks]
-        known = metrics.get("run_time", 0.0) > 0 and "communication_time" in metrics
-        share = f"{metrics['communication_time'] / metrics['run_time']:.1%}" if known else number(None)
+        has_share = metrics.get("run_time", 0.0) > 0 and "communication_time" in metrics
+        share = f"{metrics['communication_time'] / metrics['run_time']:.1%}" if has_share else number(None)
         scales = ranks > 1 and alone is not None and alone.estimate > 0
         efficiency = f"{point.estimate / (ranks * alone.estimate):.0%}" if scales and alone else number(None)
         imbalance = f"{metrics['load_imbalance']:.1%}" if "load_imbalance" in metrics else number(None)

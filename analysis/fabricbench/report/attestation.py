@@ -8,8 +8,8 @@ from statistics import median
 
 from fabricbench.launch.facts import Launch
 from fabricbench.launch.record import Attestation, PayloadPart, Record
+from fabricbench.report.formatting import amount, number, percent
 from fabricbench.report.links import Launches, Link
-from fabricbench.report.words import amount, number, percent
 
 _MESSAGES = ("small", "large", "")
 

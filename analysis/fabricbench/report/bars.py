@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from matplotlib.axes import Axes
 
-from fabricbench.report.words import clean
+from fabricbench.report.formatting import clean
 from fabricbench.site.lane import LaneName
 
 ROW_INCHES = 0.24

@@ -8,11 +8,11 @@ from typing import Any
 import polars as pl
 
 from fabricbench.launch.table import LANE
+from fabricbench.report.facets import Facet, Line, Measured, Panel, Point, describe, others, pingpong
 from fabricbench.report.families import compared
+from fabricbench.report.formatting import slugs
 from fabricbench.report.groups import Group, Naming, group
-from fabricbench.report.series import Facet, Line, Measured, Panel, Point, describe, others, pingpong
 from fabricbench.report.style import LaneStyle
-from fabricbench.report.words import slugs
 from fabricbench.site.lane import LaneName
 from fabricbench.verdict.compare import compare, compare_tools
 
@@ -26,41 +26,41 @@ def ratios(
     panels: list[Panel],
     styles: Mapping[LaneName, LaneStyle],
     alpha: float,
-    known: Measured | None = None,
+    cells: Measured | None = None,
 ) -> list[Group]:
     """A group for every fabric with two or more stacks: the curves of the page, relative to the reference stack.
 
-    ``known``: the result of ``all_series(table)``.
+    ``cells``: the result of ``all_series(table)``.
     """
-    shown = [*(p for p in pingpong(panels)[0] if p.metric == "latency"), *compared(panels), *others(panels)]
-    metrics = {panel.facet: panel.metric for panel in reversed(shown)}
+    candidates = [*(p for p in pingpong(panels)[0] if p.metric == "latency"), *compared(panels), *others(panels)]
+    metrics = {panel.facet: panel.metric for panel in reversed(candidates)}
     doubtful = _doubtful(table)
     result = []
     for fabric, key in slugs(sorted({lane.fabric for lane in styles}), "ratios").items():
         lanes = sorted(lane for lane in styles if lane.fabric == fabric)
-        reference = _reference(lanes, shown, doubtful)
+        reference = _reference(lanes, candidates, doubtful)
         lines: dict[tuple[Facet, str], dict[LaneName, Line]] = defaultdict(dict)
         for lane in lanes:
             if lane != reference:
-                rows = compare(table, lane.name, reference.name, alpha, across_levels=False, known=known)
+                rows = compare(table, lane.name, reference.name, alpha, across_levels=False, table_cells=cells)
                 for what, line in _lines(rows, alpha).items():
                     lines[what][lane] = line
-        drawn = [Panel(f, RATIO, RATIO, lines[f, m]) for f, m in metrics.items() if lines.get((f, m))]
-        if drawn:
+        figures = [Panel(f, RATIO, RATIO, lines[f, m]) for f, m in metrics.items() if lines.get((f, m))]
+        if figures:
             title = f"{fabric}: relative to {reference.build}"
             naming = Naming(key, title, _metric_caption(metrics), lambda lane: lane.build)
-            result.append(group(drawn, styles, naming, small=True))
+            result.append(group(figures, styles, naming, small=True))
     return result
 
 
 def estimators(
-    table: pl.DataFrame, styles: Mapping[LaneName, LaneStyle], alpha: float, known: Measured | None = None
+    table: pl.DataFrame, styles: Mapping[LaneName, LaneStyle], alpha: float, cells: Measured | None = None
 ) -> list[Group]:
     """A group for every two tools that measure the same quantity with the same estimator: a line per lane, a panel per
-    facet and fabric. ``known``: the result of ``all_series(table)``."""
+    facet and fabric. ``cells``: the result of ``all_series(table)``."""
     if table.is_empty():
         return []
-    rows = compare_tools(table, alpha=alpha, known=known)
+    rows = compare_tools(table, alpha=alpha, cells=cells)
     by_name = {lane.name: lane for lane in styles}
     result = []
     for (own, other), key in _tools(rows).items():
@@ -69,9 +69,9 @@ def estimators(
         for name in of_both["lane"].unique(maintain_order=True):
             for (facet, _), line in _lines(of_both.filter(pl.col("lane") == name), alpha).items():
                 panels[facet][by_name[name]] = line
-        drawn = [Panel(f, RATIO, RATIO, part) for f in sorted(panels) for part in _by_fabric(panels[f])]
+        figures = [Panel(f, RATIO, RATIO, part) for f in sorted(panels) for part in _by_fabric(panels[f])]
         naming = Naming(key, f"{own} over {other}", _fabric_caption, lambda lane: lane.name)
-        result.append(group(drawn, styles, naming, small=False))
+        result.append(group(figures, styles, naming, small=False))
     return result
 
 
@@ -93,8 +93,8 @@ def _metric_caption(metrics: Mapping[Facet, str]) -> Callable[[Panel], str]:
 
 def _tools(rows: pl.DataFrame) -> dict[tuple[str, str], str]:
     """Every two estimators with a ratio, and the anchor of their group."""
-    known = rows.filter(pl.col("ratio").is_not_null())
-    both = sorted(set(zip(known["a"], known["b"], strict=True)))
+    finite = rows.filter(pl.col("ratio").is_not_null())
+    both = sorted(set(zip(finite["a"], finite["b"], strict=True)))
     anchors = slugs((f"{own} over {other}" for own, other in both), "estimators")
     return {names: anchors[f"{names[0]} over {names[1]}"] for names in both}
 
@@ -115,9 +115,9 @@ def _doubtful(table: pl.DataFrame) -> set[LaneName]:
     return {LaneName(*row) for row in rows.iter_rows()}
 
 
-def _reference(lanes: Sequence[LaneName], shown: Sequence[Panel], doubtful: Collection[LaneName]) -> LaneName:
+def _reference(lanes: Sequence[LaneName], panels: Sequence[Panel], doubtful: Collection[LaneName]) -> LaneName:
     """The lane whose launches are all attested; of several the one with most points in panels of two or more lanes."""
-    shared = [panel for panel in shown if len(panel.lines.keys() & set(lanes)) > 1]
+    shared = [panel for panel in panels if len(panel.lines.keys() & set(lanes)) > 1]
     points = {lane: sum(len(panel.lines.get(lane, ())) for panel in shared) for lane in lanes}
     return min(lanes, key=lambda lane: (lane in doubtful, -points[lane], lane))
 

@@ -9,7 +9,7 @@ import polars as pl
 
 from fabricbench.launch.facts import MPI_VARIABLES, Launch
 from fabricbench.launch.provenance import KINDS, Fact, FactValues, Provenance
-from fabricbench.report.words import ranges
+from fabricbench.report.formatting import ranges
 from fabricbench.verdict.nodes import natural
 
 NOT_SET = "not set"
@@ -89,11 +89,11 @@ def _of_nodes(here: Mapping[str, FactValues], there: Mapping[str, FactValues]) -
             if value not in everywhere[fact]:
                 everywhere[fact].append(value)
     for name, facts in here.items():
-        known = {fact: [value] for fact, value in there[name].items()} if name in there else everywhere
+        references = {fact: [value] for fact, value in there[name].items()} if name in there else everywhere
         for fact, value in facts.items():
-            comparable = fact in known and (fact.kind != "switch" or name in there)
-            if comparable and value not in known[fact]:
-                yield fact, name, value, " or ".join(known[fact])
+            comparable = fact in references and (fact.kind != "switch" or name in there)
+            if comparable and value not in references[fact]:
+                yield fact, name, value, " or ".join(references[fact])
 
 
 def _ports(nodes: Mapping[str, FactValues]) -> set[Fact]:
@@ -101,7 +101,7 @@ def _ports(nodes: Mapping[str, FactValues]) -> set[Fact]:
 
 
 def _with_ports(nodes: Mapping[str, FactValues], ports: set[Fact]) -> dict[str, FactValues]:
-    """Adds the value "not there" for the ports that a node does not have.
+    """Adds the value "not there" for ports that exist on other nodes only.
 
     The facts of a node without any port, as in older campaigns, are unchanged.
     """
@@ -142,8 +142,8 @@ def _lane_facts(launches: Iterable[Launch]) -> FactValues:
         for name, value in (launch.spec_hash or {}).items():
             values[Fact("Spack hash", "Spack hash", name)].add(value)
         for name, value in launch.environment.items():
-            known = name.startswith(MPI_VARIABLES) and name not in _PATHS
-            values[Fact("MPI variable" if known else "other variable", name)].add(value)
+            is_fact = name.startswith(MPI_VARIABLES) and name not in _PATHS
+            values[Fact("MPI variable" if is_fact else "other variable", name)].add(value)
     return {fact: " or ".join(sorted(of_fact)) for fact, of_fact in values.items()}
 
 

@@ -11,10 +11,10 @@ from dataclasses import dataclass, replace
 from fabricbench.launch.facts import canonical_case, case_parts
 from fabricbench.metrics import METRICS
 from fabricbench.parsers.tools.micro.description import MEASURED, Picture
+from fabricbench.report.facets import OWN, Line, Panel, describe
+from fabricbench.report.formatting import size_label
 from fabricbench.report.groups import Group, Naming, group, metric_caption
-from fabricbench.report.series import OWN, Line, Panel, describe
 from fabricbench.report.style import LaneStyle
-from fabricbench.report.words import size_label
 from fabricbench.site.lane import LaneName
 
 
@@ -81,23 +81,23 @@ SECTIONS = (
 
 def sections() -> Iterator[Section]:
     """Every section that a benchmark names; the title of one that ``SECTIONS`` lacks is its key."""
-    named = [benchmark.section for benchmark in MEASURED.values() if benchmark.pictures]
-    yield from (section for section in SECTIONS if section.key in named)
-    known = {section.key for section in SECTIONS}
-    for key in dict.fromkeys(named):
-        if key not in known:
+    names = [benchmark.section for benchmark in MEASURED.values() if benchmark.pictures]
+    yield from (section for section in SECTIONS if section.key in names)
+    keys = {section.key for section in SECTIONS}
+    for key in dict.fromkeys(names):
+        if key not in keys:
             yield Section(key, key.replace("-", " ").capitalize())
 
 
 def pictures(section: str = "") -> list[tuple[str, Picture]]:
     """Benchmark and picture of one section, or of all: the first picture of every benchmark before any second one."""
-    drawn = [
+    result = [
         (place, benchmark.name, picture)
         for benchmark in MEASURED.values()
         for place, picture in enumerate(benchmark.pictures)
         if section in ("", benchmark.section)
     ]
-    return [(name, picture) for _, name, picture in sorted(drawn, key=lambda one: one[0])]
+    return [(name, picture) for _, name, picture in sorted(result, key=lambda one: one[0])]
 
 
 def families(measured: Sequence[Panel], styles: Mapping[LaneName, LaneStyle]) -> list[FamilyView]:
@@ -125,13 +125,15 @@ def _caption(panel: Panel) -> str:
 def _panels(benchmark: str, picture: Picture, measured: Sequence[Panel]) -> list[Panel]:
     """The panels of a picture, in order of case."""
     only = case_parts(picture.only)
-    chosen = [
+    matches = [
         panel
         for panel in measured
         if (panel.facet.tool, panel.facet.benchmark, panel.metric) == (OWN, benchmark, picture.metric)
         and only.items() <= case_parts(panel.facet.case).items()
     ]
-    return [panel for size in picture.sizes for panel in _over(picture.over, size, chosen)] if picture.over else chosen
+    return (
+        [panel for size in picture.sizes for panel in _over(picture.over, size, matches)] if picture.over else matches
+    )
 
 
 def _over(key: str, size: int, panels: Sequence[Panel]) -> list[Panel]:
@@ -152,9 +154,9 @@ def _over(key: str, size: int, panels: Sequence[Panel]) -> list[Panel]:
     result = []
     for where in sorted(lines):
         facet = replace(pattern[where].facet, case=f"{where[0]} {size_label(size)}".strip())
-        drawn = {
+        curves = {
             lane: tuple(sorted(line, key=lambda point: point.size or 0)) for lane, line in lines[where].items() if line
         }
-        if drawn:
-            result.append(replace(pattern[where], facet=facet, lines=drawn, axis=key))
+        if curves:
+            result.append(replace(pattern[where], facet=facet, lines=curves, axis=key))
     return result

@@ -10,10 +10,10 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from fabricbench.report import svg
+from fabricbench.report.facets import Line, Panel, Point
+from fabricbench.report.formatting import clean, number, unit
 from fabricbench.report.scales import SCALES, Sizes, axis_label, size_axis, value_axis
-from fabricbench.report.series import Line, Panel, Point
 from fabricbench.report.style import LaneStyle
-from fabricbench.report.words import clean, number, unit
 from fabricbench.site.lane import LaneName
 
 _KEY = "{key}"
@@ -110,10 +110,10 @@ def _band(axes: Axes, x: list[float], part: Sequence[Point], style: LaneStyle) -
     """Draws the intervals: a band with holes at points without an interval; a bar for a single point."""
     low = [p.estimate if p.low is None else p.low for p in part]
     high = [p.estimate if p.high is None else p.high for p in part]
-    known = [p.low is not None and p.high is not None for p in part]
+    has_interval = [p.low is not None and p.high is not None for p in part]
     if len(part) > 1:
-        axes.fill_between(x, low, high, where=known, color=style.colour, alpha=0.16, linewidth=0)
-    elif any(known):
+        axes.fill_between(x, low, high, where=has_interval, color=style.colour, alpha=0.16, linewidth=0)
+    elif any(has_interval):
         axes.plot([x[0], x[0]], [low[0], high[0]], color=style.colour, alpha=0.4, linewidth=3)
 
 

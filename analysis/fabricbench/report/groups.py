@@ -6,11 +6,11 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from fabricbench.report import figures, series
+from fabricbench.report import facets, figures
+from fabricbench.report.facets import Panel, Point
+from fabricbench.report.formatting import interval, number, slugs, unit
 from fabricbench.report.scales import axis_label
-from fabricbench.report.series import Panel, Point
 from fabricbench.report.style import LaneStyle
-from fabricbench.report.words import interval, number, slugs, unit
 from fabricbench.site.lane import LaneName
 
 Draw = Callable[[Panel, Mapping[LaneName, LaneStyle], str, str], str]
@@ -115,14 +115,14 @@ def number_of(point: Point | None) -> Number:
 
 def curves(panels: list[Panel], styles: Mapping[LaneName, LaneStyle]) -> tuple[list[Group], str]:
     """Latency and bandwidth of the ping-pong, a group per fabric, and the tool that measured them."""
-    pingpong, tool = series.pingpong(panels)
+    pingpong, tool = facets.pingpong(panels)
     result = []
     keys = slugs(sorted({lane.fabric for panel in pingpong for lane in panel.lines}), "curves")
     for fabric, key in keys.items():
-        here = [p for p in (series.on_fabric(panel, fabric) for panel in pingpong) if p.lines]
+        here = [p for p in (facets.on_fabric(panel, fabric) for panel in pingpong) if p.lines]
         here.sort(key=lambda p: (p.facet, p.metric != "latency"))
         naming = Naming(
-            key, fabric, lambda p: metric_caption(p, series.describe(p.facet)),
+            key, fabric, lambda p: metric_caption(p, facets.describe(p.facet)),
             lambda lane: lane.build,
         )  # fmt: skip
         result.append(group(here, styles, naming, small=False))
@@ -131,15 +131,15 @@ def curves(panels: list[Panel], styles: Mapping[LaneName, LaneStyle]) -> tuple[l
 
 def other_tools(panels: list[Panel], styles: Mapping[LaneName, LaneStyle]) -> list[Group]:
     """The other benchmarks of other tools with message sizes: a group of small panels per tool, all lanes together."""
-    shown = series.others(panels)
-    keys = slugs(sorted({p.facet.tool for p in shown}), "benchmarks")
+    selection = facets.others(panels)
+    keys = slugs(sorted({p.facet.tool for p in selection}), "benchmarks")
     return [
         group(
-            [p for p in shown if p.facet.tool == tool],
+            [p for p in selection if p.facet.tool == tool],
             styles,
             Naming(
                 key, f"Other benchmarks of {tool}",
-                lambda p: metric_caption(p, series.describe(p.facet, tool=False)), lambda lane: lane.name,
+                lambda p: metric_caption(p, facets.describe(p.facet, tool=False)), lambda lane: lane.name,
             ),
             small=True,
         )

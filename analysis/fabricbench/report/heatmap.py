@@ -14,8 +14,8 @@ from matplotlib.patches import PathPatch
 from matplotlib.path import Path
 
 from fabricbench.report import svg
+from fabricbench.report.formatting import clean, number
 from fabricbench.report.groups import LegendEntry
-from fabricbench.report.words import clean, number
 from fabricbench.verdict.nodes import Matrix
 from fabricbench.verdict.suspects import Suspect
 
@@ -113,10 +113,10 @@ def _axes(axes: Axes, matrix: Matrix, slow: Sequence[Suspect]) -> None:
     nodes = {(suspect.role, suspect.node) for suspect in slow if suspect.kind == "node"}
     for axis, roles in ((axes.yaxis, ("sending", "either way")), (axes.xaxis, ("receiving", "either way"))):
         bold = [any((role, name) in nodes for role in roles) for name in matrix.names]
-        shown = [at for at in range(count) if at % step == 0 or bold[at]]
-        axis.set_ticks(shown, ["\u200b" + clean(matrix.names[at]) for at in shown])
+        ticks = [at for at in range(count) if at % step == 0 or bold[at]]
+        axis.set_ticks(ticks, ["\u200b" + clean(matrix.names[at]) for at in ticks])
         axis.set_tick_params(length=0, labelsize=8)
-        for label, at in zip(axis.get_ticklabels(), shown, strict=True):
+        for label, at in zip(axis.get_ticklabels(), ticks, strict=True):
             label.set(color=_NAMED if bold[at] else _INK, weight="bold" if bold[at] else "normal")
     axes.set(xlim=(-0.5, count - 0.5), ylim=(count - 0.5, -0.5), aspect="equal")
     for label in axes.get_xticklabels():

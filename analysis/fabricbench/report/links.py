@@ -7,7 +7,7 @@ from urllib.parse import quote
 
 from fabricbench.files.layout import LAUNCHES
 from fabricbench.launch.record import Campaign, Record
-from fabricbench.report.words import slugs
+from fabricbench.report.formatting import slugs
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import polars as pl
 
+from fabricbench.report.facets import OWN, Measured, estimate
+from fabricbench.report.formatting import plural, size_label
 from fabricbench.report.groups import Number, number_of
-from fabricbench.report.series import OWN, Measured, estimate
-from fabricbench.report.words import plural, size_label
 from fabricbench.site.lane import LaneName
 from fabricbench.stats.loggp import LogGP, line, loggp
 from fabricbench.stats.median import median
@@ -39,15 +39,15 @@ class LogGPView:
 Curves = dict[str, dict[int, float]]
 
 
-def loggp_views(table: pl.DataFrame, confidence: float, known: Measured | None = None) -> list[LogGPView]:
+def loggp_views(table: pl.DataFrame, confidence: float, cells: Measured | None = None) -> list[LogGPView]:
     """A row per measured lane and number of ranks.
 
     The parameters are fitted in each block; their medians and intervals are over blocks. The sizes at which the
     protocol changes come from one fit to the medians over blocks; G is then fitted in each block between these sizes.
-    ``known``: the result of ``all_series(table)``.
+    ``cells``: the result of ``all_series(table)``.
     """
     by_lane: dict[tuple[LaneName, int], dict[int, Curves]] = defaultdict(lambda: defaultdict(lambda: defaultdict(dict)))
-    for key, cell in (all_series(table) if known is None else known).items():
+    for key, cell in (all_series(table) if cells is None else cells).items():
         if _belongs(key):
             lane = LaneName(key.stack, key.fabric, key.variant)
             _add(by_lane[lane, key.ranks], key, cell)

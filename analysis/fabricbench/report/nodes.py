@@ -11,10 +11,10 @@ import polars as pl
 from markupsafe import Markup
 
 from fabricbench.launch.facts import canonical_case, case_parts
+from fabricbench.report.facets import estimate
+from fabricbench.report.formatting import number, plural, size_label, slugs
 from fabricbench.report.groups import LegendEntry, Number, number_of
 from fabricbench.report.heatmap import MOST_NODES, heat_map_svg, legend
-from fabricbench.report.series import estimate
-from fabricbench.report.words import number, plural, size_label, slugs
 from fabricbench.stats.median import median
 from fabricbench.stats.paired import finite_ratio
 from fabricbench.verdict.nodes import BENCHMARKS, LEAST_BLOCKS, Matrix, MatrixKey
@@ -179,7 +179,7 @@ def _lane(
 def _map(matrix: Matrix, result: Survey, key: str) -> MapView:
     effects = matrix.effects.nodes.reshape(-1, len(matrix.names))
     order = np.argsort(-effects.max(axis=0), kind="stable")
-    shown = order if len(order) <= MOST_ROWS else order[:MOST_ROWS]
+    rows = order if len(order) <= MOST_ROWS else order[:MOST_ROWS]
     few = len(matrix.names) <= MOST_NODES
     what = _what(matrix.key)
     caption = f"{what[0].upper()}{what[1:]}: {plural(len(matrix.names), 'node')}, {plural(matrix.blocks, 'block')}"
@@ -192,9 +192,9 @@ def _map(matrix: Matrix, result: Survey, key: str) -> MapView:
         columns=matrix.roles,
         nodes=tuple(
             (matrix.names[at], tuple(number(float(np.exp(effect)), 3) for effect in effects[:, at]))
-            for at in (shown if tabled else ())
+            for at in (rows if tabled else ())
         ),
-        left_out=len(order) - len(shown) if tabled else 0,
+        left_out=len(order) - len(rows) if tabled else 0,
     )
 
 

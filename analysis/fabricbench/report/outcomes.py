@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from fabricbench.launch.facts import SkippedLaunch
 from fabricbench.launch.record import LOST_STATES, Record
+from fabricbench.report.formatting import MISSING, number, percent, plural
 from fabricbench.report.links import Launches, Link
-from fabricbench.report.words import MISSING, number, percent, plural
 from fabricbench.verdict.result import FOREIGN_LOAD
 
 STATE_SYMBOLS = {
@@ -128,7 +128,7 @@ def states(records: Sequence[Record]) -> str:
     """The number of launches in each state, as text."""
     counts = Counter(record.state for record in records)
     parts = ", ".join(f"{counts[s]} {s}" for s in STATE_SYMBOLS if counts[s])  # type: ignore[index]
-    return f"{plural(len(records), 'launch', 'launches')}: {parts}" if records else "no launch was made"
+    return f"{plural(len(records), 'launch', 'launches')}: {parts}" if records else "there are no launches"
 
 
 def _benchmark(tool: str, benchmark: str, messages: str | None) -> str:

@@ -13,11 +13,12 @@ from markupsafe import Markup
 
 from fabricbench.launch.provenance import Provenance
 from fabricbench.launch.record import Campaign
-from fabricbench.report import groups, outcomes, series
+from fabricbench.report import facets, groups, outcomes
 from fabricbench.report.applications import applications
 from fabricbench.report.attestation import attestation, lanes_attested
 from fabricbench.report.comparisons import estimators, ratios
 from fabricbench.report.families import families
+from fabricbench.report.formatting import clean, instant, unit
 from fabricbench.report.links import Launches
 from fabricbench.report.loggp import loggp_views
 from fabricbench.report.nodes import nodes, of_pairs
@@ -25,7 +26,6 @@ from fabricbench.report.provenance import provenance_view
 from fabricbench.report.style import lane_styles
 from fabricbench.report.user_level import user_level
 from fabricbench.report.verdicts import verdicts
-from fabricbench.report.words import clean, instant, unit
 from fabricbench.verdict.result import FOREIGN_LOAD, Judgement
 from fabricbench.verdict.series import all_series
 
@@ -75,23 +75,23 @@ def _figures(table: pl.DataFrame, alpha: float) -> dict[str, Any]:
     pairs = nodes(table, 1 - alpha)
     table = table.filter(~of_pairs())
     cells = all_series(table)
-    styles = lane_styles(series.lanes(table))
-    panels = series.panels(table, 1 - alpha, cells)
+    styles = lane_styles(facets.lanes(table))
+    panels = facets.panels(table, 1 - alpha, cells)
     curves, tool = groups.curves(panels, styles)
     return {
         "curves": curves,
         "curves_tool": tool,
         "confidence": f"{100 * (1 - alpha):g}",
-        "least_blocks": series.least_blocks(1 - alpha),
+        "least_blocks": facets.least_blocks(1 - alpha),
         "other_tools": groups.other_tools(panels, styles),
         "single": [
             (
-                series.describe(p.facet),
+                facets.describe(p.facet),
                 p.metric.replace("_", " "),
                 unit(p.unit),
                 groups.numbers(p, lambda lane: lane.name),
             )
-            for p in series.unsized(panels)
+            for p in facets.unsized(panels)
         ],
         "families": families(panels, styles),
         "loggp": loggp_views(table, 1 - alpha, cells),

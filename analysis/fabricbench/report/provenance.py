@@ -11,8 +11,8 @@ from fabricbench.launch.host import switches_between
 from fabricbench.launch.provenance import KINDS, Fact, FactValues, Provenance
 from fabricbench.launch.record import Campaign, Record
 from fabricbench.report.differences import Difference, differences, in_name, not_compared, odd_nodes
+from fabricbench.report.formatting import enumerate_words, instant, number, plural, ranges
 from fabricbench.report.links import Launches, Link
-from fabricbench.report.words import enumerate_words, instant, number, plural, ranges
 from fabricbench.verdict.nodes import natural
 
 _SHOWN = 3
@@ -21,7 +21,7 @@ _SHOWN = 3
 _UNFOLDED = 12
 """The most differences of one kind that the page shows unfolded."""
 
-Pairs = tuple[tuple[str, str], ...]
+KeyValues = tuple[tuple[str, str], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +29,7 @@ class StackView:
     """A stack and the versions that its launches reported."""
 
     name: str
-    versions: Pairs
+    versions: KeyValues
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ class LaneView:
     """A lane and its settings, without those that all lanes share."""
 
     name: str
-    settings: Pairs
+    settings: KeyValues
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ class NodesView:
 
     names: str
     launches: int
-    facts: Pairs
+    facts: KeyValues
     others: bool
 
 
@@ -65,7 +65,7 @@ class ReferenceView:
     """The differences from the reference campaign."""
 
     name: str
-    facts: Pairs
+    facts: KeyValues
     differences: tuple[DifferencesView, ...]
     not_compared: str
 
@@ -91,15 +91,15 @@ class BenchmarkView:
 class ProvenanceView:
     """The section of provenance."""
 
-    facts: Pairs
+    facts: KeyValues
     stacks: tuple[StackView, ...]
-    common: Pairs
+    common: KeyValues
     lanes: tuple[LaneView, ...]
     control_variables: tuple[tuple[str, int, Link], ...]
     reference: ReferenceView | None
     odd: tuple[DifferencesView, ...]
     nodes: tuple[NodesView, ...]
-    switches: Pairs
+    switches: KeyValues
     benchmarks: tuple[BenchmarkView, ...]
 
 
@@ -128,12 +128,12 @@ def provenance_view(here: Provenance, launches: Launches, reference: Provenance 
 
 
 def _reference(here: Provenance, reference: Provenance) -> ReferenceView:
-    missing = not_compared(here, reference)
+    omissions = not_compared(here, reference)
     return ReferenceView(
         name=reference.campaign.name,
         facts=_facts(reference.campaign),
         differences=_by_kind(differences(here, reference)),
-        not_compared=enumerate_words(missing),
+        not_compared=enumerate_words(omissions),
     )
 
 
@@ -147,7 +147,7 @@ def _by_kind(every: Sequence[Difference]) -> tuple[DifferencesView, ...]:
     )
 
 
-def _facts(campaign: Campaign) -> Pairs:
+def _facts(campaign: Campaign) -> KeyValues:
     facts = campaign.facts
     blocks = {r.launch.block for r in campaign.records if r.launch is not None}
     return (
@@ -174,7 +174,7 @@ def _stacks(started: list[Launch]) -> tuple[StackView, ...]:
     return tuple(StackView(stack, _merged(versions[stack])) for stack in sorted(versions))
 
 
-def _merged(dictionaries: Sequence[Mapping[str, str]]) -> Pairs:
+def _merged(dictionaries: Sequence[Mapping[str, str]]) -> KeyValues:
     """Each key with its different values over all launches."""
     values: dict[str, set[str]] = defaultdict(set)
     for dictionary in dictionaries:
@@ -184,12 +184,12 @@ def _merged(dictionaries: Sequence[Mapping[str, str]]) -> Pairs:
 
 
 def _some(values: set[str]) -> str:
-    shown = sorted(values)
-    more = len(shown) - _SHOWN
-    return "\n".join(shown[:_SHOWN]) + (f"\n… and {plural(more, 'other')}" if more > 0 else "")
+    lines = sorted(values)
+    more = len(lines) - _SHOWN
+    return "\n".join(lines[:_SHOWN]) + (f"\n… and {plural(more, 'other')}" if more > 0 else "")
 
 
-def _environments(started: list[Launch]) -> tuple[Pairs, tuple[LaneView, ...]]:
+def _environments(started: list[Launch]) -> tuple[KeyValues, tuple[LaneView, ...]]:
     """The settings that all lanes share, and each lane's other settings."""
     of_lane: dict[str, list[dict[str, str]]] = defaultdict(list)
     for launch in started:
@@ -221,7 +221,7 @@ def _nodes(records: Sequence[Record], nodes: Mapping[str, FactValues]) -> tuple[
     )
 
 
-def _in_words(facts: Iterable[tuple[Fact, str]]) -> Pairs:
+def _in_words(facts: Iterable[tuple[Fact, str]]) -> KeyValues:
     """Returns facts by rank as text and merges those with one name and value: ``mitigation of l1tf, mds: PTI``."""
     of: dict[tuple[int, str, str], list[str]] = defaultdict(list)
     for fact, value in facts:
@@ -229,7 +229,7 @@ def _in_words(facts: Iterable[tuple[Fact, str]]) -> Pairs:
     return tuple((in_name(name, of[at, name, value]), value) for at, name, value in sorted(of))
 
 
-def _switches(here: Provenance) -> Pairs:
+def _switches(here: Provenance) -> KeyValues:
     """The nodes at each switch, and the numbers of switches between two nodes, if Slurm's topology is known."""
     addresses = {name: reports[-1].topology_address or "" for name, reports in here.hosts.items()}
     at: dict[str, list[str]] = defaultdict(list)

@@ -16,9 +16,8 @@ from matplotlib.ticker import (
     SymmetricalLogLocator,
 )
 
-from fabricbench.report import series
-from fabricbench.report.series import Line, Point
-from fabricbench.report.words import number, size_label, tick
+from fabricbench.report.facets import MESSAGE_SIZE, Line, Point
+from fabricbench.report.formatting import number, size_label, tick
 
 SCALES = {
     **dict.fromkeys(("latency", "latency_mean", "time", "normalised_latency", "round_trip"), "log"),
@@ -69,14 +68,14 @@ class Sizes:
 
 def axis_label(axis: str) -> Callable[[int | None], str]:
     """The function that writes the values of a horizontal axis."""
-    return size_label if axis == series.MESSAGE_SIZE else number
+    return size_label if axis == MESSAGE_SIZE else number
 
 
 def size_axis(axes: Axes, sizes: Sizes, most: int, axis: str) -> None:
     """Sets up the horizontal axis, with at most ``most`` labels."""
     ticks = sizes.ticks(most)
-    left = sizes.at(0) if sizes.zero else sizes.at(sizes.smallest)
-    axes.set_xlim(left - 0.6, sizes.at(sizes.largest) + 0.6)
+    start = sizes.at(0) if sizes.zero else sizes.at(sizes.smallest)
+    axes.set_xlim(start - 0.6, sizes.at(sizes.largest) + 0.6)
     axes.xaxis.set_major_locator(FixedLocator([sizes.at(size) for size in ticks]))
     axes.xaxis.set_minor_locator(NullLocator())
     axes.set_xticklabels([axis_label(axis)(size) for size in ticks])

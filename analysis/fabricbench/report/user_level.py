@@ -7,10 +7,10 @@ from collections.abc import Mapping
 import polars as pl
 
 from fabricbench.report.comparisons import ratio_point
+from fabricbench.report.facets import PINGPONG, Facet, Measured, Panel, Point, describe
+from fabricbench.report.formatting import slugs
 from fabricbench.report.groups import Group, Naming, group
-from fabricbench.report.series import PINGPONG, Facet, Measured, Panel, Point, describe
 from fabricbench.report.style import LaneStyle
-from fabricbench.report.words import slugs
 from fabricbench.site.lane import LaneName
 from fabricbench.verdict.overhead import overhead
 
@@ -25,16 +25,16 @@ _CAPTIONS = {RATIO: "MPI over user level", DIFFERENCE: "MPI minus user level, in
 
 
 def user_level(
-    table: pl.DataFrame, styles: Mapping[LaneName, LaneStyle], alpha: float, known: Measured | None = None
+    table: pl.DataFrame, styles: Mapping[LaneName, LaneStyle], alpha: float, cells: Measured | None = None
 ) -> list[Group]:
     """A group for every user-level tool on a fabric with MPI stacks: ratio and difference, a line per MPI stack.
 
-    ``known``: the result of ``all_series(table)``.
+    ``cells``: the result of ``all_series(table)``.
     """
     lines: dict[tuple[str, str, str, Facet], dict[str, dict[LaneName, list[Point]]]] = defaultdict(
         lambda: {name: defaultdict(list) for name in _COLUMNS}
     )
-    for row in overhead(table, alpha, known=known).iter_rows(named=True):
+    for row in overhead(table, alpha, cells=cells).iter_rows(named=True):
         facet = Facet(row["tool"], PINGPONG, "", row["ranks"], row["nodes"])
         panels = lines[row["fabric"], row["library"], row["tool"], facet]
         lane = LaneName(row["stack"], row["fabric"], row["variant"])

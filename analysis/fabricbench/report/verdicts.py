@@ -4,8 +4,7 @@
 from collections import Counter
 from dataclasses import dataclass
 
-from fabricbench.report.links import Launches, Link
-from fabricbench.report.words import (
+from fabricbench.report.formatting import (
     MISSING,
     enumerate_words,
     interval,
@@ -16,6 +15,7 @@ from fabricbench.report.words import (
     slugs,
     unit,
 )
+from fabricbench.report.links import Launches, Link
 from fabricbench.verdict.result import Cell, Judgement, SkippedCell, Verdict
 
 SYMBOLS: dict[Verdict, str] = {"PASS": "✓", "FAIL": "✗", "INCONCLUSIVE": "?", "INVALID": "⊘"}

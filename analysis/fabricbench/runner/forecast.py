@@ -47,13 +47,13 @@ Kind = tuple[str | int | None, ...]
 
 @dataclass(frozen=True, slots=True)
 class Foreseen:
-    """A launch that each block would start, or the campaign once; ``held_nodes`` is the size of its allocation."""
+    """A launch that each block would start, or the campaign once. ``held_nodes``: the number of allocated nodes."""
 
     case: Case
     launch: Launch
     held_nodes: int
     seconds: float | None
-    """The time of such a launch in the reference campaign; None where it has none."""
+    """The seconds of such a launch in the reference campaign; None if it has none."""
 
     @property
     def once(self) -> bool:
@@ -77,14 +77,14 @@ class Reference:
 class Forecast:
     """The launches and skips of a campaign that was not started, or the remaining ones of a campaign that was.
 
-    ``starts`` holds the launches of one block and those of the campaign; ``done`` the finished cases of each block.
-    ``problems`` are those of the site; ``run`` refuses a site with a broken one.
+    ``starts`` holds the launches of one block and those of the campaign; ``finished`` the finished cases of each block.
+    ``problems`` are those of the site; ``run`` refuses a site with a problem of state ``broken``.
     """
 
     looks: tuple[int, ...]
     starts: tuple[Foreseen, ...]
     skips: tuple[SkippedLaunch, ...]
-    done: tuple[frozenset[Case], ...]
+    finished: tuple[frozenset[Case], ...]
     reference: Reference | None
     requests: Mapping[Request, frozenset[str]]
     problems: tuple[Problem, ...]
@@ -96,7 +96,7 @@ class Forecast:
             start
             for block in range(blocks)
             for start in self.starts
-            if not start.once and start.case not in self.done[block]
+            if not start.once and start.case not in self.finished[block]
         ]
 
     def launches(self) -> pl.DataFrame:
@@ -125,16 +125,16 @@ class Forecast:
         for blocks in self.looks:
             starts = self.until(blocks)
             hours = {f"hours_{word}": round(value / HOUR, 1) for word, value in self._seconds(starts).items()}
-            held = self._seconds(starts, lambda start: start.held_nodes)
-            node_hours = {f"node_hours_{word}": math.ceil(value / HOUR) for word, value in held.items()}
+            node_seconds = self._seconds(starts, lambda start: start.held_nodes)
+            node_hours = {f"node_hours_{word}": math.ceil(value / HOUR) for word, value in node_seconds.items()}
             rows.append({"blocks": blocks, "launches": len(starts), **hours, **node_hours})
         return pl.DataFrame(rows)
 
     def allocations(self) -> pl.DataFrame:
-        """A row for each allocation of a block, and how many of it a block needs where each launch takes its limit."""
+        """A row for each kind of allocation, with the number that a block needs if each launch takes its time limit."""
         rows = []
-        for request, named in self.requests.items():
-            starts = [start for start in self.starts if start.case.lane in named]
+        for request, names in self.requests.items():
+            starts = [start for start in self.starts if start.case.lane in names]
             most = self._seconds(starts)["at_most"]
             rows.append(
                 {
@@ -166,7 +166,7 @@ class Forecast:
         return pl.DataFrame(rows, schema=schema)
 
     @property
-    def unknown(self) -> int:
+    def without_reference(self) -> int:
         """The number of launches without a time in the reference; their time limit is used."""
         return sum(start.seconds is None for start in self.starts)
 
@@ -175,33 +175,33 @@ class Forecast:
     ) -> dict[str, float]:
         """The sum of the launches' limits, ``at_most``, and of their reference times, ``expected``, in seconds."""
         between = self.reference.between if self.reference else 0.0
-        found = {"at_most": sum((s.launch.limit_seconds + between) * weight(s) for s in starts)}
+        totals = {"at_most": sum((s.launch.limit_seconds + between) * weight(s) for s in starts)}
         if self.reference:
             likely = [s.launch.limit_seconds if s.seconds is None else s.seconds for s in starts]
-            taken = zip(starts, likely, strict=True)
-            found["expected"] = sum((seconds + between) * weight(s) for s, seconds in taken)
-        return found
+            pairs = zip(starts, likely, strict=True)
+            totals["expected"] = sum((seconds + between) * weight(s) for s, seconds in pairs)
+        return totals
 
 
 def forecast(plan: Plan, reference: Path | None) -> Forecast:
-    """Forecast what ``run`` would do with this plan, or the rest of it where the campaign exists.
+    """Forecasts the launches of this plan, or the remaining ones if the campaign exists.
 
-    What ``run`` would refuse is in ``problems``, as far as the launches can be listed.
+    ``problems`` has the reasons for which ``run`` would refuse the plan, if its launches can be listed.
     """
     no_blanks(plan.path.resolve())
     facts = campaign_facts(plan)
-    known = read_reference(reference) if reference else None
+    reference_times = read_reference(reference) if reference else None
     looks = facts.looks if facts else LOOKS[plan.tier]
     with tempfile.TemporaryDirectory(prefix="fabricbench-") as folder:
-        found = _dry_run(plan, Path(folder))
+        directories = _dry_run(plan, Path(folder))
         launches = [
             (_case(at), Launch.model_validate_json((at / "launch.json").read_bytes()))
-            for at in found
+            for at in directories
             if (at / "launch.json").exists()
         ]
         skips = [
             SkippedLaunch.model_validate_json((at / "skipped.json").read_bytes())
-            for at in found
+            for at in directories
             if (at / "skipped.json").exists()
         ]
     if not launches and not skips:
@@ -212,7 +212,7 @@ def forecast(plan: Plan, reference: Path | None) -> Forecast:
         ()
         if is_complete(plan.path)
         else tuple(
-            Foreseen(case, launch, nodes[launch.lane], known.of(launch) if known else None)
+            Foreseen(case, launch, nodes[launch.lane], reference_times.of(launch) if reference_times else None)
             for case, launch in launches
             if launch.id not in once
         )
@@ -222,20 +222,20 @@ def forecast(plan: Plan, reference: Path | None) -> Forecast:
         looks=looks,
         starts=starts,
         skips=(*skips, *(skip for start in starts for skip in _omitted_sizes(start.launch))),
-        done=tuple(frozenset(finished_cases(plan, cases, block)) for block in range(max(looks))),
-        reference=known,
-        requests={request: frozenset(named) for request, named in by_nodes(plan).items() if request},
+        finished=tuple(frozenset(finished_cases(plan, cases, block)) for block in range(max(looks))),
+        reference=reference_times,
+        requests={request: frozenset(names) for request, names in by_nodes(plan).items() if request},
         problems=tuple(_problems(plan)),
     )
 
 
 def _problems(plan: Plan) -> list[Problem]:
-    found = site_problems(plan.system, plan.lanes)
+    problems = site_problems(plan.system, plan.lanes)
     try:
         demand_lanes(plan)
     except BadInput as error:
-        return [Problem("broken", str(error)), *found]
-    return found
+        return [Problem("broken", str(error)), *problems]
+    return problems
 
 
 def _dry_run(plan: Plan, folder: Path) -> list[Path]:
@@ -259,9 +259,9 @@ def _dry_run(plan: Plan, folder: Path) -> list[Path]:
     if outcome.status:
         reasons = [line.strip() for line in outcome.lines if "Reason:" in line or "ERROR" in line]
         raise BadInput(f"ReFrame: {outcome.problem or ' '.join(reasons[:1]) or 'the dry run failed'}")
-    found = sorted(path for path in start.stage.glob("*/*/*/*") if path.is_dir())
-    demand_set(plan, map(_case, found), outcome.lines)
-    return found
+    directories = sorted(path for path in start.stage.glob("*/*/*/*") if path.is_dir())
+    demand_set(plan, map(_case, directories), outcome.lines)
+    return directories
 
 
 def _omitted_sizes(launch: Launch) -> Iterator[SkippedLaunch]:
@@ -278,10 +278,10 @@ def _case(directory: Path) -> Case:
 
 
 def read_reference(path: Path) -> Reference:
-    """The median times of the campaign at ``path``; BadInput where none of its launches came back."""
+    """The median times of the campaign at ``path``; raises BadInput if none of its launches completed."""
     came = [record for record in read_campaign(path).records if record.launch and record.seconds is not None]
     if not came:
-        raise BadInput("no launch came back in it", where=str(path), expected="a campaign to take times from")
+        raise BadInput("none of its launches completed", where=str(path), expected="a campaign with measured times")
     seconds: dict[Kind, list[float]] = defaultdict(list)
     sessions: dict[str, list[Record]] = defaultdict(list)
     for record in came:

@@ -26,7 +26,7 @@ _NOT_SET = re.compile(r"test '(\w+)': the following variables were not set: (.*)
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What a campaign shall measure.
+    """The options of a campaign.
 
     ``variables`` are set in checks (``MicroPingpong.port=eth1``); ``decided`` returns whether every verdict is decided
     by the launches so far.
@@ -56,20 +56,20 @@ def ready_lanes(plan: Plan) -> list[Lane]:
 
 
 def demand_lanes(plan: Plan) -> set[str]:
-    """The names of the chosen lanes that are ready; BadInput where none is."""
+    """The names of the chosen lanes that are ready; raises BadInput if none is."""
     ready = {lane.name for lane in ready_lanes(plan)}
     if not ready:
-        raise BadInput("no lane can run here", hint="fabricbench doctor says why")
+        raise BadInput("no lane can run here", hint="fabricbench doctor shows the reasons")
     return ready
 
 
 def by_nodes(plan: Plan) -> dict[Request | None, set[str]]:
     """The names of the chosen lanes by the allocation that they share; None for lanes without one."""
-    found: dict[Request | None, set[str]] = {}
+    lanes_of: dict[Request | None, set[str]] = {}
     for lane in lanes(plan.system):
         if not plan.lanes or lane.name in plan.lanes:
-            found.setdefault(request_of(lane.fabric), set()).add(lane.name)
-    return found
+            lanes_of.setdefault(request_of(lane.fabric), set()).add(lane.name)
+    return lanes_of
 
 
 def is_complete(path: Path) -> bool:
@@ -78,7 +78,7 @@ def is_complete(path: Path) -> bool:
 
 
 def campaign_facts(plan: Plan) -> CampaignFacts | None:
-    """The facts of the campaign, None where there is none yet; BadInput where it was made by another plan."""
+    """The facts of the campaign, None if there is none yet; raises BadInput if it has another plan."""
     if not lexists(plan.path / FACTS):
         return None
     facts = read_facts(plan.path)
@@ -86,7 +86,7 @@ def campaign_facts(plan: Plan) -> CampaignFacts | None:
         earlier, now = getattr(facts, key), getattr(plan, key)
         if earlier != now:
             raise BadInput(
-                f"this campaign was made with {key} {earlier!r}, not {now!r}",
+                f"this campaign was started with {key} {earlier!r}, not {now!r}",
                 where=str(plan.path),
                 hint="name another directory",
             )
@@ -94,27 +94,31 @@ def campaign_facts(plan: Plan) -> CampaignFacts | None:
 
 
 def block_cases(plan: Plan) -> list[Case]:
-    """The cases of a block as ReFrame lists them; BadInput where it skips a file or no check matches."""
+    """The cases of a block as ReFrame lists them; raises BadInput if it skips a file or no check matches."""
     environment = reframe.settings_environment([settings_file(plan.system)], plan.system)
     outcome = reframe.run([*selection(plan), "--list=C"], environment)
     if outcome.problem or outcome.status:
         lines = [line for line in outcome.lines if "ERROR" in line or "error" in line]
         raise BadInput(f"ReFrame: {outcome.problem or ' '.join(lines[:2]) or 'it failed'}")
-    found = [case for case in reframe.cases(outcome.lines) if not plan.lanes or case.lane in plan.lanes]
-    if not found:
-        known = sorted({case.check_class for case in reframe.cases(_all_lines(plan))})
-        raise BadInput("no check matches", expected=nearest(" ".join(plan.checks), known))
-    demand_set(plan, found, outcome.lines)
-    return found
+    matches = [case for case in reframe.cases(outcome.lines) if not plan.lanes or case.lane in plan.lanes]
+    if not matches:
+        names = sorted({case.check_class for case in reframe.cases(_all_lines(plan))})
+        raise BadInput("no check matches", expected=nearest(" ".join(plan.checks), names))
+    demand_set(plan, matches, outcome.lines)
+    return matches
 
 
 def demand_set(plan: Plan, cases: Iterable[Case], lines: Sequence[str]) -> None:
-    """BadInput where a variable of the plan belongs to no check. ReFrame, which printed ``lines``, only warns."""
+    """Raises BadInput if a variable of the plan belongs to no check. ReFrame prints only a warning, in ``lines``."""
     checks = {case.check_class for case in cases}
-    unset = {found.group(1): found.group(2) for line in lines if (found := _NOT_SET.search(line))}
+    unset = {match.group(1): match.group(2) for line in lines if (match := _NOT_SET.search(line))}
     for variable in plan.variables:
         check, _, name = variable.partition("=")[0].rpartition(".")
-        owners = [known for known in checks if check in ("", known) and f"'{name}'" not in unset.get(known, "")]
+        owners = [
+            name_of_check
+            for name_of_check in checks
+            if check in ("", name_of_check) and f"'{name}'" not in unset.get(name_of_check, "")
+        ]
         if not owners:
             where = f"--set {variable}"
             if check and check not in checks:
@@ -129,23 +133,23 @@ def _all_lines(plan: Plan) -> tuple[str, ...]:
 
 def selection(plan: Plan) -> list[str]:
     """ReFrame's options that choose the checks and set their variables."""
-    named = [word for check in plan.checks for word in ("-n", f"^{check}")]
+    options = [word for check in plan.checks for word in ("-n", f"^{check}")]
     variables = [word for variable in plan.variables for word in ("-S", variable)]
-    return ["-c", str(reframe.checks_directory()), "-t", f"^{plan.tier}$", *named, *variables]
+    return ["-c", str(reframe.checks_directory()), "-t", f"^{plan.tier}$", *options, *variables]
 
 
 def finished_cases(plan: Plan, cases: list[Case], block: int) -> set[Case]:
-    """The cases of a block that are skipped, or whose launch came back and needs no repeat."""
-    done = set()
+    """The cases of a block that are skipped, or whose launch completed and needs no repeat."""
+    result = set()
     for case in cases:
         pattern = f"b{block:03d}.s*/{plan.system}/{case.fabric}/{case.stack}/{case.check}"
         tries = sorted((plan.path / LAUNCHES).glob(pattern))
         if finishing_attempt(tries) or any((directory / name).exists() for directory in tries for name in SKIPPED):
-            done.add(case)
-    return done
+            result.add(case)
+    return result
 
 
 def missing_cases(plan: Plan, cases: list[Case], block: int) -> list[Case]:
     """The cases of a block that are not finished, in their order."""
-    done = finished_cases(plan, cases, block)
-    return [case for case in cases if case not in done]
+    finished = finished_cases(plan, cases, block)
+    return [case for case in cases if case not in finished]

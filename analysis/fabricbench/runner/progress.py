@@ -19,10 +19,10 @@ class CampaignProgress:
         self._log = open_log(log, "a")
         self._total = blocks * launches_per_block
         self._blocks = blocks
-        self._started = time.monotonic()
-        self._reported: set[str] = set()
-        self._done = 0
-        self._done_here = 0
+        self._start = time.monotonic()
+        self._reports: set[str] = set()
+        self._count = 0
+        self._count_here = 0
         self._terminal = sys.stdout.isatty()
         columns = (
             TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[left]}")
@@ -41,24 +41,24 @@ class CampaignProgress:
         self._log.close()
 
     def say(self, text: str) -> None:
-        """Write a line to the log and to the output."""
+        """Writes a line to the log and to the output."""
         self._log.write(f"{time.strftime('%Y-%m-%dT%H:%M:%S')} {text}\n")
         self._bar.console.print(text, markup=False, highlight=False, soft_wrap=True)
 
-    def start_from(self, done: int) -> None:
-        """Begin with ``done`` launches that earlier runs finished."""
-        self._done = done
-        self._bar.update(self._task, completed=done)
+    def start_from(self, count: int) -> None:
+        """Starts the count at ``count``, the launches that earlier runs finished."""
+        self._count = count
+        self._bar.update(self._task, completed=count)
 
     def look(self, stage: Path, block: int) -> None:
-        """Report the launches in ``stage`` that have begun or ended since the last call."""
+        """Reports the launches in ``stage`` that have begun or ended since the last call."""
         for skip in stage.glob("*/*/*/skipped.json"):
-            if str(skip) not in self._reported:
-                self._reported.add(str(skip))
-                self._done += 1
+            if str(skip) not in self._reports:
+                self._reports.add(str(skip))
+                self._count += 1
         for facts in sorted(stage.glob("*/*/*/launch.json")):
             directory = facts.parent
-            if str(directory) in self._reported:
+            if str(directory) in self._reports:
                 continue
             try:
                 launch = json.loads(read_regular(facts))
@@ -68,29 +68,29 @@ class CampaignProgress:
             except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
                 continue
             if (directory / "end").exists():
-                self._reported.add(str(directory))
+                self._reports.add(str(directory))
                 if not wireup:
-                    self._done += 1
-                    self._done_here += 1
-                self._ended(directory, f"block {block + 1}/{self._blocks}  {name}")
+                    self._count += 1
+                    self._count_here += 1
+                self._report_end(directory, f"block {block + 1}/{self._blocks}  {name}")
             elif (directory / "begin").exists():
                 text = f"block {block + 1}/{self._blocks}  {name}"
-                self._bar.update(self._task, description=text, completed=self._done, left=self._left())
+                self._bar.update(self._task, description=text, completed=self._count, left=self._remaining_time())
 
-    def _ended(self, directory: Path, name: str) -> None:
+    def _report_end(self, directory: Path, name: str) -> None:
         try:
             end = json.loads(read_regular(directory / "end"))
             status = "timed out" if end["timed_out"] else f"exit {end['status']}"
-            text = f"{name}  {end['seconds']:.2f} s  {status}  left {self._left()}"
+            text = f"{name}  {end['seconds']:.2f} s  {status}  left {self._remaining_time()}"
         except (OSError, ValueError, KeyError, TypeError, RecursionError):
-            text = f"{name}  (its end cannot be read)"
+            text = f"{name}  (its file end cannot be read)"
         self._log.write(f"{time.strftime('%Y-%m-%dT%H:%M:%S')} {text}\n")
         if not self._terminal:
             print(text, flush=True)
-        self._bar.update(self._task, completed=self._done, left=self._left())
+        self._bar.update(self._task, completed=self._count, left=self._remaining_time())
 
-    def _left(self) -> str:
-        if not self._done_here:
+    def _remaining_time(self) -> str:
+        if not self._count_here:
             return "?"
-        seconds = (time.monotonic() - self._started) / self._done_here * max(0, self._total - self._done)
+        seconds = (time.monotonic() - self._start) / self._count_here * max(0, self._total - self._count)
         return f"{int(seconds // 60)}:{int(seconds % 60):02d}"

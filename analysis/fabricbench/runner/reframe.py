@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Starts ReFrame and reports as an error when it runs nothing. ``reframe`` of the sourced environment is this program.
+"""Starts ReFrame, and reports an error if it runs no test. ``reframe`` of ``env.sh`` is this program.
 
 After an import error in a check, on an unknown host or with a missing file, ReFrame prints "Ran 0/0 test case(s)" and
 ends with exit status 0.
@@ -21,7 +21,7 @@ from fabricbench.site.settings import REPOSITORY
 
 NOTHING_RAN = 2
 _PYTHON = {"PYTHONUTF8": "1", "PYTHONIOENCODING": "utf-8:backslashreplace"}
-"""Without these, ReFrame reads checks and writes in the encoding of the user's shell, which may be ASCII."""
+"""Variables for UTF-8. Without them ReFrame uses the encoding of the user's shell, which may be ASCII."""
 _COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 _SKIPPED_FILE = re.compile(r"WARNING: (skipping test file .*)")
 _RAN = re.compile(r"Ran (\d+)/(\d+) test case")
@@ -31,7 +31,7 @@ _CLASS = re.compile(r"^- (\w+)")
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """How a session of ReFrame ended; ``problem`` is what it omitted without an error, empty where nothing."""
+    """The end of a session of ReFrame. ``problem``: what it omitted without an error; empty if nothing."""
 
     status: int
     problem: str
@@ -49,7 +49,7 @@ def run(
     show: Callable[[str], object] = lambda line: None,
     within: Sequence[str] = (),
 ) -> Outcome:
-    """Run ReFrame and call ``show`` for every line that it prints.
+    """Runs ReFrame and calls ``show`` for every line that it prints.
 
     ``within`` is a command that runs ReFrame's command, such as salloc; it receives SIGTERM when this process dies.
     """
@@ -72,7 +72,7 @@ def run(
 
 
 def problem(lines: Sequence[str], arguments: Sequence[str]) -> str:
-    """What ReFrame omitted without an error: a file of checks, or all cases; empty where nothing."""
+    """What ReFrame omitted without an error: a file of checks, or all cases; empty if nothing."""
     for at, line in enumerate(lines):
         if skipped := _SKIPPED_FILE.search(line):
             return " ".join([skipped.group(1), *(more.strip("| ") for more in lines[at + 1 : at + 3])])
@@ -84,7 +84,7 @@ def problem(lines: Sequence[str], arguments: Sequence[str]) -> str:
 
 
 def _user() -> dict[str, str]:
-    """A user name for a user without one, without which ReFrame fails."""
+    """Variables with a user name, for a user without one; ReFrame needs a name."""
     try:
         getpass.getuser()
     except (KeyError, OSError):
@@ -94,11 +94,11 @@ def _user() -> dict[str, str]:
 
 def cases(lines: Sequence[str]) -> list[Case]:
     """The test cases in the output of ``reframe --list=C``, without their fixtures."""
-    found = []
+    result = []
     for line in lines:
         if (case := _CASE.match(line)) and (name := _CLASS.match(line)):
-            found.append(Case(f"{name.group(1)}_{case['hash']}", case["fabric"], case["stack"]))
-    return sorted(found)
+            result.append(Case(f"{name.group(1)}_{case['hash']}", case["fabric"], case["stack"]))
+    return sorted(result)
 
 
 def settings_environment(files: Sequence[Path], system: str) -> dict[str, str]:
@@ -107,7 +107,7 @@ def settings_environment(files: Sequence[Path], system: str) -> dict[str, str]:
 
 
 def main() -> int:
-    """``reframe`` as users type it, with the same arguments, output and exit status; 2 where it runs nothing."""
+    """The program ``reframe``, with ReFrame's arguments, output and exit status; 2 if it runs no test."""
     ignore_python_settings()
     arguments = sys.argv[1:]
     colour = {"RFM_COLORIZE": "y"} if sys.stdout.isatty() else {}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs one session of ReFrame, which fills a block of a campaign or what is missing of it, here or in an allocation."""
+"""Runs one session of ReFrame for the missing launches of a block, on this machine or in an allocation of Slurm."""
 
 import threading
 import time
@@ -18,18 +18,18 @@ from fabricbench.slurm import allocation
 
 POLL_SECONDS = 0.2
 POLLS_PER_SECOND = "40"
-"""How often ReFrame looks whether a launch has ended; its default of 10 leaves 0.05 s unused after each."""
+"""How often per second ReFrame polls for the end of a launch. With its default of 10 each launch wastes 0.05 s."""
 QUERY_SECONDS = 2.0
 """The time between two queries of Slurm's queue."""
 PATIENCE_SECONDS = 10.0
-"""How long a job may be pending for a reason that waiting does not remove, before the session gives up."""
+"""The longest time that a job may be pending for a reason that waiting does not remove."""
 
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """How ReFrame is started for a session.
+    """The start of ReFrame for a session.
 
-    ``arguments`` are ReFrame's; ``request`` describes the allocation, None where the session needs none.
+    ``arguments`` are ReFrame's; ``request`` describes the allocation, None if the session needs none.
     """
 
     session: Session
@@ -44,7 +44,7 @@ class Start:
         return Path(self.session.stage)
 
     def environment(self) -> dict[str, str]:
-        """The variables by which ReFrame fills this block."""
+        """The environment variables that describe the block for ReFrame."""
         return {
             **reframe.settings_environment([settings_file(self.system)], self.system),
             **self.session.environment,
@@ -56,16 +56,16 @@ class Start:
 
 
 @dataclass(frozen=True, slots=True)
-class Ended:
-    """How a session ended: ``seconds`` with its nodes; ``lost`` is Slurm's reason where it lost them, else empty."""
+class SessionEnd:
+    """The end of a session. ``seconds``: the time with its nodes; ``loss``: why Slurm took them away, or empty."""
 
     outcome: reframe.Outcome
     seconds: float
-    lost: str
+    loss: str
 
 
-def run_session(start: Start, progress: CampaignProgress) -> Ended:
-    """Run ReFrame to its end; BadInput where it does not start or Slurm provides no nodes."""
+def run_session(start: Start, progress: CampaignProgress) -> SessionEnd:
+    """Runs ReFrame to its end. Raises BadInput if it does not start or Slurm provides no nodes."""
     session = start.session
     log = Path(session.campaign) / "reframe" / f"session-{session.block:03d}.{session.session:02d}.log"
     start.stage.mkdir(parents=True, exist_ok=True)
@@ -108,11 +108,11 @@ def run_session(start: Start, progress: CampaignProgress) -> Ended:
             expected=f"{start.request.nodes} nodes for {start.request.minutes} minutes",
             hint=f"fabricbench doctor --site --system {start.system}",
         )
-    return Ended(result[0], seconds, allocation.why_ended_early(lines) if start.request else "")
+    return SessionEnd(result[0], seconds, allocation.why_ended_early(lines) if start.request else "")
 
 
 def _not_run(failed: list[OSError], lines: list[str], log: Path) -> BadInput:
-    """Why ReFrame did not run. An error without a file name comes from the log."""
+    """The error of a ReFrame that did not run. An OSError without a file name is from writing the log."""
     for error in failed:
         if error.filename is None:
             return BadInput(f"cannot be written: {error.strerror}", where=str(log), hint="make room and run again")
@@ -121,7 +121,7 @@ def _not_run(failed: list[OSError], lines: list[str], log: Path) -> BadInput:
 
 
 def _wait_for_nodes(start: Start, worker: threading.Thread, lines: list[str], progress: CampaignProgress) -> float:
-    """Wait until Slurm grants the nodes or refuses, and return the seconds; report the job's reason when it changes."""
+    """Waits until Slurm grants or refuses the nodes; returns the seconds. Reports the job's reason when it changes."""
     began = last_query = time.monotonic()
     reported, hopeless_since = "", None
     while worker.is_alive() and allocation.granted(lines) is None:

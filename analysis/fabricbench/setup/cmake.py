@@ -10,25 +10,25 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from fabricbench.errors import BadInput
-from fabricbench.processes.commands import run_logged
+from fabricbench.processes.external_programs import run_logged
 from fabricbench.site.settings import REPOSITORY
 
 CONFIGURED = "fabricbench-configured.json"
-"""In a build tree: the options of its configuration. Written after CMake has configured it."""
+"""File in a build tree with the options of its configuration. It is written after CMake has configured the tree."""
 SOURCES = "fabricbench-sources.json"
-"""In a build tree: the digests of the sources when the last build began."""
+"""File in a build tree with the digests of the sources at the begin of the last build."""
 UNFINISHED = "fabricbench-unfinished"
-"""In a build tree: a build has begun that has not ended."""
+"""File in a build tree that exists while a build runs, or after it was killed."""
 PARTIAL_SECONDS = 10.0
 """Outputs that an interrupted build wrote within this time before its last one may be incomplete."""
 _OUTPUTS = (".a", ".mod", ".o", ".so")
 
 
 def build_apps(home: Path, options: Mapping[str, str], *, source: Path) -> None:
-    """Build ``source`` in ``home/build`` and install it in ``home/apps``; BadInput with the last lines of the log.
+    """Builds ``source`` in ``home/build`` and installs it in ``home/apps``. A BadInput has the last lines of the log.
 
-    The tree is configured anew where its options differ from those of its last configuration, and where a source has
-    changed whose time stamp is older than the last build, which make would not notice.
+    The tree is configured anew if its options differ from those of its last configuration, and if a source has
+    changed whose time stamp is older than the last build, because make would not compile it again.
     """
     log, tree = home / "setup.log", home / "build"
     cmake = shutil.which("cmake") or str(Path(sys.executable).with_name("cmake"))
@@ -73,7 +73,7 @@ def _digest(file: Path) -> str:
 
 
 def _has_older_change(tree: Path, source: Path, digests: Mapping[str, str]) -> bool:
-    """Whether a source differs from the last build's and has a time stamp from before that build."""
+    """Whether a source has changed since the last build, but has a time stamp from before it."""
     earlier = _read(tree / SOURCES)
     if not isinstance(earlier, dict):
         return False
@@ -97,9 +97,9 @@ def _is_output(path: Path) -> bool:
 
 
 def _read(file: Path) -> object:
-    """The JSON of a file; None where it is missing or broken."""
+    """The JSON of a file; None if it is missing or broken."""
     try:
-        found: object = json.loads(file.read_bytes())
+        content: object = json.loads(file.read_bytes())
     except (OSError, ValueError):
         return None
-    return found
+    return content

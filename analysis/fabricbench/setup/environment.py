@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Writes ``env.sh``, after which ``reframe`` and ``fabricbench`` work as typed."""
+"""Writes ``env.sh``, which puts ``reframe`` and ``fabricbench`` on PATH."""
 
 import shlex
 import sys
@@ -9,7 +9,7 @@ from fabricbench.site.settings import REPOSITORY, site_root
 
 
 def write_environment(root: Path) -> Path:
-    """Write ``root/env.sh``, to be sourced, and ``root/bin/reframe``, which it puts on PATH; return its path.
+    """Writes ``root/env.sh``, to be sourced, and ``root/bin/reframe``, which it puts on PATH. Returns its path.
 
     A build directory other than the default is exported too, unless the shell that sources the file has set its own.
     """

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from fabricbench.errors import BadInput
-from fabricbench.processes.commands import apt_install, is_root_on_debian
+from fabricbench.processes.external_programs import apt_install, is_root_on_debian
 from fabricbench.site.stacks import Stack
 
 LIMIT_SECONDS = 10
@@ -16,9 +16,9 @@ _VERSION = re.compile(r"\d+(?:\.\d+)+\S*")
 
 
 def find_programs(stack: Stack, log: Path, say: Callable[[str], None]) -> tuple[dict[str, str], str]:
-    """Paths of the stack's programs by name, and their versions as text; BadInput where none is on PATH.
+    """Paths of the stack's programs by name, and their versions as text; raises BadInput if none is on PATH.
 
-    As root on Debian missing programs are installed. The benchmarks of programs that remain missing are skipped.
+    As root on Debian, missing programs are installed. Benchmarks whose program is still missing are skipped.
     """
     packages, files = (stack.debian.packages, stack.debian.files) if stack.debian else ((), ())
     complete = all(map(shutil.which, stack.programs)) and all(Path(file).exists() for file in files)
@@ -38,11 +38,11 @@ def find_programs(stack: Stack, log: Path, say: Callable[[str], None]) -> tuple[
 def version(command: Sequence[str]) -> str:
     """The first version number in the output of ``command``; "unknown" where there is none."""
     try:
-        done = subprocess.run(
+        process = subprocess.run(
             command, stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace",
             timeout=LIMIT_SECONDS, check=False,
         )  # fmt: skip
     except (OSError, subprocess.TimeoutExpired):
         return "unknown"
-    match = _VERSION.search(done.stdout) or _VERSION.search(done.stderr)
+    match = _VERSION.search(process.stdout) or _VERSION.search(process.stderr)
     return match.group() if match else "unknown"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Installs the missing Debian packages of a set-up, as root on Debian; elsewhere it names the command that does."""
+"""Installs the missing Debian packages of a set-up, as root on Debian; elsewhere an error names the command to use."""
 
 import os
 import shutil
@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from fabricbench.errors import BadInput
-from fabricbench.processes.commands import apt_install, is_root_on_debian, run_logged
+from fabricbench.processes.external_programs import apt_install, is_root_on_debian, run_logged
 from fabricbench.site.stacks import Debian, Stack
 
 Say = Callable[[str], None]
@@ -27,16 +27,16 @@ FOR_TESTS = {
 
 
 def install_packages(stacks: Sequence[Stack], log: Path, say: Say, *, for_tests: bool) -> None:
-    """Install all missing packages in one call of apt-get, then check the toolchain.
+    """Installs all missing packages in one call of apt-get, then checks the toolchain.
 
-    The one call takes less time than one for each stack. Where it fails, each stack tries its own packages later, so
+    One call takes less time than a call for each stack. If it fails, each stack tries its own packages later, so
     that one missing package affects one stack only. Outside root on Debian nothing is installed here.
     """
-    missing = missing_packages(stacks, for_tests=for_tests)
-    if missing and is_root_on_debian():
-        say(f"installing Debian's {' '.join(missing)}")
+    packages = missing_packages(stacks, for_tests=for_tests)
+    if packages and is_root_on_debian():
+        say(f"installing Debian's {' '.join(packages)}")
         try:
-            apt_install(missing, log)
+            apt_install(packages, log)
         except BadInput as error:
             say(f"not all packages could be installed at once: {error}")
     _check_toolchain(log, say)
@@ -44,17 +44,17 @@ def install_packages(stacks: Sequence[Stack], log: Path, say: Say, *, for_tests:
 
 def missing_packages(stacks: Sequence[Stack], *, for_tests: bool) -> list[str]:
     """The Debian packages of the toolchain, GROMACS, the stacks and the tests that are missing, without duplicates."""
-    missing = [name for name in TOOLCHAIN if shutil.which(name) is None]
+    packages = [name for name in TOOLCHAIN if shutil.which(name) is None]
     if shutil.which("gmx") is None and shutil.which("gmx_mpi") is None:
-        missing.append("gromacs")
+        packages.append("gromacs")
     for stack in stacks:
         if stack.debian is not None and not is_installed(stack, stack.debian):
-            missing += stack.debian.packages
+            packages += stack.debian.packages
     if for_tests:
         paths = f"{os.environ['PATH']}:/usr/sbin:/sbin"
         absent = [package for command, package in FOR_TESTS.items() if shutil.which(command, path=paths) is None]
-        missing += [*absent, *(["libpmi2-0"] if "slurm-wlm" in absent else [])]
-    return list(dict.fromkeys(missing))
+        packages += [*absent, *(["libpmi2-0"] if "slurm-wlm" in absent else [])]
+    return list(dict.fromkeys(packages))
 
 
 def is_installed(stack: Stack, debian: Debian) -> bool:
@@ -64,7 +64,7 @@ def is_installed(stack: Stack, debian: Debian) -> bool:
 
 
 def _check_toolchain(log: Path, say: Say) -> None:
-    """BadInput without a C++ compiler or make. CMake is installed from PyPI where it is missing."""
+    """Raises BadInput without a C++ compiler or make. CMake is installed from PyPI where it is missing."""
     if shutil.which("g++") is None and shutil.which("c++") is None:
         raise BadInput("no C++ compiler", hint="install one, on Debian: apt-get install g++")
     if shutil.which("gfortran") is None:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Fills the prefix of an MPI stack, from Debian's packages or from PyPI's wheels, and keeps it while it is current.
 
-``prefix.json`` is written last. A prefix without it is incomplete and is made anew.
+``prefix.json`` is written last. A prefix without it is incomplete and is installed again.
 """
 
 import json
@@ -15,7 +15,7 @@ from pathlib import Path
 
 from fabricbench.errors import BadInput
 from fabricbench.files.writing import write_json
-from fabricbench.processes.commands import apt_install, is_root_on_debian, run_logged
+from fabricbench.processes.external_programs import apt_install, is_root_on_debian, run_logged
 from fabricbench.setup.packages import is_installed
 from fabricbench.site.stacks import Debian, Stack
 
@@ -34,9 +34,9 @@ class Prefix:
 
 
 def provide_prefix(stack: Stack, home: Path, say: Say) -> Prefix:
-    """Fill ``home/prefix``, unless it is complete and made from the same packages; BadInput where nothing provides it.
+    """Installs the stack in ``home/prefix``, unless it is up to date. Raises BadInput if no source provides it.
 
-    A new prefix invalidates the build tree, whose configuration rests on it.
+    A new prefix invalidates the build tree, because its configuration depends on the prefix.
     """
     debian = stack.debian
     if debian is not None and not is_installed(stack, debian) and is_root_on_debian():
@@ -56,12 +56,12 @@ def provide_prefix(stack: Stack, home: Path, say: Say) -> Prefix:
 
 
 def forget_prefix(home: Path) -> None:
-    """Make the next set-up fill the prefix anew."""
+    """Makes the next set-up install the prefix again."""
     (home / RECORD).unlink(missing_ok=True)
 
 
 def _origin(stack: Stack) -> dict[str, object]:
-    """What a prefix is made from: Debian's commands, each with its time of change, or the wheels' requirements."""
+    """The origin of a prefix: Debian's commands, each with its time of change, or the wheels' requirements."""
     if stack.debian is not None and is_installed(stack, stack.debian):
         paths = {role: shutil.which(command) for role, command in stack.debian.commands.items()}
         return {"debian": {role: [path, Path(path).stat().st_mtime_ns] for role, path in paths.items() if path}}
@@ -69,7 +69,7 @@ def _origin(stack: Stack) -> dict[str, object]:
 
 
 def _read(home: Path, origin: Mapping[str, object]) -> Prefix | None:
-    """The complete prefix of the same origin; None where there is none."""
+    """The complete prefix of the same origin; None if there is none."""
     try:
         record = json.loads((home / RECORD).read_bytes())
         prefix = Prefix(record["source"], record["compilers"])
@@ -96,7 +96,7 @@ def _from_pypi(stack: Stack, home: Path, say: Say) -> dict[str, str]:
 
 
 def _from_debian(debian: Debian, home: Path) -> dict[str, str]:
-    """Write wrapper scripts under the plain names: through a symbolic link Hydra does not find its proxy."""
+    """Writes wrapper scripts under the plain names, because Hydra does not find its proxy through a symbolic link."""
     (home / "prefix/bin").mkdir(parents=True)
     compilers = {}
     for role, command in debian.commands.items():
@@ -114,7 +114,7 @@ def _from_debian(debian: Debian, home: Path) -> dict[str, str]:
 
 
 def _shared_library(name: str) -> str | None:
-    """The path of a shared library in the system's cache of libraries; None where it is not in it."""
+    """The path of a shared library in the system's cache of libraries; None if it is not in it."""
     ldconfig = shutil.which("ldconfig", path=os.environ["PATH"] + ":/sbin:/usr/sbin")
     if ldconfig is None:
         return None

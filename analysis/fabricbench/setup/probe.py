@@ -18,7 +18,7 @@ GRACE_SECONDS = 5
 
 @dataclass(frozen=True, slots=True)
 class Probe:
-    """The outcome of a probe: ``problem`` is empty where the lane works; ``library`` is the MPI library's own name."""
+    """The outcome of a probe: ``problem`` is empty if the lane works; ``library`` is the MPI library's own name."""
 
     problem: str
     library: str
@@ -36,19 +36,21 @@ def lane_environment(installed: Installed, variables: Mapping[str, str]) -> dict
 def probe(
     installed: Installed, variables: Mapping[str, str], handshake: Sequence[str] = (), launcher: Sequence[str] = ()
 ) -> Probe:
-    """Start two ranks on a lane, or the two processes of its ``handshake``, with the lane's ``variables``.
+    """Starts two ranks on a lane, or the two processes of its ``handshake``, with the lane's ``variables``.
 
     ``launcher`` replaces the stack's own launcher.
     """
     wireup = (f"{installed.apps}/bin/fabricbench-micro", "wireup")
     mpi = [*launcher, *wireup] if launcher else _on_two_ranks(installed, *wireup)
-    return _started(installed, variables, [f"{installed.apps}/bin/fabricbench-pair", *handshake] if handshake else mpi)
+    return _started(
+        installed, variables, [f"{installed.apps}/bin/fabricbench-client-server", *handshake] if handshake else mpi
+    )
 
 
 def probe_imb_mt(installed: Installed, variables: Mapping[str, str]) -> str:
-    """Why IMB-MT does not run on the lane, for example for a missing library or without MPI_THREAD_MULTIPLE.
+    """Returns why IMB-MT does not run on the lane, for example for a missing library or without MPI_THREAD_MULTIPLE.
 
-    Empty where it runs.
+    Empty if it runs.
     """
     program = str(Path(str(installed.imb)).with_name("IMB-MT"))
     once = ("BarrierMT", "-thread_level", "multiple", "-repeat", "1", "-warmup", "0")
@@ -61,7 +63,7 @@ def _on_two_ranks(installed: Installed, *command: str) -> list[str]:
 
 
 def _end(process: subprocess.Popen[str]) -> None:
-    """End a process group by SIGTERM, at which srun releases its nodes, and by SIGKILL after a grace period."""
+    """Ends a process group by SIGTERM, so that srun releases its nodes, and after a grace period by SIGKILL."""
     os.killpg(process.pid, signal.SIGTERM)
     try:
         process.communicate(timeout=GRACE_SECONDS)

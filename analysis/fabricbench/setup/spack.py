@@ -48,7 +48,7 @@ PROGRAMS = {
     "osu-micro-benchmarks": "libexec/osu-micro-benchmarks",
     "npb": "bin/is.A.x",
 }
-"""A file of each package, by package; a view that lists the package and lacks the file is half installed."""
+"""A file of each package, by package; a view that lists the package and lacks the file is incomplete."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,31 +65,31 @@ class Spack:
 
 
 def find_spack() -> Spack:
-    """The Spack in the directory SPACK_ROOT; BadInput where the variable names none, or one that is too old."""
+    """The Spack in the directory SPACK_ROOT; raises BadInput if there is none or it is too old."""
     least = ".".join(map(str, LEAST))
-    named = os.environ.get("SPACK_ROOT")
+    home = os.environ.get("SPACK_ROOT")
     hint = f"export SPACK_ROOT=DIRECTORY of Spack {least} or newer"
-    if not named:
+    if not home:
         raise BadInput("SPACK_ROOT is not set", hint=hint)
-    root = Path(named).resolve()
+    root = Path(home).resolve()
     try:
-        done = subprocess.run(
+        process = subprocess.run(
             [root / "bin/spack", "--version"], stdin=subprocess.DEVNULL, capture_output=True, text=True,
             errors="replace", timeout=LIMIT_SECONDS, check=False,
         )  # fmt: skip
     except (OSError, subprocess.TimeoutExpired) as error:
         raise BadInput(f"SPACK_ROOT holds no Spack: {error}", where=str(root), hint=hint) from None
-    found = re.match(r"(\d+)\.(\d+)\S*", done.stdout)
-    if done.returncode or found is None:
-        output = " | ".join(done.stderr.split("\n"))[:200]
+    match = re.match(r"(\d+)\.(\d+)\S*", process.stdout)
+    if process.returncode or match is None:
+        output = " | ".join(process.stderr.split("\n"))[:200]
         raise BadInput(f"bin/spack --version prints no version: {output}", where=str(root), hint=hint)
-    if (int(found[1]), int(found[2])) < LEAST:
-        raise BadInput(f"Spack {found[0]} is too old", where=str(root), expected=f"{least} or newer", hint=hint)
-    return Spack(root, found[0])
+    if (int(match[1]), int(match[2])) < LEAST:
+        raise BadInput(f"Spack {match[0]} is too old", where=str(root), expected=f"{least} or newer", hint=hint)
+    return Spack(root, match[0])
 
 
 def views_in(directory: Path) -> list[str]:
-    """The names of the views in a directory; BadInput where there is none."""
+    """The names of the views in a directory; raises BadInput if there is none."""
     folders = sorted(path.name for path in directory.iterdir() if path.is_dir()) if directory.is_dir() else []
     names = [name for name in folders if not name.startswith(".")]
     if not names:
@@ -131,14 +131,14 @@ def _set_up_view(stack: Stack, path: Path, say: Say) -> None:
 
 
 def whole_view(path: Path) -> View:
-    """The view at ``path``, checked for the files of its packages; BadInput with the first one that is missing."""
+    """Returns the view at ``path``; BadInput if a file of one of its packages is missing."""
     view = read_view(path)
-    needed = [view.mpi_prefix / "bin/mpirun", *(view.prefix / file for file in OWN)]
-    needed += [view.prefix / file for package, file in PROGRAMS.items() if package in view.packages]
-    for file in needed:
+    files = [view.mpi_prefix / "bin/mpirun", *(view.prefix / file for file in OWN)]
+    files += [view.prefix / file for package, file in PROGRAMS.items() if package in view.packages]
+    for file in files:
         if not file.exists():
             hint = f"run: {INSTALL}, then: spack -e . env view regenerate"
-            raise BadInput(f"half installed: no {file}", where=str(path), hint=hint)
+            raise BadInput(f"incomplete: {file} is missing", where=str(path), hint=hint)
     return view
 
 
@@ -154,7 +154,7 @@ class SpackDiagnosis:
 def examine_spack(system: str) -> Iterator[SpackDiagnosis]:
     """Compare each stack that a site takes from Spack in spack.yaml, in the lock and in its view.
 
-    BadInput for a file that is broken. Spack itself is not started.
+    Raises BadInput for an invalid file. Spack itself is not started.
     """
     environment = read_environment(REPOSITORY / ENVIRONMENT)
     folder = settings_file(system).parent / "spack"
@@ -171,31 +171,33 @@ def examine_spack(system: str) -> Iterator[SpackDiagnosis]:
 def site_choice(system: str, environment: Environment, file: Path) -> tuple[str, ...]:
     """The stacks that a site takes from Spack: those of its ``stacks.yaml``, else all of its settings in spack.yaml.
 
-    BadInput where the site's settings name a stack that only Spack builds and that is not among them.
+    Raises BadInput if the site's settings name a stack that only Spack builds and that is not among them.
     """
-    named = list(dict.fromkeys(lane.stack.name for lane in lanes(system)))
-    chosen = chosen_stacks(file, environment) if file.exists() else tuple(n for n in named if n in environment.stacks)
-    known = site_stacks(site_root())
-    for name in named:
-        if known[name].only_spack and name not in chosen:
+    names = list(dict.fromkeys(lane.stack.name for lane in lanes(system)))
+    selection = (
+        chosen_stacks(file, environment) if file.exists() else tuple(n for n in names if n in environment.stacks)
+    )
+    available = site_stacks(site_root())
+    for name in names:
+        if available[name].only_spack and name not in selection:
             where = str(file) if file.exists() else str(environment.path)
             raise BadInput(
                 f"{settings_file(system)} names the stack {name}, which is not in it", where=where,
-                expected=nearest(name, chosen), hint=f"add {name} there",
+                expected=nearest(name, selection), hint=f"add {name} there",
             )  # fmt: skip
-    return chosen
+    return selection
 
 
 def _state(stack: SpackStack, lock: Lock | None, lock_file: Path) -> str:
-    wanted = locked(lock, stack, str(lock_file)) if lock is not None else {}
+    hashes = locked(lock, stack, str(lock_file)) if lock is not None else {}
     view = whole_view(REPOSITORY / stack.view)
-    for package, digest in wanted.items():
+    for package, digest in hashes.items():
         if package not in view.packages:
-            raise BadInput(f"half installed: no {package}", where=stack.view, hint=f"run: {INSTALL}")
+            raise BadInput(f"incomplete: {package} is missing", where=stack.view, hint=f"run: {INSTALL}")
         if view.packages[package] != digest:
             raise BadInput(
                 f"{package}/{view.packages[package][:7]} is not the lock's {package}/{digest[:7]}", where=stack.view,
                 hint=f"run: {INSTALL}, then: spack -e . env view regenerate",
             )  # fmt: skip
     packages = " ".join(f"{name}/{digest[:7]}" for name, digest in sorted(view.packages.items()))
-    return f"{packages} in {stack.view}, {'as locked in ' + str(lock_file) if wanted else 'no lock'}"
+    return f"{packages} in {stack.view}, {'as locked in ' + str(lock_file) if hashes else 'no lock'}"

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Sets up each stack and library: its prefix, the benchmarks built on it, and its record ``stack.json``.
 
-As root on Debian missing packages are installed; elsewhere the wheels of PyPI serve, and an error names the command
+As root on Debian missing packages are installed; elsewhere the wheels of PyPI are used, and an error names the command
 that installs what is still missing. A set-up that was interrupted continues when it is repeated: a stack counts as set
 up when its ``stack.json`` exists, which is written last, and finished prefixes and compiled files are kept.
 """
@@ -36,9 +36,9 @@ from fabricbench.site.stacks import STACK_FILE, Installed, Stack, read_installed
 Say = Callable[[str], None]
 APPS = REPOSITORY / "apps"
 STAMP = "stamp"
-"""Beside ``stack.json``: the digest of all that the stack was built from."""
+"""File beside ``stack.json`` with the digest of everything that the stack was built from."""
 BUILDS_AT_ONCE = 2
-"""Stacks that are built at the same time: while one is configured or linked, the other compiles."""
+"""The number of stacks that are built at the same time: one compiles while the other is configured or linked."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,10 +51,10 @@ class _Built:
 
 
 def set_up(stacks: Sequence[Stack], say: Say, *, again: bool = False, for_tests: bool = False) -> list[str]:
-    """Set up every stack that can be; returns the problems of the others, one line each with the hint.
+    """Sets up every stack that can be set up. Returns the problems of the others, each in one line with a hint.
 
-    ``again`` makes the chosen stacks anew; otherwise only what has changed is built. ``for_tests`` also installs the
-    packages that only the tests need.
+    ``again`` sets the selected stacks up from nothing; otherwise only what has changed is built. ``for_tests`` also
+    installs the packages that only the tests need.
     """
     root = build_root()
     (root / "stacks").mkdir(parents=True, exist_ok=True)
@@ -91,7 +91,7 @@ def set_up_input(say: Say) -> str:
 
 @contextmanager
 def _sole_set_up(root: Path, say: Say) -> Iterator[None]:
-    """Hold the lock of the build directory, and end the compilers that a killed set-up has left there."""
+    """Holds the lock of the build directory, and ends the compilers of a set-up that was killed."""
     mark = f"setup-{hashlib.sha256(str(root).encode()).hexdigest()[:16]}"
     with (root / "lock").open("a") as stream:
         try:
@@ -108,11 +108,11 @@ def _sole_set_up(root: Path, say: Say) -> Iterator[None]:
 
 
 def _is_current(stack: Stack, root: Path) -> bool:
-    """Whether the stack is set up from the present sources. A GROMACS that has changed since is recorded here."""
+    """Whether the stack is set up from the present sources. Updates the record of a GROMACS that has changed since."""
     home = root / "stacks" / stack.name
     try:
         installed = read_installed(home / STACK_FILE)
-    except BadInput:  # the record is broken or of another version: the stack is recorded anew
+    except BadInput:  # an invalid record, or one of another version, is written again
         return False
     if installed is None or installed.missing_file or _read(home / STAMP) != _digest(stack):
         return False
@@ -125,13 +125,13 @@ def _is_current(stack: Stack, root: Path) -> bool:
 
 
 def _forget(home: Path) -> None:
-    """Make the next set-up of a stack start from nothing."""
+    """Makes the next set-up of a stack start from nothing."""
     (home / STACK_FILE).unlink(missing_ok=True)
     forget_prefix(home)
 
 
 def _build(stack: Stack, root: Path, say: Say) -> _Built:
-    """Provide the stack and build the programs on it, as far as they are not up to date."""
+    """Provides the stack and builds the programs on it, unless they are up to date."""
     home = root / "stacks" / stack.name
     home.mkdir(parents=True, exist_ok=True)
     for name in (STACK_FILE, STAMP):
@@ -161,7 +161,7 @@ def _mpi_options(prefix: Prefix) -> dict[str, str]:
 
 
 def _record(stack: Stack, root: Path, built: _Built, say: Say) -> None:
-    """Write ``stack.json`` and the stamp; BadInput where two ranks of an MPI stack do not run."""
+    """Writes ``stack.json`` and the stamp; raises BadInput if two ranks of an MPI stack do not run."""
     home = root / "stacks" / stack.name
     if built.prefix is None:
         installed = _installed_library(stack, home, built, say)

@@ -97,29 +97,31 @@ class Fabric:
 
     def check(self, file: Path, stacks: Sequence[str]) -> None:
         """Raises BadInput if a value is not accepted; ``file`` and ``stacks`` are those of the system."""
-        wrong = partial(BadInput, where=str(file))
-        named = f"fabric {self.name}"
+        problem = partial(BadInput, where=str(file))
+        subject = f"fabric {self.name}"
         for what, value, accepted in (
             ("transport", self.transport, TRANSPORTS),
             ("binding", self.binding, BINDINGS),
             ("launcher", self.scheduler.launcher, LAUNCHERS),
         ):
             if value not in accepted:
-                raise wrong(f"{named}: unknown {what} '{value}'", expected=nearest(value, accepted))
+                raise problem(f"{subject}: unknown {what} '{value}'", expected=nearest(value, accepted))
         if self.attestation not in ("required", "optional"):
-            raise wrong(f"{named}: attestation is '{self.attestation}'", expected="required or optional")
+            raise problem(f"{subject}: attestation is '{self.attestation}'", expected="required or optional")
         nodes, minutes = self.nodes, self.scheduler.minutes
         if nodes.count < 1 or minutes < 1 or (nodes.cores is not None and nodes.cores < 1):
-            raise wrong(f"{named}: {nodes.count} nodes, {minutes} minutes, {nodes.cores} cores", expected="1 or more")
+            raise problem(
+                f"{subject}: {nodes.count} nodes, {minutes} minutes, {nodes.cores} cores", expected="1 or more"
+            )
         if nodes.memory_bytes is not None and nodes.memory_bytes < 1:
-            raise wrong(f"{named}: {nodes.memory_bytes} bytes of memory", expected="1 or more")
-        for kind, by_stack, known in (
+            raise problem(f"{subject}: {nodes.memory_bytes} bytes of memory", expected="1 or more")
+        for kind, by_stack, choices in (
             ("pmi", self.scheduler.pmi, stacks),  # fabrics may share a scheduler
             ("stack_variables", self.stack_variables, self.stacks),
         ):
             for stack in by_stack:
-                if stack not in known:
-                    raise wrong(f"{named}: {kind} for the stack '{stack}'", expected=nearest(stack, known))
+                if stack not in choices:
+                    raise problem(f"{subject}: {kind} for the stack '{stack}'", expected=nearest(stack, choices))
         if self.rail_count < 1 or len(self.ports) not in (0, self.rail_count):
-            what = f"{named}: {self.rail_count} rails, {len(self.ports)} ports"
-            raise wrong(what, expected="1 or more rails, and a name for each port or none")
+            what = f"{subject}: {self.rail_count} rails, {len(self.ports)} ports"
+            raise problem(what, expected="1 or more rails, and a name for each port or none")

@@ -41,7 +41,7 @@ class Lane:
 
     @property
     def handshake(self) -> tuple[str, ...]:
-        """The arguments of ``fabricbench-pair`` for the stack's handshake; empty if it has none or is not set up."""
+        """The arguments of ``fabricbench-client-server`` of the handshake; empty without one or without set-up."""
         if self.stack.handshake is None or self.installed is None:
             return ()
         return self.stack.handshake.arguments(self.installed.programs, self.fabric.addresses[0])
@@ -53,9 +53,9 @@ class Lane:
         launches; then the fabric's for all stacks and for this stack.
         """
         fabric, stack = self.fabric, self.stack
-        known = self.installed is not None and fabric.transport in stack.transports
+        can_run = self.installed is not None and fabric.transport in stack.transports
         return {
-            **(self.installed.variables(stack, fabric.transport) if self.installed and known else {}),
+            **(self.installed.variables(stack, fabric.transport) if self.installed and can_run else {}),
             **stack.launcher_environment.get(fabric.scheduler.launcher, {}),
             **(stack.oversubscribed if oversubscribed else {}),
             **fabric.variables,

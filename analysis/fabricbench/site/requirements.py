@@ -21,19 +21,19 @@ LOST_AT_MOST = 0.1
 
 @dataclass(frozen=True, slots=True)
 class SizeSelection:
-    """A selection of message sizes in bytes: those in ``listed``, else all from ``low`` to ``high``, ends included.
+    """A selection of message sizes in bytes: those in ``values``, else all from ``low`` to ``high``, ends included.
 
     Without any of the three it selects every size, and values without a size.
     """
 
-    listed: tuple[int, ...] = ()
+    values: tuple[int, ...] = ()
     low: int | None = None
     high: int | None = None
 
     def contains(self, size: int | None) -> bool:
         """Returns whether the selection includes ``size``; None stands for a value without a size."""
-        if self.listed:
-            return size in self.listed
+        if self.values:
+            return size in self.values
         if self.low is None and self.high is None:
             return True
         return size is not None and (self.low or 0) <= size and (self.high is None or size <= self.high)
@@ -106,10 +106,10 @@ class AbsoluteBound(NamedTuple):
     unit: str
 
 
-def check_names(requirements: Requirements, known: Mapping[str, Collection[str]]) -> None:
-    """Raises BadInput, with the nearest known names, for a name that does not exist here; ``known`` as in ``load``."""
+def check_names(requirements: Requirements, accepted: Mapping[str, Collection[str]]) -> None:
+    """Raises BadInput with the nearest names for a name that ``accepted`` lacks; ``accepted`` is as in ``load``."""
     for item in requirements.items:
-        for kind, names in known.items():
+        for kind, names in accepted.items():
             selected = item.many.get(kind, ()) if kind in MANY else (getattr(item, kind),)
             other = item.relative_to.get(kind)
             uses = [(f"select.{kind}", name) for name in selected]

@@ -28,11 +28,11 @@ _BOUNDS = ("at_most", "at_least", "within")
 
 
 def load_requirements(
-    path: str | Path, known: Mapping[str, Collection[str]] | None = None, *, guarded: bool = False
+    path: str | Path, names: Mapping[str, Collection[str]] | None = None, *, guarded: bool = False
 ) -> Requirements:
-    """Returns the requirements of a file; BadInput with ``file:line`` for any error in it.
+    """Returns the requirements of a file; raises BadInput with ``file:line`` for any error in it.
 
-    ``known`` holds the names that exist on this site by kind (``tool``, ``benchmark``, ``stack``, ``fabric``,
+    ``names`` holds the names that exist on this site by kind (``tool``, ``benchmark``, ``stack``, ``fabric``,
     ``variant``); names of other kinds are not checked. ``guarded`` is for files of unknown origin, such as those of a
     campaign (``files.reading``).
     """
@@ -51,7 +51,7 @@ def load_requirements(
                 raise BadInput(f"duplicate id '{item.id}'", where=item.where(), expected=expected)
         items.append(item)
     requirements = Requirements(str(path), tuple(items))
-    check_names(requirements, known or {})
+    check_names(requirements, names or {})
     return requirements
 
 
@@ -71,15 +71,15 @@ def _size_bytes(value: object, key: str) -> int:
         return int(match[1]) * _BYTES[match[2]]
     if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < 1 << 50:
         expected = "a whole number of bytes, or a size such as '64 KiB' (B, KiB, MiB, GiB)"
-        raise _refused(expected, f"{key} is {YamlValue(value, '', 0).shown()}")
+        raise _refused(expected, f"{key} is {YamlValue(value, '', 0).as_text()}")
     return int(value)
 
 
 def _sizes(value: object) -> SizeSelection:
     key = "msg_size_bytes"
     if isinstance(value, dict):
-        if unknown := sorted(value.keys() - {"from", "to"}):
-            raise _refused(nearest(unknown[0], ("from", "to")), f"unknown key '{unknown[0]}' in {key}")
+        if other_keys := sorted(value.keys() - {"from", "to"}):
+            raise _refused(nearest(other_keys[0], ("from", "to")), f"unknown key '{other_keys[0]}' in {key}")
         if not value:
             raise _refused("'from', 'to' or both")
         low, high = (_size_bytes(value[end], end) if end in value else None for end in ("from", "to"))
@@ -174,7 +174,7 @@ def _bad_input(error: ValidationError, root: YamlValue) -> BadInput:
     node = root.descendant(place)
     if kind == "model_type":
         name = "a requirement" if place and isinstance(place[-1], int) else str(place[-1]) if place else "the file"
-        return node.wrong(name, "a mapping of keys to values")
+        return node.error(name, "a mapping of keys to values")
     form, model = _form_at(place[:-1])
     key = str(place[-1])
     fields = {field.alias or name: field for name, field in model.model_fields.items()}
@@ -186,7 +186,7 @@ def _bad_input(error: ValidationError, root: YamlValue) -> BadInput:
     if kind == "refused" and context["what"]:
         return BadInput(context["what"], where=node.where, expected=context["expected"])
     key = next(str(name) for name in reversed(place) if name in fields)
-    return node.wrong(key, context["expected"] if kind == "refused" else fields[key].description or "another value")
+    return node.error(key, context["expected"] if kind == "refused" else fields[key].description or "another value")
 
 
 # ---- the meaning of an entry
@@ -234,7 +234,7 @@ def _relative_to(
     """Returns the columns in which the denominator differs from the numerator, in the order of the file."""
     columns: dict[str, str | int] = {str(key): getattr(form, str(key)) for key in node.children}
     if not columns:
-        raise node.wrong("relative_to", "at least one of " + ", ".join(_RelativeTo.model_fields))
+        raise node.error("relative_to", "at least one of " + ", ".join(_RelativeTo.model_fields))
     if form.metric:
         where = node.children["metric"].where
         if metric(form.metric, where).unit != declared.unit:
@@ -259,7 +259,7 @@ def _bounds(nodes: Mapping[str, YamlValue], entry: YamlValue, declared: Metric |
         return (None, value) if key == "at_most" else (value, None)
     ends = node.sequence(key)
     if len(ends) != 2:
-        raise node.wrong(key, "two numbers, the lower one first")
+        raise node.error(key, "two numbers, the lower one first")
     lower, upper = (_quantity(end, key, declared) for end in ends)
     if lower >= upper:
         raise BadInput(f"within {lower:g} to {upper:g}", where=node.where, expected="the lower one first")
@@ -271,21 +271,21 @@ def _quantity(node: YamlValue, what: str, declared: Metric | None) -> float:
     if declared is None:
         value = _number(node.value, node, what)
         if value <= 0:
-            raise node.wrong(what, "a ratio above 0")
+            raise node.error(what, "a ratio above 0")
         return value
     words = node.value.split() if isinstance(node.value, str) else []
     if len(words) != 2 or words[1] != declared.unit:
-        raise node.wrong(what, f"a number and the unit of {declared.name}, such as '100 {declared.unit}'")
+        raise node.error(what, f"a number and the unit of {declared.name}, such as '100 {declared.unit}'")
     return _number(words[0], node, what)
 
 
 def _number(value: object, node: YamlValue, what: str) -> float:
     if isinstance(value, bool):
-        raise node.wrong(what, "a number")
+        raise node.error(what, "a number")
     try:
         number = float(value)  # type: ignore[arg-type]
     except (TypeError, ValueError, OverflowError):
-        raise node.wrong(what, "a number") from None
+        raise node.error(what, "a number") from None
     if not math.isfinite(number):
-        raise node.wrong(what, "a finite number")
+        raise node.error(what, "a finite number")
     return number

@@ -107,10 +107,10 @@ def lanes_of(system: System) -> list[Lane]:
 
 def choose(available: Iterable[Lane], names: Iterable[str]) -> list[Lane]:
     """Returns the lanes with these names, or all if there are no names; raises BadInput for an unknown name."""
-    known = {lane.name: lane for lane in available}
-    chosen = []
+    by_name = {lane.name: lane for lane in available}
+    selection = []
     for name in names:
-        if name not in known:
-            raise BadInput(f"unknown lane '{name}'", expected=nearest(name, known))
-        chosen.append(known[name])
-    return chosen or list(known.values())
+        if name not in by_name:
+            raise BadInput(f"unknown lane '{name}'", expected=nearest(name, by_name))
+        selection.append(by_name[name])
+    return selection or list(by_name.values())

@@ -138,7 +138,7 @@ def read_environment(path: Path) -> Environment:
     for name in _LISTS:
         if name not in lists:
             raise BadInput(f"no definition '{name}'", where=top["definitions"].where)
-    _chosen(lists[STACKS_LIST], stacks, str(path))
+    _selection(lists[STACKS_LIST], stacks, str(path))
     benchmarks = tuple(node.text("a benchmark") for node in lists[BENCHMARKS_LIST].sequence(BENCHMARKS_LIST))
     return Environment(path, stacks, benchmarks)
 
@@ -149,7 +149,7 @@ def chosen_stacks(path: Path, environment: Environment) -> tuple[str, ...]:
     lists = dict(_definitions(top["definitions"])) if "definitions" in top else {}
     if STACKS_LIST not in lists:
         raise BadInput(f"no definition '{STACKS_LIST}'", where=f"{path}:1", expected=f"- {STACKS_LIST}: [$NAME, …]")
-    return _chosen(lists[STACKS_LIST], environment.stacks, str(environment.path))
+    return _selection(lists[STACKS_LIST], environment.stacks, str(environment.path))
 
 
 def read_lock(path: Path) -> Lock:
@@ -189,7 +189,7 @@ def read_view(path: Path) -> View:
     prefix = path.resolve()
     builds = {file.parent.name: built(file) for file in sorted(prefix.glob(f"{METADATA}/*/spec.json"))}
     if "fabricbench" not in builds:
-        what = "half installed: it holds no fabricbench" if builds else "nothing is installed in it"
+        what = "incomplete: it has no fabricbench" if builds else "nothing is installed in it"
         raise BadInput(what, where=str(path), hint=f"run: {INSTALL}")
     nodes = {node.hash: node for node in builds["fabricbench"]}
     for mpi in _mpi_of(builds["fabricbench"][0], nodes):
@@ -223,7 +223,7 @@ def _definitions(node: YamlValue) -> Iterator[tuple[str, YamlValue]]:
 def _stack(name: str, node: YamlValue, views: Mapping[str, YamlValue]) -> SpackStack:
     specs = node.sequence(name)
     if len(specs) != 1:
-        raise node.wrong(name, "a list of one spec, quoted if it has commas")
+        raise node.error(name, "a list of one spec, quoted if it has commas")
     if name not in views:
         raise BadInput(f"no view of the stack '{name}'", where=node.where, expected=f"view: {{{name}: …}}")
     view = views[name].mapping(f"the view {name}", ("root", "select"))
@@ -242,7 +242,7 @@ def _stack(name: str, node: YamlValue, views: Mapping[str, YamlValue]) -> SpackS
     )
 
 
-def _chosen(node: YamlValue, stacks: Mapping[str, SpackStack], where: str) -> tuple[str, ...]:
+def _selection(node: YamlValue, stacks: Mapping[str, SpackStack], where: str) -> tuple[str, ...]:
     names = []
     for item in node.sequence(STACKS_LIST):
         name = item.text("a stack").removeprefix("$")

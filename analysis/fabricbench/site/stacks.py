@@ -49,15 +49,15 @@ class Debian:
 class Handshake:
     """The shortest exchange of two processes of a user-level library; it corresponds to Init and Finalize of MPI.
 
-    ``server`` and ``client`` are command lines. ``{address}`` stands for the fabric's address; ``fabricbench-pair``
-    fills in ``{port}``.
+    ``server`` and ``client`` are command lines. ``{address}`` stands for the fabric's address;
+    ``fabricbench-client-server`` fills in ``{port}``.
     """
 
     server: tuple[str, ...]
     client: tuple[str, ...]
 
     def arguments(self, paths: Mapping[str, str], address: str) -> tuple[str, ...]:
-        """Returns the arguments of ``fabricbench-pair``, with programs by their ``paths`` and with the address."""
+        """Returns the arguments of ``fabricbench-client-server``, with the address and the programs' ``paths``."""
         server, client = ([paths.get(words[0], words[0]), *words[1:]] for words in (self.server, self.client))
         return tuple(word.replace("{address}", address) for word in ("--", *server, "::", *client))
 

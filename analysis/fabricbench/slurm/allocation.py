@@ -24,7 +24,7 @@ END_SECONDS = 30
 _NEVER = re.compile(r"PartitionNodeLimit|PartitionTimeLimit|PartitionInactive|PartitionDown|Invalid|BadConstraints")
 """Slurm's reasons for pending jobs that waiting does not remove."""
 _NODES = re.compile(r"DOWN|DRAINED|ReqNodeNotAvail")
-"""Reasons that waiting removes where enough nodes are up, because other jobs may hold them."""
+"""Slurm's reasons for pending jobs that waiting removes if enough nodes are up, because other jobs may use them."""
 _GRANTED = re.compile(r"^salloc: Granted job allocation (\d+)")
 _LOST = re.compile(r"^salloc: (?:error: )?(.*(?:time limit|Node failure|revoked).*)")
 _ERROR = re.compile(r"^salloc: error: (.*)")
@@ -34,7 +34,7 @@ _ERROR = re.compile(r"^salloc: error: (.*)")
 class Request:
     """The nodes that a block needs, by the access options of its fabrics, for at most ``minutes``.
 
-    ``cores`` is the number of ranks that must fit on each node; None where the nodes are requested exclusively.
+    ``cores`` is the number of ranks that must fit on each node; None if the nodes are requested exclusively.
     """
 
     access: tuple[str, ...]
@@ -50,7 +50,7 @@ class Request:
 
     @property
     def places(self) -> argparse.Namespace:
-        """``partition``, ``nodelist`` and ``exclude`` of the options; ValueError where they cannot be split."""
+        """``partition``, ``nodelist`` and ``exclude`` of the options; raises ValueError if they cannot be split."""
         parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False, exit_on_error=False)
         for short, long in (("-p", "--partition"), ("-w", "--nodelist"), ("-x", "--exclude")):
             parser.add_argument(short, long, default="")
@@ -83,7 +83,7 @@ class Request:
         ]
 
     def two_ranks(self, pmi: str) -> list[str]:
-        """The command that starts two ranks on such nodes, and fails where no node is free soon."""
+        """The command that starts two ranks on such nodes, and fails if no node is free soon."""
         return [
             *("srun", *self.options, f"--nodes={min(2, self.nodes)}", "--ntasks=2", f"--immediate={START_SECONDS}"),
             *([f"--mpi={pmi}"] if pmi else []),
@@ -97,10 +97,10 @@ class Request:
         if _NODES.search(job.reason):
             try:
                 within = self.within(slurm_state.partitions(), slurm_state.nodes())
-                listed = [within[name] for name in host_names(self.places.nodelist) if name in within]
+                candidates = [within[name] for name in host_names(self.places.nodelist) if name in within]
             except NoAnswer:
                 return False
-            return sum(node.up for node in within.values()) < self.nodes or not all(node.up for node in listed)
+            return sum(node.up for node in within.values()) < self.nodes or not all(node.up for node in candidates)
         return _NEVER.search(job.reason) is not None
 
 
@@ -119,7 +119,7 @@ def job_name(mark: str) -> str:
 
 
 def demand_slurm(settings: Path) -> None:
-    """BadInput where this machine cannot request an allocation."""
+    """Raises BadInput if this machine cannot request an allocation."""
     try:
         slurm_state.partitions()
         if shutil.which("salloc") is None:
@@ -130,7 +130,7 @@ def demand_slurm(settings: Path) -> None:
 
 
 def waiting(mark: str) -> list[Job]:
-    """The jobs of a run; none where Slurm does not answer."""
+    """The jobs of a run; none if Slurm does not answer."""
     try:
         return slurm_state.jobs(job_name(mark))
     except NoAnswer:
@@ -138,42 +138,42 @@ def waiting(mark: str) -> list[Job]:
 
 
 def end_jobs(mark: str) -> None:
-    """Cancel the jobs of a run, and return when none is in the queue; BadInput where one remains."""
+    """Cancels the jobs of a run and waits until the queue has none. Raises BadInput if one remains."""
     deadline = time.monotonic() + END_SECONDS
     try:
-        while found := slurm_state.jobs(job_name(mark)):
-            for job in found:
+        while jobs := slurm_state.jobs(job_name(mark)):
+            for job in jobs:
                 if job.state != "COMPLETING":
                     slurm_state.cancel(job.id)
             if time.monotonic() > deadline:
-                raise NoAnswer(f"job {found[0].id} is {found[0].state} {END_SECONDS} s after it was cancelled")
+                raise NoAnswer(f"job {jobs[0].id} is {jobs[0].state} {END_SECONDS} s after it was cancelled")
             time.sleep(0.2)
     except NoAnswer as answer:
         hint = f"when Slurm answers: scancel --name={job_name(mark)}"
-        raise BadInput(f"a job of this run may be left in the queue: {answer}", hint=hint) from None
+        raise BadInput(f"a job of this run may still be in the queue: {answer}", hint=hint) from None
 
 
 def granted(lines: Iterable[str]) -> str | None:
     """The id of the allocation that ``salloc`` was granted; None before it is."""
-    return next((found.group(1) for line in lines if (found := _GRANTED.match(line))), None)
+    return next((match.group(1) for line in lines if (match := _GRANTED.match(line))), None)
 
 
 def why_not_granted(lines: Iterable[str]) -> str:
-    """The errors that ``salloc`` printed about a request; empty where there are none."""
-    return "; ".join(found.group(1) for line in lines if (found := _ERROR.match(line)))
+    """The errors that ``salloc`` printed about a request; empty if there are none."""
+    return "; ".join(match.group(1) for line in lines if (match := _ERROR.match(line)))
 
 
 def why_ended_early(lines: Iterable[str]) -> str:
     """Why an allocation ended before its command, as ``salloc`` printed it, and the nodes that are down.
 
-    Empty where it printed no reason.
+    Empty if it printed no reason.
     """
     reason = "; ".join(match.group(1) for line in lines if (match := _LOST.match(line)))
     return "; ".join(part for part in (reason, nodes_down()) if part) if reason else ""
 
 
 def nodes_down() -> str:
-    """The nodes that run no jobs, each with Slurm's reason; empty where all do, and where Slurm does not answer."""
+    """The nodes that run no jobs, each with Slurm's reason; empty if all do, or if Slurm does not answer."""
     try:
         return "; ".join(sorted({str(node) for node in slurm_state.nodes() if not node.up}))
     except NoAnswer:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Compares what fabrics need of Slurm with what it has: partitions, nodes that are up, PMI, and a trial submission."""
+"""Compares the fabrics' needs with Slurm's state: partitions, nodes that are up, PMI, and a trial submission."""
 
 import argparse
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -29,9 +29,9 @@ SHOWN = 5
 
 @dataclass(frozen=True, slots=True)
 class Demand:
-    """What a fabric needs of Slurm.
+    """The needs of a fabric that Slurm must fulfil.
 
-    ``request`` describes its nodes, None where it does not use Slurm; ``pmi`` is the argument of ``srun --mpi`` by
+    ``request`` describes its nodes, None if it does not use Slurm; ``pmi`` is the argument of ``srun --mpi`` by
     stack, empty for Slurm's default.
     """
 
@@ -41,12 +41,12 @@ class Demand:
 
 
 def slurm_problems(fabrics: Sequence[Demand]) -> Iterator[SlurmProblem]:
-    """What Slurm cannot provide for these fabrics; where Slurm does not answer, the state is "not checked"."""
+    """Yields the needs of these fabrics that Slurm cannot fulfil; state "not checked" if Slurm does not answer."""
     with_pmi = [demand for demand in fabrics if demand.pmi]
     if with_pmi:
         offered, silent = _answer(offered_pmi)
         if offered is None:
-            yield "not checked", f"the PMI of {_named(demand.fabric for demand in with_pmi)}: {silent}", ""
+            yield "not checked", f"the PMI of {_fabric_names(demand.fabric for demand in with_pmi)}: {silent}", ""
         for demand in with_pmi if offered is not None else ():
             yield from _pmi(demand, offered or set())
     by_slurm = [(demand.fabric, demand.request) for demand in fabrics if demand.request]
@@ -54,7 +54,7 @@ def slurm_problems(fabrics: Sequence[Demand]) -> Iterator[SlurmProblem]:
         return
     present, silent = _answer(lambda: (partitions(), nodes()))
     if present is None:
-        yield "not checked", f"partitions and nodes of {_named(name for name, _ in by_slurm)}: {silent}", ""
+        yield "not checked", f"partitions and nodes of {_fabric_names(name for name, _ in by_slurm)}: {silent}", ""
         return
     refusals: dict[Request, tuple[str | None, str]] = {}
     for fabric, request in by_slurm:
@@ -66,9 +66,9 @@ def slurm_problems(fabrics: Sequence[Demand]) -> Iterator[SlurmProblem]:
             refusals[request] = _answer(partial(why_not_taken, request.demands))
         refusal, silent = refusals[request]
         if refusal:
-            yield "broken", f"fabric {fabric}: Slurm would not take its jobs: {refusal}", ""
+            yield "broken", f"fabric {fabric}: Slurm would refuse its jobs: {refusal}", ""
         elif refusal is None:
-            yield "not checked", f"whether Slurm takes the jobs of fabric {fabric}: {silent}", ""
+            yield "not checked", f"whether Slurm accepts the jobs of fabric {fabric}: {silent}", ""
 
 
 def _pmi(demand: Demand, offered: set[str]) -> Iterator[SlurmProblem]:
@@ -78,11 +78,11 @@ def _pmi(demand: Demand, offered: set[str]) -> Iterator[SlurmProblem]:
             yield (
                 "broken",
                 f"{what}; expected {nearest(pmi, offered)}",
-                f"pmi={{'{stack}': …}} of the fabric says which",
+                f"pmi={{'{stack}': …}} of the fabric selects it",
             )
         elif not pmi:
-            what = f"fabric {demand.fabric}: {stack} names no PMI, so that it takes Slurm's MpiDefault"
-            yield "warning", what, f"pmi={{'{stack}': …}} of the fabric says which"
+            what = f"fabric {demand.fabric}: {stack} names no PMI, so Slurm's MpiDefault applies"
+            yield "warning", what, f"pmi={{'{stack}': …}} of the fabric selects it"
 
 
 def _places(
@@ -91,7 +91,7 @@ def _places(
     """The problems of a request's partitions: missing, closed, or with too few nodes that are up."""
     try:
         names = request.partitions(present)
-        listed, within = host_names(request.places.nodelist), request.within(present, all_nodes)
+        node_names, within = host_names(request.places.nodelist), request.within(present, all_nodes)
     except (ValueError, argparse.ArgumentError) as error:
         yield "broken", f"fabric {fabric}: access: {error}", ""
         return
@@ -108,34 +108,34 @@ def _places(
             yield "broken", what, "it must be up for jobs to start: scontrol show partition"
     if any(name not in present for name in names):
         return
-    yield from _nodes(fabric, request.nodes, within, listed)
+    yield from _nodes(fabric, request.nodes, within, node_names)
 
 
-def _nodes(fabric: str, wanted: int, within: Mapping[str, Node], listed: Sequence[str]) -> Iterator[SlurmProblem]:
-    for name in listed:
+def _nodes(fabric: str, count: int, within: Mapping[str, Node], names: Sequence[str]) -> Iterator[SlurmProblem]:
+    for name in names:
         if name not in within:
             what = f"fabric {fabric}: no node '{name}' in its partition; expected {nearest(name, within)}"
             yield "broken", what, ""
     down = [node for node in within.values() if not node.up]
-    held = [node for node in down if node.name in listed]
-    if held:
-        yield "broken", f"fabric {fabric}: its node list is down: {_some(held)}", _wake(held)
-    elif len(within) - len(down) < wanted:
-        up = f"{len(within) - len(down)} of {len(within)} nodes up, {wanted} requested"
+    selection = [node for node in down if node.name in names]
+    if selection:
+        yield "broken", f"fabric {fabric}: its node list is down: {_some(selection)}", _wake(selection)
+    elif len(within) - len(down) < count:
+        up = f"{len(within) - len(down)} of {len(within)} nodes up, {count} requested"
         yield "broken", f"fabric {fabric}: {up}" + (f": {_some(down)}" if down else ""), _wake(down)
     elif down:
         yield "warning", f"fabric {fabric}: {len(down)} of {len(within)} nodes are down: {_some(down)}", ""
 
 
 def _answer(query: Callable[[], Answer]) -> tuple[Answer | None, str]:
-    """The answer of a query of Slurm, and why there is none."""
+    """The result of a query of Slurm, or why there is none."""
     try:
         return query(), ""
     except NoAnswer as answer:
         return None, str(answer)
 
 
-def _named(fabrics: Iterable[str]) -> str:
+def _fabric_names(fabrics: Iterable[str]) -> str:
     return "fabric " + ", ".join(fabrics)
 
 

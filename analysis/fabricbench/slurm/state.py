@@ -50,22 +50,22 @@ class Partition:
 
 def partitions() -> dict[str, Partition]:
     """All partitions by name, those without nodes too."""
-    found = {}
+    result = {}
     for line in _ask("sinfo", "--noheader", "--all", "--format=%P|%a").splitlines():
         name, _, availability = line.partition("|")
-        found[name.rstrip("*")] = Partition(name.rstrip("*"), availability, name.endswith("*"))
-    return found
+        result[name.rstrip("*")] = Partition(name.rstrip("*"), availability, name.endswith("*"))
+    return result
 
 
 def nodes() -> list[Node]:
     """All nodes. A node of several partitions is listed for each."""
-    found = []
+    result = []
     for line in _ask("sinfo", "--noheader", "--all", "--Node", "--format=%N|%R|%T|%E").splitlines():
         name, _, rest = line.partition("|")
         partition, _, rest = rest.partition("|")
         state, _, reason = rest.partition("|")
-        found.append(Node(name, partition, state, "" if reason == "none" else _one_line(reason)))
-    return found
+        result.append(Node(name, partition, state, "" if reason == "none" else _one_line(reason)))
+    return result
 
 
 def offered_pmi() -> set[str]:
@@ -100,7 +100,7 @@ def jobs(name: str) -> list[Job]:
 
 
 def cancel(job: str) -> None:
-    """Cancel a job. It may still be completing when this returns."""
+    """Cancels a job. It may still be completing when this returns."""
     _ask("scancel", job)
 
 
@@ -110,9 +110,9 @@ def host_names(hostlist: str) -> list[str]:
 
 
 def why_not_taken(options: Sequence[str]) -> str:
-    """Why Slurm would refuse a job with these options; empty where it would accept it.
+    """Returns why Slurm would refuse a job with these options; empty if it would accept it.
 
-    Nothing is submitted. NoAnswer where Slurm cannot be queried.
+    Nothing is submitted. Raises NoAnswer if Slurm cannot be queried.
     """
     try:
         _ask("sbatch", "--test-only", *options, "--wrap=true")
@@ -122,12 +122,12 @@ def why_not_taken(options: Sequence[str]) -> str:
 
 
 def _ask(*argv: str) -> str:
-    """The output of a command of Slurm; NoAnswer with its error message where it is missing, fails or hangs."""
+    """The output of a command of Slurm; raises NoAnswer with its error message if it is missing, fails or hangs."""
     configuration = os.environ.get("SLURM_CONF")
     if configuration and not Path(configuration).exists():  # Slurm itself would wait a minute for it
-        raise NoAnswer(f"SLURM_CONF names {configuration}, which is not there")
+        raise NoAnswer(f"SLURM_CONF names {configuration}, which does not exist")
     try:
-        done = subprocess.run(
+        process = subprocess.run(
             argv,
             stdin=subprocess.DEVNULL,
             capture_output=True,
@@ -143,9 +143,9 @@ def _ask(*argv: str) -> str:
         raise NoAnswer(f"{argv[0]}: {error.strerror}") from None
     except subprocess.TimeoutExpired:
         raise NoAnswer(f"{argv[0]} did not answer within {PATIENCE_SECONDS} s") from None
-    if done.returncode:
-        raise Refused(_own_words(done.stderr or done.stdout) or f"{argv[0]} ended with {done.returncode}")
-    return done.stdout + done.stderr if argv[0] == "srun" else done.stdout
+    if process.returncode:
+        raise Refused(_own_words(process.stderr or process.stdout) or f"{argv[0]} ended with {process.returncode}")
+    return process.stdout + process.stderr if argv[0] == "srun" else process.stdout
 
 
 def _own_words(text: str) -> str:

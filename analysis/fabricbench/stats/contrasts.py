@@ -37,9 +37,9 @@ def node_contrasts(measured: NodePairs, stalled: Bools) -> Contrasts:
     cells = (members * count + blocks).reshape(-1)
     full = _full(cells, measured.nodes * count, size * count, count)
 
-    kept = np.tile(~stalled, 2) & full[cells]
-    occupied, place = np.unique(cells[kept], return_inverse=True)
-    own = group_medians(np.tile(measured.slowness, 2)[kept], place.reshape(-1))
+    ordinary = np.tile(~stalled, 2) & full[cells]
+    occupied, place = np.unique(cells[ordinary], return_inverse=True)
+    own = group_medians(np.tile(measured.slowness, 2)[ordinary], place.reshape(-1))
     unit, block = occupied // count, occupied % count
     without = np.stack([_without_each(measured, ~stalled & (blocks == at)) for at in range(count)], axis=1)
     value = own - without[unit % measured.nodes, block]
@@ -54,15 +54,15 @@ def pair_contrasts(measured: NodePairs, stalled: Bools, place: Ints) -> Contrast
     Units: pairs, by their number in ``place``, shape (m). ``stalled``: entries to exclude, shape (m). ``least``: the
     value minus the larger of the two medians.
     """
-    kept = ~stalled
-    blocks = np.unique(measured.block, return_inverse=True)[1].reshape(-1)[kept]
-    members = np.stack([measured.first, measured.second + measured.nodes * measured.directed])[:, kept]
-    slowness = measured.slowness[kept]
+    ordinary = ~stalled
+    blocks = np.unique(measured.block, return_inverse=True)[1].reshape(-1)[ordinary]
+    members = np.stack([measured.first, measured.second + measured.nodes * measured.directed])[:, ordinary]
+    slowness = measured.slowness[ordinary]
     cells = (members * (int(blocks.max(initial=0)) + 1) + blocks).reshape(-1)
     one, other = _medians_of_others(np.tile(slowness, 2), cells).reshape(2, -1)
     value = slowness - one - other
     valid = ~np.isnan(value)
-    return Contrasts(place[kept][valid], blocks[valid], value[valid], (slowness - np.fmax(one, other))[valid])
+    return Contrasts(place[ordinary][valid], blocks[valid], value[valid], (slowness - np.fmax(one, other))[valid])
 
 
 def stall_counts(measured: NodePairs, stalled: Bools) -> Ints:
@@ -85,9 +85,9 @@ def _full(cells: Ints, role: int, size: int, blocks: int) -> Bools:
     return full.reshape(-1)
 
 
-def _without_each(measured: NodePairs, kept: Bools) -> Floats:
+def _without_each(measured: NodePairs, ordinary: Bools) -> Floats:
     """Returns for each node the median of the kept entries of other nodes, shape (nodes); NaN if there are none."""
-    at = np.flatnonzero(kept)
+    at = np.flatnonzero(ordinary)
     at = at[np.argsort(measured.slowness[at], kind="stable")]
     if not len(at):
         return np.full(measured.nodes, np.nan)

@@ -100,8 +100,8 @@ def segments(gap: Curve) -> tuple[Segment, ...]:
         }
         if count in partial:
             best[lines] = partial[count]
-    chosen = min(best, key=lambda lines: _criterion(best[lines][0], lines, count))
-    ends = best[chosen][1]
+    number = min(best, key=lambda lines: _criterion(best[lines][0], lines, count))
+    ends = best[number][1]
     return tuple(_segment(sizes[i:j], values[i:j]) for i, j in pairwise(ends))
 
 

@@ -75,14 +75,14 @@ def estimate_effects(measured: NodePairs, stalled: Bools | None = None) -> Effec
     members = np.stack([first, second + measured.nodes * measured.directed])
     size = measured.nodes * (1 + measured.directed)
 
-    kept = np.ones(len(place), dtype=bool) if stalled is None else _kept(stalled, place, len(first))
-    blocks = np.unique(measured.block[kept], return_inverse=True)[1].reshape(-1)
-    slowness = measured.slowness[kept]
+    selection = np.ones(len(place), dtype=bool) if stalled is None else _ordinary(stalled, place, len(first))
+    blocks = np.unique(measured.block[selection], return_inverse=True)[1].reshape(-1)
+    slowness = measured.slowness[selection]
     level = group_medians(slowness, blocks)
-    typical = group_medians(slowness - level[blocks], place[kept])
-    for _ in range(0 if kept.all() else _POLISH):  # blocks keep different pairs, which changes their medians
-        level = group_medians(slowness - typical[place[kept]], blocks)
-        typical = group_medians(slowness - level[blocks], place[kept])
+    typical = group_medians(slowness - level[blocks], place[selection])
+    for _ in range(0 if selection.all() else _POLISH):  # blocks keep different pairs, which changes their medians
+        level = group_medians(slowness - typical[place[selection]], blocks)
+        typical = group_medians(slowness - level[blocks], place[selection])
     ordinary, nodes, own = _cheapest(typical, members, size)
     return Effects(nodes, own, first, second, typical, ordinary)
 
@@ -102,11 +102,11 @@ def group_medians(values: Floats, group: Ints) -> Floats:
     return medians
 
 
-def _kept(stalled: Bools, place: Ints, pairs: int) -> Bools:
+def _ordinary(stalled: Bools, place: Ints, pairs: int) -> Bools:
     """Returns the entries that did not stall, and those of pairs that have no others, shape (m)."""
     others: Bools = np.bincount(place, weights=~stalled, minlength=pairs) > 0
-    kept: Bools = ~stalled | ~others[place]
-    return kept
+    ordinary: Bools = ~stalled | ~others[place]
+    return ordinary
 
 
 def _cheapest(typical: Floats, members: Ints, size: int) -> tuple[float, Floats, Floats]:

@@ -20,9 +20,9 @@ from fabricbench.stats.paired import PairedRatio, paired_ratio
 from fabricbench.stats.power import log_sigma, minimum_detectable_effect
 from fabricbench.stats.sign import sign_p
 from fabricbench.stats.spending import schedule
+from fabricbench.verdict.reasons import percent
 from fabricbench.verdict.series import CellKey, Series, all_series, counterpart, order
-from fabricbench.verdict.unmeasured import not_measured, skipped_cells
-from fabricbench.verdict.words import percent
+from fabricbench.verdict.unmeasured_cells import not_measured, skipped_cells
 
 SCHEMA = pl.Schema(
     {
@@ -117,7 +117,7 @@ def compare(
     *,
     across_levels: bool = True,
     unmeasured: Sequence[Unmeasured] = (),
-    known: Mapping[CellKey, Series] | None = None,
+    table_cells: Mapping[CellKey, Series] | None = None,
 ) -> pl.DataFrame:
     """Returns a comparison of lane a with lane b, one row per tool, benchmark, metric, case and size, as in ``SCHEMA``.
 
@@ -128,9 +128,9 @@ def compare(
     the same estimator. Values of single node pairs are excluded. A cell that only one lane measured has a row too, with
     the reason from ``unmeasured``.
     Assumptions: as in ``stats.paired`` and ``stats.multiple``; one look, after the last block.
-    ``known``: the result of ``all_series(table)``, to save the time of computing it again.
+    ``table_cells``: the result of ``all_series(table)``, to save the time of computing it again.
     """
-    cells = all_series(table) if known is None else known
+    cells = all_series(table) if table_cells is None else table_cells
     series = {key: values for key, values in cells.items() if not key.of_node_pair}
     lanes = {key.lane: (key.stack, key.fabric, key.variant) for key in series}
     for lane in (lane_a, lane_b):
@@ -177,14 +177,14 @@ def compare_tools(
     lane: str | None = None,
     alpha: float = 0.05,
     *,
-    known: Mapping[CellKey, Series] | None = None,
+    cells: Mapping[CellKey, Series] | None = None,
 ) -> pl.DataFrame:
     """Returns a comparison of the project's own tools with public ones on the same lane, as in ``SCHEMA``.
 
-    Definition: as in ``compare``, with the metrics of ``LIKE_AGAINST_LIKE``; for all lanes, or the given one. ``known``
+    Definition: as in ``compare``, with the metrics of ``LIKE_AGAINST_LIKE``; for all lanes, or the given one. ``cells``
     as in ``compare``.
     """
-    series = all_series(table) if known is None else known
+    series = all_series(table) if cells is None else cells
     lanes = {key.lane for key in series}
     if lane is not None and lane not in lanes:
         raise BadInput(f"unknown lane '{lane}'", expected=nearest(lane, lanes))
@@ -226,11 +226,11 @@ def _compared(
     main_only: bool,
     why: Mapping[CellKey, str] | None = None,
 ) -> pl.DataFrame:
-    pairs = sorted(pairs, key=lambda pair: order(_shown(pair)))
-    rows = [_row(pair, series, alpha, (why or {}).get(_shown(pair), "")) for pair in pairs]
+    pairs = sorted(pairs, key=lambda pair: order(_displayed_key(pair)))
+    rows = [_row(pair, series, alpha, (why or {}).get(_displayed_key(pair), "")) for pair in pairs]
     for row, pair in zip(rows, pairs, strict=True):
-        tested = not main_only or METRICS[row["metric"]].main or pair.across_levels
-        if row["p"] is not None and not tested:
+        is_test = not main_only or METRICS[row["metric"]].main or pair.across_levels
+        if row["p"] is not None and not is_test:
             row |= {"p": None, "finding": "not tested: only the benchmark's main metric is tested"}
     curves: dict[tuple[object, ...], list[_Row]] = defaultdict(list)
     for row in rows:
@@ -243,7 +243,7 @@ def _compared(
     return pl.DataFrame(rows, schema=SCHEMA, orient="row")
 
 
-def _shown(pair: _Pair) -> CellKey:
+def _displayed_key(pair: _Pair) -> CellKey:
     key = pair.a or pair.b
     if key is None:
         raise ValueError("a pair has at least one side")
@@ -251,7 +251,7 @@ def _shown(pair: _Pair) -> CellKey:
 
 
 def _row(pair: _Pair, series: Mapping[CellKey, Series], alpha: float, why: str) -> _Row:
-    key = _shown(pair)
+    key = _displayed_key(pair)
     a, b = (None if one is None else series[one] for one in (pair.a, pair.b))
     row: _Row = dict.fromkeys(SCHEMA)
     columns = ("tool", "benchmark", "case", "metric", "msg_size_bytes", "ranks", "nodes")
@@ -264,8 +264,8 @@ def _row(pair: _Pair, series: Mapping[CellKey, Series], alpha: float, why: str) 
         "n": 0,
     }
     if a is None or b is None:
-        missing = f"too few: {pair.names[0 if a is None else 1]} was not measured"
-        return row | {"finding": f"{missing}: {why.removeprefix('not measured: ')}" if why else missing}
+        reason = f"too few: {pair.names[0 if a is None else 1]} was not measured"
+        return row | {"finding": f"{reason}: {why.removeprefix('not measured: ')}" if why else reason}
     paired = paired_ratio(a.values(), b.values(), 1.0 - alpha)
     row |= _estimates(paired, a, b)
     doubtful = [launch for one in (a, b) for launch, _ in one.doubtful]

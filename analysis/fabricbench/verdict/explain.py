@@ -9,9 +9,9 @@ from fabricbench.errors import BadInput, nearest
 from fabricbench.metrics import METRICS
 from fabricbench.stats.spending import Schedule, schedule
 from fabricbench.verdict.estimate import sample
+from fabricbench.verdict.reasons import number, percent
 from fabricbench.verdict.result import FOREIGN_LOAD, CampaignContext, Cell, Judgement
 from fabricbench.verdict.series import CellKey, Series, all_series
-from fabricbench.verdict.words import number, percent
 
 
 def explain(name: str, judgement: Judgement, table: pl.DataFrame, context: CampaignContext | None = None) -> list[str]:

@@ -12,7 +12,7 @@ from fabricbench.launch.record import CampaignFacts
 from fabricbench.site.requirements import Requirement, Requirements
 from fabricbench.stats.multiple import q_values
 from fabricbench.stats.spending import Schedule, schedule
-from fabricbench.verdict import words
+from fabricbench.verdict import reasons
 from fabricbench.verdict.estimate import Estimate, estimate, sample, side
 from fabricbench.verdict.result import EXIT_STATUS, FOREIGN_LOAD, CampaignContext, Cell, Judgement, SkippedCell, Verdict
 from fabricbench.verdict.series import CellKey, Series, all_series
@@ -23,19 +23,19 @@ _SLACK = 1.0 + 1e-9
 
 @dataclass(frozen=True, slots=True)
 class _Draft:
-    """A cell before the adjustment for the number of cells; ``invalid`` and ``missing`` are reasons, empty if none."""
+    """A cell before the adjustment for the number of cells; ``invalid`` and ``absence`` are reasons, empty if none."""
 
     target: Target
     estimate: Estimate | None = None
     launches: tuple[str, ...] = ()
     invalid: str = ""
-    missing: str = ""
+    absence: str = ""
     repeated: tuple[str, ...] = ()
 
     @property
     def skips(self) -> bool:
         """Whether the requirement excludes the cell as skipped; a lost or damaged launch is never skipped."""
-        if not self.missing or self.target.damaged:
+        if not self.absence or self.target.damaged:
             return False
         return self.target.requirement.measured_only or not self.target.applies
 
@@ -72,14 +72,14 @@ def judge(
         judged_drafts = [draft for draft in all_drafts if not draft.skips] or all_drafts
         drafts += judged_drafts
         if len(judged_drafts) < len(all_drafts):
-            skipped += [SkippedCell(draft.target.name, item.id, draft.missing) for draft in all_drafts if draft.skips]
-    judged = [draft for draft in drafts if draft.p is not None]
-    q = q_values([draft.p for draft in judged if draft.p is not None])
-    by_name = {draft.target.name: value for draft, value in zip(judged, q, strict=True)}
+            skipped += [SkippedCell(draft.target.name, item.id, draft.absence) for draft in all_drafts if draft.skips]
+    decidable = [draft for draft in drafts if draft.p is not None]
+    q = q_values([draft.p for draft in decidable if draft.p is not None])
+    by_name = {draft.target.name: value for draft, value in zip(decidable, q, strict=True)}
     skip_counts = Counter(one.requirement for one in skipped)
     cells = tuple(
         replace(
-            _cell(draft, by_name.get(draft.target.name), len(judged), plan),
+            _cell(draft, by_name.get(draft.target.name), len(decidable), plan),
             skipped=skip_counts[draft.target.requirement.id],
             loaded=sum(context.foreign_load.get(name, 0.0) > FOREIGN_LOAD for name in draft.launches),
         )
@@ -101,7 +101,7 @@ def exit_status(cells: Sequence[Cell]) -> int:
 def _draft(target: Target, series: Mapping[CellKey, Series], plan: Schedule) -> _Draft:
     item = target.requirement
     if target.measured is None:
-        return _Draft(target, missing=target.missing)
+        return _Draft(target, absence=target.absence)
     measured = series[target.measured]
     reference = None if target.reference is None else series[target.reference]
     both = [measured] if reference is None else [measured, reference]
@@ -110,22 +110,22 @@ def _draft(target: Target, series: Mapping[CellKey, Series], plan: Schedule) -> 
         launches=_launches(both, measured.samples),
         repeated=tuple(dict.fromkeys(launch for one in both for _, launch in one.repeated)),
     )
-    if invalid := words.invalid(both) or _too_many_lost(item, both):
+    if invalid := reasons.invalid(both) or _too_many_lost(item, both):
         return replace(draft, invalid=invalid)
-    if target.missing:
-        return replace(draft, missing=target.missing)
+    if target.absence:
+        return replace(draft, absence=target.absence)
     values = sample(measured, reference)
     if values.undefined:
-        return replace(draft, launches=_launches(both, values.blocks), invalid=words.undefined(values.undefined))
-    shown = estimate(values, (item.lower, item.upper), plan)
-    return replace(draft, estimate=shown, launches=_launches(both, shown.sample.blocks))
+        return replace(draft, launches=_launches(both, values.blocks), invalid=reasons.undefined(values.undefined))
+    result = estimate(values, (item.lower, item.upper), plan)
+    return replace(draft, estimate=result, launches=_launches(both, result.sample.blocks))
 
 
 def _too_many_lost(item: Requirement, series: Sequence[Series]) -> str:
     """Returns why a cell has too many lost launches, over all its blocks; empty if it does not."""
-    lost = sum(len(one.repeated) for one in series)
-    launches = lost + sum(len(values) for one in series for values in one.samples.values())
-    return words.too_many_lost(lost, launches, item.lost_at_most)
+    losses = sum(len(one.repeated) for one in series)
+    launches = losses + sum(len(values) for one in series for values in one.samples.values())
+    return reasons.too_many_lost(losses, launches, item.lost_at_most)
 
 
 def _launches(series: Sequence[Series], blocks: Sequence[int] | Mapping[int, object]) -> tuple[str, ...]:
@@ -133,11 +133,11 @@ def _launches(series: Sequence[Series], blocks: Sequence[int] | Mapping[int, obj
     return tuple(dict.fromkeys(name for one in series for name in one.launches(blocks)))
 
 
-def _cell(draft: _Draft, q: float | None, judged: int, plan: Schedule) -> Cell:
-    target, shown = draft.target, draft.estimate
+def _cell(draft: _Draft, q: float | None, tests: int, plan: Schedule) -> Cell:
+    target, result = draft.target, draft.estimate
     item = target.requirement
-    verdict, reason = _verdict(draft, q, judged, plan)
-    interval = None if shown is None else shown.interval
+    verdict, reason = _verdict(draft, q, tests, plan)
+    interval = None if result is None else result.interval
     return Cell(
         name=target.name,
         requirement=item.id,
@@ -159,26 +159,26 @@ def _cell(draft: _Draft, q: float | None, judged: int, plan: Schedule) -> Cell:
         confidence=None if interval is None else interval.confidence,
         p_value=draft.p,
         q_value=q,
-        mde=None if shown is None else shown.mde,
+        mde=None if result is None else result.mde,
         launches=draft.launches,
         measured=target.measured,
         reference=target.reference,
-        unmeasured=bool(target.missing),
+        unmeasured=bool(target.absence),
         repeated=draft.repeated,
     )
 
 
-def _verdict(draft: _Draft, q: float | None, judged: int, plan: Schedule) -> tuple[Verdict, str]:
+def _verdict(draft: _Draft, q: float | None, tests: int, plan: Schedule) -> tuple[Verdict, str]:
     """Returns the verdict and its reason."""
     item = draft.target.requirement
     if draft.invalid:
         return "INVALID", draft.invalid
-    shown = draft.estimate
-    if shown is None:
-        return "INCONCLUSIVE", draft.missing
-    if q is None or shown.look is None:
-        return "INCONCLUSIVE", words.too_early(shown.available, plan)
-    kept = side(shown.interval, (item.lower, item.upper))
-    if kept and q <= plan.alpha * _SLACK and shown.look.critical >= 0:
-        return ("PASS" if kept > 0 else "FAIL"), words.decided(shown, item, kept)
-    return "INCONCLUSIVE", words.undecided(shown, item, kept, q, judged, plan)
+    result = draft.estimate
+    if result is None:
+        return "INCONCLUSIVE", draft.absence
+    if q is None or result.look is None:
+        return "INCONCLUSIVE", reasons.too_early(result.available, plan)
+    direction = side(result.interval, (item.lower, item.upper))
+    if direction and q <= plan.alpha * _SLACK and result.look.critical >= 0:
+        return ("PASS" if direction > 0 else "FAIL"), reasons.decided(result, item, direction)
+    return "INCONCLUSIVE", reasons.undecided(result, item, direction, q, tests, plan)

@@ -13,12 +13,12 @@ import polars as pl
 from fabricbench.launch.facts import canonical_case, case_parts
 from fabricbench.launch.table import usable
 from fabricbench.metrics import METRICS
-from fabricbench.parsers.tools.micro import pairs as micro_pairs
+from fabricbench.parsers.tools.micro import node_pairs as micro_node_pairs
 from fabricbench.site.lane import lane_name
 from fabricbench.stats.modes import Modes, modes
 from fabricbench.stats.node_pairs import Effects, Floats, NodePairs, estimate_effects
 
-BENCHMARKS = micro_pairs.BENCHMARKS
+BENCHMARKS = micro_node_pairs.BENCHMARKS
 
 LEAST_BLOCKS = 6
 """The least number of values whose median has a 95 % interval; with fewer blocks there are no findings."""

@@ -48,7 +48,7 @@ _CURVE = ("fabric", "stack", "variant", "library", "tool", "ranks", "nodes")
 
 
 def overhead(
-    table: pl.DataFrame, alpha: float = 0.05, *, known: Mapping[CellKey, Series] | None = None
+    table: pl.DataFrame, alpha: float = 0.05, *, cells: Mapping[CellKey, Series] | None = None
 ) -> pl.DataFrame:
     """Returns the cost of each MPI stack over each user-level library of its fabric, per message size.
 
@@ -59,9 +59,9 @@ def overhead(
     ``alpha``; ``p`` of the sign test against a ratio of 1, which equals that against a difference of 0; ``q`` by
     Benjamini-Hochberg over the sizes of one curve.
     Assumptions: as in ``stats.paired`` and ``stats.multiple``; one look, after the last block.
-    ``known``: the result of ``all_series(table)``, to save the time of computing it again.
+    ``cells``: the result of ``all_series(table)``, to save the time of computing it again.
     """
-    series = all_series(table) if known is None else known
+    series = all_series(table) if cells is None else cells
     users = defaultdict(list)
     for key in series:
         if (key.tool, key.benchmark, key.metric) in USER_MEANS:
@@ -114,6 +114,6 @@ def _add_q_values(rows: Sequence[dict[str, Any]]) -> None:
     for row in rows:
         if row["p"] is not None:
             curves[tuple(row[column] for column in _CURVE)].append(row)
-    for tested in curves.values():
-        for row, q in zip(tested, q_values([row["p"] for row in tested]), strict=True):
+    for curve in curves.values():
+        for row, q in zip(curve, q_values([row["p"] for row in curve]), strict=True):
             row["q"] = q

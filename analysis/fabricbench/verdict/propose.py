@@ -30,8 +30,8 @@ def propose(table: pl.DataFrame, margin: float = 0.25, confidence: float = 0.95)
         raise BadInput(f"margin {margin:g}", expected="0 or more and below 1")
     entries: dict[str, str] = {}
     for key, series in all_series(table).items():
-        wanted = key.msg_size_bytes is None or key.msg_size_bytes in SIZES
-        if not wanted or key.metric in _SKIPPED or key.of_node_pair:
+        has_standard_size = key.msg_size_bytes is None or key.msg_size_bytes in SIZES
+        if not has_standard_size or key.metric in _SKIPPED or key.of_node_pair:
             continue
         interval = median_interval(tuple(series.medians().values()), confidence)
         bound = _bound(interval, METRICS[key.metric], margin)
@@ -67,10 +67,10 @@ def _id(key: CellKey) -> str:
     return re.sub(r"[^A-Za-z0-9._-]+", "-", f"{key.tool}-{key.benchmark}-{key.metric}-{lane}{size}").lstrip("._-")
 
 
-def _free(name: str, taken: dict[str, str]) -> str:
+def _free(name: str, names: dict[str, str]) -> str:
     number = 2
     free = name
-    while free in taken:
+    while free in names:
         free, number = f"{name}.{number}", number + 1
     return free
 

@@ -34,8 +34,8 @@ class CampaignContext:
 def campaign_context(campaign: Campaign, requirements_file: str = "") -> CampaignContext:
     """Returns the facts of this campaign that a judgement needs in addition to the table."""
     shares = {r.directory: r.foreign_cpu_share for r in campaign.records}
-    known = {name: share for name, share in shares.items() if share is not None}
-    return CampaignContext(campaign.unmeasured, known, requirements_file)
+    loads = {name: share for name, share in shares.items() if share is not None}
+    return CampaignContext(campaign.unmeasured, loads, requirements_file)
 
 
 @dataclass(frozen=True, slots=True)

@@ -86,11 +86,11 @@ class Series:
 
 
 @dataclass(slots=True)
-class _Gathered:
+class _CellValues:
     blocks: set[int] = field(default_factory=set)
     samples: dict[int, list[tuple[str, float]]] = field(default_factory=lambda: defaultdict(list))
     doubtful: set[tuple[str, str]] = field(default_factory=set)
-    missing: dict[int, set[tuple[str, str]]] = field(default_factory=lambda: defaultdict(set))
+    losses: dict[int, set[tuple[str, str]]] = field(default_factory=lambda: defaultdict(set))
 
 
 def all_series(table: pl.DataFrame) -> dict[CellKey, Series]:
@@ -102,7 +102,7 @@ def all_series(table: pl.DataFrame) -> dict[CellKey, Series]:
     """
     timed = table.filter(pl.col("mode") == "timed").select(*CELL, "block", "launch", "value", "state")
     finished = sorted(timed["block"].unique())[:-1]
-    by_columns: dict[tuple[Any, ...], _Gathered] = defaultdict(_Gathered)
+    by_columns: dict[tuple[Any, ...], _CellValues] = defaultdict(_CellValues)
     for row in timed.iter_rows():
         block, launch, value, state = row[-4:]
         cell = by_columns[row[:-4]]
@@ -112,39 +112,39 @@ def all_series(table: pl.DataFrame) -> dict[CellKey, Series]:
         elif state == "ok" and value is not None and math.isfinite(value):
             cell.samples[block].append((launch, float(value)))
         else:
-            cell.missing[block].add((launch, state if state != "ok" else "unreadable"))
+            cell.losses[block].add((launch, state if state != "ok" else "unreadable"))
     gathered = {CellKey(*columns): cell for columns, cell in by_columns.items()}
     for cell in gathered.values():
         for block in finished:
             if block not in cell.blocks:
-                cell.missing[block].add((f"b{block:03d}", "absent"))
+                cell.losses[block].add((f"b{block:03d}", "absent"))
     return {key: _series(key, gathered[key]) for key in sorted(gathered, key=order)}
 
 
-def _series(key: CellKey, cell: _Gathered) -> Series:
+def _series(key: CellKey, cell: _CellValues) -> Series:
     samples = {block: tuple(sorted(cell.samples[block])) for block in sorted(cell.samples)}
-    missing = [(block, *item) for block in sorted(cell.missing) for item in sorted(cell.missing[block])]
-    repeated = [block in samples and state in LOST_STATES for block, _, state in missing]
+    losses = [(block, *item) for block in sorted(cell.losses) for item in sorted(cell.losses[block])]
+    repeated = [block in samples and state in LOST_STATES for block, _, state in losses]
     return Series(
         key,
         samples,
         tuple(sorted(cell.doubtful)),
-        tuple((launch, state) for (_, launch, state), again in zip(missing, repeated, strict=True) if not again),
-        tuple((block, launch) for (block, launch, _), again in zip(missing, repeated, strict=True) if again),
+        tuple((launch, state) for (_, launch, state), again in zip(losses, repeated, strict=True) if not again),
+        tuple((block, launch) for (block, launch, _), again in zip(losses, repeated, strict=True) if again),
     )
 
 
-def counterpart(key: CellKey, changes: Mapping[str, str | int], known: Collection[CellKey]) -> CellKey | None:
+def counterpart(key: CellKey, changes: Mapping[str, str | int], cells: Collection[CellKey]) -> CellKey | None:
     """Returns the cell with some columns changed; None if it was not measured.
 
     Tools name their cases differently. If tool or benchmark changes and no case is given, the same case is used,
-    otherwise the only one that exists; BadInput if there are several.
+    otherwise the only one that exists; raises BadInput if there are several.
     """
-    wanted = CellKey(**{**key._asdict(), **changes})
-    if wanted in known or "case" in changes or not {"tool", "benchmark"} & changes.keys():
-        return wanted if wanted in known else None
-    others = sorted(cell.case for cell in known if cell._replace(case="") == wanted._replace(case=""))
+    target = CellKey(**{**key._asdict(), **changes})
+    if target in cells or "case" in changes or not {"tool", "benchmark"} & changes.keys():
+        return target if target in cells else None
+    others = sorted(cell.case for cell in cells if cell._replace(case="") == target._replace(case=""))
     if len(others) > 1:
-        what = f"{wanted.tool} {wanted.benchmark} on {wanted.lane} has several cases"
+        what = f"{target.tool} {target.benchmark} on {target.lane} has several cases"
         raise BadInput(what, expected="a 'case', one of " + ", ".join(repr(case) for case in others))
-    return wanted._replace(case=others[0]) if others else None
+    return target._replace(case=others[0]) if others else None

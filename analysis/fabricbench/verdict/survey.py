@@ -50,12 +50,12 @@ class Survey:
         nodes = [(at, one) for at, tests in numbered for one in tests.nodes]
         pairs = [(at, one) for at, tests in numbered for one in tests.pairs]
         stalls = [(at, one) for at, tests in numbered for one in tests.stalls]
-        named = [
-            *self._named(nodes, self._of_nodes, OF_NODES),
-            *self._named(pairs, sum(tests.of_pairs for tests in self.tests), OF_PAIRS),
-            *self._named(stalls, sum(tests.of_stalls for tests in self.tests), OF_STALLS),
+        result = [
+            *self._significant(nodes, self._of_nodes, OF_NODES),
+            *self._significant(pairs, sum(tests.of_pairs for tests in self.tests), OF_PAIRS),
+            *self._significant(stalls, sum(tests.of_stalls for tests in self.tests), OF_STALLS),
         ]
-        return tuple(finding for _, finding in sorted(named, key=lambda item: item[0]))
+        return tuple(finding for _, finding in sorted(result, key=lambda item: item[0]))
 
     def of(self, matrix: Matrix) -> tuple[Finding, ...]:
         """Returns the findings in one matrix."""
@@ -63,7 +63,7 @@ class Survey:
 
     @property
     def decidable(self) -> bool:
-        """Whether a node that is the slowest in every block of some matrix would be a finding."""
+        """Whether a node could be a finding: one that is the slowest in every block of some matrix."""
         return any(tests.of_nodes and self._least_blocks(tests) <= tests.matrix.blocks for tests in self.tests)
 
     @property
@@ -75,7 +75,7 @@ class Survey:
     def _of_nodes(self) -> int:
         return sum(tests.of_nodes for tests in self.tests)
 
-    def _named(self, suspects: list[tuple[int, Suspect]], tests: int, share: float) -> list[tuple[int, Finding]]:
+    def _significant(self, suspects: list[tuple[int, Suspect]], tests: int, share: float) -> list[tuple[int, Finding]]:
         """Returns the findings of one kind, the slowest first, each with the number of its matrix."""
         adjusted = [(at, one, one.p * tests / share) for at, one in suspects]
         findings = [(at, Finding(one, p, self.matrices[at].key)) for at, one, p in adjusted if p <= ALPHA]

@@ -32,13 +32,13 @@ a property of the node.
 MORE_STALLS = 0.1
 """The least difference between a suspect's share of stalled values and that of the others."""
 
-MOST_PAIRS, MOST_SHARE = 3, 0.1
+MOST_NODE_PAIRS, MOST_SHARE = 3, 0.1
 """If more pairs are slow than this number and this share of all pairs, the slowness is a property of the network and
 not of single links.
 """
 
 LEVEL_OF_MANY = 0.005
-"""The p-value, not adjusted, up to which a pair counts as slow for ``MOST_PAIRS``; one of 200 healthy pairs does."""
+"""The p-value, not adjusted, up to which a node pair counts for ``MOST_NODE_PAIRS``; one of 200 healthy pairs does."""
 
 Kind = Literal["node", "pair", "direction", "stalls"]
 
@@ -71,7 +71,7 @@ class MatrixTests:
     matrix: Matrix
 
     @property
-    def tested(self) -> bool:
+    def has_enough_blocks(self) -> bool:
         """Whether the matrix has enough blocks."""
         return self.matrix.blocks >= LEAST_BLOCKS
 
@@ -79,8 +79,8 @@ class MatrixTests:
     def of_nodes(self) -> int:
         """The number of tests of nodes, or of directions between two nodes, whatever their results."""
         if len(self.matrix.names) == 2:
-            return 2 * self.tested * self.matrix.pairs.directed
-        return len(self.matrix.names) * len(self.matrix.roles) * self.tested
+            return 2 * self.has_enough_blocks * self.matrix.pairs.directed
+        return len(self.matrix.names) * len(self.matrix.roles) * self.has_enough_blocks
 
     @property
     def of_pairs(self) -> int:
@@ -92,12 +92,12 @@ class MatrixTests:
     @property
     def of_stalls(self) -> int:
         """The number of tests of nodes for stalls."""
-        return len(self.matrix.names) * self.tested * (len(self.matrix.names) > 2)
+        return len(self.matrix.names) * self.has_enough_blocks * (len(self.matrix.names) > 2)
 
     @cached_property
     def nodes(self) -> tuple[Suspect, ...]:
         """The slow nodes; between two nodes, the slow directions."""
-        if not self.tested:
+        if not self.has_enough_blocks:
             return ()
         return tuple(self._directions() if len(self.matrix.names) == 2 else self._slow_nodes())
 
@@ -112,7 +112,7 @@ class MatrixTests:
     @cached_property
     def network(self) -> int:
         """The number of slow pairs if they are so many that the network is the cause; otherwise 0."""
-        least = max(MOST_PAIRS, MOST_SHARE * len(self._numbered[0]))
+        least = max(MOST_NODE_PAIRS, MOST_SHARE * len(self._numbered[0]))
         if sum(one.p <= LEVEL_OF_MANY for one in self._ranked_pairs) <= least:
             return 0
         slow = [one for one in self._ranked_pairs if self.matrix.effects.pairs[one.unit] >= np.log(MARGIN)]
@@ -157,7 +157,7 @@ class MatrixTests:
         pairs, stalled = self.matrix.pairs, self.matrix.modes.stalled
         if not pairs.directed:
             return
-        ordinary, everything = (_direction_differences(pairs, kept) for kept in (~stalled, np.ones_like(stalled)))
+        ordinary, everything = (_direction_differences(pairs, mask) for mask in (~stalled, np.ones_like(stalled)))
         for one, sign in ((0, 1.0), (1, -1.0)):
             slower, blocks = sign * ordinary, len(ordinary)
             affected = int((slower >= np.log(TOLERANCE)).sum())
@@ -217,8 +217,8 @@ def _ranked(matrix: Matrix, contrasts: Callable[[Bools], Contrasts]) -> tuple[_R
     frequent = np.flatnonzero((blocks >= LEAST_BLOCKS) & (affected >= LEAST_AFFECTED * blocks))
     if not len(frequent):
         return ()
-    tested = [ordinary, *([contrasts(np.zeros_like(stalled))] if matrix.modes.bimodal else [])]
-    p = np.max([_p_values(of, frequent, tolerance) for of in tested], axis=0)
+    tests = [ordinary, *([contrasts(np.zeros_like(stalled))] if matrix.modes.bimodal else [])]
+    p = np.max([_p_values(of, frequent, tolerance) for of in tests], axis=0)
     return tuple(
         _Ranked(int(unit), float(p[at]), int(affected[unit]), int(blocks[unit])) for at, unit in enumerate(frequent)
     )
@@ -231,11 +231,11 @@ def _p_values(contrasts: Contrasts, units: Ints, tolerance: float) -> list[float
     return [rank_sum_p(unit_ranks[entries], sizes[entries]) for entries in own]
 
 
-def _direction_differences(pairs: NodePairs, kept: Bools) -> Floats:
+def _direction_differences(pairs: NodePairs, mask: Bools) -> Floats:
     """Returns by how much the direction from the first of two nodes is slower, in each block with both directions."""
     forward, backward = (
         dict(zip(pairs.block[at].tolist(), pairs.slowness[at].tolist(), strict=True))
-        for at in (kept & (pairs.first == first) for first in (0, 1))
+        for at in (mask & (pairs.first == first) for first in (0, 1))
     )
     return np.array(
         [forward[block] - backward[block] for block in sorted(forward.keys() & backward.keys())], dtype=np.float64

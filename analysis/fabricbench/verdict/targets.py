@@ -9,14 +9,14 @@ from fabricbench.launch.record import Unmeasured
 from fabricbench.site.lane import lane_name, lane_parts
 from fabricbench.site.requirements import LANE_KEYS, MANY, Requirement
 from fabricbench.verdict.series import CellKey, Series, counterpart, order
-from fabricbench.verdict.unmeasured import may_concern, not_measured, skipped_cells
+from fabricbench.verdict.unmeasured_cells import may_concern, not_measured, skipped_cells
 
 
 @dataclass(frozen=True, slots=True)
 class Target:
     """One cell to judge: ``measured`` and, for a ratio, ``reference``.
 
-    ``missing``: the reason why one of them does not exist. ``applies``: whether the fabric can have such a cell.
+    ``absence``: the reason why one of them does not exist. ``applies``: whether the fabric can have such a cell.
     ``damaged``: whether the launch was lost or cannot be read, so that the cell is not skipped.
     """
 
@@ -27,7 +27,7 @@ class Target:
     msg_size_bytes: int | None
     measured: CellKey | None
     reference: CellKey | None
-    missing: str = ""
+    absence: str = ""
     applies: bool = True
     damaged: bool = False
 
@@ -42,12 +42,12 @@ def targets(
     """
     matched = [key for key in series if _selected(requirement, key)]
     planned = {key: skip for skip in unmeasured for key in _cells(requirement, skip) if key not in series}
-    missing = [key for key in sorted(planned, key=order) if requirement.sizes.contains(key.msg_size_bytes)]
+    absences = [key for key in sorted(planned, key=order) if requirement.sizes.contains(key.msg_size_bytes)]
     varying, among_skips = _varying(matched), _varying([*matched, *planned])
     alike = {key._replace(msg_size_bytes=None) for key in matched}
-    chosen = sorted((key for key in matched if requirement.sizes.contains(key.msg_size_bytes)), key=order)
-    results = [_target(requirement, key, varying, series, unmeasured) for key in chosen]
-    results += [_skip(requirement, key, among_skips, planned[key]) for key in missing]
+    selection = sorted((key for key in matched if requirement.sizes.contains(key.msg_size_bytes)), key=order)
+    results = [_target(requirement, key, varying, series, unmeasured) for key in selection]
+    results += [_skip(requirement, key, among_skips, planned[key]) for key in absences]
     expected = [*matched, *(key for key, skip in planned.items() if skip.applies)]
     for key in _without_size(requirement, expected):
         results.append(
@@ -112,15 +112,15 @@ def _is_denominator(item: Requirement, lane: Mapping[str, str]) -> bool:
 
 def _why_no_denominator(item: Requirement, key: CellKey, unmeasured: Sequence[Unmeasured]) -> str:
     """Returns the reason of the skip that contains the denominator; empty if there is none."""
-    wanted = CellKey(**{**key._asdict(), **item.relative_to})
+    denominator = CellKey(**{**key._asdict(), **item.relative_to})
     any_case = bool({"tool", "benchmark"} & item.relative_to.keys()) and "case" not in item.relative_to
     for skip in unmeasured:
-        if skip.lane != wanted.lane:
+        if skip.lane != denominator.lane:
             continue
-        if may_concern(skip, wanted.tool, wanted.benchmark):
+        if may_concern(skip, denominator.tool, denominator.benchmark):
             return not_measured(skip)
-        for one in skipped_cells(skip, wanted.benchmark, wanted.metric):
-            if (one._replace(case=wanted.case) if any_case else one) == wanted:
+        for one in skipped_cells(skip, denominator.benchmark, denominator.metric):
+            if (one._replace(case=denominator.case) if any_case else one) == denominator:
                 return not_measured(skip)
     return ""
 
@@ -131,9 +131,9 @@ def _selected(item: Requirement, key: CellKey) -> bool:
         return False
     columns = key._asdict()
     selected = all(columns[column] in names for column, names in item.many.items())
-    counted = all(columns[column] == count for column, count in item.counts.items())
+    has_counts = all(columns[column] == count for column, count in item.counts.items())
     itself = item.relative and all(columns[column] == value for column, value in item.relative_to.items())
-    return selected and counted and not itself
+    return selected and has_counts and not itself
 
 
 def _varying(matched: list[CellKey]) -> tuple[str, ...]:
@@ -163,19 +163,19 @@ def _target(
         where = item.where("relative_to")
         raise BadInput(error.what, where=where, expected=error.expected) from None
     against = against_words(item, key)
-    missing = "" if other else f"nothing measured to compare with: {against}"
-    if missing and (why := _why_no_denominator(item, key, unmeasured)):
-        missing += f"; {why}"
-    return Target(name, item, key.lane, against, key.msg_size_bytes, key, other, missing)
+    reason = "" if other else f"nothing measured to compare with: {against}"
+    if reason and (why := _why_no_denominator(item, key, unmeasured)):
+        reason += f"; {why}"
+    return Target(name, item, key.lane, against, key.msg_size_bytes, key, other, reason)
 
 
 def against_words(item: Requirement, key: CellKey) -> str:
     """Returns the denominator as text: its lane, and everything else that differs."""
-    wanted = CellKey(**{**key._asdict(), **item.relative_to})
+    denominator = CellKey(**{**key._asdict(), **item.relative_to})
     changed = [f"{c}={value}" for c, value in item.relative_to.items() if c in ("case", "ranks", "nodes")]
     if {"tool", "benchmark", "metric"} & item.relative_to.keys():
-        changed.insert(0, f"{wanted.tool} {wanted.benchmark} {wanted.metric}")
-    return f"{wanted.lane} ({', '.join(changed)})" if changed else wanted.lane
+        changed.insert(0, f"{denominator.tool} {denominator.benchmark} {denominator.metric}")
+    return f"{denominator.lane} ({', '.join(changed)})" if changed else denominator.lane
 
 
 def _without_size(item: Requirement, matched: list[CellKey]) -> Iterator[CellKey]:
@@ -185,8 +185,8 @@ def _without_size(item: Requirement, matched: list[CellKey]) -> Iterator[CellKey
         lanes.setdefault(key._replace(msg_size_bytes=None), set()).add(key.msg_size_bytes)
     for lane in sorted(lanes, key=order):
         sizes = lanes[lane]
-        if item.sizes.listed:
-            yield from (lane._replace(msg_size_bytes=s) for s in item.sizes.listed if s not in sizes)
+        if item.sizes.values:
+            yield from (lane._replace(msg_size_bytes=s) for s in item.sizes.values if s not in sizes)
         elif not any(item.sizes.contains(size) for size in sizes):
             yield lane
 
@@ -195,8 +195,8 @@ def _absent_size(item: Requirement, key: CellKey, varying: tuple[str, ...]) -> T
     size = key.msg_size_bytes
     what = "in the range of sizes" if size is None else f"at {size} bytes"
     against = against_words(item, key) if item.relative else None
-    missing = f"nothing measured {what} on {key.lane}"
-    return Target(_name(item, key.lane, key, varying, size), item, key.lane, against, size, None, None, missing)
+    reason = f"nothing measured {what} on {key.lane}"
+    return Target(_name(item, key.lane, key, varying, size), item, key.lane, against, size, None, None, reason)
 
 
 def _absent_names(item: Requirement, matched: list[CellKey], results: Sequence[Target]) -> Iterator[tuple[str, str]]:
@@ -212,15 +212,15 @@ def _absent_names(item: Requirement, matched: list[CellKey], results: Sequence[T
 def _absent_name(item: Requirement, column: str, name: str) -> Target:
     lane = _lane_words(item, {column: name})
     tag = "" if column in LANE_KEYS else f"/{column}={name}".replace(" ", ",")
-    missing = f"nothing measured for {column} '{name}'"
-    return Target(f"{item.id}/{lane}{tag}", item, lane, None, None, None, None, missing)
+    reason = f"nothing measured for {column} '{name}'"
+    return Target(f"{item.id}/{lane}{tag}", item, lane, None, None, None, None, reason)
 
 
 def _absent_all(item: Requirement) -> Target:
     lane = _lane_words(item, {})
-    size = item.sizes.listed[0] if len(item.sizes.listed) == 1 else None
-    missing = f"nothing measured for it: {item.tool} {item.benchmark} {item.metric.name} on {lane}"
-    return Target(_name(item, lane, None, (), size), item, lane, None, size, None, None, missing)
+    size = item.sizes.values[0] if len(item.sizes.values) == 1 else None
+    reason = f"nothing measured for it: {item.tool} {item.benchmark} {item.metric.name} on {lane}"
+    return Target(_name(item, lane, None, (), size), item, lane, None, size, None, None, reason)
 
 
 def _lane_words(item: Requirement, fixed: Mapping[str, str]) -> str:

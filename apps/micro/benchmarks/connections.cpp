@@ -7,7 +7,7 @@
 // the connections. Reported by the initiator.
 #include <vector>
 
-#include "micro/benchmarks/pair.hpp"
+#include "micro/benchmarks/rank_pair.hpp"
 
 namespace fabricbench::micro {
 namespace {
@@ -16,10 +16,10 @@ constexpr int messages_per_connection = 8;
 
 /// The connections of one rank. Their receives share one buffer, as in windows; in checked mode
 /// each connection has its own.
-class Connections : public PairPart {
+class Connections : public RankPairPart {
  public:
   explicit Connections(const Setting& setting)
-      : PairPart(setting, setting.checked ? setting.largest_amount : setting.world.ranks / 2) {
+      : RankPairPart(setting, setting.checked ? setting.largest_amount : setting.world.ranks / 2) {
     const int half = pairs();
     const int place = setting.world.rank % half;
     for (int i = 0; i < setting.largest_amount; ++i) {

@@ -10,7 +10,7 @@
 #include <algorithm>
 #include <array>
 
-#include "micro/benchmarks/pair.hpp"
+#include "micro/benchmarks/rank_pair.hpp"
 
 namespace fabricbench::micro {
 namespace {
@@ -40,9 +40,9 @@ std::int64_t slots(const Setting& setting, int transfers) {
 }
 
 template <Operation operation, int transfers>
-class OneSided final : public PairPart {
+class OneSided final : public RankPairPart {
  public:
-  explicit OneSided(const Setting& setting) : PairPart(setting, slots(setting, transfers)) {
+  explicit OneSided(const Setting& setting) : RankPairPart(setting, slots(setting, transfers)) {
     const Buffer& exposed = operation == Operation::put ? receive_ : send_;
     MPI_Win_create(exposed.data(),
                    static_cast<MPI_Aint>(slots(setting, transfers)) * setting.largest_size, 1,
@@ -58,7 +58,7 @@ class OneSided final : public PairPart {
   }
 
   int enter(const Point& point) override {
-    PairPart::enter(point);
+    RankPairPart::enter(point);
     places_ = places(point.msg_size, transfers);
     if (point.choice == fence) MPI_Win_fence(0, window_);
     return MPI_SUCCESS;

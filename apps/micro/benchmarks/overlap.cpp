@@ -16,7 +16,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "micro/benchmarks/pair.hpp"
+#include "micro/benchmarks/rank_pair.hpp"
 #include "timing/clock.hpp"
 #include "timing/median.hpp"
 
@@ -35,14 +35,14 @@ enum class Calls { none, tests };
 
 /// A transfer beside computation of `factor` times its own duration.
 template <int factor, Calls calls>
-class Transfer final : public PairPart {
+class Transfer final : public RankPairPart {
  public:
-  using PairPart::PairPart;
+  using RankPairPart::RankPairPart;
 
   /// Measures the duration of the transfer, the longest of all ranks, and then the duration of
   /// as much computation alone. All pairs compute for the same time.
   int enter(const Point& point) override {
-    PairPart::enter(point);
+    RankPairPart::enter(point);
     target_ns_ = work_ns_ = 0;
     if constexpr (factor > 0) {
       const std::int64_t mine = factor *
@@ -73,7 +73,7 @@ class Transfer final : public PairPart {
   }
   std::optional<Mismatch> verify(std::int64_t iteration) override {
     const bool takes = initiates_ == (point_.choice == receiver);
-    return takes ? PairPart::verify(iteration) : std::nullopt;
+    return takes ? RankPairPart::verify(iteration) : std::nullopt;
   }
   Traffic moved() const override {
     return pairs() * Traffic{.messages = 2, .bytes = point_.msg_size};

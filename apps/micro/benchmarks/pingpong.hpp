@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "micro/benchmarks/pair.hpp"
+#include "micro/benchmarks/rank_pair.hpp"
 
 namespace fabricbench::micro {
 
 /// One message to the responder and one back.
-class PingPong : public PairPart {
+class PingPong : public RankPairPart {
  public:
-  using PairPart::PairPart;
+  using RankPairPart::RankPairPart;
 
   void run() override {
     if (initiates_) {

@@ -13,7 +13,7 @@
 // g(m) = (flood - round trip) / (n - 1).
 //
 // L = RTT(0) / 2 - g(0) and LogGP's L, o, g, G follow from these.
-#include "micro/benchmarks/pair.hpp"
+#include "micro/benchmarks/rank_pair.hpp"
 #include "timing/clock.hpp"
 #include "timing/median.hpp"
 
@@ -24,9 +24,9 @@ constexpr int flood_messages = 32;
 constexpr int pilot_round_trips = 8;
 constexpr double wait_factor = 1.2;
 
-class RoundTrip : public PairPart {
+class RoundTrip : public RankPairPart {
  public:
-  using PairPart::PairPart;
+  using RankPairPart::RankPairPart;
   void run() override {
     if (initiates_) {
       send(point_.msg_size);
@@ -37,7 +37,7 @@ class RoundTrip : public PairPart {
     }
   }
   std::optional<Mismatch> verify(std::int64_t iteration) override {
-    return initiates_ ? std::nullopt : PairPart::verify(iteration);
+    return initiates_ ? std::nullopt : RankPairPart::verify(iteration);
   }
   Traffic moved() const override {
     return pairs() * Traffic{.messages = 2, .bytes = point_.msg_size};
@@ -63,13 +63,13 @@ class SendOverhead final : public RoundTrip {
   }
 };
 
-class ReceiveOverhead final : public PairPart {
+class ReceiveOverhead final : public RankPairPart {
  public:
-  using PairPart::PairPart;
+  using RankPairPart::RankPairPart;
 
   /// Measures the duration of a round trip: the median of a few.
   int enter(const Point& point) override {
-    PairPart::enter(point);
+    RankPairPart::enter(point);
     wait_ns_ = 0;
     const std::int64_t round_trip_ns = timing::median_duration_ns<pilot_round_trips>([this] {
       before();
@@ -96,7 +96,7 @@ class ReceiveOverhead final : public PairPart {
     }
   }
   std::optional<Mismatch> verify(std::int64_t iteration) override {
-    return initiates_ ? PairPart::verify(iteration) : std::nullopt;
+    return initiates_ ? RankPairPart::verify(iteration) : std::nullopt;
   }
   Traffic moved() const override {
     return pairs() * Traffic{.messages = 2, .bytes = point_.msg_size};
@@ -107,9 +107,9 @@ class ReceiveOverhead final : public PairPart {
   std::int64_t wait_ns_ = 0;
 };
 
-class Flood final : public PairPart {
+class Flood final : public RankPairPart {
  public:
-  using PairPart::PairPart;
+  using RankPairPart::RankPairPart;
   void run() override {
     for (int i = 0; i < flood_messages; ++i) {
       if (initiates_) {
@@ -125,7 +125,7 @@ class Flood final : public PairPart {
     }
   }
   std::optional<Mismatch> verify(std::int64_t iteration) override {
-    return initiates_ ? std::nullopt : PairPart::verify(iteration);
+    return initiates_ ? std::nullopt : RankPairPart::verify(iteration);
   }
   Traffic moved() const override {
     return pairs() *

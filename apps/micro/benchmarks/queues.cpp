@@ -17,7 +17,7 @@
 #include <vector>
 
 #include "common/usage_error.hpp"
-#include "micro/benchmarks/pair.hpp"
+#include "micro/benchmarks/rank_pair.hpp"
 #include "timing/clock.hpp"
 
 namespace fabricbench::micro {
@@ -37,11 +37,11 @@ constexpr std::int64_t least_tag_bound = 32767 - first_queued_tag;  // what the 
 
 using Queued = std::array<std::uint8_t, queued_bytes>;
 
-/// What both have: a communicator whose errors come back, k small messages to each rank, and their
-/// payload.
-class QueuePart : public PairPart {
+/// The common part: a communicator whose calls return their errors, k small messages to each rank,
+/// and their payload.
+class QueuePart : public RankPairPart {
  public:
-  QueuePart(const Setting& setting, std::int64_t slots) : PairPart(setting, slots) {
+  QueuePart(const Setting& setting, std::int64_t slots) : RankPairPart(setting, slots) {
     MPI_Comm_dup(setting.world.comm, &comm_);
     MPI_Comm_set_errhandler(comm_, MPI_ERRORS_RETURN);
     check_tags();
@@ -65,7 +65,8 @@ class QueuePart : public PairPart {
 
  protected:
   [[nodiscard]] std::int64_t queued() const { return point_.amount; }
-  /// The last has a tag of its own in any case, so that it can be asked for.
+  /// The tag of message i. The last message always has a unique tag, so that a receive can match
+  /// it.
   [[nodiscard]] int tag(std::int64_t i) const {
     const bool alike = point_.choice == equal && i < queued() - 1;
     return first_queued_tag + (alike ? 0 : static_cast<int>(i));
@@ -73,7 +74,7 @@ class QueuePart : public PairPart {
 
   /// Every point has payloads of its own; first of all in enter().
   void next_point(const Point& point) {
-    PairPart::enter(point);
+    RankPairPart::enter(point);
     point_number_ += point_step;
   }
   /// Queued messages to the peer, until all or as many as `limit` are started or the stack refuses
@@ -304,17 +305,16 @@ constexpr Picture pictures[]{{.metric = "latency_ratio", .only = "queued=1024"},
                              {.metric = "latency_ratio", .over = "queued", .sizes = drawn_sizes}};
 constexpr Figure figure{.section = "queues", .pictures = pictures};
 
-const Benchmark unexpected{
-    .name = "unexpected",
-    .summary = "ping-pong of synchronous sends past k messages that nobody has asked for",
-    .dimensions = {.choice = {.key = "tags",
-                              .words = words_of_unexpected,
-                              .meaning = meaning_of_tags},
-                   .amount = queue},
-    .quantities = with_unexpected,
-    .metrics = metrics,
-    .base = "queued=0",
-    .figure = figure};
+const Benchmark unexpected{.name = "unexpected",
+                           .summary = "ping-pong of synchronous sends past k unexpected messages",
+                           .dimensions = {.choice = {.key = "tags",
+                                                     .words = words_of_unexpected,
+                                                     .meaning = meaning_of_tags},
+                                          .amount = queue},
+                           .quantities = with_unexpected,
+                           .metrics = metrics,
+                           .base = "queued=0",
+                           .figure = figure};
 
 const Benchmark posted{
     .name = "posted",

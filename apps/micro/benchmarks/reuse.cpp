@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "micro/benchmarks/pair.hpp"
+#include "micro/benchmarks/rank_pair.hpp"
 
 namespace fabricbench::micro {
 namespace {
@@ -23,9 +23,9 @@ std::int64_t buffers(const Setting& setting) {
   return std::clamp(fitting, least_buffers, most_buffers);
 }
 
-class Reuse final : public PairPart {
+class Reuse final : public RankPairPart {
  public:
-  explicit Reuse(const Setting& setting) : PairPart(setting, 0) {
+  explicit Reuse(const Setting& setting) : RankPairPart(setting, 0) {
     const std::int64_t count = buffers(setting);
     static_cast<void>(capacity(2 * count, setting.largest_size));
     for (std::int64_t i = 0; i < count; ++i) {

@@ -3,16 +3,16 @@
 
 #include <vector>
 
-#include "micro/benchmarks/pair.hpp"
+#include "micro/benchmarks/rank_pair.hpp"
 
 namespace fabricbench::micro {
 
 /// All messages of a window share one buffer, as in other tools; only the last one can be
 /// verified. In checked mode each message has its own buffer.
-class Window : public PairPart {
+class Window : public RankPairPart {
  public:
   explicit Window(const Setting& setting)
-      : PairPart(setting, setting.checked ? setting.largest_amount : 1),
+      : RankPairPart(setting, setting.checked ? setting.largest_amount : 1),
         requests_(2 * static_cast<std::size_t>(setting.largest_amount)) {}
 
   void fill(std::int64_t iteration) override {

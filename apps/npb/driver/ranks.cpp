@@ -11,7 +11,7 @@ std::string refuse_ranks(const std::string& what, int ranks, std::int64_t least,
     return "";
   return what + " on " + std::to_string(ranks) + (ranks == 1 ? " rank" : " ranks") +
          "; expected a power of two from " + std::to_string(least) + " to " + std::to_string(most) +
-         "; start it on so many ranks";
+         "; change the number of ranks";
 }
 
 }  // namespace fabricbench::npb

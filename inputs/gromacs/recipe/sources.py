@@ -12,7 +12,7 @@ from pathlib import Path
 
 from fabricbench.errors import BadInput
 from fabricbench.inputs.cache import file_digest
-from fabricbench.processes.commands import run_logged
+from fabricbench.processes.external_programs import run_logged
 from recipe.recipes import Source
 
 _LARGEST_BYTES = 50_000_000
@@ -50,11 +50,11 @@ def _download(source: Source, place: Path, log: Path) -> Path:
     (place / "setuptools").mkdir()
     (place / "setuptools/__init__.py").touch()
     (place / "setuptools/build_meta.py").write_text(_BACKEND)
-    wanted = place / "requirements.txt"
-    wanted.write_text(f"{source.package} --hash=sha256:{source.package_sha256}\n")
+    file = place / "requirements.txt"
+    file.write_text(f"{source.package} --hash=sha256:{source.package_sha256}\n")
     pip = [sys.executable, "-m", "pip", "download", "-q", "--disable-pip-version-check", "--no-cache-dir"]
     folder = place / "archives"
-    options = ["--no-deps", "--no-build-isolation", "--require-hashes", "-r", str(wanted), "-d", str(folder)]
+    options = ["--no-deps", "--no-build-isolation", "--require-hashes", "-r", str(file), "-d", str(folder)]
     path = os.pathsep.join(filter(None, (str(place), os.environ.get("PYTHONPATH"))))
     environment = {"PYTHONPATH": path, "TMPDIR": str(place)}
     run_logged([*pip, *options], log, what=f"downloading {source.package}", environment=environment)

@@ -39,8 +39,8 @@ def villin(directory: Path, sources: Mapping[str, Path]) -> None:
         _ATOMS.get((residue, name), name) for residue, name in zip(protein.residues, protein.names, strict=True)
     )
     residues = tuple(_RESIDUES.get(residue, residue) for residue in protein.residues)
-    made = Structure(protein.residue_numbers, residues, names, protein.positions, protein.box)
-    (directory / "conf.gro").write_text(text(made, "villin headpiece HP35"))
+    structure = Structure(protein.residue_numbers, residues, names, protein.positions, protein.box)
+    (directory / "conf.gro").write_text(text(structure, "villin headpiece HP35"))
 
 
 def bilayer(directory: Path, sources: Mapping[str, Path]) -> None:
@@ -56,14 +56,14 @@ def bilayer(directory: Path, sources: Mapping[str, Path]) -> None:
             for j in range(LIPIDS_PER_EDGE):
                 shift = np.array([(i + 0.25) * spacing, (j + 0.5 - 0.25 * leaflet) * spacing, _BOX_HEIGHT_NM / 2])
                 placed.append(turned + shift)
-    made = Structure(
+    structure = Structure(
         tuple(number for number in range(1, LIPIDS + 1) for _ in names),
         ("DPPC",) * (LIPIDS * len(names)),
         names * LIPIDS,
         np.concatenate(placed),
         (edge, edge, _BOX_HEIGHT_NM),
     )
-    (directory / "conf.gro").write_text(text(made, "DPPC bilayer"))
+    (directory / "conf.gro").write_text(text(structure, "DPPC bilayer"))
     (directory / "topol.top").write_text(topology("DPPC in water", [("DPPC", LIPIDS)]))
 
 
@@ -74,10 +74,10 @@ def water_outside(directory: Path, sources: Mapping[str, Path]) -> None:
     oxygens = [i for i, name in enumerate(solvated.names) if name == "OW"]
     height = np.abs(solvated.positions[:, 2] - solvated.box[2] / 2)
     oxygens.sort(key=lambda i: (-round(float(height[i]), 3), i))
-    kept = sorted(oxygens[:WATERS])
-    if len(kept) < WATERS or height[oxygens[WATERS - 1]] < _CORE_NM:
+    selection = sorted(oxygens[:WATERS])
+    if len(selection) < WATERS or height[oxygens[WATERS - 1]] < _CORE_NM:
         raise BadInput(f"only {len(oxygens)} waters fit beside the bilayer", expected=f"at least {WATERS}")
-    waters = [atom for i in kept for atom in (i, i + 1, i + 2)]
+    waters = [atom for i in selection for atom in (i, i + 1, i + 2)]
     (directory / "conf.gro").write_text(text(solvated.subset(lipids + waters), "DPPC in water"))
     molecules = [("DPPC", LIPIDS), ("SOL", WATERS)]
     (directory / "topol.top").write_text(topology("DPPC in water", molecules))

@@ -30,9 +30,9 @@ def _keep(directory: Path, waters: int) -> None:
                if residue == "SOL" and name == "OW"]  # fmt: skip
     if len(oxygens) < waters:
         raise BadInput(f"only {len(oxygens)} waters fit into the box", expected=f"at least {waters}")
-    kept = np.linspace(0, len(oxygens) - 1, waters).round().astype(int)
+    selection = np.linspace(0, len(oxygens) - 1, waters).round().astype(int)
     protein = [i for i, residue in enumerate(solvated.residues) if residue != "SOL"]
-    atoms = [oxygens[k] + atom for k in kept for atom in range(3)]
+    atoms = [oxygens[k] + atom for k in selection for atom in range(3)]
     (directory / "conf.gro").write_text(text(solvated.subset(protein + atoms), "protein in water"))
     with (directory / "topol.top").open("a") as topology:
         topology.write(f"SOL {waters}\n")

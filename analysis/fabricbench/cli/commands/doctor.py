@@ -11,8 +11,10 @@ from fabricbench.cli.output import print_problems, say
 NOTHING_READY = 1
 """Exit status when no lane, or no stack of Spack, can run."""
 
-Site = Annotated[bool, typer.Option("--site", help="check the site's files, not the lanes")]
-Spack = Annotated[bool, typer.Option("--spack", help="check what the site uses from Spack, not the lanes")]
+Site = Annotated[bool, typer.Option("--site", help="check the site's files instead of the lanes")]
+Spack = Annotated[
+    bool, typer.Option("--spack", help="check the stacks that the site uses from Spack instead of the lanes")
+]
 
 
 def doctor(system: System = "local", site: Site = False, spack: Spack = False, lane: Lanes = None) -> None:
@@ -51,12 +53,12 @@ def _check_spack(system: str) -> bool:
 
 
 def _check_site(system: str, names: list[str]) -> bool:
-    """Prints what is wrong with a site, or with the fabrics of the lanes called ``names``; exit status 2 if broken."""
+    """Prints the problems of a site, or of the fabrics of the lanes ``names``; exit status 2 if one is ``broken``."""
     from fabricbench.doctor.lanes import examine_site
     from fabricbench.site.settings import choose, lanes
 
-    chosen = [lane.name for lane in choose(lanes(system), names)] if names else []
-    problems, summary = examine_site(system, chosen)
+    selection = [lane.name for lane in choose(lanes(system), names)] if names else []
+    problems, summary = examine_site(system, selection)
     if summary:
         say(summary)
     if print_problems(problems):

@@ -11,7 +11,7 @@ from fabricbench.cli.output import say, warn
 
 OnlySystems = Annotated[list[str] | None, typer.Argument(help="villin, lzm or dppc; all three by default")]
 Copies = Annotated[int, typer.Option(help="1 to 8 copies of each system, side by side, for larger machines")]
-Directory = Annotated[Path | None, typer.Option(help="write here, not to build/inputs/gromacs")]
+Directory = Annotated[Path | None, typer.Option(help="directory for the inputs, instead of build/inputs/gromacs")]
 
 
 def inputs(name: OnlySystems = None, copies: Copies = 1, directory: Directory = None) -> None:

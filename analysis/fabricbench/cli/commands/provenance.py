@@ -30,5 +30,5 @@ def provenance(
         write(frame, format, output)
     elif format == "text":
         say("no difference is known")
-    if format == "text" and (missing := not_compared(here, there)):
-        say(f"not compared, because only one campaign reports it: {', '.join(missing)}")
+    if format == "text" and (omissions := not_compared(here, there)):
+        say(f"not compared, because only one campaign reports it: {', '.join(omissions)}")

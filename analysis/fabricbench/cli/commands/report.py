@@ -10,7 +10,7 @@ from fabricbench.cli.options import CampaignPath, OtherRequirements, Recompute, 
 from fabricbench.cli.output import save, say
 
 Page = Annotated[
-    Path | None, typer.Option("--output", "-o", help="write the page here, not to report.html in the campaign")
+    Path | None, typer.Option("--output", "-o", help="file of the page, instead of report.html in the campaign")
 ]
 Picture = Annotated[Path | None, typer.Option(help="also write latency and bandwidth of all lanes to this SVG file")]
 

@@ -22,11 +22,11 @@ Seed = Annotated[int | None, typer.Option(min=0, help="random seed of the order 
 Budget = Annotated[float | None, typer.Option(min=0, help="longest time to measure, in minutes")]
 Report = Annotated[bool, typer.Option("--report", help="write the report at the end")]
 DryRun = Annotated[
-    bool, typer.Option("--dry-run", help="start nothing; list launches, skips, wall time and node-hours")
+    bool, typer.Option("--dry-run", help="list launches, skips, wall time and node-hours, and start nothing")
 ]
 Reference = Annotated[
     Path | None,
-    typer.Option(help="with --dry-run: earlier campaign whose times are expected again", show_default=False),
+    typer.Option(help="with --dry-run: an earlier campaign, whose times are used as estimates", show_default=False),
 ]
 ForecastFormat = Annotated[str, typer.Option("--format", "-f", help="with --dry-run: output format: text, csv or json")]
 

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from fabricbench.site.stacks import Stack
 
 OnlyStacks = Annotated[list[str] | None, typer.Argument(help="set up only these stacks")]
-Again = Annotated[bool, typer.Option("--again", help="set up again what is set up already")]
-ForTests = Annotated[bool, typer.Option("--for-tests", help="also set up what only the tests need")]
+Again = Annotated[bool, typer.Option("--again", help="set up again from nothing")]
+ForTests = Annotated[bool, typer.Option("--for-tests", help="also install what only the tests need")]
 SpackViews = Annotated[
     Path | None, typer.Option(help="use the stacks of Spack's views in this directory", show_default=False)
 ]
@@ -33,7 +33,7 @@ def setup(
 
     no_blanks(REPOSITORY, "the path of this checkout")
     no_blanks(build_root(), "the path of the build directory")
-    stacks = _chosen(stack, spack)
+    stacks = _selection(stack, spack)
     if spack is not None:
         problems = set_up_views(stacks, spack.absolute(), say)
     else:
@@ -47,15 +47,15 @@ def setup(
     say(f"set up; to call reframe and fabricbench by name: source {build_root()}/env.sh")
 
 
-def _chosen(names: list[str] | None, spack: Path | None) -> "list[Stack]":
-    """The stacks to set up: those named, else those in Spack's views, else all that need no Spack."""
+def _selection(names: list[str] | None, spack: Path | None) -> "list[Stack]":
+    """The stacks to set up: those in ``names``, else those in Spack's views, else all that need no Spack."""
     from fabricbench.setup.spack import views_in
     from fabricbench.site.settings import site_root
     from fabricbench.site.stacks import site_stacks
 
-    known = site_stacks(site_root())
-    chosen = names or (views_in(spack) if spack else [name for name in known if not known[name].only_spack])
-    for name in chosen:
-        if name not in known:
-            raise BadInput(f"unknown stack '{name}'", expected=nearest(name, known))
-    return [known[name] for name in chosen]
+    available = site_stacks(site_root())
+    selection = names or (views_in(spack) if spack else [name for name in available if not available[name].only_spack])
+    for name in selection:
+        if name not in available:
+            raise BadInput(f"unknown stack '{name}'", expected=nearest(name, available))
+    return [available[name] for name in selection]

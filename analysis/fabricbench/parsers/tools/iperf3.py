@@ -8,8 +8,8 @@ from typing import Any
 
 from fabricbench.launch.facts import Launch, canonical_case
 from fabricbench.launch.record import Payload, Row
+from fabricbench.parsers.client_server import Run, count, runs
 from fabricbench.parsers.output import Parsed, Unreadable
-from fabricbench.parsers.pair import Run, count, runs
 
 BENCHMARKS = ("stream", "together")
 

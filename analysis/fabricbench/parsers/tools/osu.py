@@ -72,7 +72,7 @@ def _two_sided(benchmark: str, metric: str, ways: int, *, window: bool, pairs: b
 def _one_sided(benchmark: str, metric: str, ways: int, *, window: bool = False, sized: bool = True) -> Program:
     """A program of one-sided operations: a request, or a window of them, and the answer that it is complete.
 
-    ``ways``: 2 if bytes go to the target and come back."""
+    ``ways``: 2 if bytes go to the target and back."""
     atomic = benchmark in ("accumulate", "compare_and_swap", "fetch_and_op")
     return Program(
         benchmark,
@@ -166,7 +166,7 @@ class _Options:
 def parse(directory: Path, launch: Launch) -> Parsed:
     """The rows of one OSU program and the least payload that it moved.
 
-    Unreadable where title and column headings are not those of the launch's program in this version, where the sizes
+    Unreadable if title and column headings are not those of the launch's program in this version, where the sizes
     are not those of the command line (OSU prints no last line), and where a row fails the validation. A value that OSU
     rounds to 0.00 is skipped.
     """
@@ -199,8 +199,8 @@ def parse(directory: Path, launch: Launch) -> Parsed:
     _require_sizes(table, options, len(lines))
     case = canonical_case(launch.case)
     rows_and_skips = [item for _at, values in table for item in _rows_and_skips(values, options, case)]
-    printed = [(" ".join(lines[at - 1].split()), values) for at, values in table]
-    parts = _parts(printed, options, version, case)
+    entries = [(" ".join(lines[at - 1].split()), values) for at, values in table]
+    parts = _parts(entries, options, version, case)
     return Parsed(
         tuple(item for item in rows_and_skips if isinstance(item, Row)),
         payload_of(parts),
@@ -332,9 +332,11 @@ def _parts(
 ) -> tuple[PayloadPart, ...]:
     program, ranks = options.program, options.ranks
     outer = options.iterations + options.skipped
-    known = options.validated and version >= WARMUPS_SINCE and program.family != "one-sided"
-    repetitions = outer * (1 + WARMUPS if known else 1)
-    messages = repetitions * program.messages(ranks) + ranks * _barriers(program, version, outer, repetitions, known)
+    countable = options.validated and version >= WARMUPS_SINCE and program.family != "one-sided"
+    repetitions = outer * (1 + WARMUPS if countable else 1)
+    messages = repetitions * program.messages(ranks) + ranks * _barriers(
+        program, version, outer, repetitions, countable
+    )
     return tuple(
         PayloadPart(
             line=line,
@@ -350,7 +352,7 @@ def _parts(
     )
 
 
-def _barriers(program: Program, version: Version, outer: int, repetitions: int, known: bool) -> int:
+def _barriers(program: Program, version: Version, outer: int, repetitions: int, countable: bool) -> int:
     """Returns the number of untimed barriers of a launch. Every rank receives at least one message in each."""
     if program.family == "one-sided" or program.benchmark == "barrier":
         return 0
@@ -358,4 +360,4 @@ def _barriers(program: Program, version: Version, outer: int, repetitions: int, 
         return repetitions
     if program.pairs:
         return repetitions if version >= PAIRS_IN_STEP_SINCE else 0
-    return outer if known else 0
+    return outer if countable else 0

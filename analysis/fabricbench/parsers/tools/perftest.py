@@ -6,8 +6,8 @@ from pathlib import Path
 
 from fabricbench.launch.facts import Launch, canonical_case
 from fabricbench.launch.record import Payload, PayloadPart, Row
+from fabricbench.parsers.client_server import Run, count, runs
 from fabricbench.parsers.output import Parsed, Unreadable, number, payload_of, whole
-from fabricbench.parsers.pair import Run, count, runs
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from fabricbench.setup.probe import lane_environment
 from fabricbench.site.stacks import GromacsBuild, Installed
 
 GROMACS = "FABRICBENCH_GROMACS"
-"""Names a directory that holds ``<stack>/``, the prefix of a GROMACS built with MPI on each stack."""
+"""Variable with the path of a directory; its folder ``<stack>`` is the prefix of a GROMACS with that stack's MPI."""
 PROGRAM = "gmx_mpi"
 LIMIT_SECONDS = 60
 SIMD_LEVELS = {
@@ -50,13 +50,13 @@ def gromacs_of(installed: Installed, variables: Mapping[str, str]) -> GromacsBui
     except BadInput as error:
         return build.model_copy(update={"problem": str(error)})
     kind = facts.get("MPI library", "MPI")
-    known = {
+    builds = {
         "version": facts["GROMACS version"],
         "simd": facts.get("SIMD instructions", ""),
         "precision": facts.get("Precision", ""),
         "problem": "" if kind.startswith("MPI") else f"built without MPI ({kind})",
     }
-    return build.model_copy(update=known)
+    return build.model_copy(update=builds)
 
 
 def better_simd(simd: str, flags: set[str]) -> str:
@@ -84,8 +84,8 @@ def processor_flags() -> set[str]:
 
 def _program(installed: Installed) -> tuple[Path | None, bool]:
     """The path of the program, and whether it is Debian's, which runs on one of Debian's stacks only."""
-    if named := os.environ.get(GROMACS):
-        program = Path(named) / installed.stack / "bin" / PROGRAM
+    if path := os.environ.get(GROMACS):
+        program = Path(path) / installed.stack / "bin" / PROGRAM
         if program.exists():
             return program.resolve(), False
     for prefix in (installed.prefix, installed.apps):  # a stack from Spack has it in its view
@@ -98,13 +98,13 @@ def _program(installed: Installed) -> tuple[Path | None, bool]:
 def _mpi_library(program: Path, environment: Mapping[str, str]) -> str:
     """The shared MPI library that a program loads; empty if it loads none."""
     try:
-        done = subprocess.run(
+        process = subprocess.run(
             ["ldd", str(program)], env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True,
             errors="replace", timeout=LIMIT_SECONDS, check=False,
         )  # fmt: skip
     except (OSError, subprocess.TimeoutExpired):
         return ""
-    match = _MPI_LIBRARY.search(done.stdout)
+    match = _MPI_LIBRARY.search(process.stdout)
     if match is None:
         return ""
     return match["name"] if match["path"] == "not found" else match["path"]

@@ -12,7 +12,7 @@ from pathlib import Path
 from fabricbench.errors import BadInput
 from fabricbench.files.reading import last_lines
 from fabricbench.inputs.systems import LEAST_GROMACS
-from fabricbench.processes.commands import apt_install, is_root_on_debian
+from fabricbench.processes.external_programs import apt_install, is_root_on_debian
 from fabricbench.processes.leftovers import die_with_parent
 
 PROGRAMS = ("gmx", "gmx_mpi")
@@ -59,37 +59,37 @@ def find_gromacs(log: Path, say: Callable[[str], None]) -> Gromacs:
 
 
 def facts_of(program: str, environment: Mapping[str, str]) -> dict[str, str]:
-    """The fields of ``--version`` by name; BadInput if there is no version among them."""
+    """The fields of ``--version`` by name; raises BadInput if there is no version among them."""
     try:
-        done = subprocess.run(
+        process = subprocess.run(
             [program, "--version"], stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace",
             timeout=_LIMIT_SECONDS, check=False, env=environment,
         )  # fmt: skip
     except (OSError, subprocess.TimeoutExpired) as error:
         raise BadInput(f"cannot be run: {error}", where=program, expected="GROMACS's gmx") from None
-    facts = dict(re.findall(r"^([A-Za-z][\w /]*?):\s+(.+?)\s*$", done.stdout, re.M))
+    facts = dict(re.findall(r"^([A-Za-z][\w /]*?):\s+(.+?)\s*$", process.stdout, re.M))
     if "GROMACS version" not in facts:
-        tail = " | ".join(line.strip() for line in done.stderr.splitlines() if line.strip())[-300:]
+        tail = " | ".join(line.strip() for line in process.stderr.splitlines() if line.strip())[-300:]
         raise BadInput(f"its --version prints no version: {tail}".rstrip(": "), where=program, expected="GROMACS's gmx")
     return facts
 
 
 def described(program: str) -> Gromacs:
-    """The program with its version; BadInput if it prints none, is too old, or works in double precision."""
+    """The program with its version; raises BadInput if it prints none, is too old, or works in double precision."""
     facts = facts_of(program, _environment())
     version = facts["GROMACS version"]
     year = re.match(r"(\d{4})\b", version)
     if year is None or int(year.group(1)) < LEAST_GROMACS:
         raise BadInput(f"it is version {version}", where=program, expected=f"GROMACS {LEAST_GROMACS} or newer")
     if facts.get("Precision", "mixed") != "mixed":
-        raise BadInput("it is in double precision", where=program, expected="mixed precision")
+        raise BadInput("it has double precision", where=program, expected="mixed precision")
     return Gromacs(program, version, facts.get("MPI library") == "thread_mpi")
 
 
 def run_gmx(gromacs: Gromacs, arguments: Sequence[str], *, directory: Path, log: Path, answer: str, what: str) -> None:
     """Runs one command of ``gmx`` in ``directory`` and appends its output to ``log``.
 
-    BadInput with GROMACS's error message if it fails. The command is killed when this process ends.
+    Raises BadInput with GROMACS's error message if it fails. The command is killed when this process ends.
     """
     argv = [gromacs.program, "-nobackup", "-quiet", *arguments]
     try:
@@ -142,6 +142,8 @@ def _environment() -> dict[str, str]:
 
     Waiting threads sleep: beside other work, spinning threads make a run several times slower.
     """
-    kept = {k: v for k, v in os.environ.items() if not k.startswith(("GMX_", "OMP_", "GOMP_", "KMP_", "FABRICBENCH_"))}
+    variables = {
+        k: v for k, v in os.environ.items() if not k.startswith(("GMX_", "OMP_", "GOMP_", "KMP_", "FABRICBENCH_"))
+    }
     root = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
-    return kept | root | {"OMP_WAIT_POLICY": "passive"}
+    return variables | root | {"OMP_WAIT_POLICY": "passive"}

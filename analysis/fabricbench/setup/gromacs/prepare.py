@@ -31,7 +31,7 @@ def prepare_inputs(
 ) -> list[RunInput]:
     """The inputs of ``systems``; prepares those that the cache ``root`` lacks, and reports each in a line.
 
-    BadInput if GROMACS is missing, if it fails, or if ``root`` cannot be written.
+    Raises BadInput if GROMACS is missing, if it fails, or if ``root`` cannot be written.
     """
     try:
         root.mkdir(parents=True, exist_ok=True)
@@ -57,8 +57,8 @@ def summary(run_input: RunInput) -> str:
 def changed_settings(settings: str, **values: str) -> str:
     """The text of an ``.mdp`` file with other ``values``; ``_`` in a name stands for ``-``."""
     changes = {name.replace("_", "-"): value for name, value in values.items()}
-    kept = [line for line in settings.splitlines() if line.partition("=")[0].strip() not in changes]
-    return "\n".join([*kept, *(f"{name:24} = {value}" for name, value in changes.items())]) + "\n"
+    lines = [line for line in settings.splitlines() if line.partition("=")[0].strip() not in changes]
+    return "\n".join([*lines, *(f"{name:24} = {value}" for name, value in changes.items())]) + "\n"
 
 
 def setting(settings: str, name: str) -> str:
@@ -124,10 +124,10 @@ def _gmx(gromacs: Gromacs, words: Sequence[str], directory: Path, name: str) -> 
 
 
 def _check_room(atoms: int, root: Path) -> None:
-    needed, free = _MARGIN_BYTES + atoms * _BYTES_PER_ATOM, shutil.disk_usage(root).free
-    if free < needed:
+    required, free = _MARGIN_BYTES + atoms * _BYTES_PER_ATOM, shutil.disk_usage(root).free
+    if free < required:
         hint = "make room, or give --directory"
-        raise BadInput(f"{free // 10**6} MB free", where=str(root), expected=f"{needed // 10**6} MB", hint=hint)
+        raise BadInput(f"{free // 10**6} MB free", where=str(root), expected=f"{required // 10**6} MB", hint=hint)
 
 
 @contextmanager

@@ -29,8 +29,8 @@ void check_refusals() {
     }
   }
   CHECK(kernel().refusal(problem_of('S', 1 << 21)) ==
-        "CG class S on 2097152 ranks; expected a power of two from 1 to 1048576; start it on so "
-        "many ranks");
+        "CG class S on 2097152 ranks; expected a power of two from 1 to 1048576; change the "
+        "number of ranks");
   CHECK(kernel().refusal(problem_of('D', 1 << 21)).empty());
 }
 

@@ -66,10 +66,10 @@ int main() {
   CHECK(is_grid(process_grid('A', 4, "1d"), 1, 4));
 
   CHECK(refusal('S', 3, "auto") ==
-        "FT class S on 3 ranks; expected a power of two from 1 to 512; start it on so many ranks");
+        "FT class S on 3 ranks; expected a power of two from 1 to 512; change the number of ranks");
   CHECK(refusal('S', 128, "1d") ==
         "FT class S with --layout 1d on 128 ranks; expected a power of two from 1 to 64; "
-        "start it on so many ranks, or with --layout 2d");
+        "change the number of ranks, or with --layout 2d");
   CHECK(refusal('S', 2, "0d") ==
         "FT class S with --layout 0d on 2 ranks; expected 1; leave --layout out");
   return check::result();

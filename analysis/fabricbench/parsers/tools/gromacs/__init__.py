@@ -102,7 +102,7 @@ def _row(launch: Launch, metric: str, value: float, case: str = "") -> Row:
 
 
 def _finished(log: Log, last: int) -> tuple[Cycles, dict[str, float]]:
-    """The cycle table, ns/day and wall time of a finished log; Unreadable if it is not finished or inconsistent."""
+    """Returns cycle table, ns/day and wall time of a log; Unreadable if it is unfinished or inconsistent."""
     if not log.finished:
         raise Unreadable(FILE, last, "the closing line 'Finished mdrun': the log is cut off")
     if log.cycles is None:

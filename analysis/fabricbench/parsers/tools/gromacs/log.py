@@ -146,8 +146,8 @@ def read_log(text: str) -> Log:
         planned_steps=facts.planned_steps(),
         last_step=last_step,
         reset_step=reset,
-        total_steps=_counted(last_step, first),
-        steps=_counted(last_step, first if reset is None else reset),
+        total_steps=_step_count(last_step, first),
+        steps=_step_count(last_step, first if reset is None else reset),
         multiple_steps=facts.text("multiple_steps") == "true",
         halo_atoms=facts.number("halo_atoms"),
         load_balancing=facts.text("load_balancing"),
@@ -209,7 +209,7 @@ class _Matches:
 
 
 def grid(groups: Sequence[str], at: int) -> Grid:
-    """Three whole numbers of at least 1; Unreadable otherwise."""
+    """Three whole numbers of at least 1; raises Unreadable otherwise."""
     x, y, z = (whole(text, FILE, at) for text in groups[:3])
     if not x * y * z:
         raise Unreadable(FILE, at, "a grid of at least 1 x 1 x 1")
@@ -237,7 +237,7 @@ def _facts(lines: Sequence[str]) -> tuple[_Matches, dict[str, int]]:
     return facts, {name: at for name, (_groups, at) in facts.matches.items()}
 
 
-def _counted(last: int | None, first: int | None) -> int | None:
+def _step_count(last: int | None, first: int | None) -> int | None:
     """The number of steps from the first to the last, both included."""
     return None if last is None or first is None or last < first else last - first + 1
 

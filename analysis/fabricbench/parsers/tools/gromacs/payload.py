@@ -24,10 +24,10 @@ def payload(log: Log) -> Payload:
     steps = log.total_steps or 0
     tuned = len(log.fourier_grids) > 1
     halo, others = _halo(log), (_grid(log), _separate(log))
-    moved = halo[0] * ((log.steps or 0) if tuned else steps) + steps * sum(part[0] for part in others)
-    if not isfinite(moved) or (log.halo_atoms or 0) > log.atoms * log.ranks:
+    messages = halo[0] * ((log.steps or 0) if tuned else steps) + steps * sum(part[0] for part in others)
+    if not isfinite(messages) or (log.halo_atoms or 0) > log.atoms * log.ranks:
         raise Unreadable(FILE, log.lines.get("halo_atoms"), "no more atoms communicated than there are")
-    return Payload(bytes=int(moved), messages=steps * (halo[1] + sum(part[1] for part in others)))
+    return Payload(bytes=int(messages), messages=steps * (halo[1] + sum(part[1] for part in others)))
 
 
 def _halo(log: Log) -> tuple[float, int]:

@@ -32,7 +32,7 @@ class Reference(BaseModel):
 
 
 def read_reference(file: Path) -> Reference:
-    """The reference beside an input, or its copy in a launch directory; Unreadable if it is not valid."""
+    """The reference beside an input, or its copy in a launch directory; raises Unreadable if it is not valid."""
     reference = read_model(file, Reference)
     for step, terms in reference.steps.items():
         if not all(terms.get(term) for term in TERMS):

@@ -7,7 +7,7 @@ from pathlib import Path
 from fabricbench.launch.facts import Launch, joined_case
 from fabricbench.launch.record import Payload, PayloadPart, SkippedSize
 from fabricbench.parsers.output import Parsed, Unreadable, number, read_lines, whole
-from fabricbench.parsers.tools.micro import pairs
+from fabricbench.parsers.tools.micro import node_pairs
 from fabricbench.parsers.tools.micro.description import MEASURED
 from fabricbench.parsers.tools.micro.estimates import SAMPLES, Place, SampleSeries, rows
 
@@ -49,8 +49,8 @@ def parse(directory: Path, launch: Launch) -> Parsed:
     for (place, name), by_rank in samples.items():
         quantities[place][name] = _series(place, name, by_rank, header, launch.ranks)
     values = tuple(rows(quantities, launch.case))
-    if launch.benchmark in pairs.BENCHMARKS:
-        values = tuple(pairs.rows(values, header))
+    if launch.benchmark in node_pairs.BENCHMARKS:
+        values = tuple(node_pairs.rows(values, header))
     return Parsed(values, _payload(header), tuple(_skips(header, launch)), tuple(_parts(header, launch)))
 
 

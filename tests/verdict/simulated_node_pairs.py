@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from fabricbench.stats.node_pairs import NodePairs
 from fabricbench.verdict.nodes import Matrix, MatrixKey
 from fabricbench.verdict.survey import Survey
-from verdict.made_pairs import ALONE, AT_ONCE
+from verdict.synthetic_node_pairs import ALONE, AT_ONCE
 
 STALL = float(np.log(1000.0))
 """8 us and 8 ms."""
@@ -46,8 +46,8 @@ class World:
 def campaign(world: World, rng: np.random.Generator, *, latency: bool = True) -> Survey:
     """One lane with bandwidth alone and at once and, unless told otherwise, latency."""
     own = world.spread * rng.standard_normal(world.nodes)
-    drawn = [matrix(world, own, rng, case=case) for case in (ALONE, AT_ONCE)]
-    return Survey((*drawn, *([matrix(world, own, rng, latency=True)] if latency else [])))
+    panels = [matrix(world, own, rng, case=case) for case in (ALONE, AT_ONCE)]
+    return Survey((*panels, *([matrix(world, own, rng, latency=True)] if latency else [])))
 
 
 def matrix(
@@ -65,8 +65,8 @@ def matrix(
     values = level + _noise(world, shape, rng) * np.maximum.outer(loud, loud)
     values += 0.1 * rng.standard_normal((world.blocks, 1, 1))
     values += STALL * _stalled(world, shape, rng)
-    met = np.triu(np.ones(shape[1:], dtype=bool), 1) if latency else ~np.eye(world.nodes, dtype=bool)
-    ones, others = np.nonzero(met)
+    partners = np.triu(np.ones(shape[1:], dtype=bool), 1) if latency else ~np.eye(world.nodes, dtype=bool)
+    ones, others = np.nonzero(partners)
     block = np.repeat(np.arange(world.blocks), len(ones))
     first, second = np.tile(ones, world.blocks), np.tile(others, world.blocks)
     key = MatrixKey(
@@ -79,8 +79,8 @@ def matrix(
 
 def _noise(world: World, shape: tuple[int, ...], rng: np.random.Generator) -> NDArray[np.float64]:
     scatter = rng.standard_t(2, shape) if world.noise == "heavy tails" else rng.standard_normal(shape)
-    found: NDArray[np.float64] = float(np.sqrt(np.log1p(world.cv**2))) * scatter
-    return found
+    result: NDArray[np.float64] = float(np.sqrt(np.log1p(world.cv**2))) * scatter
+    return result
 
 
 def _stalled(world: World, shape: tuple[int, ...], rng: np.random.Generator) -> NDArray[np.bool_]:

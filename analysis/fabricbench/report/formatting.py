@@ -140,15 +140,15 @@ def slug(text: str) -> str:
 def slugs(texts: Iterable[str], prefix: str) -> dict[str, str]:
     """An anchor ``prefix-slug`` for each text, unique within the page and the same in every report."""
     result: dict[str, str] = {}
-    taken: set[str] = set()
+    used: set[str] = set()
     for text in texts:
         if text in result:
             continue
         base = anchor = f"{prefix}-{slug(text)}"
         count = 1
-        while anchor in taken:
+        while anchor in used:
             count += 1
             anchor = f"{base}-{count}"
-        taken.add(anchor)
+        used.add(anchor)
         result[text] = anchor
     return result

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from verdict.made_table import Rows
+from verdict.synthetic_table import Rows
 
 ALONE, AT_ONCE = "concurrency=alone window=4", "concurrency=at-once window=4"
 
@@ -18,7 +18,7 @@ def rows(
     """Every pair of nodes n1, n2, … in every block; ``slow`` nodes and ``links`` by factor."""
     latency = metric == "latency"
     own = np.exp(0.02 * rng.standard_normal(nodes + 1))
-    found: Rows = []
+    result: Rows = []
     for block in range(blocks):
         level = np.exp(0.1 * rng.standard_normal())
         for one in range(1, nodes + 1):
@@ -28,7 +28,7 @@ def rows(
                 scatter = rng.standard_t(2) if heavy else rng.standard_normal()
                 factor = max((slow or {}).get(one, 1.0), (slow or {}).get(other, 1.0))
                 factor *= (links or {}).get((one, other), 1.0) * level * np.exp(noise * scatter) * own[one] * own[other]
-                found.append(
+                result.append(
                     {
                         "system": "s", "fabric": "gige", "transport": "tcp", "stack": "mpich", "variant": "",
                         "tool": "micro", "benchmark": "pair_latency" if latency else "pair_bandwidth",
@@ -39,7 +39,7 @@ def rows(
                         "better": "lower" if latency else "higher", "state": "ok",
                     }
                 )  # fmt: skip
-    return found
+    return result
 
 
 def sums(value: float, case: str, blocks: int = 6) -> Rows:

@@ -29,16 +29,16 @@ def invalid(series: Sequence[Series]) -> str:
     return "; ".join(reasons)
 
 
-def too_many_lost(lost: int, launches: int, share: float) -> str:
-    """Returns why a cell with ``lost`` of ``launches`` lost is invalid; empty if it is not.
+def too_many_lost(losses: int, launches: int, share: float) -> str:
+    """Returns why a cell with ``losses`` of ``launches`` lost is invalid; empty if it is not.
 
     ``launches`` includes the lost ones; ``share`` of it is rounded up to whole launches.
     """
     allowed = math.ceil(share * launches - 1e-9)
-    if lost <= allowed:
+    if losses <= allowed:
         return ""
     total = _count(launches, "launch", "launches")
-    return f"{lost} of {total} were lost; {allowed} are allowed (a share of {share:.3g}, rounded up)"
+    return f"{losses} of {total} were lost; {allowed} are allowed (a share of {share:.3g}, rounded up)"
 
 
 def undefined(blocks: Sequence[int]) -> str:
@@ -51,29 +51,29 @@ def too_early(available: int, plan: Schedule) -> str:
     look = plan.following(available)
     if look is None:
         return f"{_count(available, 'block')}: the campaign has no planned look"
-    return f"{available} of {look.n} blocks: no verdict is drawn before"
+    return f"{available} of {look.n} blocks, too few for the first look"
 
 
-def decided(shown: Estimate, item: Requirement, direction: int) -> str:
+def decided(result: Estimate, item: Requirement, direction: int) -> str:
     """Returns the reason of a PASS (``direction`` above 0) or FAIL."""
-    return f"{interval_words(shown.interval, item)}: {'satisfies' if direction > 0 else 'violates'} '{item.bound}'"
+    return f"{interval_words(result.interval, item)}: {'satisfies' if direction > 0 else 'violates'} '{item.bound}'"
 
 
-def undecided(shown: Estimate, item: Requirement, direction: int, q: float, judged: int, plan: Schedule) -> str:
+def undecided(result: Estimate, item: Requirement, direction: int, q: float, tests: int, plan: Schedule) -> str:
     """Returns the reason of a cell with values and without a decision."""
-    n = len(shown.sample.values)
-    if shown.look is not None and shown.look.critical < 0:
+    n = len(result.sample.values)
+    if result.look is not None and result.look.critical < 0:
         least = math.ceil(math.log2(2.0 / plan.alpha))
         reason = f"{_count(n, 'block')} cannot decide: {1 - plan.alpha:.0%} confidence needs at least {least}"
     elif direction:
-        side = f"{interval_words(shown.interval, item)}, {'satisfies' if direction > 0 else 'violates'} the bound"
-        together = f"among {_count(judged, 'cell')} tested together q = {q:.2g} is above {plan.alpha:g}"
+        side = f"{interval_words(result.interval, item)}, {'satisfies' if direction > 0 else 'violates'} the bound"
+        together = f"among {_count(tests, 'cell')} tested together q = {q:.2g} is above {plan.alpha:g}"
         reason = f"{side}, but {together}"
     else:
-        reason = f"{interval_words(shown.interval, item)}, contains the bound ({item.bound})"
-    if shown.mde is not None and not direction:
+        reason = f"{interval_words(result.interval, item)}, contains the bound ({item.bound})"
+    if result.mde is not None and not direction:
         launches = _count(n, "launch", "launches")
-        reason += f"; smallest change that {launches} would detect: {percent(shown.mde)}"
+        reason += f"; smallest change that {launches} would detect: {percent(result.mde)}"
     look = plan.following(n)
     return reason + (f"; the next look is at {look.n} blocks" if look else "")
 

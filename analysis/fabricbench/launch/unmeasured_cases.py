@@ -58,9 +58,9 @@ def _rows_of(launch: Launch, skip: SkippedSize) -> Iterator[Expected]:
     items = [
         i for i in launch.expected if (i.benchmark, own if i.case is None else i.case) == (skip.benchmark, skip.case)
     ]
-    listed = [i for i in items if skip.msg_size_bytes in (i.msg_sizes_bytes or (None,))]
+    matches = [i for i in items if skip.msg_size_bytes in (i.msg_sizes_bytes or (None,))]
     sizes = None if skip.msg_size_bytes is None else (skip.msg_size_bytes,)
-    for item in listed or items:
+    for item in matches or items:
         yield item.model_copy(update={"case": skip.case, "msg_sizes_bytes": sizes})
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Turns the long table into lines over message size. Every point is an estimate over launches."""
+"""Turns the long table into facets: panels of lines over message size, whose points are estimates over launches."""
 
 import math
 from collections import defaultdict
@@ -10,7 +10,7 @@ import polars as pl
 
 from fabricbench.launch.table import LANE
 from fabricbench.metrics import METRICS
-from fabricbench.report.words import plural
+from fabricbench.report.formatting import plural
 from fabricbench.site.lane import LaneName
 from fabricbench.stats.interval import median_interval
 from fabricbench.stats.median import median
@@ -36,7 +36,7 @@ ACTIVITY = "activity_time"
 
 @dataclass(frozen=True, slots=True, order=True)
 class Facet:
-    """What one panel shows, except the lanes: a benchmark with one case on so many ranks and nodes."""
+    """The subject of a panel, without lanes: a benchmark with its case, on a number of ranks and nodes."""
 
     tool: str
     benchmark: str
@@ -74,14 +74,14 @@ class Panel:
     axis: str = MESSAGE_SIZE
 
 
-def panels(table: pl.DataFrame, confidence: float, known: Measured | None = None) -> list[Panel]:
+def panels(table: pl.DataFrame, confidence: float, cells: Measured | None = None) -> list[Panel]:
     """A panel for every facet and metric, in order; its points by ascending size.
 
     A point is the median over blocks of the values of ``verdict.series``, the same numbers that verdicts use.
-    ``known``: the result of ``all_series(table)``, to save the time of computing it again.
+    ``cells``: the result of ``all_series(table)``, to save the time of computing it again.
     """
     points: dict[tuple[Facet, str], dict[LaneName, list[Point]]] = defaultdict(lambda: defaultdict(list))
-    for key, cell in (all_series(table) if known is None else known).items():
+    for key, cell in (all_series(table) if cells is None else cells).items():
         values = list(cell.medians().values())
         if values:
             facet = Facet(key.tool, key.benchmark, key.case, key.ranks, key.nodes)
@@ -126,9 +126,9 @@ def others(every: list[Panel]) -> list[Panel]:
     ``report.families`` shows the own tool's other benchmarks.
     """
     by_facet: dict[Facet, dict[str, Panel]] = defaultdict(dict)
-    shown = {panel.facet for panel in pingpong(every)[0]}
+    of_pingpong = {panel.facet for panel in pingpong(every)[0]}
     for panel in every:
-        if panel.facet not in shown and panel.facet.tool != OWN and _sized(panel):
+        if panel.facet not in of_pingpong and panel.facet.tool != OWN and _sized(panel):
             by_facet[panel.facet][panel.metric] = panel
     return [_main(metrics) for _, metrics in sorted(by_facet.items())]
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import IO
 
 from fabricbench.campaign.attempts import first_losses
-from fabricbench.campaign.write import came_back, create, write_planned
+from fabricbench.campaign.write import create, has_completed, write_planned
 from fabricbench.doctor.site import demand_sound
 from fabricbench.errors import BadInput
 from fabricbench.files.reading import open_log
@@ -47,14 +47,14 @@ _MARK = re.compile(r"[0-9a-f]{32}")
 
 
 def run(plan: Plan) -> None:
-    """Run the campaign at ``plan.path`` to its end, or what an earlier run of it has left to do."""
+    """Runs the campaign at ``plan.path`` to its end. Launches that an earlier run finished are not repeated."""
     ready = demand_lanes(plan)
     demand_sound(plan.system, plan.lanes)
     if any(by_nodes(plan)):
         demand_slurm(settings_file(plan.system))
     no_blanks(plan.path.resolve())
     cases = block_cases(plan)
-    with _held(plan.path) as lock:
+    with _campaign_lock(plan.path) as lock:
         _end_leftovers(plan, lock)
         facts = campaign_facts(plan) or _create(plan)
         if is_complete(plan.path):
@@ -101,10 +101,10 @@ def _block(
     mark: str,
     progress: CampaignProgress,
 ) -> float:
-    """Run the missing launches of a block, one allocation after the other; returns the seconds of its sessions."""
+    """Runs the missing launches of a block, one allocation after the other. Returns the seconds of its sessions."""
     return sum(
-        _on_nodes(plan, facts, [case for case in cases if case.lane in named], request, block, mark, progress)
-        for request, named in by_nodes(plan).items()
+        _on_nodes(plan, facts, [case for case in cases if case.lane in names], request, block, mark, progress)
+        for request, names in by_nodes(plan).items()
     )
 
 
@@ -117,13 +117,13 @@ def _on_nodes(
     mark: str,
     progress: CampaignProgress,
 ) -> float:
-    """Run sessions until no case is missing, and return their seconds; BadInput where a session makes no progress.
+    """Runs sessions until no case is missing, and returns their seconds. BadInput if a session makes no progress.
 
-    A block has a second session where its allocation ended early, and one that repeats lost launches once.
+    A block has a second session if its allocation ended early, and one that repeats lost launches once.
     """
     seconds = 0.0
-    missing = missing_cases(plan, cases, block)
-    while missing:
+    remaining = missing_cases(plan, cases, block)
+    while remaining:
         number = next_session(plan.path, block)
         start = Start(
             session=Session(
@@ -138,19 +138,19 @@ def _on_nodes(
             mark=mark,
             request=request,
         )
-        ended = run_session(start, progress)
-        seconds += ended.seconds
-        before, missing = missing, missing_cases(plan, cases, block)
-        lost = ended.lost or _lost_with_nodes(start.stage)
+        result = run_session(start, progress)
+        seconds += result.seconds
+        before, remaining = remaining, missing_cases(plan, cases, block)
+        loss = result.loss or _lost_with_nodes(start.stage)
         losses = first_losses(plan.path, block, number)
         for name, why in losses.items():
             progress.say(f"launch lost, to be repeated: {name}: {why}")
-        if missing and (losses or (lost and len(missing) < len(before))):
-            nodes = f"nodes were lost ({lost}); " if lost else ""
-            progress.say(f"{nodes}{len(missing)} launches of this block remain")
-        elif missing or ended.outcome.problem:
+        if remaining and (losses or (loss and len(remaining) < len(before))):
+            nodes = f"nodes were lost ({loss}); " if loss else ""
+            progress.say(f"{nodes}{len(remaining)} launches of this block remain")
+        elif remaining or result.outcome.problem:
             raise BadInput(
-                (f"nodes were lost ({lost}), " if lost else "") + _why_missing(plan, ended.outcome, missing),
+                (f"nodes were lost ({loss}), " if loss else "") + _why_missing(plan, result.outcome, remaining),
                 where=str(plan.path),
                 hint=f"finished launches are kept; continue with: fabricbench run {plan.path}",
             )
@@ -158,30 +158,30 @@ def _on_nodes(
 
 
 def _lost_with_nodes(stage: Path) -> str:
-    """Slurm's message to the first launch of a session that was lost with its nodes; empty where none was."""
-    directories = (file.parent for file in sorted(stage.glob("*/*/*/*/end")) if not came_back(file.parent))
+    """Slurm's message to the first launch of a session that was lost with its nodes; empty if none was."""
+    directories = (file.parent for file in sorted(stage.glob("*/*/*/*/end")) if not has_completed(file.parent))
     return next((why for directory in directories if (why := why_lost(directory))), "")
 
 
-def _why_missing(plan: Plan, outcome: reframe.Outcome, missing: list[Case]) -> str:
-    _expect(plan, {case.lane for case in missing} & {lane.name for lane in lanes(plan.system)})
+def _why_missing(plan: Plan, outcome: reframe.Outcome, remaining: list[Case]) -> str:
+    _expect(plan, {case.lane for case in remaining} & {lane.name for lane in lanes(plan.system)})
     free = shutil.disk_usage(plan.path).free
     if free < LEAST_FREE_BYTES:
-        return f"the disk is full ({free // 2**20} MiB free), {len(missing)} launches of this block did not come back"
+        return f"the disk is full ({free // 2**20} MiB free), {len(remaining)} launches of this block did not complete"
     if outcome.problem:
         return f"ReFrame: {outcome.problem}"
     reasons = [line.strip() for line in outcome.lines if "Reason:" in line or "ERROR" in line]
-    first = ", ".join(f"{case.lane} {case.check}" for case in missing[:3])
+    first = ", ".join(f"{case.lane} {case.check}" for case in remaining[:3])
     why = f": {reasons[0]}" if reasons else ""
-    return f"{len(missing)} launches of this block did not come back ({first}){why}"
+    return f"{len(remaining)} launches of this block did not complete ({first}){why}"
 
 
 def _expect(plan: Plan, ready: set[str]) -> None:
-    """BadInput where a lane that was ready when the run began is no longer, instead of a failure of each launch."""
-    missing = sorted(ready - {lane.name for lane in ready_lanes(plan)})
-    if missing:
+    """Raises BadInput if a lane that was ready when the run began is not any more; its launches would all fail."""
+    vanished_lanes = sorted(ready - {lane.name for lane in ready_lanes(plan)})
+    if vanished_lanes:
         raise BadInput(
-            f"{', '.join(missing)} vanished since this run began",
+            f"{', '.join(vanished_lanes)} vanished since this run began",
             where=str(plan.path),
             hint="finished launches are kept: set the stack up again (fabricbench setup) and repeat the command",
         )
@@ -200,8 +200,8 @@ def _create(plan: Plan) -> CampaignFacts:
 
 
 @contextmanager
-def _held(path: Path) -> Iterator[IO[str]]:
-    """Hold the campaign's lock; BadInput where another run holds it."""
+def _campaign_lock(path: Path) -> Iterator[IO[str]]:
+    """Holds the campaign's lock. Raises BadInput if another run holds it."""
     try:
         path.mkdir(parents=True, exist_ok=True)
         lock = open_log(path / "lock", "a+")
@@ -220,7 +220,7 @@ def _held(path: Path) -> Iterator[IO[str]]:
 
 
 def _end_leftovers(plan: Plan, lock: IO[str]) -> None:
-    """End the processes and jobs of an earlier run that was killed. The lock excludes a run that still works."""
+    """Ends the processes and jobs of an earlier run that was killed. The lock ensures that no other run is active."""
     lock.seek(0)
     earlier = lock.read(_LONGEST_MARK).strip()
     if _MARK.fullmatch(earlier):
@@ -229,7 +229,7 @@ def _end_leftovers(plan: Plan, lock: IO[str]) -> None:
 
 @contextmanager
 def _releasing(plan: Plan, mark: str) -> Iterator[None]:
-    """Release what the run started, however the body ends; an error of the release is appended to that of the body."""
+    """Releases what the run started, even if the body fails. Appends an error of the release to that of the body."""
     try:
         yield
     except BaseException as error:
@@ -242,7 +242,7 @@ def _releasing(plan: Plan, mark: str) -> Iterator[None]:
 
 
 def _release(plan: Plan, mark: str) -> None:
-    """End the processes of a run, which may submit jobs, and then its jobs."""
+    """Ends the processes of a run, which may submit jobs, and then its jobs."""
     try:
         end_marked(mark)
     except TimeoutError as error:

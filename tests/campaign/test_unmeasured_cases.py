@@ -102,8 +102,8 @@ def test_a_planned_case_without_launch_and_skip_has_the_rows_of_its_check_elsewh
 
 
 def test_a_launch_that_cannot_be_read_is_known_by_its_place(campaign: Path) -> None:
-    broken = add(campaign, "b000.s00/local/tcp/openmpi/ImbPointToPoint_0")
-    (broken / "launch.json").write_text("{")
+    damaged = add(campaign, "b000.s00/local/tcp/openmpi/ImbPointToPoint_0")
+    (damaged / "launch.json").write_text("{")
     (skip,) = unmeasured(campaign)
     assert (skip.stack, skip.tool, skip.reason) == ("openmpi", "imb", "its launch cannot be read")
 

@@ -9,7 +9,7 @@ from fabricbench.launch.facts import Launch
 from fabricbench.launch.record import Payload, Row
 from fabricbench.parsers.output import Unreadable
 from fabricbench.parsers.tools.micro import parse
-from fabricbench.parsers.tools.micro.pairs import rows
+from fabricbench.parsers.tools.micro.node_pairs import rows
 
 ROUNDS = {"0": (("a", "d"), ("b", "c")), "1": (("a", "b"), ("c", "d")), "2": (("a", "c"), ("b", "d"))}
 FACTS = {"rounds": "0,1,2", "pairs_per_round": "2", "directions": "2"}
@@ -33,7 +33,7 @@ def everyone(value: float = 100.0) -> dict[tuple[str, str], float]:
     return {(one, other): value for one in "abcd" for other in "abcd" if one != other}
 
 
-def test_bandwidth_of_pairs_and_of_rounds() -> None:
+def test_bandwidth_of_node_pairs_and_of_rounds() -> None:
     values = everyone() | {("a", "b"): 50.0, ("b", "a"): 10.0}
     result = {(r.metric, r.case): r.value for r in rows(measured("bandwidth", values), FACTS)}
     assert result["bandwidth", "from=a to=b window=4"] == 50
@@ -48,7 +48,7 @@ def test_bandwidth_of_pairs_and_of_rounds() -> None:
     assert len(result) == 12 + 4 + 3
 
 
-def test_latency_of_pairs() -> None:
+def test_latency_of_node_pairs() -> None:
     values = {pair: 5.0 for pairs in ROUNDS.values() for pair in pairs} | {("b", "c"): 9.0}
     result = {(r.metric, r.case): r.value for r in rows(measured("latency", values), FACTS | {"directions": "1"})}
     assert result["latency", "window=4"] == 5
@@ -58,7 +58,7 @@ def test_latency_of_pairs() -> None:
 
 
 @pytest.mark.parametrize("missing", [("a", "b"), ("d", "c")])
-def test_a_pair_that_is_missing_is_noticed(missing: tuple[str, str]) -> None:
+def test_a_missing_node_pair_is_unreadable(missing: tuple[str, str]) -> None:
     values = everyone()
     del values[missing]
     with pytest.raises(Unreadable, match="2 pairs in round 1, 2 directions each"):
@@ -75,12 +75,12 @@ def test_a_pair_that_is_missing_is_noticed(missing: tuple[str, str]) -> None:
         ({"directions": "1"}, "2 pairs in round 0, 1 directions"),
     ],
 )
-def test_facts_that_contradict_the_pairs(facts: dict[str, str], expected: str) -> None:
+def test_header_lines_that_contradict_the_node_pairs(facts: dict[str, str], expected: str) -> None:
     with pytest.raises(Unreadable, match=expected):
         list(rows(measured("bandwidth", everyone()), FACTS | facts))
 
 
-def test_a_case_without_a_pair() -> None:
+def test_a_case_without_a_node_pair() -> None:
     with pytest.raises(Unreadable, match="from, to and round"):
         list(rows([row("latency", "from=a to=b", 1.0)], FACTS))
 

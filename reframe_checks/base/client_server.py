@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Benchmarks without MPI that consist of a server and a client. ``fabricbench-pair`` starts both for each value."""
+"""Benchmarks without MPI: a server and a client, which ``fabricbench-client-server`` starts for each value."""
 
 from reframe.core.builtins import run_after
 
@@ -8,7 +8,7 @@ from .launch import SELDOM
 from .sized import SizedMixin
 
 
-class PairBenchmark(Benchmark):
+class ClientServerBenchmark(Benchmark):
     """A server and a client of a user-level library.
 
     A leaf sets ``program_name`` and defines ``server_arguments``, ``client_arguments`` and ``values``. It runs on
@@ -55,7 +55,7 @@ class PairBenchmark(Benchmark):
         return None
 
     def program(self) -> str:
-        return f"{self.installed.apps}/bin/fabricbench-pair"
+        return f"{self.installed.apps}/bin/fabricbench-client-server"
 
     def arguments(self) -> list[str]:
         path = self.installed.programs[self.program_name]
@@ -63,7 +63,7 @@ class PairBenchmark(Benchmark):
         return ["--each", ",".join(self.values()), "--", *commands]
 
 
-class SizedPairBenchmark(SizedMixin, PairBenchmark):
+class SizedClientServerBenchmark(SizedMixin, ClientServerBenchmark):
     """A server and a client for each message size."""
 
     def values(self) -> list[str]:

@@ -21,9 +21,9 @@ def site(tmp_path: Path) -> FakeSite:
 
 
 def run(site: FakeSite, *arguments: str, check: str = "^Pair") -> Campaign:
-    chosen = {"FABRICBENCH_CAMPAIGN": str(site.root / "campaign")}
-    done = site.reframe("-c", "reframe_checks", "-n", check, *arguments, "-r", **chosen)
-    assert done.returncode == 0, done.stdout + done.stderr
+    selection = {"FABRICBENCH_CAMPAIGN": str(site.root / "campaign")}
+    process = site.reframe("-c", "reframe_checks", "-n", check, *arguments, "-r", **selection)
+    assert process.returncode == 0, process.stdout + process.stderr
     return read_campaign(site.root / "campaign")
 
 
@@ -52,9 +52,9 @@ def test_every_node_pair_of_four_is_measured_and_attested(site: FakeSite) -> Non
         assert (record.launch.ranks, record.launch.nodes) == (4, 4)
         assert {"--rounds", "3", "--block", "0"} <= set(record.launch.argv)
         cases = [case_parts(row.case) for row in record.rows]
-        named = [case for case in cases if "from" in case]
-        assert len(named) == pairs
-        ranks = {case[end].rpartition(".")[2] for case in named for end in ("from", "to")}
+        names = [case for case in cases if "from" in case]
+        assert len(names) == pairs
+        ranks = {case[end].rpartition(".")[2] for case in names for end in ("from", "to")}
         assert ranks == {"0", "1", "2", "3"}, "on one node a rank is identified by node name and rank number"
     rounds = [case_parts(r.case)["round"] for r in records["pair_bandwidth"].rows if "round" in case_parts(r.case)]
     assert sorted(rounds) == ["0", "0", "1", "1", "2", "2"]
@@ -87,8 +87,8 @@ def test_a_node_at_half_rate_is_reported_from_six_blocks_on(site: FakeSite) -> N
     site.change_fabric("nodes=Nodes(count=4)")
     run(site, "-p", "^one$", check="^PairBandwidth")
     campaign = site.root / "campaign"
-    done = site.fabricbench("nodes", str(campaign))
-    assert (done.returncode, done.stdout.splitlines()) == (
+    process = site.fabricbench("nodes", str(campaign))
+    assert (process.returncode, process.stdout.splitlines()) == (
         0, ["one@shm: no node or pair is named before 6 blocks; this campaign has 1"],
     )  # fmt: skip
     for block in range(1, 6):
@@ -96,16 +96,16 @@ def test_a_node_at_half_rate_is_reported_from_six_blocks_on(site: FakeSite) -> N
         shutil.copytree(campaign / "launches/b000.s00", copy)
         for facts in copy.rglob("launch.json"):
             facts.write_text(json.dumps(json.loads(facts.read_bytes()) | {"block": block}))
-    done = site.fabricbench("nodes", str(campaign), "-f", "json")
-    assert done.returncode == 1
-    assert {(f["kind"], f["node"], f["other"], f["role"], f["slowdown"]) for f in json.loads(done.stdout)} == {
+    process = site.fabricbench("nodes", str(campaign), "-f", "json")
+    assert process.returncode == 1
+    assert {(f["kind"], f["node"], f["other"], f["role"], f["slowdown"]) for f in json.loads(process.stdout)} == {
         ("node", "n3", "", "sending", 2.0), ("node", "n3", "", "receiving", 2.0),
     }  # fmt: skip
 
 
 def test_a_campaign_without_node_pairs_prints_one_line(site: FakeSite) -> None:
     run(site)
-    done = site.fabricbench("nodes", str(site.root / "campaign"))
-    assert done.returncode == 2
-    assert "no pairs of nodes were measured" in done.stderr
-    assert done.stderr.count("\n") == 1
+    process = site.fabricbench("nodes", str(site.root / "campaign"))
+    assert process.returncode == 2
+    assert "no pairs of nodes were measured" in process.stderr
+    assert process.stderr.count("\n") == 1

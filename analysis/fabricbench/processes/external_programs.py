@@ -13,7 +13,7 @@ from fabricbench.files.reading import last_lines
 
 
 def run_logged(argv: Sequence[str], log: Path, *, what: str, environment: Mapping[str, str] | None = None) -> None:
-    """Run ``argv`` and append its output to ``log``; BadInput with the log's last lines where it fails.
+    """Run ``argv`` and append its output to ``log``; raises BadInput with the log's last lines if it fails.
 
     ``environment`` is added to that of this process; ``what`` names the step in the error.
     """

@@ -14,16 +14,16 @@ from .base import SELDOM
 from .base.lane import fabrics
 from .micro import Micro
 
-MOST_PAIRS = 512
+MOST_NODE_PAIRS = 512
 """Node pairs that one launch measures: all pairs of 32 nodes. With more nodes each block measures further pairs."""
-SECONDS_PER_PAIR = 2
+SECONDS_PER_NODE_PAIR = 2
 
 
-class Pairs(Micro):
+class NodePairBenchmark(Micro):
     """An own benchmark of all nodes of a fabric.
 
     The rows of a node pair contain the names of nodes, which the scheduler chooses. So only the summary rows are
-    expected; the parser checks that every pair announced in the output is there.
+    expected; the parser checks that every node pair announced in the output is there.
     """
 
     family = "pairs"
@@ -36,7 +36,7 @@ class Pairs(Micro):
 
     def adapt_to_lane(self) -> None:
         self.ranks = self.fabric.nodes.count
-        self.limit_seconds = max(self.limit_seconds, float(SECONDS_PER_PAIR * self.rounds * (self.ranks // 2)))
+        self.limit_seconds = max(self.limit_seconds, float(SECONDS_PER_NODE_PAIR * self.rounds * (self.ranks // 2)))
 
     def applies(self) -> bool:
         return self.fabric.nodes.count > 1
@@ -49,7 +49,7 @@ class Pairs(Micro):
     @property
     def rounds(self) -> int:
         """Number of rounds in one launch; each measures disjoint node pairs."""
-        return min(self.ranks - 1 + self.ranks % 2, max(1, MOST_PAIRS // max(1, self.ranks // 2)))
+        return min(self.ranks - 1 + self.ranks % 2, max(1, MOST_NODE_PAIRS // max(1, self.ranks // 2)))
 
     def sizes(self) -> tuple[int, ...]:
         return (self.msg_size_bytes,)
@@ -64,13 +64,13 @@ class Pairs(Micro):
                 yield Expected(benchmark=self.benchmark, case=whole, metric=metric.name, msg_sizes_bytes=self.sizes())
 
     def reported_rows(self) -> tuple[Row, ...]:
-        """Returns the rows of the summary; the campaign's table also has those of the pairs."""
+        """Returns the rows of the summary; the campaign's table also has those of each node pair."""
         cases = {joined_case(self.case, case) for case in self.cases()}
         return tuple(row for row in self.record().rows if row.case in cases)
 
 
 @rfm.simple_test
-class PairLatency(Pairs):
+class PairLatency(NodePairBenchmark):
     descr = "ping-pong of every node pair, one pair after the other"
     benchmark = "pair_latency"
     messages = parameter(["small"], loggable=True)
@@ -78,7 +78,7 @@ class PairLatency(Pairs):
 
 
 @rfm.simple_test
-class PairBandwidth(Pairs):
+class PairBandwidth(NodePairBenchmark):
     descr = "bandwidth of every node pair, alone and with disjoint pairs at once (bisection)"
     benchmark = "pair_bandwidth"
     messages = parameter(["large"], loggable=True)

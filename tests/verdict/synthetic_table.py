@@ -63,9 +63,9 @@ def facts(*looks: int, alpha: float = 0.05) -> CampaignFacts:
 
 def entry(name: str = "lat", bound: str = "at_most: 10 us", relative: str = "", **select: Any) -> str:
     """One requirement as YAML, on micro ping-pong latency unless ``select`` says otherwise."""
-    chosen = {"tool": "micro", "benchmark": "pingpong", "metric": "latency"} | select
-    written = ", ".join(f"{key}: {value}" for key, value in chosen.items())
-    lines = [f"  - id: {name}", f"    text: {name} is good", f"    select: {{{written}}}", f"    {bound}"]
+    selection = {"tool": "micro", "benchmark": "pingpong", "metric": "latency"} | select
+    text = ", ".join(f"{key}: {value}" for key, value in selection.items())
+    lines = [f"  - id: {name}", f"    text: {name} is good", f"    select: {{{text}}}", f"    {bound}"]
     return "\n".join([*lines, *([f"    relative_to: {{{relative}}}"] if relative else [])]) + "\n"
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reads the output of ``fabricbench-pair``: the outputs of all clients, each after a line with its round and value."""
+"""Reads the output of ``fabricbench-client-server``: each client's output after a line with its round and value."""
 
 import re
 from collections.abc import Iterator
@@ -31,7 +31,7 @@ class Run:
 
 
 def runs(directory: Path, launch: Launch) -> list[Run]:
-    """The output of every client, in order; Unreadable where it is cut off or has other clients than the launch."""
+    """The output of every client, in order; raises Unreadable if it is cut off or has other clients than the launch."""
     lines = read_lines(directory / "stdout")
     if not lines or lines[-1] != END:
         raise Unreadable("stdout", len(lines), f"the closing line '{END}': the output is cut off")
@@ -57,7 +57,7 @@ def _expected_runs(launch: Launch) -> Iterator[tuple[int, str]]:
 
 
 def option(launch: Launch, name: str, default: str | None = None) -> str:
-    """The word after the last ``name`` in the launch's arguments, or ``default``; Unreadable without both."""
+    """The word after the last ``name`` in the launch's arguments, or ``default``; raises Unreadable without both."""
     values = [value for word, value in pairwise(launch.argv) if word == name]
     if values or default is not None:
         return values[-1] if values else str(default)

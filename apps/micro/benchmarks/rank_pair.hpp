@@ -13,11 +13,11 @@ inline constexpr int measured_tag = 1;
 
 /// A part of rank pairs: rank i initiates and rank i + n/2 responds, all n/2 pairs at the same
 /// time. Each direction has one buffer, which every iteration uses.
-class PairPart : public Part {
+class RankPairPart : public Part {
  public:
   /// Room for `slots` messages of the largest size in each direction. Throws UsageError,
   /// std::bad_alloc.
-  explicit PairPart(const Setting& setting, std::int64_t slots = 1)
+  explicit RankPairPart(const Setting& setting, std::int64_t slots = 1)
       : setting_(setting),
         initiates_(setting.world.rank < setting.world.ranks / 2),
         peer_(setting.world.rank + (initiates_ ? 1 : -1) * (setting.world.ranks / 2)),

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// fabricbench-pair starts a server and, when it listens, its client, once for each value. Values
-// separated by commas run one after the other; values joined by a plus run at the same time, as one
-// round. In the arguments, {value} becomes the value and {port} a TCP port that was free shortly
-// before.
+// fabricbench-client-server starts a server and, when it listens, its client, once for each value.
+// Values separated by commas run one after the other; values joined by a plus run at the same time,
+// as one round. In the arguments, {value} becomes the value and {port} a TCP port that was free
+// shortly before.
 //
 // The output has, for each client, the line "#@round=N value=V" and then the client's whole output.
 // The last line is "#@end=ok". The first client that fails ends the program with its exit status.
@@ -28,7 +28,7 @@
 enum { EXIT_LOST = 1, MOST_AT_ONCE = 16, LISTENING = 0x0A };
 
 static const char help[] =
-    "usage: fabricbench-pair [option]... -- SERVER [ARGUMENT]... :: CLIENT [ARGUMENT]...\n"
+    "usage: fabricbench-client-server [option]... -- SERVER [ARGUMENT]... :: CLIENT [ARGUMENT]...\n"
     "\n"
     "Starts a server, and its client when the server listens, once for each value. In the "
     "arguments,\n"
@@ -51,7 +51,8 @@ struct options {
   char **server, **client;  // NULL at the end
 };
 
-struct pair {
+// A server and its client for one value.
+struct run {
   const char* value;
   int port;
   pid_t server, client;
@@ -120,15 +121,15 @@ static bool listens(int port) {
   return listening;
 }
 
-static char* replaced(const char* word, const struct pair* pair) {
+static char* replaced(const char* word, const struct run* run) {
   char *text = NULL, port[16];
   size_t size;
   FILE* out = open_memstream(&text, &size);
   if (!out) exit(EXIT_LOST);
-  snprintf(port, sizeof port, "%d", pair->port);
+  snprintf(port, sizeof port, "%d", run->port);
   while (*word) {
     if (strncmp(word, "{value}", 7) == 0) {
-      fputs(pair->value, out);
+      fputs(run->value, out);
       word += 7;
     } else if (strncmp(word, "{port}", 6) == 0) {
       fputs(port, out);
@@ -141,7 +142,7 @@ static char* replaced(const char* word, const struct pair* pair) {
   return text;
 }
 
-static pid_t start(char** command, const struct pair* pair, const char* rank, int output) {
+static pid_t start(char** command, const struct run* run, const char* rank, int output) {
   size_t count = 0;
   while (command[count]) count++;
   pid_t parent = getpid(), child = fork();
@@ -154,7 +155,7 @@ static pid_t start(char** command, const struct pair* pair, const char* rank, in
   if (getppid() != parent) _exit(EXIT_LOST);
   char** words = calloc(count + 1, sizeof *words);
   if (!words) _exit(EXIT_LOST);
-  for (size_t i = 0; i < count; i++) words[i] = replaced(command[i], pair);
+  for (size_t i = 0; i < count; i++) words[i] = replaced(command[i], run);
   setenv("FABRICBENCH_RANK", rank, 1);
   setenv("FABRICBENCH_RANKS", "2", 1);
   if (output >= 0) dup2(output, STDOUT_FILENO);
@@ -181,24 +182,24 @@ static int wait_for(pid_t pid, double seconds) {
   }
 }
 
-static bool start_server(struct pair* pair, const struct options* options) {
+static bool start_server(struct run* run, const struct options* options) {
   int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
-  pair->port = free_port();
-  pair->server = start(options->server, pair, "0", nowhere);
+  run->port = free_port();
+  run->server = start(options->server, run, "0", nowhere);
   if (nowhere >= 0) close(nowhere);
-  if (pair->server < 0) return false;
+  if (run->server < 0) return false;
   double end_s = monotonic_s() + options->listen_s;
-  while (!listens(pair->port)) {
-    int status = wait_for(pair->server, 0);
+  while (!listens(run->port)) {
+    int status = wait_for(run->server, 0);
     if (status >= 0) {
       complain("the server %s ended before it listened, exit status %d; see its messages",
                options->server[0], status);
-      pair->server = 0;
+      run->server = 0;
       return false;
     }
     if (monotonic_s() >= end_s) {
       complain("the server %s did not listen on port %d within %g s; see --listen",
-               options->server[0], pair->port, options->listen_s);
+               options->server[0], run->port, options->listen_s);
       return false;
     }
     pause_a_little();
@@ -206,25 +207,25 @@ static bool start_server(struct pair* pair, const struct options* options) {
   return true;
 }
 
-static bool start_client(struct pair* pair, const struct options* options) {
-  pair->output = tmpfile();
-  if (!pair->output) {
+static bool start_client(struct run* run, const struct options* options) {
+  run->output = tmpfile();
+  if (!run->output) {
     complain("no temporary file: %s", strerror(errno));
     return false;
   }
-  fcntl(fileno(pair->output), F_SETFD, FD_CLOEXEC);
-  pair->client = start(options->client, pair, "1", fileno(pair->output));
-  return pair->client > 0;
+  fcntl(fileno(run->output), F_SETFD, FD_CLOEXEC);
+  run->client = start(options->client, run, "1", fileno(run->output));
+  return run->client > 0;
 }
 
-static void show(const struct pair* pair, unsigned round) {
+static void show(const struct run* run, unsigned round) {
   char block[65536];
   size_t n;
   bool whole_line = true;
-  printf("#@round=%u value=%s\n", round, pair->value);
-  if (fseek(pair->output, 0, SEEK_SET) != 0) return;
+  printf("#@round=%u value=%s\n", round, run->value);
+  if (fseek(run->output, 0, SEEK_SET) != 0) return;
   do {
-    n = fread(block, 1, sizeof block, pair->output);
+    n = fread(block, 1, sizeof block, run->output);
     fwrite(block, 1, n, stdout);
     if (n > 0) whole_line = block[n - 1] == '\n';
   } while (n == sizeof block);
@@ -233,37 +234,37 @@ static void show(const struct pair* pair, unsigned round) {
 }
 
 // Ends the server. Returns its exit status if it ended by itself, else 0.
-static int end_server(struct pair* pair, bool wait) {
-  if (pair->server <= 0) return 0;
-  int status = wait ? wait_for(pair->server, server_end_s) : -1;
+static int end_server(struct run* run, bool wait) {
+  if (run->server <= 0) return 0;
+  int status = wait ? wait_for(run->server, server_end_s) : -1;
   if (status >= 0) return status;
-  kill(pair->server, SIGTERM);
-  if (wait_for(pair->server, server_term_s) >= 0) return 0;
-  kill(pair->server, SIGKILL);
-  waitpid(pair->server, NULL, 0);
+  kill(run->server, SIGTERM);
+  if (wait_for(run->server, server_term_s) >= 0) return 0;
+  kill(run->server, SIGKILL);
+  waitpid(run->server, NULL, 0);
   return 0;
 }
 
-// Runs all pairs of a round at once. Returns the exit status of the first client that failed, else
-// of the first server that failed.
-static int run_round(struct pair* pairs, size_t count, unsigned round,
+// Starts all servers and clients of a round at once. Returns the exit status of the first client
+// that failed, else of the first server that failed.
+static int run_round(struct run* runs, size_t count, unsigned round,
                      const struct options* options) {
   bool started = true;
-  for (size_t i = 0; i < count && started; i++) started = start_server(&pairs[i], options);
-  for (size_t i = 0; i < count && started; i++) started = start_client(&pairs[i], options);
+  for (size_t i = 0; i < count && started; i++) started = start_server(&runs[i], options);
+  for (size_t i = 0; i < count && started; i++) started = start_client(&runs[i], options);
   int status = started ? 0 : EXIT_LOST;
   for (size_t i = 0; i < count; i++) {
-    if (pairs[i].client <= 0) continue;
+    if (runs[i].client <= 0) continue;
     int ended, code = EXIT_LOST;
-    if (waitpid(pairs[i].client, &ended, 0) == pairs[i].client) code = exit_status(ended);
+    if (waitpid(runs[i].client, &ended, 0) == runs[i].client) code = exit_status(ended);
     if (!status) status = code;
-    show(&pairs[i], round);
+    show(&runs[i], round);
   }
   for (size_t i = 0; i < count; i++) {
-    int code = end_server(&pairs[i], status == 0);
+    int code = end_server(&runs[i], status == 0);
     if (code && !status) complain("the server %s: exit status %d", options->server[0], code);
     if (!status) status = code;
-    if (pairs[i].output) fclose(pairs[i].output);
+    if (runs[i].output) fclose(runs[i].output);
   }
   return status;
 }
@@ -275,13 +276,13 @@ int main(int argc, char** argv) {
   if (!rounds) return EXIT_LOST;
   unsigned number = 0;
   for (char *rest = rounds, *round; (round = strsep(&rest, ",")); number++) {
-    struct pair pairs[MOST_AT_ONCE] = {0};
+    struct run runs[MOST_AT_ONCE] = {0};
     size_t count = 0;
     for (char *more = round, *value; (value = strsep(&more, "+")); count++) {
       if (count == MOST_AT_ONCE) refuse("--each: more than %d values joined by plus", MOST_AT_ONCE);
-      pairs[count].value = value;
+      runs[count].value = value;
     }
-    int status = run_round(pairs, count, number, &options);
+    int status = run_round(runs, count, number, &options);
     if (status) {
       free(rounds);
       return status;

@@ -134,17 +134,17 @@ def test_every_stream_of_iperf3() -> None:
     parsed = iperf3.parse(LAUNCHES / IPERF3, launch_of(IPERF3))
     document = json.loads(text_of(IPERF3).split("\n", 1)[1].rsplit("#@end", 1)[0])
     flows = by_case(parsed.rows, "flow_bandwidth")
-    printed = [one["receiver"]["bits_per_second"] / 8e6 for one in document["end"]["streams"]]
+    lines = [one["receiver"]["bits_per_second"] / 8e6 for one in document["end"]["streams"]]
     assert list(flows) == [f"flow={k} streams=4" for k in range(1, 5)]
-    assert list(flows.values()) == pytest.approx(printed, rel=1e-6)
-    assert by_case(parsed.rows, "stream_bandwidth") == {"streams=4": pytest.approx(sum(printed), rel=1e-6)}
-    index = sum(printed) ** 2 / (4 * sum(x * x for x in printed))
+    assert list(flows.values()) == pytest.approx(lines, rel=1e-6)
+    assert by_case(parsed.rows, "stream_bandwidth") == {"streams=4": pytest.approx(sum(lines), rel=1e-6)}
+    index = sum(lines) ** 2 / (4 * sum(x * x for x in lines))
     assert by_case(parsed.rows, "fairness") == {"streams=4": pytest.approx(index, abs=1e-6)}
     assert parsed.payload is not None
     assert parsed.payload.bytes == document["end"]["sum_received"]["bytes"]
 
 
-def test_flows_alone_and_together() -> None:
+def test_iperf3_flows_alone_and_together() -> None:
     name = "sockets-tcp-iperf3-together"
     parsed = iperf3.parse(LAUNCHES / name, launch_of(name))
     rates = [float(v) for v in re.findall(r'"receiver":\s*{[^}]*?"bits_per_second":\s*([\d.e+]+)', text_of(name))]
@@ -180,7 +180,7 @@ def test_a_cut_output(tmp_path: Path, name: str) -> None:
 
 
 @pytest.mark.parametrize("name", TABLES)
-def test_a_lost_line(tmp_path: Path, name: str) -> None:
+def test_a_missing_line_is_unreadable(tmp_path: Path, name: str) -> None:
     """A missing line of a table or a missing value is an error, except for qperf's further facts."""
     lines = text_of(name).splitlines(keepends=True)
     for index, line in enumerate(lines):
