@@ -25,7 +25,7 @@ constexpr std::uint32_t patience = 128;
 /// Shared memory of one endpoint, the most that libfabric 1.17 used.
 constexpr std::uint64_t shm_bytes_of_endpoint = 8 << 20;
 
-/// Seconds in which a connection must open: FABRICBENCH_CONNECT_LIMIT_S, or 10.
+/// Returns the time limit for opening a connection: FABRICBENCH_CONNECT_LIMIT_S, or 10.
 std::int64_t connect_limit_s() {
   const char* const text = std::getenv("FABRICBENCH_CONNECT_LIMIT_S");
   if (text == nullptr) return 10;
@@ -150,8 +150,8 @@ void Connections::accept() {
   static_cast<void>(await(FI_CONNECTED));
 }
 
-/// Waits for an event of a connection that is being opened. The time is limited: a side that has no
-/// file descriptor left sends nothing.
+/// Waits for an event of a connection that is being opened. The time is limited, because a side
+/// without a free file descriptor sends nothing.
 Info Connections::await(std::uint32_t wanted) {
   const std::int64_t limit_s = connect_limit_s();
   const std::int64_t deadline = timing::now_ns() + limit_s * 1'000'000'000;

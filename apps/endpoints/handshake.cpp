@@ -33,7 +33,7 @@ std::string in_step(Peer& peer, const std::function<std::string()>& step) {
   }
   const std::string theirs = peer.exchange(mine, [] {});
   if (mine.starts_with('+') && theirs.starts_with('+')) return theirs.substr(1);
-  // A side that stopped because of the other one has an empty reason.
+  // The reason is empty on a side that stopped because of the other side.
   throw Refused(mine.starts_with('+') || mine.size() == 1 ? theirs.substr(1) : mine.substr(1));
 }
 

@@ -59,11 +59,11 @@ output: lines #@key=value and CSV. The last line is #@end=ok, or #@end=failed af
 exit code: 0 verified, 1 wrong answer or lost connection, 2 bad input.
 )";
 
-/// What the command line requests.
+/// The request of the command line.
 struct Request {
   bool serves = false;
   std::string address = {}, port = {};
-  std::string words = {};  ///< the options as given, a line each
+  std::string words = {};  ///< the options, one per line
   micro::Job job = {};
 };
 
@@ -86,7 +86,7 @@ Request parse_request(std::span<const char* const> arguments) {
   return request;
 }
 
-/// Raises the limit of open files as far as it goes: every endpoint needs some files.
+/// Raises the limit of open files to its maximum, because every endpoint needs several files.
 void allow_open_files() {
   rlimit files{};
   if (getrlimit(RLIMIT_NOFILE, &files) != 0) return;

@@ -29,9 +29,9 @@ struct atomic_file {
   struct json json;  // its text
 };
 
-// Starts the file. A failure is kept until the commit.
+// Starts the file. atomic_commit() reports a failure.
 void atomic_begin(struct atomic_file* file, const struct directory* directory, const char* name);
-// Gives the file its name. On failure: a complaint, false and errno.
+// Gives the file its name. On failure prints a message, sets errno and returns false.
 bool atomic_commit(struct atomic_file* file);
 void atomic_discard(struct atomic_file* file);
 

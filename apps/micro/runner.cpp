@@ -20,7 +20,7 @@ namespace {
 
 constexpr std::int64_t pilot_iterations = 4;
 
-/// An iteration that sends nothing.
+/// An operation that sends no message.
 struct NoMessage {
   void before(std::int64_t /*iteration*/) {}
   void run() {}
@@ -90,7 +90,7 @@ void Runner::measure_point(const Point& point) {
   }
 }
 
-/// Prepares the part, on all processes alike. Reports the point as skipped where that fails.
+/// Prepares the part on all processes. If that fails on any, reports the point as skipped on all.
 bool Runner::enter(Part& part, const Point& point) {
   const int error = processes_.common_error(part.enter(point));
   if (error == 0) return true;
@@ -108,8 +108,8 @@ void Runner::measure_turn(Part& part, const Quantity& quantity, const Point& poi
   if (!mismatch_) mismatch_ = part.verify_around();
 }
 
-/// Marks intervals without a message, from which the traffic of the runner's own synchronisation
-/// follows. One interval before them, without a mark, makes the connections.
+/// Marks intervals without messages, whose traffic is that of the runner's own synchronisation. An
+/// unmarked interval before them opens the connections.
 void Runner::calibrate() {
   calibrated_ = true;
   NoMessage nothing;
@@ -140,7 +140,7 @@ void Runner::calibrate_barriers() {
   }
 }
 
-/// Marks the interval for the witness and reports the least traffic of the iterations in it.
+/// Marks the interval of a measurement and reports the least traffic of its iterations.
 Runner::Count Runner::measure_marked(Part& part, const Quantity& quantity, const Point& point) {
   const std::string name =
       interval_label(benchmark_, quantity.metric, part, point, processes_.ranks());
@@ -198,8 +198,8 @@ Runner::Count Runner::measure_with(Op& operation, const Quantity& quantity, cons
   return count;
 }
 
-/// Seconds of one iteration: the fastest of the pilot, on the rank where that is slowest. The first
-/// iteration may set up a connection and any one may be interrupted, so neither counts.
+/// Returns the seconds of one iteration: the maximum over the ranks of the fastest pilot iteration.
+/// The fastest one neither sets up a connection nor is interrupted.
 template <class Op>
 double Runner::pilot_s(Op& operation) {
   std::int64_t fastest_ns = std::numeric_limits<std::int64_t>::max();
@@ -212,7 +212,7 @@ double Runner::pilot_s(Op& operation) {
   return 1e-9 * static_cast<double>(processes_.largest(fastest_ns));
 }
 
-/// The next size at which the first quantity bends, the same on all ranks.
+/// Returns the next size to add, the same on all ranks.
 std::optional<std::int64_t> Runner::added_size() {
   const std::int64_t size = processes_.largest(size_to_add(first_quantity_ns_).value_or(0));
   return size > 0 ? std::optional(size) : std::nullopt;
@@ -222,8 +222,8 @@ bool Runner::CaseReport::reported_by(int rank) const {
   return std::find(ranks.begin(), ranks.end(), rank) != ranks.end();
 }
 
-/// The cases of this turn: one for each of the part's reporters, or one for the benchmark's
-/// reporters together.
+/// Returns the cases of this turn: one for each reporter of the part, or one for all reporters of
+/// the benchmark.
 std::vector<Runner::CaseReport> Runner::case_reports(const Part& part, const Point& point) const {
   std::vector<CaseReport> all;
   for (const auto& [rank, words] : part.reporters()) {

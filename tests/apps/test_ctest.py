@@ -48,7 +48,7 @@ def test_ctest(name: str) -> None:
     if STACKS[name].own and not STACKS[name].own.keys() <= installed.programs.keys():
         pytest.skip(f"no headers of {name} were installed at set-up")
     ctest = shutil.which("ctest") or str(Path(sys.executable).with_name("ctest"))
-    variables = installed.variables(STACKS[name], "shm") | CTEST_VARIABLES.get(name, {"CTEST_PARALLEL_LEVEL": "1"})
+    variables = installed.variables(STACKS[name], "shm") | CTEST_VARIABLES.get(name, {"CTEST_PARALLEL_LEVEL": "2"})
     process = subprocess.run(
         [ctest, "--test-dir", str(home / "build"), "--output-on-failure", *label_options(name)],
         env=lane_environment(installed, variables) | {"HOME": os.environ.get("HOME", "/")},

@@ -18,7 +18,7 @@ namespace fabricbench::micro {
 
 inline constexpr int root = 0;
 
-/// A collective with its buffers of blocks.
+/// The common part of all collectives: the buffers, and the barrier before each call.
 class Collective : public Part {
  public:
   /// Room for `sent` and `received` blocks of msg_size. Throws std::bad_alloc.
@@ -36,7 +36,7 @@ class Collective : public Part {
   Traffic moved_beside_barriers() const override { return delivered(); }
 
  protected:
-  /// The least that any algorithm delivers to the ranks that need it.
+  /// Returns the least traffic that any algorithm needs.
   [[nodiscard]] virtual Traffic delivered() const = 0;
 
   [[nodiscard]] std::span<std::uint8_t> block(const Buffer& buffer, int index) const {

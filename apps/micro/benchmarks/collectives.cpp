@@ -41,7 +41,7 @@ class Bcast final : public Collective {
   }
 };
 
-/// A block of every rank is collected on the root or on all ranks.
+/// Collects a block of each rank on the root, or on all ranks.
 template <bool everywhere>
 class Gathering final : public Collective {
  public:
@@ -73,7 +73,7 @@ class Gathering final : public Collective {
   }
 };
 
-/// The root, or every rank, has a block for each other rank.
+/// Sends a different block to each rank, from the root or from all ranks.
 template <bool everywhere>
 class Scattering final : public Collective {
  public:
@@ -118,7 +118,7 @@ constexpr Held two_per_rank{.per_rank = 2};
 const Benchmark allgather = collective<Gathering<true>>(
     "allgather", "MPI_Allgather, size per rank; every rank's time", bytes, one_and_one_per_rank);
 const Benchmark alltoall = collective<Scattering<true>>(
-    "alltoall", "MPI_Alltoall, size per pair of ranks; every rank's time", bytes, two_per_rank);
+    "alltoall", "MPI_Alltoall, size per rank pair; every rank's time", bytes, two_per_rank);
 const Benchmark barrier = collective<Barrier>("barrier", "MPI_Barrier; every rank's time", unsized);
 const Benchmark bcast =
     collective<Bcast>("bcast", "MPI_Bcast from rank 0; every rank's time", bytes, two);

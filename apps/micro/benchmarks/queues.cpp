@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How long matching takes when queues are long (paper 000, section 6.5).
+// How long matching takes when queues are long (Rashti and Afsahi 2007, section 6.5).
 //
 // unexpected: k messages that no receive has been posted for lie at each rank; then both
 // communicate in a ping-pong of synchronous sends, so that no search hides behind a transfer.

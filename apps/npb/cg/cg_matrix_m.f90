@@ -120,7 +120,7 @@ contains
     end do
   end subroutine add_product
 
-  !> Counts elements of a row, or stores them from the row's start and moves the start behind them.
+  !> Counts elements of a row, or stores them at the row's start and advances the start.
   subroutine add(part, store, row, columns, values)
     type(rows_t), intent(inout) :: part
     logical, intent(in) :: store
