@@ -60,7 +60,7 @@ void test_rejected() {
   CHECK(refuses({"extra"}, "unknown argument \"extra\""));
   CHECK(refuses({"--sizes"}, "--sizes lacks its value"));
   CHECK(refuses({"--check=yes"}, "takes no value"));
-  CHECK(refuses({"--check", "--check"}, "given twice"));
+  CHECK(refuses({"--check", "--check"}, "is a duplicate"));
   CHECK(refuses({"--sizes=1", "--max-size=2"}, "exclude each other"));
   CHECK(refuses({"--min-size=2", "--max-size=1"}, "is larger than"));
   CHECK(refuses({"--sizes=9M"}, "is too large"));
