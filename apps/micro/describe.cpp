@@ -14,7 +14,7 @@
 namespace fabricbench::micro {
 namespace {
 
-// Each function writes a value with its key; the key is null in an array.
+// Each function writes a value with its key. In an array the key is null.
 void write(struct json* out, const char* key, std::string_view text) {
   json_string(out, key, std::string(text).c_str());
 }
@@ -117,10 +117,10 @@ void write(struct json* out, const char* key, const Benchmark& benchmark) {
   json_end_object(out);
 }
 
-/// An option of single benchmarks: its meaning, its values and who takes it.
+/// An option of some benchmarks: its meaning, and the benchmarks that accept it, with their
+/// defaults.
 struct Option {
   std::string meaning;
-  std::string values;
   std::string benchmarks;
 };
 
@@ -186,13 +186,15 @@ std::string own_options_help(std::span<const Benchmark* const> benchmarks) {
       add(*benchmark, amount.key, amount.meaning, comma_separated(amount.defaults));
     if (rounds) {
       add(*benchmark, "rounds", "rounds of disjoint rank pairs", "all");
-      add(*benchmark, "block", "number of the block: each block measures the rounds that follow",
+      add(*benchmark, "block",
+          "number of the block; each block measures the rounds after those of the previous block",
           "0");
     }
   }
   std::string text =
-      "\noptions of single benchmarks; lists are measured one value after the other, the defaults\n"
-      "are behind the benchmark's name:\n";
+      "\noptions of some benchmarks; a list is measured one value after the other; the defaults "
+      "follow\n"
+      "the benchmark's name:\n";
   for (const auto& [key, option] : options) {
     text.append("  --").append(key).append("  ").append(option.meaning).append("\n      ");
     text.append(option.benchmarks).append("\n");

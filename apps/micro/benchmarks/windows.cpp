@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Windows of non-blocking messages (paper 000, section 6.2; OSU's osu_bw and osu_bibw):
-//   unidirectional  the initiator sends a window, the responder answers it with an empty message
+// Windows of non-blocking messages (Rashti and Afsahi 2007, section 6.2; OSU's osu_bw and
+// osu_bibw):
+//   unidirectional  the initiator sends a window, the responder answers with an empty message
 //   bidirectional   both send a window at once, receives posted first
 //   bothway         both send a window at once, sends posted first
-// Reported by the initiator: the time of one window.
+// The initiator reports the time of one window.
 #include "micro/benchmarks/windows.hpp"
 
 namespace fabricbench::micro {
