@@ -41,7 +41,7 @@ def md_systems() -> list[str]:
 
 @cache
 def known_input(name: str, copies: int) -> RunInput | MissingInput:
-    """The ``.tpr``, or why there is none; found and hashed once for all launches."""
+    """Returns the ``.tpr``, or the reason why there is none. Reads and hashes each file once for all launches."""
     try:
         return find_input(name, copies)
     except BadInput as error:
@@ -73,7 +73,7 @@ class Mdrun(CoresMixin, Benchmark):
     def tool_versions(self) -> dict[str, str]:
         build = self.installed.gromacs
         versions = {"gromacs": f"{build.version} {build.precision} {build.simd}" if build else ""}
-        if isinstance(run_input := self.input, RunInput):
+        if isinstance(run_input := self.known_input, RunInput):
             versions["input"] = run_input.sha256
             if run_input.record:
                 versions["atoms"] = str(run_input.record.atoms)
@@ -97,7 +97,7 @@ class Mdrun(CoresMixin, Benchmark):
     def benchmark_skip(self) -> tuple[str, str] | None:
         if self.threads < 1:
             return f"{self.threads} threads", "choose at least 1"
-        run_input = self.input
+        run_input = self.known_input
         if isinstance(run_input, MissingInput):
             return run_input.reason, run_input.hint
         record = run_input.record
@@ -106,12 +106,21 @@ class Mdrun(CoresMixin, Benchmark):
         return super().benchmark_skip()
 
     @property
-    def input(self) -> RunInput | MissingInput:
+    def known_input(self) -> RunInput | MissingInput:
         """The ``.tpr`` of the system, or the reason why there is none."""
         return known_input(self.md_system, self.copies)
 
+    @property
+    def input(self) -> RunInput:
+        """The ``.tpr`` of the system. The launch is skipped if there is none."""
+        run_input = self.known_input
+        assert isinstance(run_input, RunInput), run_input.reason
+        return run_input
+
     def program(self) -> str:
-        return str(self.installed.gromacs.program)
+        build = self.installed.gromacs
+        assert build is not None, "family_skip skips launches without GROMACS"
+        return build.program
 
     def arguments(self) -> list[str]:
         files = ["-s", str(self.input.tpr), "-g", "md.log", "-noconfout", "-cpt", "-1"]

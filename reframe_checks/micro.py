@@ -16,23 +16,28 @@ from .base.launchers import per_node
 
 MOST_TO_ONE = 1024
 """The most ranks of a hot spot; with more, the target needs minutes and too much memory."""
-CONNECTIONS = MEASURED["multiconn"].amount.defaults
+CONNECTIONS = MEASURED["multiconn"].default_amounts
+COLLECTIVES = ["allgather", "allreduce", "alltoall", "bcast", "gather", "reduce", "reduce_scatter", "scatter"]
 
 
 class Micro(SizedBenchmark):
-    """A benchmark of ``fabricbench-micro``: its record says which metrics it reports and in which cases.
-
-    ``amounts``: the values of the benchmark's amount, such as lengths of a queue; empty for the record's.
-    """
+    """A benchmark of ``fabricbench-micro``: its record defines the metrics and cases that it reports."""
 
     tool = "micro"
     iterations = variable(int, value=500)
-    amounts: tuple[int, ...] = ()
+
+    @property
+    def amounts(self) -> tuple[int, ...]:
+        """The values of the benchmark's amount, such as the lengths of a queue: by default those of the record."""
+        return self.described.default_amounts
 
     @property
     def described(self) -> Described:
         """The record of the benchmark."""
         return MEASURED[self.benchmark]
+
+    def sizes(self) -> tuple[int, ...]:
+        return tuple(size for size in super().sizes() if size % self.described.size_unit == 0)
 
     def program(self) -> str:
         return f"{self.installed.apps}/bin/fabricbench-micro"
@@ -44,7 +49,7 @@ class Micro(SizedBenchmark):
     def options(self) -> list[str]:
         """Returns further options of the benchmark."""
         amount = self.described.amount
-        return [f"--{amount.key}", ",".join(map(str, self.amounts or amount.defaults))] if amount else []
+        return [f"--{amount.key}", ",".join(map(str, self.amounts))] if amount else []
 
     def cases(self) -> Iterator[str]:
         """Yields the cases of a launch, as the benchmark writes them."""
@@ -98,10 +103,8 @@ class MicroCollective(Micro):
 
     descr = "a blocking collective, every rank's time"
     tags = SELDOM
-    collective = parameter(
-        ["allgather", "allreduce", "alltoall", "bcast", "gather", "reduce", "reduce_scatter", "scatter"], loggable=True
-    )
-    smallest_bytes = 4  # reductions work on floats
+    collective = parameter(COLLECTIVES, loggable=True)
+    smallest_bytes = max(MEASURED[name].size_unit for name in COLLECTIVES)  # the same sizes for all collectives
     largest_bytes = 2**20
     iterations = 200
 

@@ -49,7 +49,8 @@ class NodePairBenchmark(Micro):
     @property
     def rounds(self) -> int:
         """Number of rounds in one launch; each measures disjoint node pairs."""
-        return min(self.ranks - 1 + self.ranks % 2, max(1, MOST_NODE_PAIRS // max(1, self.ranks // 2)))
+        ranks = int(self.ranks)
+        return min(ranks - 1 + ranks % 2, max(1, MOST_NODE_PAIRS // max(1, ranks // 2)))
 
     def sizes(self) -> tuple[int, ...]:
         return (self.msg_size_bytes,)
@@ -87,7 +88,7 @@ class PairBandwidth(NodePairBenchmark):
     window = variable(int, value=4)
 
     @property
-    def amounts(self) -> tuple[int, ...]:  # type: ignore[override]
+    def amounts(self) -> tuple[int, ...]:
         return (self.window,)
 
     def options(self) -> list[str]:

@@ -10,10 +10,11 @@ from reframe.core.builtins import parameter, run_after, variable
 
 from fabricbench.launch.facts import Expected
 from fabricbench.parsers.tools.npb import CLASSES, KERNELS, PROBLEMS
+from fabricbench.site.lane import Lane
 
 from .base import SELDOM, Benchmark, ProfiledMixin
 from .base.cores import SHARE_OF_MEMORY, node_memory_bytes, processors, rank_counts
-from .base.lane import Lane, lanes
+from .base.lane import lanes
 
 LIMIT_SECONDS = dict(zip(CLASSES, (60.0, 60.0, 120.0, 600.0, 3600.0, 28800.0), strict=True))
 NASA = "FABRICBENCH_NPB"

@@ -12,7 +12,8 @@ from reframe.core.builtins import parameter, run_after, variable
 from reframe.core.runtime import runtime
 
 from fabricbench.launch.facts import Expected
-from fabricbench.parsers.tools.osu import PROGRAMS, SYNCS, WINDOW, WINDOWS, Program, Version, version_of
+from fabricbench.parsers.osu_programs import PROGRAMS, SYNCS, WINDOW, WINDOWS, OsuProgram
+from fabricbench.parsers.osu_table import Version, version_of
 
 from .base import SELDOM, SizedBenchmark, processors
 
@@ -66,7 +67,7 @@ class Osu(SizedBenchmark):
     limit_seconds = 60.0
 
     @property
-    def benchmark_program(self) -> Program:
+    def benchmark_program(self) -> OsuProgram:
         """The parser's description of the program."""
         return PROGRAMS[self.osu]
 

@@ -31,7 +31,7 @@ class Rails(rfm.RegressionTestPlugin):
         self.case = {"rails": self.rails} | ({"pairs": self.pairs} if self.pairs > 1 else {})
 
     def applies(self) -> bool:
-        return self.fabric.rail_count > 1
+        return bool(self.fabric.rail_count > 1)
 
     def family_skip(self) -> tuple[str, str] | None:
         if not self.applies():

@@ -36,7 +36,7 @@ without() {
 
 # shellcheck disable=SC2329,SC2046,SC2086  # called by part; several folders
 others() {
-    "$bin/python" -m pytest -q -n 2 --dist loadfile $(without $measuring $cluster)
+    "$bin/python" -m pytest -q -n 3 --dist loadfile $(without $measuring $cluster)
 }
 
 # shellcheck disable=SC2329  # called by part

@@ -1,12 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# add_mpi_test(<name> [NP <n>…] [LABELS <l>…] [EXIT <code>] [STDOUT <regex>…] [NO_STDOUT <regex>…] [STDERR <regex>…]
+# add_mpi_test(<name> [ANY_STACK] [NP <n>…] [LABELS <l>…] [EXIT <code>] [STDOUT <regex>…] [NO_STDOUT <regex>…] [STDERR <regex>…]
 #              [ENVIRONMENT <NAME=value>…] [TIMEOUT <s>] [PREFIX <command>…] COMMAND <program> [<argument>…])
 #
 # Adds one test per number of ranks, named <name>.np<n>. Without NP it adds one test <name>, which runs without a
 # launcher. A test passes if the exit code equals EXIT (default 0), all STDOUT and STDERR expressions match and no
 # NO_STDOUT expression matches. <program> is a target or a file. PREFIX precedes the launcher on the command line. Every
 # rank checks that the launcher started <n> ranks in one MPI_COMM_WORLD. TIMEOUT defaults to 60 s.
+#
+# ANY_STACK declares that the result does not depend on the MPI library, so that one stack suffices. Such a test has the
+# label any_stack, as have all tests with the label unit. `ctest -LE any_stack` leaves them out on the other stacks.
 set(FABRICBENCH_EXPECT_SCRIPT "${CMAKE_CURRENT_LIST_DIR}/expect.cmake")
 
 # Lets Open MPI 4 and 5 run as root and with more ranks than cores. MPICH needs no settings for that.
@@ -25,7 +28,7 @@ function(add_mpi_test name)
   cmake_parse_arguments(
     PARSE_ARGV 1
     arg
-    ""
+    "ANY_STACK"
     "EXIT;TIMEOUT"
     "NP;LABELS;STDOUT;NO_STDOUT;STDERR;ENVIRONMENT;PREFIX;COMMAND"
   )
@@ -37,6 +40,9 @@ function(add_mpi_test name)
   endif()
   if(NOT DEFINED arg_TIMEOUT)
     set(arg_TIMEOUT 60)
+  endif()
+  if(arg_ANY_STACK OR "unit" IN_LIST arg_LABELS)
+    list(APPEND arg_LABELS any_stack)
   endif()
   list(POP_FRONT arg_COMMAND program)
   if(TARGET ${program})

@@ -10,7 +10,7 @@ extern "C" {
 // processes do not mix. The text says what is wrong, where, what was expected and what to do.
 void complain_as(const char* program, const char* text);
 
-// The same under the name of the running program.
+// The same with the name of the running program.
 __attribute__((format(printf, 1, 2))) void complain(const char* format, ...);
 
 #ifdef __cplusplus

@@ -67,7 +67,7 @@ class Variable {
 
   [[nodiscard]] const std::string& name() const { return name_; }
 
-  /// The value as text; none if it cannot be read or its type has no text.
+  /// Returns the value as text, or nothing if it cannot be read or has another type.
   [[nodiscard]] std::optional<std::string> value() const {
     if (!readable_ || name_.empty()) return std::nullopt;
     if (datatype_ == MPI_CHAR) return text();
@@ -87,7 +87,7 @@ class Variable {
 
  private:
   [[nodiscard]] std::optional<std::string> text() const {
-    // Open MPI writes up to 2048 characters, also if it announces fewer.
+    // Open MPI writes up to 2048 characters even if it announces fewer.
     std::vector<char> text(static_cast<std::size_t>(std::max(count_, 4096)) + 1, '\0');
     if (MPI_T_cvar_read(handle_, text.data()) != MPI_SUCCESS) return std::nullopt;
     std::string shown(std::string_view(text.data()).substr(0, longest_value));

@@ -14,7 +14,7 @@ struct ControlVariable {
 };
 
 /// The control variables of this process that can be read without an MPI object (MPI 3.1,
-/// section 14.3.6), in the library's order, at most 4,000; none if the library has no MPI_T.
+/// section 14.3.6), in the library's order, at most 4,000. Empty if the library has no MPI_T.
 /// Needs MPI_Init; sends no message.
 #ifdef FABRICBENCH_HAS_MPI_T
 [[nodiscard]] std::vector<ControlVariable> control_variables();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One JSON text, written value after value into a sink. The writer sets the commas.
+// Writes a JSON text, value after value, into a sink. The writer sets commas and white space.
 #ifndef FABRICBENCH_JSON_H
 #define FABRICBENCH_JSON_H
 
@@ -17,7 +17,7 @@ struct json {
   struct sink sink;
   bool comma;      // the next value needs a comma before it
   unsigned depth;  // open objects and arrays
-  // Members down to this depth have a line each, with indentation. 0: no white space at all.
+  // Each member down to this depth is on its own line, with indentation. 0: no white space.
   unsigned lines;
 };
 
@@ -31,9 +31,9 @@ void json_bool(struct json* out, const char* key, bool value);
 void json_unsigned(struct json* out, const char* key, uint64_t value);
 // Bytes that are not UTF-8 become U+FFFD.
 void json_string(struct json* out, const char* key, const char* value);
-// null for an empty string.
+// Writes null for an empty string.
 void json_string_or_null(struct json* out, const char* key, const char* value);
-// `text` is a JSON value already.
+// Writes `text`, which is a JSON value, unchanged.
 void json_raw(struct json* out, const char* key, const char* text);
 // Starts a value that the caller writes into the sink.
 void json_key(struct json* out, const char* key);

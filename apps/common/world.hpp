@@ -14,7 +14,7 @@ struct World {
   int ranks;
 };
 
-/// The world of MPI_COMM_WORLD; sends no message.
+/// Returns rank and size in MPI_COMM_WORLD. Sends no message.
 [[nodiscard]] World mpi_world();
 
 /// Whether a launcher started this process as one of several, according to the variables of

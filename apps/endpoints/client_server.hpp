@@ -25,7 +25,7 @@ class ClientServer final : public micro::Processes {
         peer_(peer),
         buffers_(buffers) {}
 
-  /// Replaces the connections by `count` new ones unless there are as many. Returns 0, or 1 on both
+  /// Replaces the connections by `count` new ones if their number differs. Returns 0, or 1 on both
   /// sides if libfabric cannot open them.
   [[nodiscard]] int open(std::size_t count);
   [[nodiscard]] Connections& connections() { return *connections_; }
@@ -33,7 +33,7 @@ class ClientServer final : public micro::Processes {
   bool connected() const override { return connections_ != nullptr; }
   void synchronise() override { connections_->synchronise(); }
   std::int64_t largest(std::int64_t value) override;
-  /// open() fails on both sides or on none.
+  /// open() fails on both sides or on neither.
   int common_error(int error) override { return error; }
   std::string error_text(int /*error*/) const override { return refusal_; }
   /// Only the client reports, and it prints.
@@ -47,7 +47,7 @@ class ClientServer final : public micro::Processes {
   Peer& peer_;
   const Buffers& buffers_;
   std::unique_ptr<Connections> connections_;
-  std::string refusal_;  ///< why open() failed
+  std::string refusal_;  ///< reason why open() failed
 };
 
 }  // namespace fabricbench::endpoints

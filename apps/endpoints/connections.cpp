@@ -9,12 +9,12 @@
 #include <array>
 #include <charconv>
 #include <cstdlib>
-#include <functional>
 #include <new>
 #include <span>
 #include <utility>
 
 #include "common/usage_error.hpp"
+#include "endpoints/handshake.hpp"
 #include "timing/clock.hpp"
 
 namespace fabricbench::endpoints {
@@ -24,9 +24,20 @@ namespace {
 constexpr std::uint32_t patience = 128;
 /// Shared memory of one endpoint, the most that libfabric 1.17 used.
 constexpr std::uint64_t shm_bytes_of_endpoint = 8 << 20;
-constexpr std::int64_t longest_silence_ns = 10'000'000'000;
-/// First character of a message that carries the reason why a step failed.
-constexpr char refusal = '-';
+
+/// Returns the time limit for opening a connection: FABRICBENCH_CONNECT_LIMIT_S, or 10.
+std::int64_t connect_limit_s() {
+  const char* const text = std::getenv("FABRICBENCH_CONNECT_LIMIT_S");
+  if (text == nullptr) return 10;
+  const std::string_view word(text);
+  std::int64_t seconds = 0;
+  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), seconds);
+  if (error != std::errc{} || end != word.data() + word.size() || seconds < 1 || seconds > 3600) {
+    throw UsageError("FABRICBENCH_CONNECT_LIMIT_S: \"" + std::string(word) +
+                     "\" is not a number of seconds; expected a whole number from 1 to 3600");
+  }
+  return seconds;
+}
 
 /// Throws Refused if /dev/shm is too small. The provider shm does not check, and its first access
 /// to memory that is not there would end the process.
@@ -37,40 +48,6 @@ void check_room(const Network& network, std::size_t count) {
   if (needed > static_cast<std::uint64_t>(room.f_bavail) * room.f_bsize)
     throw Refused("/dev/shm has no room for the " + std::to_string(needed) +
                   " bytes of both sides");
-}
-
-/// The name of an endpoint, with its length in front: "12:...".
-std::string name_of(fid& object) {
-  std::array<char, 256> name{};
-  std::size_t length = name.size();
-  check("fi_getname", fi_getname(&object, name.data(), &length));
-  return std::to_string(length).append(":").append(name.data(), length);
-}
-
-/// Removes the first name from a sequence of results of name_of() and returns it.
-std::string_view next_name(std::string_view& names) {
-  std::size_t length = 0;
-  const auto [colon, error] = std::from_chars(names.data(), names.data() + names.size(), length);
-  names.remove_prefix(std::min(names.size(), static_cast<std::size_t>(colon - names.data()) + 1));
-  if (error != std::errc{} || length > names.size()) throw Refused("a name is missing");
-  const std::string_view name = names.substr(0, length);
-  names.remove_prefix(length);
-  return name;
-}
-
-/// Runs `step` on both sides and returns the other side's result. Throws Refused on both sides if
-/// one of the steps throws it.
-std::string in_step(Peer& peer, const std::function<std::string()>& step) {
-  std::string mine;
-  try {
-    mine = std::string("+").append(step());
-  } catch (const Refused& refused) {
-    mine = std::string(1, refusal).append(refused.what());
-  }
-  const std::string theirs = peer.exchange(mine, [] {});
-  if (mine.starts_with('+') && theirs.starts_with('+')) return theirs.substr(1);
-  // A side that stopped because of the other one has an empty reason.
-  throw Refused(mine.starts_with('+') || mine.size() == 1 ? theirs.substr(1) : mine.substr(1));
 }
 
 }  // namespace
@@ -173,10 +150,11 @@ void Connections::accept() {
   static_cast<void>(await(FI_CONNECTED));
 }
 
-/// Waits for an event of a connection that is being opened. The time is limited: a side that has no
-/// file descriptor left sends nothing.
+/// Waits for an event of a connection that is being opened. The time is limited, because a side
+/// without a free file descriptor sends nothing.
 Info Connections::await(std::uint32_t wanted) {
-  const std::int64_t deadline = timing::now_ns() + longest_silence_ns;
+  const std::int64_t limit_s = connect_limit_s();
+  const std::int64_t deadline = timing::now_ns() + limit_s * 1'000'000'000;
   for (;;) {
     std::uint32_t event = 0;
     fi_eq_cm_entry entry{};
@@ -188,7 +166,8 @@ Info Connections::await(std::uint32_t wanted) {
     }
     if (size == -FI_EAGAIN) {
       if (peer_.says(refusal)) throw Refused("");
-      if (timing::now_ns() > deadline) throw Refused("no connection within 10 s");
+      if (timing::now_ns() > deadline)
+        throw Refused("no connection within " + std::to_string(limit_s) + " s");
       sched_yield();
       continue;
     }

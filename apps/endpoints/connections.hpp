@@ -15,15 +15,15 @@
 
 namespace fabricbench::endpoints {
 
-/// The buffers of one process. All connections receive into one buffer; in checked mode each has
-/// its own.
+/// The buffers of one process. All connections receive into one buffer; in checked mode each
+/// connection has its own.
 struct Buffers {
   micro::Buffer send, receive;
   std::size_t largest_size;
   bool checked;
 };
 
-/// One process's ends of a number of connections. Each end is an endpoint; with reliable datagrams
+/// The ends of several connections in one process. Each end is an endpoint; with reliable datagrams
 /// it also has an address table, which holds only the peer's endpoint. All ends share one
 /// completion queue. Both processes call the same functions.
 class Connections {
@@ -35,7 +35,7 @@ class Connections {
   /// Sets the size of all further messages.
   void use_size(std::size_t size) { size_ = size; }
 
-  /// Sends one message to the server and, after its arrival, one back, on all connections at once.
+  /// Ping-pong of one message on all connections at once.
   void round();
   /// Both sides send messages_per_connection messages on each connection, round robin.
   void window();
@@ -43,7 +43,7 @@ class Connections {
   /// Returns when both sides have called it: sends an empty message each way on the first
   /// connection.
   void synchronise();
-  /// Handles what has completed. Also drives providers that make no progress by themselves.
+  /// Handles completed transfers. Also drives providers that make no progress by themselves.
   void progress();
 
   [[nodiscard]] std::size_t count() const { return ends_.size(); }

@@ -51,17 +51,19 @@ options (--name value or --name=value):
 
 environment:
   FI_PROVIDER              the provider of libfabric, one that fi_info lists; the same on both sides
+  FABRICBENCH_CONNECT_LIMIT_S  seconds in which each connection must open, 1 to 3600 (10); else its number of
+                           connections is skipped
   FABRICBENCH_MICRO_FAULT  injects a fault, for tests of the harness only; see fabricbench-micro --help
 
 output: lines #@key=value and CSV. The last line is #@end=ok, or #@end=failed after a wrong answer.
 exit code: 0 verified, 1 wrong answer or lost connection, 2 bad input.
 )";
 
-/// What the command line requests.
+/// The request of the command line.
 struct Request {
   bool serves = false;
   std::string address = {}, port = {};
-  std::string words = {};  ///< the options as given, a line each
+  std::string words = {};  ///< the options, one per line
   micro::Job job = {};
 };
 
@@ -84,7 +86,7 @@ Request parse_request(std::span<const char* const> arguments) {
   return request;
 }
 
-/// Raises the limit of open files as far as it goes: every endpoint needs some files.
+/// Raises the limit of open files to its maximum, because every endpoint needs several files.
 void allow_open_files() {
   rlimit files{};
   if (getrlimit(RLIMIT_NOFILE, &files) != 0) return;

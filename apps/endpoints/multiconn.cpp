@@ -6,7 +6,7 @@
 namespace fabricbench::endpoints {
 namespace {
 
-/// What both quantities share. The client reports.
+/// The common part of both quantities. The client reports.
 class ConnectionsPart : public micro::Part {
  public:
   explicit ConnectionsPart(ClientServer& processes) : processes_(processes) {}
@@ -72,7 +72,7 @@ const micro::Benchmark multiconn{
     .dimensions = {.choice = {},
                    .amount = {.key = "connections", .defaults = numbers, .least = 1, .most = 256}},
     .quantities = quantities,
-    .order = micro::Order::by_amount,  // open endpoints that are not used would slow the others
+    .order = micro::Order::by_amount,  // unused open endpoints slow down the others
     .synchronisation =
         "an empty message each way before each size; warm-up and timed iterations follow it "
         "without another"};

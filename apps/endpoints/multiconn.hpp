@@ -10,7 +10,8 @@
 
 namespace fabricbench::endpoints {
 
-/// multiconn over libfabric (paper 000, section 5.1): each connection is a pair of endpoints.
+/// multiconn over libfabric (Rashti and Afsahi 2007, section 5.1): each connection is a pair of
+/// endpoints.
 extern const micro::Benchmark multiconn;
 
 /// The buffers for these options. Throws UsageError if those of both processes exceed a quarter of

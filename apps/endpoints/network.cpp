@@ -34,7 +34,7 @@ Info find_provider(const std::string& address) {
   for (const fi_ep_type type : {FI_EP_MSG, FI_EP_RDM}) {
     hints->ep_attr->type = type;
     Info found = find(nullptr, 0);
-    // Other providers would make the same names in both processes if they were given the node.
+    // With a node given, other providers create the same names in both processes.
     if (found && found->addr_format >= FI_SOCKADDR && found->addr_format <= FI_SOCKADDR_IN6)
       found = find(address.c_str(), FI_SOURCE);
     if (found) return found;

@@ -45,8 +45,8 @@ Handle<T> opened(const char* call, Open open) {
 /// else of reliable datagrams (FI_EP_RDM).
 class Network {
  public:
-  /// `address`: what endpoints are bound to where the provider has addresses of IP. Throws
-  /// UsageError if there is no such provider, Refused.
+  /// `address`: the local address of endpoints if the provider uses IP addresses. Throws UsageError
+  /// if no provider fits, and Refused.
   explicit Network(const std::string& address);
 
   [[nodiscard]] fi_info& info() const { return *info_; }

@@ -7,7 +7,7 @@
 
 namespace fabricbench::endpoints {
 
-/// A TCP connection to the other process, for everything that is not measured.
+/// A TCP connection to the other process, for all unmeasured messages.
 class Peer {
  public:
   /// The server waits at `address` for its client; the client connects to it. Throws UsageError.

@@ -29,9 +29,9 @@ struct atomic_file {
   struct json json;  // its text
 };
 
-// Starts the file. A failure is kept until the commit.
+// Starts the file. atomic_commit() reports a failure.
 void atomic_begin(struct atomic_file* file, const struct directory* directory, const char* name);
-// Gives the file its name. On failure: a complaint, false and errno.
+// Gives the file its name. On failure prints a message, sets errno and returns false.
 bool atomic_commit(struct atomic_file* file);
 void atomic_discard(struct atomic_file* file);
 
@@ -53,7 +53,11 @@ void each_entry(const char* folder, void (*visit)(const char* name, void* contex
 // "topology":{…},"sockets":2,"numa":{…}
 void topology(struct json* out);
 
-// ---- ports.c: interfaces and adapters' ports
+// ---- ports.c, nics.c: interfaces and adapters' ports
+
+#define RDMA_FOLDER "/sys/class/infiniband"
+#define CXI_FOLDER "/sys/class/cxi"
+enum { FOLDER = 512 };  // the longest path of an adapter's folder
 
 enum { TX_BYTES, RX_BYTES, TX_PACKETS, RX_PACKETS, COUNTERS };
 

@@ -29,7 +29,7 @@ static bool ours(const char* path) {
          (info.st_mode & 0077) == 0;
 }
 
-// Also removes hidden files, which reports that were interrupted leave.
+// Also removes hidden files, which remain from interrupted reports.
 static void remove_folder(const char* path) {
   DIR* folder = opendir(path);
   if (!folder) return;
@@ -41,7 +41,7 @@ static void remove_folder(const char* path) {
 }
 
 // Removes the directory of an old launch whose ranks and fabricbench-node were all killed at once.
-// No launch lasts as long as old_s.
+// No launch lasts longer than old_s.
 static void remove_if_old(const char* name, void* context) {
   const char* base = context;
   char prefix[64], path[PATH_MAX];

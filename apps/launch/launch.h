@@ -36,7 +36,7 @@ struct options {
   double limit_s, grace_s;
   const char* lock;  // NULL: none
   pid_t watch;       // 0: none
-  bool host;         // write host.<name>; no where fabricbench-node writes it
+  bool host;         // write host.<name>; false if fabricbench-node writes it
   char** command;    // argv, NULL at the end
 };
 

@@ -12,8 +12,9 @@ struct gathering {
   char path[PATH_MAX];  // the node's directory, "": there is none
 };
 
-// The directory in `base` for this launch on this node; creates it. None if it cannot be created or
-// others may write into it: each rank then writes its report into the launch's directory.
+// Creates and returns the directory in `base` for this launch on this node. Its path is "" if it
+// cannot be created or if other users may write into it: each rank then writes its report into the
+// launch's directory.
 struct gathering gathering_open(const char* base, const char* launch_directory);
 // Announces that this process, which is about to execute the program, will write a report.
 void gathering_join(const struct gathering* gathering);

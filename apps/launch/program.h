@@ -34,12 +34,12 @@ struct option {
 };
 
 // Reads the next option. Returns false at "--" or at the end. Exits after --help, and with EXIT_USE
-// where a value is missing or a word is no option.
+// if a value is missing or a word is no option.
 bool next_option(struct arguments* arguments, struct option* option);
 // Whether the option has this name.
 bool is_option(const struct option* option, const char* name);
 _Noreturn void refuse_option(const struct option* option);  // an unknown one
-// Seconds from a positive number, or from zero where that is allowed.
+// Returns the seconds that the option states: a positive number, or zero if that is allowed.
 double option_seconds(const struct option* option, bool zero_allowed, double most);
 // The words after "--", with NULL at the end. Exits with EXIT_USE if there are none.
 char** command_words(const struct arguments* arguments, const char* what);

@@ -83,7 +83,7 @@ static bool wait_for_event(struct supervisor* supervisor, double seconds) {
 
 enum outcome supervise(struct supervisor* supervisor, double start_s, double limit_s) {
   for (;;) {
-    // First the events that make the launch void.
+    // Events that invalidate the launch come first.
     if (supervisor->stop_signal) return SIGNALLED;
     if (supervisor->watch_died) return WATCH_DIED;
     if (supervisor->reaped) return CAME_BACK;

@@ -42,26 +42,26 @@ struct Setting;  // setting.hpp
 /// Key and value, in order of key: parts of a case, facts.
 using Words = std::map<std::string, std::string>;
 
-/// One message size of one case, which is what is measured at a time.
+/// What is measured at a time: one message size of one case.
 struct Point {
   int msg_size = 0;        ///< bytes
   std::size_t choice = 0;  ///< index into the words of the benchmark's choice
   std::int64_t amount = 0;
-  std::int64_t turn = 0;  ///< of Part::turns()
+  std::int64_t turn = 0;  ///< from 0 to Part::turns() - 1
 };
 
 /// A rank that reports values in a case of its own.
 struct Reporter {
   int rank;
-  Words words;  ///< the parts that its case has beside those of the point
+  Words words;  ///< additional parts of its case
 };
 
 /// Returned by Part::enter(), beside MPI's error codes: the stack accepts no further unexpected
 /// messages.
 inline constexpr int error_stuck = std::numeric_limits<int>::max();
 
-/// The share of one rank in measuring one quantity. On every rank the runner calls enter(),
-/// then before(), run() and after() for every iteration, then leave().
+/// One rank's code that measures one quantity. On every rank the runner calls enter(), then
+/// before(), run() and after() for every iteration, then leave().
 class Part {
  public:
   Part() = default;
@@ -69,12 +69,12 @@ class Part {
   Part& operator=(const Part&) = delete;
   virtual ~Part() = default;
 
-  /// Lines of the header that only this benchmark has.
+  /// Returns the header lines that only this benchmark has.
   [[nodiscard]] virtual Words facts() const { return {}; }
-  /// The number of turns in which a point is measured, each between other ranks.
+  /// Returns the number of turns in which a point is measured. Each turn measures other ranks.
   [[nodiscard]] virtual std::int64_t turns(const Point& /*point*/) const { return 1; }
-  /// The ranks that report in this turn, each in a case of its own. Empty: the benchmark's
-  /// reporters report together in one case.
+  /// Returns the ranks that report in this turn, each in its own case. Empty: the benchmark's
+  /// reporters share one case.
   [[nodiscard]] virtual std::vector<Reporter> reporters() const { return {}; }
 
   /// Prepares the measurement of `point`. Returns an MPI error code if the stack cannot do it;
@@ -114,66 +114,74 @@ class Part {
   [[nodiscard]] virtual std::int64_t work_ns() const { return 0; }
 };
 
-/// Makes a part that needs the setting only; for Quantity::set_up.
+/// Creates a part from the setting; for Quantity::set_up.
 template <class P>
 std::unique_ptr<Part> make_part(const Setting& setting) {
   return std::make_unique<P>(setting);
 }
 
-/// A duration that a benchmark measures at every point.
+/// A duration that a benchmark measures at each point.
 struct Quantity {
   std::string_view metric;  ///< name of the sample, with its unit
-  /// Throws UsageError if memory does not suffice, std::bad_alloc.
+  /// Throws UsageError if the memory is too small, and std::bad_alloc.
   std::unique_ptr<Part> (*set_up)(const Setting& setting) = nullptr;
   /// The number of iterations is divided by this, because one iteration has many messages.
   std::int64_t fewer_iterations = 1;
 };
 
-/// A value in the table of a campaign. Its unit is in analysis/fabricbench/metrics.py; how it
-/// follows from the samples is in analysis/fabricbench/parsers/tools/micro/estimates.py.
+/// A value in the table of a campaign. analysis/fabricbench/metrics.py has its unit, and
+/// analysis/fabricbench/parsers/tools/micro/estimates.py computes it from the samples.
 struct Metric {
   std::string_view name;
-  bool bandwidth = false;  ///< bytes per time: there is none for messages of 0 bytes
+  bool bandwidth = false;  ///< bytes per time; undefined for messages of 0 bytes
 };
 
-/// One drawing in the report: a metric over the message size, for every case that has `only`.
+/// One plot in the report: a metric over the message size, for each case that contains `only`.
 struct Picture {
   std::string_view metric;
   std::string_view only = "";  ///< part of a case, such as "window=64"; empty: all cases
   std::string_view over = "";  ///< key of the case on the horizontal axis instead of the size
-  std::span<const std::int64_t> sizes = {};  ///< with `over`: one drawing for each size, in bytes
+  std::span<const std::int64_t> sizes = {};  ///< with `over`: one plot for each size, in bytes
 };
 
-/// Where the report draws a benchmark; without pictures another part of the report does so.
+/// A section of the report. Benchmarks with the same section share its plots.
+struct Section {
+  std::string_view key = "";    ///< part of the section's anchor
+  std::string_view title = "";  ///< empty: the key
+  std::string_view note = "";   ///< text above the plots
+  std::int64_t place = 100;     ///< order on the page; equal places: order of benchmark
+};
+
+/// Where the report plots a benchmark. Without pictures another part of the report shows it.
 struct Figure {
-  std::string_view section = "";  ///< key of a section of the report
+  Section section = {};
   std::span<const Picture> pictures = {};
 };
 
 /// Messages of the largest size that the buffers of one rank hold: `messages` + `per_rank` * ranks.
-/// Both 0: so few that they need not be counted.
+/// Both 0: a negligible number.
 struct Held {
   std::int64_t messages = 0;
   std::int64_t per_rank = 0;
 };
 
-/// In which order points are measured. by_size: all amounts of a size, then the next size;
+/// The order of the points. by_size: all amounts of a size, then the next size;
 /// processes agree after each point that all answers were right. by_amount: all sizes of an amount,
 /// then the next amount; they agree after each amount.
 enum class Order { by_size, by_amount };
 
 enum class Ranks { pairs, two_or_more, any };  ///< the numbers of ranks that a benchmark runs on
-/// The ranks that report values: the first half, all but the last, all, or (named) those that
-/// the part names, each in a case of its own.
+/// The ranks that report values: the first half, all but the last, all, or (named) those of
+/// Part::reporters(), each in its own case.
 enum class Reporters { half, all_but_last, all, named };
 
 /// The synchronisation of most benchmarks, for the header of the output.
 inline constexpr std::string_view barrier_before_size =
     "MPI_Barrier before each size; warm-up and timed iterations follow it without another";
 
-/// A benchmark as a record: the only place that names it. The checks, the parser, the report and
-/// the tests read it as JSON (--describe). One without quantities sends nothing: MPI_Init, header,
-/// MPI_Finalize.
+/// The record of a benchmark, the only place that names it. The checks, the parser, the report and
+/// the tests read it as JSON (--describe). A benchmark without quantities sends no message: it
+/// calls MPI_Init, prints the header and calls MPI_Finalize.
 struct Benchmark {
   std::string_view name;
   std::string_view summary;  ///< one line, for --list
@@ -181,12 +189,15 @@ struct Benchmark {
   Reporters reporters = Reporters::half;
   Dimensions dimensions = {};
   std::span<const Quantity> quantities = {};
-  /// Whether sizes are added where the curve of the first quantity bends.
+  /// Adds sizes where the curve of the first quantity bends.
   bool adaptive = false;
   Order order = Order::by_size;
   std::string_view synchronisation = barrier_before_size;
   std::span<const Metric> metrics = {};
   std::string_view base = "";  ///< part of the case that `latency_ratio` divides by: "queued=0"
+  /// The quantity that public tools measure too, of analysis/fabricbench/parsers/quantities.py:
+  /// "half_round_trip". The metric that ends in _mean is compared with theirs.
+  std::string_view role = "";
   Figure figure = {};
   Held held = {};
 

@@ -14,7 +14,7 @@
 namespace fabricbench::micro {
 namespace {
 
-// Each function writes a value with its key; the key is null in an array.
+// Each function writes a value with its key. In an array the key is null.
 void write(struct json* out, const char* key, std::string_view text) {
   json_string(out, key, std::string(text).c_str());
 }
@@ -73,6 +73,15 @@ void write(struct json* out, const char* key, const Held& held) {
   write(out, "per_rank", held.per_rank);
   json_end_object(out);
 }
+void write(struct json* out, const char* key, const Section& section) {
+  if (section.key.empty()) return json_null(out, key);
+  json_begin_object(out, key);
+  write(out, "key", section.key);
+  write(out, "title", section.title);
+  write(out, "note", section.note);
+  write(out, "place", section.place);
+  json_end_object(out);
+}
 
 std::string_view word(Ranks ranks) {
   switch (ranks) {
@@ -101,16 +110,17 @@ void write(struct json* out, const char* key, const Benchmark& benchmark) {
   write_list(out, "samples", benchmark.quantities);
   write_list(out, "metrics", benchmark.metrics);
   write(out, "base", benchmark.base);
+  write(out, "role", benchmark.role);
   write(out, "held", benchmark.held);
   write(out, "section", benchmark.figure.section);
   write_list(out, "pictures", benchmark.figure.pictures);
   json_end_object(out);
 }
 
-/// An option of single benchmarks: its meaning, its values and who takes it.
+/// An option of some benchmarks: its meaning, and the benchmarks that accept it, with their
+/// defaults.
 struct Option {
   std::string meaning;
-  std::string values;
   std::string benchmarks;
 };
 
@@ -138,7 +148,7 @@ void describe(std::span<const Benchmark* const> benchmarks) {
                   .depth = 0,
                   .lines = lines};
   json_begin_object(&out, nullptr);
-  write(&out, "schema", std::int64_t{1});
+  write(&out, "schema", std::int64_t{2});
   write(&out, "barriers_per_calibration", std::int64_t{timing::barriers_per_calibration});
   json_begin_array(&out, "benchmarks");
   for (const Benchmark* benchmark : benchmarks) write(&out, nullptr, *benchmark);
@@ -176,13 +186,15 @@ std::string own_options_help(std::span<const Benchmark* const> benchmarks) {
       add(*benchmark, amount.key, amount.meaning, comma_separated(amount.defaults));
     if (rounds) {
       add(*benchmark, "rounds", "rounds of disjoint rank pairs", "all");
-      add(*benchmark, "block", "number of the block: each block measures the rounds that follow",
+      add(*benchmark, "block",
+          "number of the block; each block measures the rounds after those of the previous block",
           "0");
     }
   }
   std::string text =
-      "\noptions of single benchmarks; lists are measured one value after the other, the defaults\n"
-      "are behind the benchmark's name:\n";
+      "\noptions of some benchmarks; a list is measured one value after the other; the defaults "
+      "follow\n"
+      "the benchmark's name:\n";
   for (const auto& [key, option] : options) {
     text.append("  --").append(key).append("  ").append(option.meaning).append("\n      ");
     text.append(option.benchmarks).append("\n");

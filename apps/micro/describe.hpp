@@ -12,10 +12,10 @@ namespace fabricbench::micro {
 /// it: analysis/fabricbench/parsers/tools/micro/benchmarks.json.
 void describe(std::span<const Benchmark* const> benchmarks);
 
-/// One line for each benchmark, for --list.
+/// Returns one line for each benchmark, for --list.
 [[nodiscard]] std::string list(std::span<const Benchmark* const> benchmarks);
 
-/// The options that belong to single benchmarks, for --help.
+/// Returns the help text of the options that only some benchmarks have, for --help.
 [[nodiscard]] std::string own_options_help(std::span<const Benchmark* const> benchmarks);
 
 }  // namespace fabricbench::micro

@@ -7,18 +7,16 @@
 
 namespace fabricbench::micro {
 
-/// Words that a benchmark measures one after the other, each a case: `sync=lock`, `sync=fence`.
-/// The key is also the option that selects some of them. An empty key: the benchmark has no
-/// choice.
+/// Words that a benchmark measures one after the other, each as a case: `sync=lock`, `sync=fence`.
+/// The key is also the name of the option that selects words. Empty key: no choice.
 struct Choice {
   std::string_view key;
   std::span<const std::string_view> words;
   std::string_view meaning = "";  ///< for --help
 };
 
-/// Numbers that a benchmark measures one after the other, each a case: `queued=0`, `queued=16`.
-/// The key is also the option that sets other numbers. An empty key: the benchmark has no
-/// amount.
+/// Numbers that a benchmark measures one after the other, each as a case: `queued=0`, `queued=16`.
+/// The key is also the name of the option that sets other numbers. Empty key: no amount.
 struct Amount {
   std::string_view key;
   std::span<const std::int64_t> defaults;

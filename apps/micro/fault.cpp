@@ -12,7 +12,7 @@ namespace fabricbench::micro {
 
 namespace {
 
-/// The number after `prefix`, which is all of `text`, if it is one from `least` to `most`.
+/// Returns the number in a text that consists of `prefix` and a number from `least` to `most`.
 template <class Number>
 std::optional<Number> number_after(std::string_view prefix, std::string_view text, Number least,
                                    Number most) {

@@ -19,7 +19,7 @@ struct Fault {
 };
 
 /// Parses flip, hang, slow:<µs> or exhaust:<n>; nullptr or empty is no fault. Throws UsageError
-/// for anything else, so that a test with a misspelt fault fails.
+/// for other text, so that a test with a misspelt fault fails.
 [[nodiscard]] Fault parse_fault(const char* text);
 
 /// Inverts the middle byte of a payload; does nothing if it is empty.

@@ -14,7 +14,7 @@
 
 namespace fabricbench::micro {
 
-/// What one start of a program measures.
+/// The measurement that one command line requests.
 struct Job {
   const char* program;  ///< its name, for messages
   const Benchmark* benchmark = nullptr;
@@ -22,22 +22,23 @@ struct Job {
   Fault fault = {};
 };
 
-/// A job from the arguments after the benchmark's name and from FABRICBENCH_MICRO_FAULT. Throws
-/// UsageError.
+/// Returns the job for the arguments after the benchmark's name and for FABRICBENCH_MICRO_FAULT.
+/// Throws UsageError.
 [[nodiscard]] Job parse_job(const char* program, const Benchmark& benchmark,
                             std::span<const char* const> arguments);
 
-/// What the header says about the launch in addition to the job.
+/// The facts about the launch in the header.
 struct Platform {
   std::vector<std::pair<std::string_view, std::string>> libraries;  ///< key and value, in order
   int ranks = 0;
   std::string hosts = {};  ///< comma-separated, in order of rank; empty: not printed
 };
 
-/// The header of the output, up to the facts that only the runner knows. Measures the clock.
+/// Prints the header of the output, except for the lines that the runner prints. Measures the
+/// clock.
 void print_header(Report& report, const Job& job, const Platform& platform);
 
-/// Prints the last line and writes what is left. Returns the exit status.
+/// Prints the last line and flushes the output. Returns the exit status.
 [[nodiscard]] int finish(Report& report, const Job& job, bool verified);
 
 }  // namespace fabricbench::micro

@@ -13,7 +13,7 @@ std::string fact_label(const Benchmark& benchmark, std::string_view metric, cons
     text.append(part);
   };
   if (benchmark.quantities.size() > 1) add(metric);
-  // An equals sign would end the key.
+  // An equals sign ends a key.
   std::string in_key(case_name);
   std::replace(in_key.begin(), in_key.end(), '=', ':');
   std::replace(in_key.begin(), in_key.end(), ' ', ',');

@@ -8,13 +8,13 @@
 
 namespace fabricbench::micro {
 
-/// What follows the name of a fact that holds at one point: metric, case and size, joined by dots,
-/// as far as the benchmark has several; else "all". An empty metric is left out.
+/// Returns the suffix of a fact's name at one point: metric, case and size, joined by dots, each
+/// only if the benchmark has several; otherwise "all". Omits an empty metric.
 [[nodiscard]] std::string fact_label(const Benchmark& benchmark, std::string_view metric,
                                      const Point& point, std::string_view case_name);
 
-/// The label of a point's marked interval: that of its facts, without the words of single
-/// reporters, and with the turn where the point has several.
+/// Returns the label of a point's marked interval: the label of its facts without the words of
+/// reporters, and with the turn if the point has several.
 [[nodiscard]] std::string interval_label(const Benchmark& benchmark, std::string_view metric,
                                          const Part& part, const Point& point, int ranks);
 

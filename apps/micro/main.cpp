@@ -24,18 +24,19 @@ constexpr const char* program = "fabricbench-micro";
 
 constexpr std::string_view rest_of_help = R"(
 environment:
-  FABRICBENCH_EXPECT_RANKS=N        exit 2 unless MPI_COMM_WORLD has N ranks (a wrong PMI gives N worlds of one)
-  FABRICBENCH_MICRO_FAULT=...       for tests of the harness only, injects a fault:
+  FABRICBENCH_EXPECT_RANKS=N        exit 2 unless MPI_COMM_WORLD has N ranks (with a wrong PMI each of N processes has its own)
+  FABRICBENCH_MICRO_FAULT=...       injects a fault; for tests of the harness only:
       flip       every rank corrupts one byte of the first verified message of each size: exit 1
       hang       rank 0 sleeps forever after the first size
       slow:US    every reported value becomes US microseconds larger
-      exhaust:N  a queue of unexpected or posted takes N entries, then the stack is out of memory
+      exhaust:N  the queue of unexpected or posted accepts N entries and then reports that memory is exhausted
 
-output: lines #@key=value and CSV; last line #@end=ok (failed: a wrong answer; absent: truncated).
+output: lines #@key=value and CSV. The last line is #@end=ok, or #@end=failed after a wrong answer. Without it the
+output is truncated.
 exit code: 0 verified, 1 wrong answer, 2 bad input.
 )";
 
-/// The job, or why there is none. Known before MPI_Init.
+/// The job, or the error in the request. Parsed before MPI_Init.
 struct Request {
   Job job;
   std::string error;  ///< empty if there is none
@@ -46,7 +47,7 @@ Request parse_request(int argc, char** argv) {
   try {
     const std::span<const char* const> arguments(argv + 1, argv + std::max(argc, 1));
     if (arguments.empty()) {
-      throw UsageError("no benchmark is named; give one as first argument, see --help");
+      throw UsageError("no benchmark is named; give one as the first argument; see --help");
     }
     const Benchmark& benchmark = find_benchmark(arguments.front());
     request.job = parse_job(program, benchmark, arguments.subspan(1));
@@ -92,7 +93,7 @@ int run(const Job& job, const World& world) {
   const bool sends_messages = job.benchmark->sends_messages();
   job.benchmark->check_ranks(world.ranks);
   Report report(world.rank == 0);
-  // The names of the hosts cost messages: a benchmark that sends none does not print them.
+  // Gathering the names of the hosts sends messages, so a benchmark without messages omits them.
   print_header(report, job,
                {.libraries = {{"mpi_library", mpi_library()}, {"mpi_standard", mpi_standard()}},
                 .ranks = world.ranks,

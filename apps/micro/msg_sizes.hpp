@@ -11,9 +11,9 @@ namespace fabricbench::micro {
 /// Largest message: MPI counts bytes in an int.
 inline constexpr std::int64_t largest_msg_size = 2147483647;
 
-/// Bytes that `text` stands for: digits with an optional suffix K, KiB (2^10), M, MiB (2^20), G or
-/// GiB (2^30). Throws UsageError, naming `option`, if it is no such number or larger than `largest`
-/// bytes.
+/// Returns the bytes that `text` states: digits with an optional suffix K, KiB (2^10), M, MiB
+/// (2^20), G or GiB (2^30). Throws UsageError, which names `option`, for other text and for more
+/// than `largest` bytes.
 [[nodiscard]] std::int64_t parse_size(std::string_view option, std::string_view text,
                                       std::int64_t largest);
 
@@ -23,7 +23,7 @@ inline constexpr std::int64_t largest_msg_size = 2147483647;
                                                         std::string_view text,
                                                         std::int64_t largest);
 
-/// smallest, then doubled while <= largest; 0 is followed by 1. Range: 0 <= smallest <= largest.
+/// Returns smallest and its doubles up to largest; 1 follows 0. Range: 0 <= smallest <= largest.
 [[nodiscard]] std::vector<std::int64_t> doubling_sizes(std::int64_t smallest, std::int64_t largest);
 
 /// Largest message that this node's memory allows: a quarter of the physical memory (a rank holds

@@ -18,7 +18,7 @@ constexpr std::int64_t default_largest_size = 4 << 20;
 constexpr std::int64_t most_iterations = 1'000'000'000;
 constexpr std::int64_t most_rounds = 1'000'000;
 
-/// Options as given, by name, before ranges are combined.
+/// The values of the options by name, as text.
 using Given = std::map<std::string, std::string_view, std::less<>>;
 
 constexpr std::array common_names{"--sizes",      "--min-size", "--max-size",
@@ -44,10 +44,10 @@ Given collect(std::span<const char* const> arguments, const Dimensions& dimensio
     if (!flag && !takes_value(name, dimensions)) {
       throw UsageError("unknown argument \"" + name + "\"; see --help");
     }
-    if (given.contains(name)) throw UsageError(name + " is given twice; give it once");
+    if (given.contains(name)) throw UsageError(name + " is a duplicate; give it once");
     const bool has_value = equals != std::string_view::npos;
     if (flag) {
-      if (has_value) throw UsageError("--check takes no value; leave out \"=\" and what follows");
+      if (has_value) throw UsageError("--check takes no value; remove \"=\" and the text after it");
       given[name] = "";
     } else if (has_value) {
       given[name] = argument.substr(equals + 1);
@@ -71,7 +71,7 @@ Number parse_number(std::string_view option, std::string_view text, Number least
   Number number{};
   const char* const end = text.data() + text.size();
   const auto [rest, error] = std::from_chars(text.data(), end, number);
-  // Written so that a floating-point NaN fails, too.
+  // The negated comparison makes NaN fail.
   if (error != std::errc{} || rest != end || !(number >= least && number <= most)) {
     throw UsageError(std::string(option) + ": \"" + std::string(text) + "\" is not " + expected);
   }
@@ -97,8 +97,8 @@ std::vector<std::int64_t> choose_sizes(const Given& given, std::int64_t largest)
   return doubling_sizes(first, last);
 }
 
-/// The sizes that the benchmark accepts. Sizes of --sizes must be multiples of its unit;
-/// doubled sizes that are none are left out.
+/// Returns the sizes to measure. Throws UsageError if a size of --sizes is no multiple of the
+/// benchmark's unit; omits such sizes between --min-size and --max-size.
 std::vector<std::int64_t> fitting_sizes(const Given& given, const Dimensions& dimensions,
                                         std::int64_t largest) {
   const bool any_given =
@@ -118,7 +118,7 @@ std::vector<std::int64_t> fitting_sizes(const Given& given, const Dimensions& di
   }
   std::erase_if(sizes, odd);
   if (sizes.empty())
-    throw UsageError("--max-size: no size is left that this benchmark can take; give a larger one");
+    throw UsageError("--max-size: this benchmark accepts no size in the range; give a larger one");
   return sizes;
 }
 
@@ -132,13 +132,13 @@ std::vector<std::string_view> split(std::string_view text) {
   }
 }
 
-/// Appends `value` unless it is there already.
+/// Appends `value`. Throws UsageError if the list contains it.
 template <class Value>
 void add_once(std::vector<Value>& values, Value value, const std::string& option,
               std::string_view text) {
   if (std::find(values.begin(), values.end(), value) != values.end()) {
     throw UsageError(option + ": \"" + std::string(text) +
-                     "\" names a value twice; give each once");
+                     "\" contains a duplicate; give each value once");
   }
   values.push_back(value);
 }
@@ -222,9 +222,8 @@ options of a benchmark that sends messages (--name value or --name=value):
   --min-size B       first size (0); doubled up to
   --max-size B       largest size (4MiB). No size may exceed 2^31-1 or a quarter of the memory
   --iterations N     timed iterations for sizes up to 64 KiB (1000); above, max(min(N,10), N*64KiB/size)
-  --warmup N         dropped iterations before them (100); above 64 KiB scaled alike, at least min(N,2)
-  --time-limit S     seconds per size (none): fewer iterations, but at least min(N,10), if a pilot of four
-                     iterations says that they would take longer
+  --warmup N         untimed iterations before them (100); above 64 KiB scaled in the same way, at least min(N,2)
+  --time-limit S     seconds per size (none); a pilot of four iterations estimates how many fit, at least min(N,10)
   --check            checked mode: every byte of every message is verified on arrival; not for timing
 )";
 }

@@ -10,7 +10,7 @@ std::uint8_t hashed(std::uint64_t value) noexcept {
   return static_cast<std::uint8_t>((static_cast<std::uint32_t>(value) * golden_ratio) >> 24U);
 }
 
-/// The part of the pattern that all bytes of a message share. The odd factor makes 256
+/// Returns the part of the pattern that all bytes of a message share. The odd factor makes 256
 /// consecutive iterations differ.
 std::uint8_t message_part(const MessageId& id) noexcept {
   const auto sender = static_cast<std::uint64_t>(id.sender);

@@ -23,7 +23,7 @@ class Processes {
   [[nodiscard]] int printing_rank() const { return printing_rank_; }
   [[nodiscard]] bool prints() const { return rank_ == printing_rank_; }
 
-  /// Whether synchronise() works already. If not, it does after the first Part::enter().
+  /// Returns whether synchronise() works now. Otherwise it works after the first Part::enter().
   [[nodiscard]] virtual bool connected() const { return true; }
   /// Returns when every process has called it. Uses the network that is measured.
   virtual void synchronise() = 0;

@@ -7,7 +7,7 @@
 namespace fabricbench::micro {
 namespace {
 
-/// Made at its first use, which is before main() in an order of files that is not known.
+/// Created at its first use: registrations run before main(), in an unspecified order of files.
 std::vector<const Benchmark*>& registered() {
   static std::vector<const Benchmark*> list;
   return list;

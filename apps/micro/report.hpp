@@ -13,7 +13,7 @@ namespace fabricbench::micro {
 /// The version or commit of this program.
 [[nodiscard]] std::string_view version();
 
-/// `value` in decimal digits with `decimals` places, whatever the locale.
+/// Returns `value` with `decimals` decimal places, in every locale.
 [[nodiscard]] std::string fixed(double value, int decimals);
 
 /// The output on stdout, kept in memory until flush(). Only an active report, that of rank 0,
@@ -39,7 +39,7 @@ class Report {
   /// printed in microseconds with three decimals.
   void rows(const Series& series, int rank, std::span<const std::int64_t> samples_ns);
 
-  /// Writes the lines so far in one call.
+  /// Writes all kept lines in one call.
   void flush();
 
   /// False after a write to stdout failed.

@@ -9,6 +9,7 @@
 #include "common/complain.h"
 #include "micro/labels.hpp"
 #include "micro/operations.hpp"
+#include "micro/points.hpp"
 #include "micro/refine.hpp"
 #include "timing/loop.hpp"
 #include "timing/mark.hpp"
@@ -19,7 +20,7 @@ namespace {
 
 constexpr std::int64_t pilot_iterations = 4;
 
-/// An iteration that sends nothing.
+/// An operation that sends no message.
 struct NoMessage {
   void before(std::int64_t /*iteration*/) {}
   void run() {}
@@ -45,11 +46,12 @@ bool Runner::run() {
   report_.columns();
   if (processes_.connected()) calibrate();
   bool verified = true;
-  for (const Points& points : all_points()) verified = verified && measure(points);
+  for (const Points& points : all_points(benchmark_.order, options_))
+    verified = verified && measure(points);
   for (int added = 0; verified && benchmark_.adaptive && added < most_added_sizes; ++added) {
     const std::optional<std::int64_t> size = added_size();
     if (!size) break;
-    verified = measure(points_of_size(*size));
+    verified = measure(points_of_size(*size, options_));
   }
   if (mismatch_) {
     const std::string text =
@@ -60,32 +62,6 @@ bool Runner::run() {
   report_.key("payload_bytes", payload_.bytes);
   report_.key("payload_messages", payload_.messages);
   return verified;
-}
-
-/// All points in the benchmark's order, in the groups after which the processes agree.
-std::vector<Runner::Points> Runner::all_points() const {
-  std::vector<Points> groups;
-  for (const std::int64_t size : options_.sizes_bytes) {
-    for (const Point& point : points_of_size(size)) groups.push_back({point});
-  }
-  if (benchmark_.order == Order::by_size) return groups;
-  std::vector<Points> by_amount;
-  for (const std::int64_t amount : options_.amounts) {
-    Points& points = by_amount.emplace_back();
-    for (const Points& group : groups) {
-      if (group.front().amount == amount) points.push_back(group.front());
-    }
-  }
-  return by_amount;
-}
-
-Runner::Points Runner::points_of_size(std::int64_t size) const {
-  Points points;
-  for (const std::size_t choice : options_.choices) {
-    for (const std::int64_t amount : options_.amounts)
-      points.push_back({.msg_size = static_cast<int>(size), .choice = choice, .amount = amount});
-  }
-  return points;
 }
 
 /// Returns whether all answers were right on all processes.
@@ -114,7 +90,7 @@ void Runner::measure_point(const Point& point) {
   }
 }
 
-/// Prepares the part, on all processes alike. Reports the point as skipped where that fails.
+/// Prepares the part on all processes. If that fails on any, reports the point as skipped on all.
 bool Runner::enter(Part& part, const Point& point) {
   const int error = processes_.common_error(part.enter(point));
   if (error == 0) return true;
@@ -132,8 +108,8 @@ void Runner::measure_turn(Part& part, const Quantity& quantity, const Point& poi
   if (!mismatch_) mismatch_ = part.verify_around();
 }
 
-/// Marks intervals without a message, from which the traffic of the runner's own synchronisation
-/// follows. One interval before them, without a mark, makes the connections.
+/// Marks intervals without messages, whose traffic is that of the runner's own synchronisation. An
+/// unmarked interval before them opens the connections.
 void Runner::calibrate() {
   calibrated_ = true;
   NoMessage nothing;
@@ -149,9 +125,11 @@ void Runner::calibrate() {
   if (std::any_of(parts_.begin(), parts_.end(), has_barriers)) calibrate_barriers();
 }
 
-/// Marks intervals of barriers, from which the traffic of one barrier follows.
+/// Marks intervals of barriers, whose traffic divided by their number is the traffic of one
+/// barrier.
 void Runner::calibrate_barriers() {
   report_.key("barriers_per_calibration", timing::barriers_per_calibration);
+  if (!timing::has_witness()) return;
   for (int i = 0; i < timing::barrier_calibrations; ++i) {
     const std::string name = timing::barriers_label(i);
     processes_.synchronise();
@@ -162,7 +140,7 @@ void Runner::calibrate_barriers() {
   }
 }
 
-/// Marks the interval for the witness and reports the least traffic of the iterations in it.
+/// Marks the interval of a measurement and reports the least traffic of its iterations.
 Runner::Count Runner::measure_marked(Part& part, const Quantity& quantity, const Point& point) {
   const std::string name =
       interval_label(benchmark_, quantity.metric, part, point, processes_.ranks());
@@ -220,8 +198,8 @@ Runner::Count Runner::measure_with(Op& operation, const Quantity& quantity, cons
   return count;
 }
 
-/// Seconds of one iteration: the fastest of the pilot, on the rank where that is slowest. The first
-/// iteration may set up a connection and any one may be interrupted, so neither counts.
+/// Returns the seconds of one iteration: the maximum over the ranks of the fastest pilot iteration.
+/// The fastest one neither sets up a connection nor is interrupted.
 template <class Op>
 double Runner::pilot_s(Op& operation) {
   std::int64_t fastest_ns = std::numeric_limits<std::int64_t>::max();
@@ -234,7 +212,7 @@ double Runner::pilot_s(Op& operation) {
   return 1e-9 * static_cast<double>(processes_.largest(fastest_ns));
 }
 
-/// The next size at which the first quantity bends, the same on all ranks.
+/// Returns the next size to add, the same on all ranks.
 std::optional<std::int64_t> Runner::added_size() {
   const std::int64_t size = processes_.largest(size_to_add(first_quantity_ns_).value_or(0));
   return size > 0 ? std::optional(size) : std::nullopt;
@@ -244,8 +222,8 @@ bool Runner::CaseReport::reported_by(int rank) const {
   return std::find(ranks.begin(), ranks.end(), rank) != ranks.end();
 }
 
-/// The cases of this turn: one for each of the part's reporters, or one for the benchmark's
-/// reporters together.
+/// Returns the cases of this turn: one for each reporter of the part, or one for all reporters of
+/// the benchmark.
 std::vector<Runner::CaseReport> Runner::case_reports(const Part& part, const Point& point) const {
   std::vector<CaseReport> all;
   for (const auto& [rank, words] : part.reporters()) {

@@ -11,6 +11,7 @@
 
 #include "micro/benchmark.hpp"
 #include "micro/job.hpp"
+#include "micro/points.hpp"
 #include "micro/processes.hpp"
 #include "micro/report.hpp"
 #include "timing/plan.hpp"
@@ -55,10 +56,6 @@ class Runner {
     std::string reason;
   };
 
-  using Points = std::vector<Point>;
-
-  [[nodiscard]] std::vector<Points> all_points() const;
-  [[nodiscard]] Points points_of_size(std::int64_t size) const;
   [[nodiscard]] bool measure(const Points& points);
   void measure_point(const Point& point);
   void measure_turn(Part& part, const Quantity& quantity, const Point& point);

@@ -9,7 +9,8 @@
 namespace fabricbench::micro {
 namespace {
 
-/// Two buffers of every part of all ranks of a node must fit into its memory. Throws UsageError.
+/// Throws UsageError if two buffers of each part of all ranks exceed three quarters of a node's
+/// memory.
 void check_memory(const Benchmark& benchmark, std::int64_t largest_size, int ranks) {
   const auto buffers = 2 * static_cast<std::int64_t>(benchmark.quantities.size()) * ranks;
   if (largest_size > 3 * quarter_of_memory() / buffers) {

@@ -11,19 +11,19 @@
 
 namespace fabricbench::micro {
 
-/// What an MPI benchmark's parts need to know about the whole launch.
+/// The facts about the launch that the parts of an MPI benchmark need.
 struct Setting {
   World world;
   std::int64_t largest_size;    ///< bytes
   std::int64_t largest_amount;  ///< of the benchmark's amount, 0 without one
   std::int64_t rounds;          ///< as in Options
   std::int64_t block;           ///< as in Options
-  bool checked;                 ///< every byte of every message is verified on arrival
+  bool checked;                 ///< checked mode
   Fault fault;
 };
 
-/// One part for each quantity of the job's benchmark. Collective. Throws UsageError if the memory
-/// of a node does not suffice, std::bad_alloc.
+/// Returns one part for each quantity of the job's benchmark. Collective. Throws UsageError if the
+/// memory of a node is too small, and std::bad_alloc.
 [[nodiscard]] std::vector<std::unique_ptr<Part>> set_up_parts(const Job& job, const World& world);
 
 }  // namespace fabricbench::micro

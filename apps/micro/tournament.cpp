@@ -3,8 +3,8 @@
 
 namespace fabricbench::micro {
 
-/// On a circle of rounds() places i plays j if i + j = round (modulo rounds()). The player for
-/// whom i = j plays the last player, or nobody if the number is odd.
+/// Players i and j meet if i + j = round (modulo rounds()). The player with i = j meets the last
+/// player, or has no opponent if the number of players is odd.
 std::vector<Tournament::Pair> Tournament::round(int round) const {
   const int circle = rounds();
   std::vector<Pair> found;

@@ -6,8 +6,8 @@
 
 namespace fabricbench::micro {
 
-/// A round robin by the circle method. In every round each player has one opponent; with an odd
-/// number of players one has none. After all rounds every pair has played once.
+/// A round robin by the circle method. In each round every player has one opponent; with an odd
+/// number of players one player has none. After all rounds every two players have met once.
 class Tournament {
  public:
   struct Pair {

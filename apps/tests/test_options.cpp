@@ -60,7 +60,7 @@ void test_rejected() {
   CHECK(refuses({"extra"}, "unknown argument \"extra\""));
   CHECK(refuses({"--sizes"}, "--sizes lacks its value"));
   CHECK(refuses({"--check=yes"}, "takes no value"));
-  CHECK(refuses({"--check", "--check"}, "given twice"));
+  CHECK(refuses({"--check", "--check"}, "is a duplicate"));
   CHECK(refuses({"--sizes=1", "--max-size=2"}, "exclude each other"));
   CHECK(refuses({"--min-size=2", "--max-size=1"}, "is larger than"));
   CHECK(refuses({"--sizes=9M"}, "is too large"));
@@ -85,12 +85,12 @@ void test_benchmark_options() {
   CHECK(refuses({"--sync", "lock"}, "unknown argument \"--sync\""));
   CHECK(refuses({"--"}, "unknown argument \"--\"", varied));
   CHECK(refuses({"--sync", "locks"}, "\"locks\" is none of lock, fence", varied));
-  CHECK(refuses({"--sync", "lock,lock"}, "names a value twice", varied));
+  CHECK(refuses({"--sync", "lock,lock"}, "contains a duplicate", varied));
   for (const char* text : {"100", "-1", "", "1,", "x", "1,1"}) {
     CHECK(refuses({"--queued", text}, "--queued", varied));
   }
   CHECK(refuses({"--sizes", "6"}, "6 is no multiple of 4 bytes", varied));
-  CHECK(refuses({"--min-size", "1", "--max-size", "2"}, "no size is left", varied));
+  CHECK(refuses({"--min-size", "1", "--max-size", "2"}, "accepts no size", varied));
   CHECK(refuses({"--sizes", "8"}, "has no message size", unsized));
 }
 

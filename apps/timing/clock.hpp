@@ -26,10 +26,8 @@ inline constexpr std::string_view clock_name = "clock_gettime(CLOCK_MONOTONIC)";
 }
 
 struct ClockQuality {
-  double
-      resolution_ns;   ///< smallest step seen between two readings that differ; 0 if none differed
-  double overhead_ns;  ///< mean time of one reading; every sample contains about one, and none is
-                       ///< subtracted
+  double resolution_ns;  ///< smallest difference between two readings, 0 if all were equal
+  double overhead_ns;    ///< mean time of one reading; every sample includes about one
 };
 
 /// Measures the clock on this rank; takes about a millisecond.

@@ -10,9 +10,8 @@
 
 namespace fabricbench::timing {
 
-/// An operation that the loop repeats. Only run() is timed. before() and after() (fill and
-/// verify; empty in a measurement) get the number of the iteration, which counts warm-up and
-/// timed iterations.
+/// An operation that the loop repeats. Only run() is timed. before() and after() receive the number
+/// of the iteration; they fill and verify the payload in checked mode.
 template <class T>
 concept Operation = requires(T operation, std::int64_t iteration) {
   { operation.before(iteration) } -> std::same_as<void>;

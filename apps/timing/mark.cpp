@@ -14,12 +14,20 @@ Mark find_mark() {
   return reinterpret_cast<Mark>(dlsym(RTLD_DEFAULT, "fabricbench_mark"));
 }
 
-void mark(bool begins, const std::string& label) {
+Mark mark_function() {
   static const Mark function = find_mark();
-  if (function != nullptr) function(begins, label.c_str());
+  return function;
+}
+
+void mark(bool begins, const std::string& label) {
+  if (has_witness()) mark_function()(begins, label.c_str());
 }
 
 }  // namespace
+
+bool has_witness() {
+  return mark_function() != nullptr;
+}
 
 std::string calibration_label(int number) {
   return "calibration." + std::to_string(number);

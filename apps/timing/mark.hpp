@@ -18,8 +18,11 @@ inline constexpr int barriers_per_calibration = 100;
 [[nodiscard]] std::string calibration_label(int number);
 [[nodiscard]] std::string barriers_label(int number);
 
-/// Mark the begin and the end of the interval `label` for the witness; without a witness they
-/// do nothing. Call them outside the timed region, after a barrier. `label`: at most 127 bytes.
+/// Returns whether the process has loaded a witness.
+[[nodiscard]] bool has_witness();
+
+/// Mark the begin and the end of the interval `label` for the witness. Without a witness they do
+/// nothing. Call them outside the timed region, after a barrier. `label`: at most 127 bytes.
 void mark_begin(const std::string& label);
 void mark_end(const std::string& label);
 

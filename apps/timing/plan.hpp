@@ -16,8 +16,8 @@ inline constexpr std::int64_t full_count_limit_bytes = 65536;
 inline constexpr std::int64_t least_iterations = 10;
 inline constexpr std::int64_t least_warmup = 2;
 
-/// Iterations that are run for one message size: `warmup` dropped ones, then `samples` times
-/// `stride` timed ones, of which the last of every `stride` is kept.
+/// The iterations for one message size: `warmup` untimed ones, then `samples` times `stride` timed
+/// ones. The last of every `stride` timed iterations becomes a sample.
 struct Plan {
   std::int64_t warmup = 0;
   std::int64_t stride = 1;

@@ -113,7 +113,7 @@ static void map_line(char* line, struct name_list* libraries, struct shared_maps
   if (is_transport_library(name)) add_name(libraries, name);
 }
 
-// Called only by the thread that reports.
+// Only the thread that reports calls this.
 void traces_maps(struct name_list* libraries, struct shared_maps* maps) {
   static char buffer[16384];
   size_t kept = 0;

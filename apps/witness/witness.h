@@ -18,12 +18,10 @@
 //   around its iterations, outside the timed region. Each interval has the sum of what this process
 //   sent in it, to addresses of this node and of other nodes.
 // - Lines: each flush of stdout ends an interval, labelled by the last printed line. A benchmark
-// that
-//   flushes a line for each size has one interval for each size without marks. An interval has the
-//   sum of what this process sent and received since the flush before.
+//   that flushes a line for each size has one interval for each size without marks. An interval has
+//   the sum of what this process sent and received since the previous flush.
 // - A fork child reports only sockets that it closed or that were open at its end, and writes no
-// file
-//   if there were none. A socket of both parent and child is in both files under one inode: a
+//   file if there were none. A socket of both parent and child is in both files under one inode: a
 //   reader takes the larger entry for each host and inode.
 //
 // The report does not contain
@@ -102,7 +100,7 @@ const struct interval* marks_next(size_t* cursor);
 // Records text that is printed to an unbuffered stdout.
 void lines_print(const char* text, size_t length);
 // Records the text in stdout's buffer before a flush and ends the interval that began at the flush
-// before, labelled by the last printed line. Does nothing if nothing was printed.
+// before, labelled by the last printed line. Does nothing without printed text.
 void lines_flush(const char* buffered, size_t length);
 const struct interval* lines_next(size_t* cursor);
 // Intervals that were dropped: the table was full or the label too long.

@@ -27,4 +27,5 @@ class Benchmark(LaunchTest):
         self.skip_if(FORECAST in os.environ, "forecast")
 
     def wireup_facts(self) -> WireUp | None:
-        return self.wireup.traffic()
+        wireup: WireUpLaunch = self.wireup
+        return wireup.traffic()

@@ -18,9 +18,17 @@ class ClientServerBenchmark(Benchmark):
 
     tags = SELDOM
     valid_prog_environs: list[str] = []
-    program_name = ""
     transports: tuple[str, ...] = ("shm", "tcp", "verbs")
-    records_lane_skip = False
+
+    @property
+    def program_name(self) -> str:
+        """The name of the program, as set-up records it."""
+        raise NotImplementedError
+
+    @property
+    def records_lane_skip(self) -> bool:
+        """Whether the check is selected for every fabric."""
+        return False
 
     @run_after("init")
     def select_lanes(self) -> None:

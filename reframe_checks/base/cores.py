@@ -73,7 +73,8 @@ class CoresMixin(rfm.RegressionTestPlugin):
         super().configure_job()
 
     def benchmark_skip(self) -> tuple[str, str] | None:
-        if skip := super().benchmark_skip():
+        skip: tuple[str, str] | None = super().benchmark_skip()
+        if skip is not None:
             return skip
         if self.oversubscribed and not self.oversubscribe:
             cores = processors(self.current_partition)

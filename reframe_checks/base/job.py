@@ -24,7 +24,7 @@ class JobMixin(rfm.RegressionTestPlugin):
     def witness_by_node(self) -> bool:
         """Whether each node writes one witness report: for ranks that daemons start, and for many ranks."""
         by_node = self.fabric.scheduler.launcher == "srun" or self.ranks > LARGEST_REPORTED_BY_RANK
-        return self.stack.level == "mpi" and by_node
+        return bool(self.stack.level == "mpi" and by_node)
 
     def configure_job(self) -> None:
         """Sets the launcher, the paths and the variables of the lane. Values reach the shell quoted."""

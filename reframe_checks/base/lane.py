@@ -59,8 +59,6 @@ class LaneMixin(rfm.RegressionTestPlugin):
     """The part of a node that each rank is bound to; empty for the fabric's default."""
     threaded = False
     """Whether ranks have threads of their own. Such ranks are not bound: the program places its threads."""
-    oversubscribed = False
-    """Whether the launch has more ranks than its nodes have cores."""
 
     @property
     def lane(self) -> Lane:
@@ -83,6 +81,11 @@ class LaneMixin(rfm.RegressionTestPlugin):
         installed = self.lane.installed
         assert installed is not None, f"{self.lane.name} is not set up"
         return installed
+
+    @property
+    def oversubscribed(self) -> bool:
+        """Whether the launch has more ranks than its nodes have cores."""
+        return False
 
     @property
     def nodes(self) -> int:
@@ -120,4 +123,5 @@ class LaneMixin(rfm.RegressionTestPlugin):
 
     def lane_variables(self) -> dict[str, str]:
         """The environment variables of the launch; those of the rail policy override the lane's."""
-        return self.lane.variables(oversubscribed=self.oversubscribed) | self.rail_variables()
+        rails: dict[str, str] = self.rail_variables()
+        return self.lane.variables(oversubscribed=self.oversubscribed) | rails

@@ -10,6 +10,7 @@ import reframe as rfm
 import reframe.utility.sanity as sn
 from reframe.core.builtins import required, run_after, run_before, sanity_function
 from reframe.core.logging import getlogger
+from reframe.core.meta import RegressionTestMeta
 
 from fabricbench.campaign.attempts import finished_launches
 from fabricbench.campaign.collect import collect
@@ -44,7 +45,7 @@ class LaunchTest(JobMixin, FactsMixin, LaneMixin, PortsMixin, MetricsMixin, Leaf
     @classmethod
     def loggable_attrs(cls) -> list[tuple[str, str | None]]:
         """Returns what ReFrame reads for every line of its log, without the deprecated alias of ``env_vars``."""
-        return [attribute for attribute in type(cls).loggable_attrs(cls) if attribute[0] != "variables"]
+        return [attribute for attribute in RegressionTestMeta.loggable_attrs(cls) if attribute[0] != "variables"]
 
     @run_after("init")
     def clear_variables(self) -> None:

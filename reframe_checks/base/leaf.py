@@ -3,12 +3,11 @@
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import reframe as rfm
 from reframe.core.builtins import variable
 
-from fabricbench.launch.facts import Expected, OmittedSizes, WireUp, canonical_case
+from fabricbench.launch.facts import Expected, OmittedSizes, Scalar, WireUp, canonical_case
 from fabricbench.launch.session import session
 from fabricbench.site.profilers import ProfilerName
 from fabricbench.site.spack import package_of
@@ -26,7 +25,7 @@ class LeafMixin(rfm.RegressionTestPlugin):
     mode = variable(str, value="timed", loggable=True)
     ranks = variable(int, value=2, loggable=True)
     limit_seconds = variable(float, value=120.0)
-    case: dict[str, Any] = {}
+    case: dict[str, Scalar] = {}
     family = ""
     family_skipped = False
     """Whether the whole family is skipped on this lane."""

@@ -11,7 +11,7 @@ from reframe.core.builtins import run_before
 
 from fabricbench.files.layout import REQUIREMENTS
 from fabricbench.launch.facts import canonical_case
-from fabricbench.launch.record import Row
+from fabricbench.launch.record import Record, Row
 from fabricbench.metrics import METRICS
 from fabricbench.site.requirements import AbsoluteBound, Requirements, absolute_bounds, as_reference
 from fabricbench.site.requirements_file import load_requirements
@@ -34,7 +34,8 @@ class MetricsMixin(rfm.RegressionTestPlugin):
 
     def reported_rows(self) -> tuple[Row, ...]:
         """Returns the rows from which ReFrame's performance variables are made."""
-        return self.record().rows
+        record: Record = self.record()
+        return record.rows
 
     def set_performance_variables(self) -> None:
         """Makes a variable of the first and of the last size of every metric."""

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 import reframe as rfm
 from reframe.core.builtins import variable
 
-from fabricbench.site.stacks import ONE_PORT, PORT_WORD
+from fabricbench.site.stacks import ONE_PORT, PORT_WORD, Stack
 
 
 class PortsMixin(rfm.RegressionTestPlugin):
@@ -28,7 +28,8 @@ class PortsMixin(rfm.RegressionTestPlugin):
     @property
     def rail_settings(self) -> Mapping[str, Mapping[str, str]]:
         """The stack's variables on this transport by rail policy, with placeholders."""
-        return self.stack.rails.get(self.fabric.transport, {})
+        stack: Stack = self.stack
+        return stack.rails.get(self.fabric.transport, {})
 
     @property
     def supports_port_selection(self) -> bool:

@@ -70,21 +70,21 @@ def run(witness: Path, victim: Path, tmp_path: Path) -> Run:
 @pytest.fixture
 def start(wrapper: Path, tmp_path: Path) -> Iterator[Start]:
     """Returns a function that starts fabricbench-launch. Kills processes that a failed test leaves running."""
-    starts: list[Process] = []
+    processes: list[Process] = []
 
     def start_it(*command: str | Path, options: tuple[str, ...] = (), directory: Path | None = None) -> Process:
         where = directory or tmp_path / "launch"
         where.mkdir(exist_ok=True)
         limit = () if "--limit" in options else ("--limit", "60")
-        starts.append(
+        processes.append(
             subprocess.Popen(
                 [wrapper, "--dir", where, *limit, *options, "--", *command], stderr=subprocess.PIPE, text=True
             )
         )
-        return starts[-1]
+        return processes[-1]
 
     yield start_it
-    for process in starts:
+    for process in processes:
         if process.poll() is None:
             process.terminate()
         with contextlib.suppress(subprocess.TimeoutExpired):

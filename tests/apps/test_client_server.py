@@ -126,11 +126,11 @@ def test_killing_it_ends_the_server(client_server: Path, tmp_path: Path) -> None
     process = subprocess.Popen(
         [client_server, *arguments(tmp_path, "--each", "1", after="stay")], stdout=subprocess.DEVNULL
     )
-    names = tmp_path / "server.1"
-    wait_until(lambda: names.exists() and names.read_text(), "the server")
+    id_file = tmp_path / "server.1"
+    wait_until(lambda: id_file.exists() and id_file.read_text(), "the server")
     process.send_signal(signal.SIGKILL)
     process.wait()
-    wait_until(lambda: not alive(int(names.read_text().split()[0])), "the server's end")
+    wait_until(lambda: not alive(int(id_file.read_text().split()[0])), "the server's end")
 
 
 def test_the_witness_distinguishes_server_and_client(client_server: Path, witness: Path, tmp_path: Path) -> None:

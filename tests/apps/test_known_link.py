@@ -34,8 +34,8 @@ exec ip netns exec {namespace} sh -c "$*"
 def rated_link() -> Iterator[Link]:
     if reason := possible():
         pytest.skip(reason)
-    with link(BYTES_PER_SECOND, DELAY_S) as product:
-        yield product
+    with link(BYTES_PER_SECOND, DELAY_S) as new_link:
+        yield new_link
 
 
 def measured(rated_link: Link, directory: Path, benchmark: str, *arguments: str) -> Values:

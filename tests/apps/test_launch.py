@@ -161,11 +161,11 @@ def test_a_used_directory_is_rejected(start: Start, tmp_path: Path) -> None:
 
 
 def test_a_file_that_cannot_be_executed(start: Start, tmp_path: Path) -> None:
-    damaged = tmp_path / "broken"
-    damaged.write_text("#!/no/such/interpreter\n")
-    damaged.chmod(0o755)
-    code, complaint = finish(start(damaged))
-    assert (code, str(damaged) in complaint) == (126, True)
+    file = tmp_path / "broken"
+    file.write_text("#!/no/such/interpreter\n")
+    file.chmod(0o755)
+    code, complaint = finish(start(file))
+    assert (code, str(file) in complaint) == (126, True)
     assert read(tmp_path / "launch/end")["status"] == 126
 
 

@@ -147,11 +147,11 @@ def start_ranks(node: Path, witness: Path, out: Path, base: Path, ranks: int, *p
     """Starts ranks of one node whose reports are gathered in ``base``. Returns their exit statuses."""
     command: list[str | Path] = [node, "--dir", out, "--witness", witness, "--expect", str(ranks)]
     command += ["--gather", base, "--", *program]
-    starts = [
+    processes = [
         subprocess.Popen(command, env=environment(PMI_RANK=str(rank), PMI_SIZE=str(ranks), MPI_LOCALRANKID=str(rank)))
         for rank in range(ranks)
     ]
-    return [process.wait(timeout=60) for process in starts]
+    return [process.wait(timeout=60) for process in processes]
 
 
 def handshake(folder: Path, ranks: int) -> str:

@@ -20,10 +20,10 @@ WITHIN = 0.02
 
 @pytest.fixture(scope="module")
 def simulator(tmp_path_factory: pytest.TempPathFactory) -> Simulator:
-    rest = Path.cwd() / ".o"
-    rest.unlink(missing_ok=True)
+    log = Path.cwd() / ".o"
+    log.unlink(missing_ok=True)
     simulator = simulated.build(tmp_path_factory.mktemp("smpi"))
-    assert not rest.exists(), "smpif90 leaves an object in the directory where CMake asks it for its options"
+    assert not log.exists(), "smpif90 leaves an object in the directory where CMake asks it for its options"
     return simulator
 
 

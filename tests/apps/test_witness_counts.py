@@ -201,10 +201,10 @@ def test_threads_close_concurrently(run: Run) -> None:
 
 def test_sockets_beyond_the_table_add_to_the_dropped_counters(run: Run) -> None:
     (report,) = run("overflow")
-    remaining, dropped = report["sockets"], report["dropped"]
-    assert (len(remaining), dropped["sockets"]) == (4096, 104)
+    sockets, dropped = report["sockets"], report["dropped"]
+    assert (len(sockets), dropped["sockets"]) == (4096, 104)
     for key, total in (("tx_bytes", 2100000), ("rx_bytes", 2100000), ("tx_segs", 2100), ("rx_segs", 2100)):
-        assert sum(entry[key] for entry in remaining) + dropped[key] == total
+        assert sum(entry[key] for entry in sockets) + dropped[key] == total
 
 
 def test_fork_child_reports_its_sockets(run: Run) -> None:

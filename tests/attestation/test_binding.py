@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The ranks' processors against the requested binding, on two sockets of two cores with two threads each."""
+"""Compares the ranks' processors with the requested binding, on two sockets of two cores with two threads each."""
 
 from typing import Any
 
@@ -24,17 +24,17 @@ def launch(binding: str, ranks: int, **values: Any) -> Launch:
 
 
 def report(rank: int | None, cpus: str | None, host: str = "a", **values: Any) -> Report:
-    names: dict[str, Any] = {"pid": 1, "forked": False, "exe": "x", "sockets": (), "cpu_seconds": 1}
-    return Report(**{**names, "host": host, "rank": rank, "cpus": cpus, **values})
+    defaults: dict[str, Any] = {"pid": 1, "forked": False, "exe": "x", "sockets": (), "cpu_seconds": 1}
+    return Report(**{**defaults, "host": host, "rank": rank, "cpus": cpus, **values})
 
 
 def check(launch: Launch, reports: list[Report], hosts: list[Host]) -> BindingCheck:
-    """Of a launch whose ports are another matter."""
+    """Returns the check of a launch without a requested port."""
     return check_binding(launch, reports, hosts, Attestation(state="attested", reason=""))
 
 
 def problem(binding: str, *cpus: str, hosts: tuple[str, ...] = ("a",)) -> str:
-    """Of ranks that could run there, one after the other on the nodes in turn."""
+    """Returns the binding problem of ranks with these processors, placed on the nodes in turn."""
     reports = [report(rank, text, hosts[rank % len(hosts)]) for rank, text in enumerate(cpus)]
     return check(launch(binding, len(cpus)), reports, NODES).problem
 
@@ -50,10 +50,10 @@ def test_lists_of_processors() -> None:
         ("none", ("0-7", "0-7")),
         ("none", ("0", "0")),
         ("core", ("0,4", "1,5", "2,6", "3,7")),
-        ("core", ("0", "1")),  # one of a core's two threads is still that core alone
+        ("core", ("0", "1")),  # one thread of a core that has two
         ("socket", ("0-1,4-5", "2-3,6-7")),
         ("socket", ("0-1,4-5", "0-1,4-5")),
-        ("numa", ("0", "1")),  # narrower
+        ("numa", ("0", "1")),  # fewer processors than requested
     ],
 )
 def test_the_binding_equals_the_request(binding: str, cpus: tuple[str, ...]) -> None:

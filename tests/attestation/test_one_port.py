@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The ports that carried the traffic against the requested port of the fabric."""
+"""Compares the ports that carried the traffic with the requested port of the fabric."""
 
 from typing import Any
 
@@ -23,7 +23,7 @@ def launch(**values: Any) -> Launch:
 
 
 def nodes(**bytes_by_port: int) -> Ports:
-    """Two that send each other, in total, so many bytes by each port."""
+    """Returns the counters of two nodes that send each other this total number of bytes by each port."""
     half = {port: total // 2 for port, total in bytes_by_port.items()}
     one = {
         port: {"tx_bytes": count, "rx_bytes": count, "tx_packets": count // 1000, "rx_packets": count // 1000}
@@ -69,7 +69,7 @@ def test_another_port_carried_the_traffic(ports: Ports, shares: tuple[str, str])
 
 @pytest.mark.parametrize(("beside", "named"), [(2**20, False), (2**20 + 2, True)])
 def test_launcher_traffic_on_another_port_is_accepted(beside: int, named: bool) -> None:
-    """Beside a payload of 100 kB it is most of the bytes; a node may have 1 MiB of it, sent or received."""
+    """With a payload of 100 kB the launcher sends most of the bytes; 1 MiB of them is accepted for each node."""
     little = Payload(bytes=100_000, messages=1000)
     result = check(nodes(eth0=beside, eth1=100_000), between=100_000, payload=little)
     assert bool(result.problem) == named
@@ -79,17 +79,17 @@ def test_launcher_traffic_on_another_port_is_accepted(beside: int, named: bool) 
 
 
 def test_ports_of_verbs_are_compared_with_the_payload() -> None:
-    """Of verbs the payload is the least that must pass."""
-    names: dict[str, Any] = {"transport": "verbs", "ports": ("mlx5_0:1", "mlx5_1:1"), "port": "mlx5_1:1"}
-    right, errors = ({"mlx5_0:1": first, "mlx5_1:1": second} for first, second in ((0, 103_000_000), (103_000_000, 0)))
-    assert check(nodes(**right), between=0, **names).problem == ""
+    """On verbs the payload is the least traffic between the nodes."""
+    columns: dict[str, Any] = {"transport": "verbs", "ports": ("mlx5_0:1", "mlx5_1:1"), "port": "mlx5_1:1"}
+    right, other = ({"mlx5_0:1": first, "mlx5_1:1": second} for first, second in ((0, 103_000_000), (103_000_000, 0)))
+    assert check(nodes(**right), between=0, **columns).problem == ""
     assert (
         "it carried 0% of the traffic on the fabric's ports; mlx5_0:1 100%"
-        in check(nodes(**errors), between=0, **names).problem
+        in check(nodes(**other), between=0, **columns).problem
     )
     packets = {host: {port: {k: v for k, v in count.items() if "packets" in k} for port, count in ports.items()}
-               for host, ports in nodes(**errors).items()}  # fmt: skip
-    assert "carried 0% of the traffic on the fabric's ports; mlx5_0:1" in check(packets, between=0, **names).problem
+               for host, ports in nodes(**other).items()}  # fmt: skip
+    assert "carried 0% of the traffic on the fabric's ports; mlx5_0:1" in check(packets, between=0, **columns).problem
 
 
 @pytest.mark.parametrize(

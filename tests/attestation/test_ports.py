@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Transports that bypass the kernel, attested by port counters: each rule on both sides of its threshold."""
+"""Tests each rule for port counters, of transports that bypass the kernel, on both sides of its threshold."""
 
 from typing import Any
 
@@ -24,14 +24,14 @@ def launch(**values: Any) -> Launch:
 
 
 def carried(bytes_: int = 1000, segments: int = 40, **values: Any) -> Traffic:
-    names: dict[str, Any] = {"devices": (UVERBS,), "libraries": (), "shared_maps": 0, "dropped": 0, "by_peer": {}}
+    defaults: dict[str, Any] = {"devices": (UVERBS,), "libraries": (), "shared_maps": 0, "dropped": 0, "by_peer": {}}
     return Traffic.model_validate(
-        names | {"reports": 2, "connections": 1, "bytes": bytes_, "segments": segments} | values
+        defaults | {"reports": 2, "connections": 1, "bytes": bytes_, "segments": segments} | values
     )
 
 
 def port(bytes_: int, packets: int, **values: int) -> dict[str, int]:
-    """As a node of two that send each other the same."""
+    """Returns the counters of one of two nodes that send each other equal traffic."""
     return {"tx_bytes": bytes_, "rx_bytes": bytes_, "tx_packets": packets, "rx_packets": packets} | values
 
 
@@ -72,11 +72,11 @@ def test_one_direction_sums_over_the_nodes() -> None:
 
 def test_the_attestation_contains_evidence_and_share() -> None:
     ports = nodes(port(500_000, 600), port(500_000, 600))
-    reports = result_of({**ports, "n1": ports["n1"] | {"eth0": port(7, 7)}})
-    assert (reports.share, reports.ports) == (1.0, ports)
-    assert reports.reason == (
+    result = result_of({**ports, "n1": ports["n1"] | {"eth0": port(7, 7)}})
+    assert (result.share, result.ports) == (1.0, ports)
+    assert result.reason == (
         "mlx5_0:1 of 2 nodes sent 1000000 bytes in 1200 packets, "
-        "the benchmark moved at least 1000000 bytes in 1000 messages, and sockets no more than wire-up"
+        "the benchmark moved at least 1000000 bytes in 1000 messages; sockets carried no more than wire-up"
     )
 
 
@@ -96,16 +96,16 @@ def test_payload_on_sockets_refutes_the_launch(transport: str) -> None:
     full = nodes(port(10**9, 10**6), port(10**9, 10**6))
     # 1.5 of wire-up and 0.01 of the payload: 11500 bytes in 70 segments
     for bytes_, segments, expected in ((11_500, 70, "attested"), (11_501, 70, "refuted"), (11_500, 71, "refuted")):
-        reports = result_of(full, carried(bytes_, segments, devices=(DEVICES[transport],)), transport=transport)
-        assert reports.state == expected, reports.reason
+        result = result_of(full, carried(bytes_, segments, devices=(DEVICES[transport],)), transport=transport)
+        assert result.state == expected, result.reason
 
 
 @pytest.mark.parametrize("transport", DEVICES)
 def test_a_rank_must_have_opened_a_device_of_the_transport(transport: str) -> None:
     full = nodes(port(10**9, 10**6), port(10**9, 10**6))
-    reports = result_of(full, carried(devices=("/dev/knem",)), transport=transport)
-    assert reports.state == "unknown"
-    assert reports.reason.startswith(f"no rank opened a device of {transport} (/dev/")
+    result = result_of(full, carried(devices=("/dev/knem",)), transport=transport)
+    assert result.state == "unknown"
+    assert result.reason.startswith(f"no rank opened a device of {transport} (/dev/")
 
 
 @pytest.mark.parametrize(
@@ -127,9 +127,9 @@ def test_a_rank_must_have_opened_a_device_of_the_transport(transport: str) -> No
 def test_counters_that_are_absent_are_unknown_with_the_reason(
     values: dict[str, Any], ports: Ports, reason: str
 ) -> None:
-    reports = result_of(ports, **values)
-    assert (reports.state, reports.share) == ("unknown", None)
-    assert reports.reason.startswith(reason)
+    result = result_of(ports, **values)
+    assert (result.state, result.share) == ("unknown", None)
+    assert result.reason.startswith(reason)
 
 
 def test_counters_of_an_additional_node_are_accepted() -> None:
@@ -145,9 +145,9 @@ def test_counters_of_an_additional_node_are_accepted() -> None:
     ],
 )
 def test_incomplete_socket_reports_are_unknown(traffic: Traffic, reason: str) -> None:
-    reports = result_of(nodes(port(10**6, 10**3), port(10**6, 10**3)), traffic)
-    assert reports.state == "unknown"
-    assert reports.reason.startswith(reason)
+    result = result_of(nodes(port(10**6, 10**3), port(10**6, 10**3)), traffic)
+    assert result.state == "unknown"
+    assert result.reason.startswith(reason)
 
 
 @pytest.mark.parametrize(
@@ -162,13 +162,13 @@ def test_incomplete_socket_reports_are_unknown(traffic: Traffic, reason: str) ->
 )
 def test_packets_replace_bytes_that_are_not_counted(packets: int, payload: Payload, expected: str) -> None:
     rxe = {"tx_packets": packets, "rx_packets": packets}
-    reports = result_of(nodes(rxe, rxe, name="rxe0:1"), payload=payload, ports=("rxe0:1",))
-    assert reports.state == expected
-    assert f"rxe0:1 of 2 nodes sent {2 * packets} packets, the benchmark" in reports.reason
+    result = result_of(nodes(rxe, rxe, name="rxe0:1"), payload=payload, ports=("rxe0:1",))
+    assert result.state == expected
+    assert f"rxe0:1 of 2 nodes sent {2 * packets} packets, the benchmark" in result.reason
 
 
 def test_software_iwarp_is_attested_by_its_interface() -> None:
-    """Software iWARP counts nothing by itself: its interface does, and no rank has a socket."""
+    """Software iWARP is counted by its Ethernet interface only, and no rank has a socket."""
     eth0 = {"tx_bytes": 600_000, "rx_bytes": 600_000}
     assert result_of(nodes(eth0, eth0, name="eth0"), ports=("eth0",)).state == "attested"
     over_sockets = carried(10**6, 10**3)
@@ -180,7 +180,7 @@ def test_messages_without_bytes_are_attested_by_packets() -> None:
     assert result_of(nodes(port(0, 450), port(0, 450)), payload=barriers).state == "attested"
     assert result_of(nodes(port(10**9, 449), port(10**9, 449)), payload=barriers).state == "refuted"
     bytes_only = {"tx_bytes": 10**6, "rx_bytes": 10**6}
-    assert "nothing that port counters could show" in result_of(nodes(bytes_only, bytes_only), payload=barriers).reason
+    assert "no payload that port counters can show" in result_of(nodes(bytes_only, bytes_only), payload=barriers).reason
 
 
 @pytest.mark.parametrize(
@@ -193,9 +193,9 @@ def test_messages_without_bytes_are_attested_by_packets() -> None:
     ],
 )
 def test_more_ranks_than_nodes_may_send_inside_them(bytes_: int, expected: str) -> None:
-    reports = result_of(nodes(port(bytes_, 10**6), port(bytes_, 10**6)), carried(reports=8), ranks=8)
-    assert reports.state == expected
-    assert reports.share is not None
+    result = result_of(nodes(port(bytes_, 10**6), port(bytes_, 10**6)), carried(reports=8), ranks=8)
+    assert result.state == expected
+    assert result.share is not None
 
 
 @pytest.mark.parametrize(
@@ -207,15 +207,15 @@ def test_more_ranks_than_nodes_may_send_inside_them(bytes_: int, expected: str) 
     ],
 )
 def test_excess_traffic_on_shared_nodes_is_unknown(bytes_: int, expected: str) -> None:
-    reports = result_of(nodes(port(bytes_, 10**6), port(bytes_, 10**6)), exclusive=False)
-    assert reports.state == expected
-    assert ("more than the 4353152 bytes that this launch can account for" in reports.reason) == (expected == "unknown")
+    result = result_of(nodes(port(bytes_, 10**6), port(bytes_, 10**6)), exclusive=False)
+    assert result.state == expected
+    assert ("more than the 4353152 bytes that this launch can account for" in result.reason) == (expected == "unknown")
     assert result_of(nodes(port(bytes_, 10**6), port(bytes_, 10**6))).state == "attested"
 
 
 def test_packet_counters_of_shared_nodes_are_unknown() -> None:
     rxe = {"tx_packets": 10**6, "rx_packets": 10**6}
-    reports = result_of(nodes(rxe, rxe), exclusive=False)
-    assert (reports.state, "packets of other jobs" in reports.reason) == ("unknown", True)
+    result = result_of(nodes(rxe, rxe), exclusive=False)
+    assert (result.state, "packets of other jobs" in result.reason) == ("unknown", True)
     few = {"tx_packets": 1, "rx_packets": 1}
     assert result_of(nodes(few, few), exclusive=False).state == "refuted"

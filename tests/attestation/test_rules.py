@@ -1,31 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Each rule of attestation on both sides of its threshold."""
+"""Tests each rule of attestation on both sides of its threshold."""
 
 from typing import Any
 
 import pytest
 
-from fabricbench.attestation.physics import refute_beyond_physics
+from attestation.synthetic_launch import WIREUP, launch
 from fabricbench.attestation.rules import attest
 from fabricbench.launch.facts import Launch, WireUp
-from fabricbench.launch.record import Attestation, Payload, Record, Row, Traffic
-
-WIREUP = WireUp(launch="w", bytes=1000, segments=40)
-
-
-def launch(transport: str, **values: Any) -> Launch:
-    facts: dict[str, Any] = {
-        **{"id": "x", "block": 0, "position": 0, "system": "local", "fabric": transport, "transport": transport},
-        **{"stack": "mpich", "tool": "micro", "benchmark": "pingpong", "ranks": 2, "nodes": 1, "argv": ("x",)},
-        **{"limit_seconds": 60.0, "wireup": WIREUP},
-    }
-    return Launch.model_validate(facts | values)
+from fabricbench.launch.record import Payload, Traffic
 
 
 def carried(bytes_: int, segments: int, **values: Any) -> Traffic:
-    names: dict[str, Any] = {"devices": (), "libraries": (), "shared_maps": 0, "dropped": 0, "by_peer": {}}
+    defaults: dict[str, Any] = {"devices": (), "libraries": (), "shared_maps": 0, "dropped": 0, "by_peer": {}}
     return Traffic.model_validate(
-        names | {"reports": 2, "connections": 1, "bytes": bytes_, "segments": segments} | values
+        defaults | {"reports": 2, "connections": 1, "bytes": bytes_, "segments": segments} | values
     )
 
 
@@ -39,7 +28,7 @@ PAYLOAD = Payload(bytes=100_000, messages=1000)
 @pytest.mark.parametrize(
     ("bytes_", "segments", "expected"),
     [
-        # wire-up is 1000 bytes in 40 segments, and uncertain by half of it: 99,500 bytes in 980 segments are asked for
+        # wire-up is 1000 bytes in 40 segments, and uncertain by half of it: 99,500 bytes in 980 segments are required
         (100_500, 1020, "attested"),
         (100_499, 1020, "refuted"),
         (100_500, 1019, "refuted"),
@@ -109,7 +98,7 @@ def test_shm_needs_every_rank_and_no_device() -> None:
     assert state(launch("shm", ranks=4), carried(0, 0, reports=3), PAYLOAD) == "unknown"
     device = attest(launch("shm"), carried(0, 0, devices=("/dev/infiniband/uverbs0",)), PAYLOAD)
     assert (device.state, device.reason) == ("unknown", "network devices were open: /dev/infiniband/uverbs0")
-    # Bytes on sockets refute, whoever else is silent.
+    # Bytes on sockets refute a launch, even without reports of other ranks.
     assert state(launch("shm"), carried(10**6, 0, reports=1), PAYLOAD) == "refuted"
 
 
@@ -183,125 +172,6 @@ def test_a_wireup_is_attested(transport: str) -> None:
     assert state(wireup, None, Payload(bytes=0, messages=0)) == "unknown"
 
 
-def record(benchmark: str, metric: str, size: int | None, value: float, **values: Any) -> Record:
-    """A record that is ok with one row; ``values`` of its launch, or its state."""
-    record_state = values.pop("state", "ok")
-    row = Row(benchmark=benchmark, case="", metric=metric, msg_size_bytes=size, value=value)
-    facts = launch(values.pop("transport", "tcp"), **values)
-    reports = Attestation(state="attested", reason="")
-    return Record(directory="d", launch=facts, state=record_state, attestation=reports, rows=(row,))
-
-
-PINGPONG = record("pingpong", "latency", 8, 10.0)
-
-
-def states(*records: Record) -> list[str]:
-    return [each.state for each in refute_beyond_physics(records)]
-
-
-@pytest.mark.parametrize("benchmark", ["allreduce", "alltoall", "allgather", "barrier"])
-@pytest.mark.parametrize(("value", "expected"), [(4.999, "refuted"), (5.0, "ok"), (100.0, "ok")])
-def test_dependent_collectives_are_not_faster_than_a_message(benchmark: str, value: float, expected: str) -> None:
-    size = None if benchmark == "barrier" else 4
-    assert states(PINGPONG, record(benchmark, "time_max", size, value)) == ["ok", expected]
-
-
-def test_a_launch_refuted_by_physics_has_a_reason_and_keeps_its_rows() -> None:
-    fast = record("allreduce", "time_max", 4, 0.4)
-    _, refuted = refute_beyond_physics((PINGPONG, fast))
-    assert refuted.reason == (
-        "allreduce of 4 B took 0.4 us, less than 0.5 of the lane's own one-way latency of 10.0 us: "
-        "its messages bypassed the transport"
-    )
-    assert refuted.attestation is not None
-    assert (refuted.attestation.state, refuted.attestation.reason) == ("refuted", refuted.reason)
-    assert refuted.rows == fast.rows
-    assert (
-        "barrier took 0.4 us" in refute_beyond_physics((PINGPONG, record("barrier", "time_max", None, 0.4)))[1].reason
-    )
-
-
-@pytest.mark.parametrize(
-    ("benchmark", "value", "expected"),
-    [
-        # 1 MB/s is a byte per us: 1,000,000 bytes need 1,000,000 us, of which half is asked for
-        ("allreduce", 499_999.0, "refuted"),
-        ("allreduce", 500_000.0, "ok"),
-        # two ranks receive half of a reduced vector each
-        ("reduce_scatter", 249_999.0, "refuted"),
-        ("reduce_scatter", 250_000.0, "ok"),
-    ],
-)
-def test_dependent_collectives_are_not_faster_than_the_bandwidth_at_their_size(
-    benchmark: str, value: float, expected: str
-) -> None:
-    bandwidth = record("unidirectional", "bandwidth", 1_000_000, 1.0)
-    assert states(PINGPONG, bandwidth, record(benchmark, "time_max", 1_000_000, value))[-1] == expected
-
-
-def test_a_bandwidth_of_smaller_messages_is_no_limit_for_larger_ones() -> None:
-    bandwidth = record("unidirectional", "bandwidth", 999_999, 1.0)
-    assert states(PINGPONG, bandwidth, record("allreduce", "time_max", 1_000_000, 10.0))[-1] == "ok"
-
-
-def test_a_collective_over_nothing_may_take_no_time() -> None:
-    assert states(PINGPONG, record("allreduce", "time_max", 0, 0.03)) == ["ok", "ok"]
-
-
-def test_a_broadcast_may_return_before_it_arrives() -> None:
-    assert states(PINGPONG, record("bcast", "time_max", 4, 0.03)) == ["ok", "ok"]
-
-
-def test_only_the_slowest_rank_counts() -> None:
-    for metric in ("time", "time_min"):
-        assert states(PINGPONG, record("allreduce", metric, 4, 0.03)) == ["ok", "ok"]
-
-
-def test_a_launch_of_one_rank_has_no_least_time() -> None:
-    assert states(PINGPONG, record("allreduce", "time_max", 4, 0.03, ranks=1)) == ["ok", "ok"]
-
-
-def test_shared_memory_is_exempt_from_physics() -> None:
-    message = record("pingpong", "latency", 8, 10.0, transport="shm")
-    assert states(message, record("allreduce", "time_max", 4, 0.03, transport="shm")) == ["ok", "ok"]
-
-
-def test_without_a_latency_of_the_lane_nothing_is_refuted() -> None:
-    fast = record("allreduce", "time_max", 4, 0.03)
-    assert states(fast) == ["ok"]
-    other_lanes = [
-        record("pingpong", "latency", 8, 10.0, fabric="gige"),
-        record("pingpong", "latency", 8, 10.0, stack="impi"),
-        record("pingpong", "latency", 8, 10.0, variant="two-rails"),
-        record("pingpong", "latency", 8, 10.0, system="other"),
-        record("pingpong", "latency_mean", 8, 10.0),
-        record("sendrecv", "latency", 8, 10.0),
-    ]
-    assert states(*other_lanes, fast)[-1] == "ok"
-    assert refute_beyond_physics(()) == ()
-
-
-def test_the_smallest_attested_latency_of_the_campaign_applies() -> None:
-    slow, fast = record("pingpong", "latency", 8, 30.0), record("pingpong", "latency", 8, 10.0)
-    between = record("allreduce", "time_max", 4, 8.0)
-    assert states(slow, between) == ["ok", "refuted"]
-    assert states(between, slow, fast) == ["ok", "ok", "ok"]
-
-
-def test_a_latency_that_is_not_attested_is_ignored() -> None:
-    fast = record("allreduce", "time_max", 4, 0.03)
-    for bad in ("refuted", "unknown", "failed"):
-        assert states(record("pingpong", "latency", 8, 10.0, state=bad), fast) == [bad, "ok"]
-
-
-@pytest.mark.parametrize("bad", ["failed", "refuted", "unknown", "unreadable", "unfinished"])
-def test_other_states_stay_as_they_are(bad: str) -> None:
-    fast = record("allreduce", "time_max", 4, 0.03, state=bad)
-    assert refute_beyond_physics((PINGPONG, fast)) == (PINGPONG, fast)
-    alone = Record(directory="d", launch=None, state="unreadable")
-    assert refute_beyond_physics((PINGPONG, alone)) == (PINGPONG, alone)
-
-
 def test_a_single_rank_without_payload_is_attested() -> None:
     alone, nothing = {"ranks": 1}, Payload(bytes=0, messages=0)
     assert state(launch("tcp", **alone), carried(0, 0, reports=1), nothing) == "attested"
@@ -317,20 +187,20 @@ def test_the_wireup_allowance_scales_with_the_rank_pairs() -> None:
 
 @pytest.mark.parametrize("kind", ["udp_sockets", "unix_sockets"])
 def test_uncounted_sockets_make_shm_unknown(kind: str) -> None:
-    names = launch("shm", wireup=WIREUP.model_copy(update={"udp_sockets": 1, "unix_sockets": 1}))
-    assert state(names, carried(0, 0, **{kind: 1}), PAYLOAD) == "attested"
-    assert state(names, carried(0, 0, **{kind: 2}), PAYLOAD) == "unknown"
-    assert state(launch("shm"), carried(0, 0, unix_sockets=9), PAYLOAD) == "attested", "not known of older campaigns"
+    with_counts = launch("shm", wireup=WIREUP.model_copy(update={"udp_sockets": 1, "unix_sockets": 1}))
+    assert state(with_counts, carried(0, 0, **{kind: 1}), PAYLOAD) == "attested"
+    assert state(with_counts, carried(0, 0, **{kind: 2}), PAYLOAD) == "unknown"
+    assert state(launch("shm"), carried(0, 0, unix_sockets=9), PAYLOAD) == "attested", "not recorded in older campaigns"
 
 
 def test_the_sockets_allowed_for_wireup_scale_with_the_ranks() -> None:
-    """Two ranks wire up with four Unix sockets, so four may with eight."""
+    """The wire-up of two ranks has four Unix sockets, so four ranks may have eight."""
     oversubscribe = launch("shm", ranks=4, wireup=WIREUP.model_copy(update={"unix_sockets": 4}))
     assert state(oversubscribe, carried(0, 0, unix_sockets=8, reports=4), PAYLOAD) == "attested"
     assert state(oversubscribe, carried(0, 0, unix_sockets=9, reports=4), PAYLOAD) == "unknown"
 
 
-# ---- programs that are started for every size: so many wire-ups
+# ---- programs that are started for every size: one wire-up for each start
 
 
 @pytest.mark.parametrize(
@@ -360,5 +230,5 @@ def test_tcp_with_a_wireup_for_each_start(bytes_: int, segments: int, expected: 
     ],
 )
 def test_shm_with_a_wireup_for_each_start(bytes_: int, segments: int, more: dict[str, int], expected: str) -> None:
-    partners = WIREUP.model_copy(update={"unix_sockets": 2})
-    assert state(launch("shm", runs=3, wireup=partners), carried(bytes_, segments, **more), PAYLOAD) == expected
+    wireup = WIREUP.model_copy(update={"unix_sockets": 2})
+    assert state(launch("shm", runs=3, wireup=wireup), carried(bytes_, segments, **more), PAYLOAD) == expected

@@ -1,58 +1,37 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Attestation of each size on modelled counts: by the sum of a launch, by marks and by printed lines."""
+"""Tests attestation of each size on modelled counts: by the sum of a launch, by marks and by output lines."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
 
+from attestation.synthetic_intervals import (
+    BETWEEN_SIZES,
+    NOTHING,
+    PRINTED,
+    SIZES,
+    interval,
+    launch,
+    line,
+    part,
+    printed_lines,
+    sent,
+    total,
+    traffic,
+)
 from fabricbench.attestation.marks import CALIBRATION, calibrated_border
 from fabricbench.attestation.rules import attest
 from fabricbench.attestation.sizes import part_evidence
-from fabricbench.launch.facts import Launch, WireUp
-from fabricbench.launch.record import Attestation, Payload, PayloadPart, Traffic
+from fabricbench.launch.record import Attestation, PayloadPart
 from fabricbench.launch.witness import IntervalTraffic, MarkedInterval, Sent
 
-SIZES = (0, *(2**k for k in range(15)))
-"""The small messages: 0 B to 16 KiB."""
-ITERATIONS = 601
-MSS = 1448
-"""Payload of a segment on Ethernet with an MTU of 1500."""
-HEADER = 20
-"""Bytes that the modelled stack puts before each message."""
-NOTHING = Sent(bytes=0, segments=0)
 BARRIER = Sent(bytes=88, segments=4)
+
 Intervals = dict[str, IntervalTraffic]
 
 
-def launch(transport: str = "tcp", **values: Any) -> Launch:
-    facts: dict[str, Any] = {
-        **{"id": "x", "block": 0, "position": 0, "system": "local", "fabric": transport, "transport": transport},
-        **{"stack": "mpich", "tool": "micro", "benchmark": "pingpong", "ranks": 2, "nodes": 1, "argv": ("x",)},
-        **{"limit_seconds": 60.0, "wireup": WireUp(launch="w", bytes=1000, segments=40)},
-    }
-    return Launch.model_validate(facts | values)
-
-
-def part(size: int, iterations: int = ITERATIONS, **values: Any) -> PayloadPart:
-    """A ping-pong of one size."""
-    payload = Payload(bytes=2 * iterations * size, messages=2 * iterations)
-    names: dict[str, Any] = {"label": str(size), "benchmark": "pingpong", "case": "", "msg_size_bytes": size}
-    return PayloadPart.model_validate({**names, "payload": payload} | values)
-
-
 PARTS = tuple(part(size) for size in SIZES)
-
-
-def sent(one: PayloadPart) -> Sent:
-    """What an honest stack sends for a part on Ethernet."""
-    each = (one.msg_size_bytes or 0) + HEADER
-    messages = one.payload.messages
-    return Sent(bytes=messages * each, segments=messages * -(-each // MSS))
-
-
-def interval(same: Sent, ranks: int = 2, other: Sent = NOTHING) -> IntervalTraffic:
-    return IntervalTraffic(ranks=ranks, same_node=same, other_node=other)
 
 
 def marked(hidden: Sequence[int] = (), parts: Sequence[PayloadPart] = PARTS) -> Intervals:
@@ -64,29 +43,8 @@ def marked(hidden: Sequence[int] = (), parts: Sequence[PayloadPart] = PARTS) -> 
     return result
 
 
-def traffic(intervals: Mapping[str, IntervalTraffic]) -> Traffic:
-    """What the sockets carried in all: wire-up and the intervals."""
-    totals = [each.same_node + each.other_node for each in intervals.values()]
-    return Traffic(
-        reports=2,
-        connections=1,
-        bytes=1000 + sum(total.bytes for total in totals),
-        segments=40 + sum(total.segments for total in totals),
-        bytes_between=sum(each.other_node.bytes for each in intervals.values()),
-        by_peer={},
-        devices=(),
-        libraries=(),
-        shared_maps=0,
-        dropped=0,
-    )
-
-
-def total(parts: Sequence[PayloadPart]) -> Payload:
-    return Payload(bytes=sum(one.payload.bytes for one in parts), messages=sum(one.payload.messages for one in parts))
-
-
 def by_sum(intervals: Intervals) -> Attestation:
-    """As a launch without marks."""
+    """Returns the attestation of the launch without marks."""
     return attest(launch(), traffic(intervals), total(PARTS), parts=PARTS)
 
 
@@ -146,7 +104,7 @@ def test_the_required_share_is_lower_by_the_scatter_at_the_borders() -> None:
     assert state(least, exact) == "attested"
     assert state(Sent(bytes=least.bytes - 1, segments=least.segments), exact) == "refuted"
     assert state(Sent(bytes=least.bytes, segments=least.segments - 1), exact) == "refuted"
-    # A scatter of 100 bytes and 2 segments between calibrations lowers what is asked for by as much.
+    # A scatter of 100 bytes and 2 segments between calibrations lowers the required counts by as much.
     scattered = [BARRIER, Sent(bytes=188, segments=6)]
     assert state(Sent(bytes=payload.bytes + 88, segments=payload.messages), scattered) == "attested"
     assert state(Sent(bytes=payload.bytes + 87, segments=payload.messages), scattered) == "refuted"
@@ -263,84 +221,3 @@ def test_an_open_adapter_needs_evidence_of_every_size() -> None:
     few = part(8, iterations=10, label="", line="8 10 7.5")
     short = line(few.line, BETWEEN_SIZES + sent(few))
     assert state((*printed_lines(), short), (*PRINTED, few)) == "unknown"
-
-
-# ---- lines of a tool that sets no marks
-
-
-BETWEEN_SIZES = Sent(bytes=1500, segments=57)
-"""What the modelled tool sends between two sizes."""
-PRINTED = tuple(part(size, label="", line=f"{size} 601 7.5") for size in SIZES)
-
-
-def line(text: str, carried: Sent) -> MarkedInterval:
-    return MarkedInterval(label=text, same_node=carried, other_node=NOTHING)
-
-
-def printed_lines(hidden: Sequence[int] = ()) -> tuple[MarkedInterval, ...]:
-    """The lines of rank 0, of which the first is the table's head."""
-    rows = (
-        line(
-            f"     {one.line.replace(' ', '     ')}",
-            BETWEEN_SIZES + (NOTHING if one.msg_size_bytes in hidden else sent(one)),
-        )
-        for one in PRINTED
-    )
-    return (line("#bytes t", Sent(bytes=1000, segments=40)), *rows)
-
-
-def by_lines(lines: tuple[MarkedInterval, ...], **values: Any) -> Attestation:
-    carried = traffic({str(number): interval(each.same_node) for number, each in enumerate(lines)})
-    return attest(launch(**values), carried, total(PRINTED), parts=PRINTED, lines=lines)
-
-
-def test_printed_lines_attest_each_size_of_an_honest_tool() -> None:
-    result = by_lines(printed_lines())
-    assert (result.state, result.basis, len(result.parts)) == ("attested", "lines", len(SIZES))
-    assert result.could_bypass == ()
-
-
-@pytest.mark.parametrize("hidden", [*((size,) for size in SIZES), tuple(size for size in SIZES if size <= 128)])
-def test_printed_lines_refute_sizes_that_bypass_the_transport(hidden: tuple[int, ...]) -> None:
-    result = by_lines(printed_lines(hidden))
-    assert result.state == "refuted"
-    assert [one.part.msg_size_bytes for one in result.parts if one.state == "refuted"] == list(hidden)
-
-
-def test_traffic_between_sizes_does_not_attest_few_messages() -> None:
-    """With 27 iterations a hidden size has about as many messages as the tool sends between two sizes."""
-    parts = tuple(part(size, 27, label="", line=f"{size} 27 7.5") for size in SIZES)
-    lines = tuple(
-        line(one.line, BETWEEN_SIZES + (NOTHING if (one.msg_size_bytes or 0) <= 16 else sent(one))) for one in parts
-    )
-    _, evidence = part_evidence(launch(), parts, {}, lines)
-    assert all((one.part.msg_size_bytes or 0) > 16 for one in evidence if one.state == "attested")
-
-
-def test_a_missing_line_leaves_the_launch_to_its_sum() -> None:
-    lines = printed_lines()
-    assert by_lines((*lines[:5], *lines[6:])).basis == "launch"
-    assert by_lines(tuple(reversed(lines))).basis == "launch"
-    assert by_lines(lines, runs=2).basis == "launch"
-
-
-def test_lines_on_shared_memory_have_no_socket_traffic() -> None:
-    """The tool's own traffic exceeds what wire-up accounts for; wire-up itself may precede a line."""
-    assert by_lines(printed_lines(hidden=SIZES), transport="shm").state == "refuted"
-    silent = [line(each.label, NOTHING) for each in printed_lines()]
-    silent[1] = line(silent[1].label, Sent(bytes=1000, segments=40))
-    assert by_lines(tuple(silent), transport="shm").state == "attested"
-    at = 1 + SIZES.index(8)
-    silent[at] = line(silent[at].label, sent(part(8)))
-    result = by_lines(tuple(silent), transport="shm")
-    assert [one.part.msg_size_bytes for one in result.parts if one.state == "refuted"] == [8]
-
-
-def test_rank_0_of_four_must_show_a_quarter_of_the_payload() -> None:
-    quarter = tuple(
-        line(each.label, Sent(bytes=each.same_node.bytes // 4, segments=each.same_node.segments // 4))
-        for each in printed_lines()
-    )
-    assert by_lines(quarter, ranks=4).basis == "lines"
-    _, evidence = part_evidence(launch(ranks=4), PRINTED, {}, quarter)
-    assert {one.state for one in evidence} == {"attested"}

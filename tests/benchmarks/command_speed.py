@@ -67,8 +67,8 @@ def main(
     with tempfile.TemporaryDirectory() as directory:
         caches = [Path(directory, name) for name in ("old", "new")]
         names = commands(campaign, Path(directory, "report.html"))
-        if other := [name for name in command or () if name not in names]:
-            sys.exit(f"unknown command '{other[0]}'; expected one of {', '.join(names)}")
+        if unknown_names := [name for name in command or () if name not in names]:
+            sys.exit(f"unknown command '{unknown_names[0]}'; expected one of {', '.join(names)}")
         print("| new / old | ratio | 95 % interval | pairs |\n| --- | --- | --- | --- |")
         for name in command or names:
             first, second = (

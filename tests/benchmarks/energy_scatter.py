@@ -77,8 +77,8 @@ def _words(log: str, reference: Reference) -> str:
 
 
 def _alike(one: str, other: str) -> str:
-    rest, right = read_log(one), read_log(other)
-    return "yes" if (rest.first, rest.last) == (right.first, right.last) else "no"
+    left, right = read_log(one), read_log(other)
+    return "yes" if (left.first, left.last) == (right.first, right.last) else "no"
 
 
 if __name__ == "__main__":

@@ -66,15 +66,15 @@ def seconds(lane: Lane, folder: Path, arguments: Sequence[str], launches: int) -
 
 
 def main(pairs: int = 12, launches: int = 20, lane: str = "mpich@shm") -> None:
-    ((selection, installed),) = mpi_lanes("local", [lane])
-    variables = {**selection.variables(), "PATH": f"{installed.prefix}/bin:$PATH"}
+    ((lane_, installed),) = mpi_lanes("local", [lane])
+    variables = {**lane_.variables(), "PATH": f"{installed.prefix}/bin:$PATH"}
     program = f"{installed.apps}/bin/fabricbench-micro"
     with tempfile.TemporaryDirectory() as directory:
         Path(directory, "bare.py").write_text(BARE.format(program=program, options=OPTIONS, variables=variables))
         ours = ["-n", "^MicroPingpong.*messages=small"]
         measurements = interleaved(
-            lambda: seconds(selection, REPOSITORY / "reframe_checks", ours, launches),
-            lambda: seconds(selection, Path(directory), [], launches),
+            lambda: seconds(lane_, REPOSITORY / "reframe_checks", ours, launches),
+            lambda: seconds(lane_, Path(directory), [], launches),
             pairs,
         )
     print("| per launch | median | 95 % interval | pairs |\n| --- | --- | --- | --- |")

@@ -48,13 +48,13 @@ def main(
     kernels: str = ",".join(KERNELS),
     system: str = "local",
 ) -> None:
-    ((selection, installed),) = mpi_lanes(system, [lane])
+    ((lane_, installed),) = mpi_lanes(system, [lane])
     print("| kernel, class, ranks | own, MB | NASA's, MB |\n| --- | --- | --- |")
     for kernel in kernels.split(","):
         for problem in classes.split(","):
             for count in map(int, ranks.split(",")):
-                own = resident(selection, count, [f"{installed.apps}/bin/fabricbench-{kernel}", "--class", problem])
-                nasa = resident(selection, count, [str((directory / f"{kernel}.{problem}.x").resolve())])
+                own = resident(lane_, count, [f"{installed.apps}/bin/fabricbench-{kernel}", "--class", problem])
+                nasa = resident(lane_, count, [str((directory / f"{kernel}.{problem}.x").resolve())])
                 print(f"| {kernel.upper()}.{problem}, {count} | {own:.0f} | {nasa:.0f} |", flush=True)
 
 

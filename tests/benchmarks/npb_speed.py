@@ -47,7 +47,7 @@ def main(
     pairs: int = 12,
     system: str = "local",
 ) -> None:
-    ((selection, installed),) = mpi_lanes(system, [lane])
+    ((lane_, installed),) = mpi_lanes(system, [lane])
     apps = installed.apps
     print("| kernel, class, ranks | own / NASA's Mop/s | 95 % interval | pairs |\n| --- | --- | --- | --- |")
     for kernel in kernels.split(","):
@@ -57,10 +57,10 @@ def main(
                 theirs = [[str((path / f"{kernel}.{problem}.x").resolve())] for path in directories]
 
                 def own(program: list[str] = own_program, count: int = count) -> Sequence[float]:
-                    return [rate(selection, count, program)]
+                    return [rate(lane_, count, program)]
 
                 def nasa(programs: list[list[str]] = theirs, count: int = count) -> Sequence[float]:
-                    return [max(rate(selection, count, program) for program in programs)]
+                    return [max(rate(lane_, count, program) for program in programs)]
 
                 measurements = interleaved(own, nasa, pairs)
                 print(

@@ -117,8 +117,8 @@ def test_dry_run_counts_the_launches_of_a_block() -> None:
 def test_kernels_against_others(tmp_path: Path, name: str, values: str) -> None:
     kernels = [k for k in ("is", "cg") if Path(stack("mpich").apps, f"bin/fabricbench-{k}").exists()]
     pairs = ("--pairs", "1") if name == "npb_speed" else ()
-    selection = ("--classes", "S", "--ranks", "1,2", "--kernels", ",".join(kernels), *pairs)
-    rows = rows_of(name, str(nasa_programs(tmp_path, kernels)), *selection)
+    options = ("--classes", "S", "--ranks", "1,2", "--kernels", ",".join(kernels), *pairs)
+    rows = rows_of(name, str(nasa_programs(tmp_path, kernels)), *options)
     assert [row[0] for row in rows] == [f"{kernel.upper()}.S, {ranks}" for kernel in kernels for ranks in (1, 2)]
     assert all(re.fullmatch(values, row[1]) for row in rows)
 

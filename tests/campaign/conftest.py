@@ -1,12 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A copy of a launch directory that the tests of campaigns may change."""
+"""Launches and campaigns that a test may change."""
 
 import shutil
 from pathlib import Path
 
 import pytest
 
+from campaign.cached_campaign import campaign, derived, folder
 from support.launches import LAUNCHES, PT2PT
+
+__all__ = ["campaign", "derived", "directory", "folder"]
 
 
 @pytest.fixture

@@ -121,8 +121,8 @@ def test_a_row_lost_from_the_output(directory: Path) -> None:
     lines = (directory / "stdout").read_text().splitlines(keepends=True)
     rows = [at for at, line in enumerate(lines) if line.startswith("     ") and "400" in line]
     assert len(rows) == 36
-    for absent in rows:
-        (directory / "stdout").write_text("".join(lines[:absent] + lines[absent + 1 :]))
+    for row in rows:
+        (directory / "stdout").write_text("".join(lines[:row] + lines[row + 1 :]))
         assert_unreadable(directory, "which is missing")
 
 

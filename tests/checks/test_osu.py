@@ -8,8 +8,8 @@ import pytest
 
 from fabricbench.campaign.read import read_campaign
 from fabricbench.launch.record import Campaign, Record
-from fabricbench.parsers.osu_table import TITLES, headings
-from fabricbench.parsers.tools.osu import PROGRAMS, version_of
+from fabricbench.parsers.osu_programs import PROGRAMS
+from fabricbench.parsers.osu_table import TITLES, headings, version_of
 from support import fake_site
 from support.fake_site import FakeSite
 
@@ -53,8 +53,8 @@ def site(tmp_path: Path) -> FakeSite:
 def install(folder: Path, version: str, *programs: str, verdict: str = "Pass") -> None:
     folder.mkdir(parents=True, exist_ok=True)
     for name in programs:
-        names = version_of(version) if version[0].isdigit() else (7, 4)
-        column = headings(name, names, sized=False, full=False, validated=False)[0]
+        version_numbers = version_of(version) if version[0].isdigit() else (7, 4)
+        column = headings(name, version_numbers, sized=False, full=False, validated=False)[0]
         facts = {"version": version, "verdict": verdict, "title": TITLES.get(name, "none"), "column": column}
         (folder / name).write_text(PROGRAM.format(**facts))
         (folder / name).chmod(0o755)
@@ -63,8 +63,8 @@ def install(folder: Path, version: str, *programs: str, verdict: str = "Pass") -
 def run(site: FakeSite, which: str = "", *options: str) -> tuple[int, Campaign]:
     """Runs OSU checks on the stack ``one`` with the programs in ``osu/``; returns exit status and campaign."""
     environment = {"FABRICBENCH_OSU": str(site.root / "osu")} if (site.root / "osu").exists() else {}
-    selection = {"FABRICBENCH_CAMPAIGN": str(site.root / "campaign"), **environment}
-    result = site.reframe("-c", "reframe_checks", "-n", f"^Osu.*({which})", "-p", "^one$", *options, "-r", **selection)
+    environ = {"FABRICBENCH_CAMPAIGN": str(site.root / "campaign"), **environment}
+    result = site.reframe("-c", "reframe_checks", "-n", f"^Osu.*({which})", "-p", "^one$", *options, "-r", **environ)
     assert result.returncode in (0, 1), result.stdout + result.stderr
     return result.returncode, read_campaign(site.root / "campaign")
 

@@ -27,8 +27,8 @@ def site(tmp_path: Path) -> FakeSite:
 def launch_directory(site: FakeSite, stack: str, port: str, fields: str = "") -> Path:
     """Returns the directory of a launch of ``stack`` with ``port``, on a fabric with further ``fields``."""
     site.change_fabric(fields)
-    selection = ("-p", f"^{stack}$", "-S", f"MicroPingpong.port={port}")
-    result = site.reframe(*SMALL, *selection, FABRICBENCH_CAMPAIGN=str(site.root / "campaign"))
+    options_ = ("-p", f"^{stack}$", "-S", f"MicroPingpong.port={port}")
+    result = site.reframe(*SMALL, *options_, FABRICBENCH_CAMPAIGN=str(site.root / "campaign"))
     assert result.returncode == 0, result.stdout + result.stderr
     assert ("WARNING: one@shm: not bound as requested: port p1 was requested" in result.stdout) == (
         stack == "one" and "p1" in fields

@@ -36,8 +36,8 @@ def with_rails(site: FakeSite, fabric: str) -> None:
 
 
 def run(site: FakeSite, which: str = "", *options: str) -> Campaign:
-    selection = {"FABRICBENCH_CAMPAIGN": str(site.root / "campaign")}
-    result = site.reframe("-c", "reframe_checks", "-n", f"^Rails{which}", "-r", *options, **selection)
+    environ = {"FABRICBENCH_CAMPAIGN": str(site.root / "campaign")}
+    result = site.reframe("-c", "reframe_checks", "-n", f"^Rails{which}", "-r", *options, **environ)
     assert result.returncode == 0, result.stdout + result.stderr
     return read_campaign(site.root / "campaign")
 

@@ -177,8 +177,8 @@ def test_launches_never_overlap(site: FakeSite) -> None:
     assert result.returncode == 0, result.stdout
     spans = []
     for begin in (site.root / "campaign").rglob("begin"):
-        starts = json.loads(begin.read_text())["time"]
-        spans.append((starts, json.loads(begin.with_name("end").read_text())["time"]))
+        start = json.loads(begin.read_text())["time"]
+        spans.append((start, json.loads(begin.with_name("end").read_text())["time"]))
     spans.sort()
     assert len(spans) == 6  # four launches, two wire-ups
     assert all(earlier[1] <= later[0] for earlier, later in itertools.pairwise(spans))

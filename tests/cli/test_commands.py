@@ -47,7 +47,7 @@ def test_variables_of_checks_are_facts_of_the_campaign(original_site: FakeSite, 
     launches = [json.loads(file.read_text()) for file in campaign.glob("launches/*/*/*/*/Micro*/launch.json")]
     assert [(launch["case"], launch["limit_seconds"]) for launch in launches] == [({"binding": "none"}, 50.0)] * 2
     other = refused(original_site, *words, "--set", "limit_seconds=40")
-    assert "was made with variables ('MicroPingpong.binding=none', 'limit_seconds=50'), not" in other
+    assert "was started with variables ('MicroPingpong.binding=none', 'limit_seconds=50'), not" in other
 
 
 @pytest.mark.parametrize(

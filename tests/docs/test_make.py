@@ -57,10 +57,10 @@ def run(directory: Path, failing: set[str]) -> tuple[int, list[str], dict[str, s
 
 @pytest.mark.parametrize("failing", [set(), *({part} for part in PARTS), set(PARTS)], ids=lambda f: ",".join(sorted(f)))
 def test_all_parts_run_and_are_reported(tmp_path: Path, failing: set[str]) -> None:
-    status, starts, results = run(tmp_path, failing)
+    status, parts, results = run(tmp_path, failing)
     assert status == int(bool(failing))
     for line in PARTS.values():
-        assert line in [command.rstrip() for command in starts]
+        assert line in [command.rstrip() for command in parts]
     assert list(results) == ["lint", "set-up", "clang-tidy", *list(PARTS)[2:]]
     assert results.pop("clang-tidy") == "passed"  # it leaves out files without compile commands
     assert results == {part: f"FAILED, exit status {CODES[part]}" if part in failing else "passed" for part in PARTS}

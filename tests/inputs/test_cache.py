@@ -85,8 +85,8 @@ def test_the_users_file_has_precedence_under_any_name(tmp_path: Path, monkeypatc
 
 
 def test_missing_and_incomplete_inputs_have_a_reason_and_a_hint(tmp_path: Path) -> None:
-    absent = find_input("villin", root=tmp_path)
-    assert absent == MissingInput("the input villin (copies: 1) is not prepared yet", "run: fabricbench inputs villin")
+    result = find_input("villin", root=tmp_path)
+    assert result == MissingInput("the input villin (copies: 1) is not prepared yet", "run: fabricbench inputs villin")
     (tmp_path / "villin-x1-0123456789ab").mkdir()
     incomplete = find_input("villin", root=tmp_path)
     assert incomplete == MissingInput(

@@ -60,9 +60,9 @@ def differences(gmx: str, one: Path, other: Path) -> list[str]:
 
 
 def test_an_input_is_prepared_once_and_reproducibly(gmx: str, toy_system: Path, tmp_path: Path) -> None:
-    absent = find_input("toy", root=tmp_path / "one")
-    assert isinstance(absent, MissingInput)
-    assert absent.hint == "run: fabricbench inputs toy"
+    before = find_input("toy", root=tmp_path / "one")
+    assert isinstance(before, MissingInput)
+    assert before.hint == "run: fabricbench inputs toy"
     first, lines = toy_input.prepare_toy(tmp_path / "one")
     assert lines == ["toy: grompp"]
     assert first.record is not None

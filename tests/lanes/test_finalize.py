@@ -84,7 +84,7 @@ def test_without_the_preload_the_same_launch_hangs(mpich: Installed, early: Path
     """Without the preload the launch hangs, so the test above exercises the workaround."""
     if not re.search(r"\b4\.[01]\b", mpich.version):
         pytest.skip(f"only MPICH 4.0 and 4.1 wait for a barrier after the close: {mpich.version}")
-    assert not all(ends(mpich, "tcp", 3, str(early), "1", preload=False, limit=20) for _ in range(3))
+    assert not all(ends(mpich, "tcp", 3, str(early), "1", preload=False, limit=8) for _ in range(3))
 
 
 def test_launches_with_more_ranks_than_cores_end(mpich: Installed) -> None:

@@ -106,25 +106,25 @@ def test_the_number_of_threads_is_part_of_the_case(water: Path, tmp_path: Path) 
 def test_a_changed_system_has_wrong_energies(
     water: Path, tmp_path: Path, moved_nm: float, settings: dict[str, str]
 ) -> None:
-    errors = changed_water(water, tmp_path / "given", moved_nm, **settings)
-    assert reframe(tmp_path / "c", errors, *ENERGIES).returncode == 1
+    changed_input = changed_water(water, tmp_path / "given", moved_nm, **settings)
+    assert reframe(tmp_path / "c", changed_input, *ENERGIES).returncode == 1
     (reason,) = reasons(read_campaign(tmp_path / "c"))
     assert reason.endswith("the energies are wrong")
 
 
 def test_an_invalid_reference_skips_the_launch(water: Path, tmp_path: Path) -> None:
-    arguments_ = shutil.copytree(water, tmp_path / "given")
-    reference = json.loads((arguments_ / "water.reference.json").read_text())
-    (arguments_ / "water.reference.json").write_text(json.dumps(reference | {"sha256": "0" * 64}))
-    reframe(tmp_path / "c", arguments_, *ENERGIES)
+    inputs = shutil.copytree(water, tmp_path / "given")
+    reference = json.loads((inputs / "water.reference.json").read_text())
+    (inputs / "water.reference.json").write_text(json.dumps(reference | {"sha256": "0" * 64}))
+    reframe(tmp_path / "c", inputs, *ENERGIES)
     (skip,) = read_campaign(tmp_path / "c").skips
     assert "belongs to another input" in skip.reason
-    (arguments_ / "water.reference.json").write_text("{")
-    reframe(tmp_path / "e", arguments_, *ENERGIES)
+    (inputs / "water.reference.json").write_text("{")
+    reframe(tmp_path / "e", inputs, *ENERGIES)
     (skip,) = read_campaign(tmp_path / "e").skips
     assert "is not a valid reference" in skip.reason
-    (arguments_ / "water.reference.json").unlink()
-    reframe(tmp_path / "d", arguments_, *ENERGIES)
+    (inputs / "water.reference.json").unlink()
+    reframe(tmp_path / "d", inputs, *ENERGIES)
     (skip,) = read_campaign(tmp_path / "d").skips
     assert skip.reason == "there are no reference energies of water in double precision"
 
@@ -132,7 +132,7 @@ def test_an_invalid_reference_skips_the_launch(water: Path, tmp_path: Path) -> N
 def test_an_impossible_number_of_ranks_skips_the_launch_with_the_message_of_gromacs(
     water: Path, tmp_path: Path
 ) -> None:
-    selection = (
+    options = (
         "-n",
         "^Gromacs%md_system=water",
         "-p",
@@ -142,24 +142,24 @@ def test_an_impossible_number_of_ranks_skips_the_launch_with_the_message_of_grom
         "-S",
         "Gromacs.oversubscribe=1",
     )
-    process = reframe(tmp_path / "c", water, *selection, FABRICBENCH_GROMACS_RANKS="17")
+    process = reframe(tmp_path / "c", water, *options, FABRICBENCH_GROMACS_RANKS="17")
     assert process.returncode == 0, process.stdout[-3000:]
     (skip,) = read_campaign(tmp_path / "c").skips
     assert skip.reason.endswith("(17) contains a large prime factor 17")
-    process = reframe(tmp_path / "d", water, *selection, FABRICBENCH_GROMACS_RANKS="two")
+    process = reframe(tmp_path / "d", water, *options, FABRICBENCH_GROMACS_RANKS="two")
     assert process.returncode == 2
     assert "FABRICBENCH_GROMACS_RANKS" in process.stdout + process.stderr
 
 
 def test_a_missing_input_skips_the_launch_with_a_hint(tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
-    selection = ("-n", "^Gromacs%md_system=dppc%np=1", "-p", "^openmpi$", "--system", "local:shm")
-    reframe(tmp_path / "c", tmp_path / "empty", *selection, "-S", "Gromacs.copies=8")
+    options = ("-n", "^Gromacs%md_system=dppc%np=1", "-p", "^openmpi$", "--system", "local:shm")
+    reframe(tmp_path / "c", tmp_path / "empty", *options, "-S", "Gromacs.copies=8")
     result = {(skip.reason, skip.hint) for skip in read_campaign(tmp_path / "c").skips}
     assert result == {("the input dppc (copies: 8) is not prepared yet", "run: fabricbench inputs dppc --copies 8")}
-    reframe(tmp_path / "d", tmp_path / "empty", *selection, "-S", "Gromacs.copies=99")
+    reframe(tmp_path / "d", tmp_path / "empty", *options, "-S", "Gromacs.copies=99")
     (skip,) = read_campaign(tmp_path / "d").skips
     assert skip.reason.endswith("99 copies; expected 1 to 8")
-    process = reframe(tmp_path / "e", tmp_path / "nowhere", *selection)
+    process = reframe(tmp_path / "e", tmp_path / "nowhere", *options)
     assert process.returncode == 2
     assert "FABRICBENCH_GROMACS_INPUTS" in process.stdout + process.stderr

@@ -21,8 +21,8 @@ def site(tmp_path: Path) -> FakeSite:
 
 
 def run(site: FakeSite, *arguments: str, check: str = "^Pair") -> Campaign:
-    selection = {"FABRICBENCH_CAMPAIGN": str(site.root / "campaign")}
-    process = site.reframe("-c", "reframe_checks", "-n", check, *arguments, "-r", **selection)
+    environ = {"FABRICBENCH_CAMPAIGN": str(site.root / "campaign")}
+    process = site.reframe("-c", "reframe_checks", "-n", check, *arguments, "-r", **environ)
     assert process.returncode == 0, process.stdout + process.stderr
     return read_campaign(site.root / "campaign")
 

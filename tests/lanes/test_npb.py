@@ -28,14 +28,14 @@ def test_kernels_verify_and_are_attested(tmp_path: Path, stack: str, numbers: tu
     settings = REPOSITORY / "site/local/settings.py"
     for fabric in ("shm", "tcp"):
         system = {"RFM_CONFIG_FILES": str(settings), "RFM_SYSTEM": f"local:{fabric}"}
-        selection = {
+        environ = {
             "FABRICBENCH_CAMPAIGN": str(tmp_path / fabric),
             "FABRICBENCH_NPB_RANKS": ",".join(map(str, numbers)),
         }
         process = reframe_inside(
             *("-c", "reframe_checks", "-n", "^NPB", "-r", "-p", f"^{stack}$"),
             *("-S", "NPB.problem_class=S", "-S", "limit_seconds=300"),
-            environment={**clean_environment(), **system, **selection},
+            environment={**clean_environment(), **system, **environ},
         )
         assert process.returncode == 0, process.stdout[-3000:]
         records = [r for r in read_campaign(tmp_path / fabric).records if r.launch and r.launch.tool == "npb"]

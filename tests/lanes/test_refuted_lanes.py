@@ -61,8 +61,8 @@ def reframe(environment: dict[str, str], *arguments: str) -> subprocess.Complete
     its input may be missing even if a stack has GROMACS.
     """
     checks = str(REPOSITORY / "reframe_checks")
-    selection = ("-c", checks, "-p", "impi|mpich", "-t", "quick", "-x", "^Gromacs", *SHORT)
-    return reframe_inside(*selection, *arguments, environment=environment)
+    options = ("-c", checks, "-p", "impi|mpich", "-t", "quick", "-x", "^Gromacs", *SHORT)
+    return reframe_inside(*options, *arguments, environment=environment)
 
 
 def test_exactly_the_launches_on_another_transport_are_refuted(environment: dict[str, str], tmp_path: Path) -> None:

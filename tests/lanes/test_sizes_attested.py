@@ -41,7 +41,7 @@ def attested(
     parsed = (micro if tool == "micro" else imb).parse(directory, facts)
     result = read_reports(reports)
     if len(result) < 2:
-        pytest.skip("a rank was ended before it could report (README, limits)")
+        pytest.skip("a rank was killed before it wrote its report (docs/coverage.md, Limits)")
     return attest(
         facts,
         traffic(result, 2),

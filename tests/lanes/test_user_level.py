@@ -154,8 +154,8 @@ def test_connections_on_the_other_transport_are_refuted(tmp_path: Path) -> None:
     text = stacks.read_text()
     for name in ("shm", "tcp"):
         assert text.count(f'{{"FI_PROVIDER": "{name}"}}') == 1
-    memory, sockets, remaining = '{"FI_PROVIDER": "shm"}', '{"FI_PROVIDER": "tcp"}', "{kept}"
-    stacks.write_text(text.replace(memory, remaining).replace(sockets, memory).replace(remaining, sockets))
+    memory, sockets, placeholder = '{"FI_PROVIDER": "shm"}', '{"FI_PROVIDER": "tcp"}', "{kept}"
+    stacks.write_text(text.replace(memory, placeholder).replace(sockets, memory).replace(placeholder, sockets))
     result = connections(tmp_path, tmp_path / "site")
     assert {fabric: record.state for fabric, record in result.items()} == {"shm": "refuted", "tcp": "refuted"}
 

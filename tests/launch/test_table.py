@@ -10,7 +10,7 @@ from fabricbench.launch.facts import Expected, Launch, canonical_case
 from fabricbench.launch.record import Record, Row, SkippedSize
 from fabricbench.launch.table import CELL, LANE, SCHEMA, table, usable
 from fabricbench.metrics import METRICS
-from fabricbench.site.lane import lane_name
+from fabricbench.site.lane import LaneName
 
 COLUMNS = [
     *("system", "fabric", "transport", "stack", "variant", "tool", "benchmark", "case", "mode", "metric", "unit"),
@@ -155,8 +155,8 @@ def test_a_case_is_written_in_one_way() -> None:
 
 
 def test_names_of_lanes() -> None:
-    assert lane_name("openmpi", "tcp") == "openmpi@tcp"
-    assert lane_name("mvapich2", "ib", "two-rails") == "mvapich2@ib:two-rails"
+    assert LaneName("openmpi", "tcp").name == "openmpi@tcp"
+    assert LaneName("mvapich2", "ib", "two-rails").name == "mvapich2@ib:two-rails"
     launch = record(variant="x").launch
     assert launch is not None
     assert launch.lane == "mpich@gige:x"

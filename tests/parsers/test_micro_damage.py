@@ -65,10 +65,10 @@ def test_cut_off_at_any_line(tmp_path: Path) -> None:
 
 def test_cut_off_at_any_byte(tmp_path: Path) -> None:
     raw, whole = text_of().encode(), parse(LAUNCHES / SMALL, launch_of())
-    required = raw.rindex(b"#@end=ok") + len(b"#@end=ok")
-    lengths = random.Random(20261121).sample(range(len(raw)), 300) + list(range(required - 60, len(raw)))
+    complete = raw.rindex(b"#@end=ok") + len(b"#@end=ok")
+    lengths = random.Random(20261121).sample(range(len(raw)), 300) + list(range(complete - 60, len(raw)))
     for length in lengths:
-        assert same_or_unreadable(tmp_path, raw[:length], whole) == (length >= required)
+        assert same_or_unreadable(tmp_path, raw[:length], whole) == (length >= complete)
 
 
 def test_bytes_missing_in_an_output_raise_no_other_error(tmp_path: Path) -> None:

@@ -84,9 +84,9 @@ def test_overlap_is_the_hidden_share_of_the_shorter_part(tmp_path: Path) -> None
     result = by_case(parse_text(tmp_path, text))
     assert result == {("progress", "side=sender", 8): 0.0, ("progress_tested", "side=sender", 8): 0.9}
     base: Series = ("base_us", "", 8, {0: [4.0]}, {})
-    for work, bypass in ((4.0, 1.0), (8.0, 0.0), (9.0, -0.25)):
+    for work, share in ((4.0, 1.0), (8.0, 0.0), (9.0, -0.25)):
         text = output("overlap", base, ("worked_us", "", 8, {0: [work]}, {"work_us": 4}), several=True)
-        assert by_case(parse_text(tmp_path, text))["overlap", "", 8] == bypass
+        assert by_case(parse_text(tmp_path, text))["overlap", "", 8] == share
     for damaged in (output("overlap", base, ("worked_us", "", 8, {0: [9.0]}, {}), several=True),
                    output("overlap", ("worked_us", "", 8, {0: [9.0]}, {"work_us": 4}), several=True)):  # fmt: skip
         with pytest.raises(Unreadable):

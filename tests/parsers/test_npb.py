@@ -197,12 +197,12 @@ def test_size_and_iterations_follow_from_the_class(
     launch = launch_of().model_copy(update={"benchmark": f"{kernel.lower()}.{problem_class}"})
     text = report_of(kernel, problem_class, size, iterations, code=code)
     assert {row.metric for row in parse_text(tmp_path, text, launch).rows} == {"mops", "run_time"}
-    for errors in (
+    for report in (
         report_of(kernel, problem_class, "1400x   2x   1", iterations, code=code),
         report_of(kernel, problem_class, size, iterations + 1, code=code),
     ):
         with pytest.raises(Unreadable, match=r"stdout:\d+: expected (the size of class|\d+ iterations)"):
-            parse_text(tmp_path, errors, launch)
+            parse_text(tmp_path, report, launch)
 
 
 @pytest.mark.parametrize("name", KEPT)
@@ -255,8 +255,8 @@ def test_a_single_rank_moves_nothing() -> None:
 
 def test_memory_grows_with_the_class() -> None:
     for kernel in KERNELS:
-        required = [PROBLEMS[kernel, problem_class].bytes(kernel) for problem_class in CLASSES]
-        assert required == sorted(required)
+        sizes = [PROBLEMS[kernel, problem_class].bytes(kernel) for problem_class in CLASSES]
+        assert sizes == sorted(sizes)
     assert PROBLEMS["FT", "C"].bytes("FT") == 512**3 * 56
     assert PROBLEMS["IS", "D"].bytes("IS") == 2**31 * 18
     assert PROBLEMS["CG", "A"].bytes("CG") == 14000 * (157 * 28 + 68)

@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 from fabricbench.launch.record import Row
+from fabricbench.parsers.osu_programs import PROGRAMS
 from fabricbench.parsers.output import Unreadable
-from fabricbench.parsers.tools.osu import PROGRAMS, parse
+from fabricbench.parsers.tools.osu import parse
 from support.launches import LAUNCHES
 from support.osu_output import CAPTURES, LATENCY, launch_of, parse_text, synthetic, text_of
 

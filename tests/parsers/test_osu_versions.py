@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from fabricbench.launch.facts import Launch
-from fabricbench.parsers.osu_table import TITLES
+from fabricbench.parsers.osu_programs import PROGRAMS
+from fabricbench.parsers.osu_table import TITLES, version_of
 from fabricbench.parsers.output import Unreadable
-from fabricbench.parsers.tools.osu import PROGRAMS, version_of
 from support.osu_output import LATENCY, launch_of, parse_text, text_of
 
 COLLECTIVE = "# Size       Avg Latency(us)   Min Latency(us)   Max Latency(us)  Iterations"
@@ -78,8 +78,8 @@ def launch_for(program: str) -> Launch:
 @pytest.mark.parametrize("program", PRINTED)
 def test_title_and_columns_of_every_program_and_version(tmp_path: Path, program: str, version: str) -> None:
     rows = parse_text(tmp_path, output_of(program, version), launch_for(program)).rows
-    names = PROGRAMS[program]
-    assert (rows[0].benchmark, rows[0].metric, rows[0].value) == (names.benchmark, names.metric, 2.0)
+    program_ = PROGRAMS[program]
+    assert (rows[0].benchmark, rows[0].metric, rows[0].value) == (program_.benchmark, program_.metric, 2.0)
 
 
 def test_every_program_has_its_title() -> None:

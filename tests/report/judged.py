@@ -45,7 +45,7 @@ def cell(
     launches: tuple[str, ...], against: str | None = None, reason: str | None = None,
 ) -> Cell:  # fmt: skip
     """One cell with an interval of 2 % around its estimate; an INVALID cell has no interval."""
-    names = verdict != "INVALID"
+    has_values = verdict != "INVALID"
     name = f"{requirement}/{lane}" + (f"/{against}" if against else "") + f"/{size}"
     reasons = {
         "PASS": "the whole interval is within the bound", "FAIL": "the whole interval is beyond the bound",
@@ -58,9 +58,9 @@ def cell(
         verdict=verdict,
         reason=reasons[verdict] if reason is None else reason,
         unit="ratio" if against else "MB/s" if requirement == "bandwidth" else "us",
-        estimate=estimate if names else None, low=estimate * 0.98 if names else None,
-        high=estimate * 1.02 if names else None, n=6, confidence=0.969 if names else None,
-        p_value=0.031 if names else None, q_value=0.04 if names else None, mde=0.021 if names else None,
+        estimate=estimate if has_values else None, low=estimate * 0.98 if has_values else None,
+        high=estimate * 1.02 if has_values else None, n=6, confidence=0.969 if has_values else None,
+        p_value=0.031 if has_values else None, q_value=0.04 if has_values else None, mde=0.021 if has_values else None,
         launches=launches,
     )  # fmt: skip
 

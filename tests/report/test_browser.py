@@ -53,8 +53,8 @@ pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no chromium, chromium-
 @pytest.fixture(scope="module")
 def page() -> str:
     """A page with every kind of section."""
-    product = campaign(Shape(collectives=("bcast", "allreduce")))
-    return report(product, table(product.records), judgement(product))
+    example = campaign(Shape(collectives=("bcast", "allreduce")))
+    return report(example, table(example.records), judgement(example))
 
 
 def browse(directory: Path, html: str, width: int) -> tuple[str, str]:
@@ -100,18 +100,18 @@ def test_policy_stops_a_foreign_script(page: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("width", [1200, 500])
 def test_figures_have_a_size_and_do_not_overflow(page: str, tmp_path: Path, width: int) -> None:
-    reports = probed(tmp_path, page, width)
-    assert len(reports["svg"]) == page.count("<figure")
-    assert all(w > 200 and h > 120 for w, h in reports["svg"])
-    assert all(count >= 5 for count in reports["text"])
-    assert all(count >= 20 for count in reports["marks"])
-    assert reports["width"][0] <= reports["width"][1], "the page itself never scrolls sideways"
+    result = probed(tmp_path, page, width)
+    assert len(result["svg"]) == page.count("<figure")
+    assert all(w > 200 and h > 120 for w, h in result["svg"])
+    assert all(count >= 5 for count in result["text"])
+    assert all(count >= 20 for count in result["marks"])
+    assert result["width"][0] <= result["width"][1], "the page itself never scrolls sideways"
 
 
 def test_launches_sort_filter_and_unfold(page: str, tmp_path: Path) -> None:
-    reports = probed(tmp_path, page, 1200)
-    seconds = [float(text) for text in reports["seconds"]]
+    result = probed(tmp_path, page, 1200)
+    seconds = [float(text) for text in result["seconds"]]
     assert seconds == sorted(seconds)
     assert len(seconds) > 100
-    assert set(reports["shown"]) == {"mpich@tcp bcast"}
-    assert reports["folded"] == 0
+    assert set(result["shown"]) == {"mpich@tcp bcast"}
+    assert result["folded"] == 0

@@ -4,7 +4,7 @@
 from fabricbench.metrics import METRICS
 from fabricbench.parsers.tools.micro.description import MEASURED
 from fabricbench.report.facets import Panel, lanes, others, panels
-from fabricbench.report.families import SECTIONS, compared, families, pictures, sections
+from fabricbench.report.families import compared, families, pictures, sections
 from fabricbench.report.loggp import loggp_views
 from fabricbench.report.style import lane_styles
 from verdict.synthetic_table import Rows, lane_rows, table_of
@@ -27,10 +27,17 @@ def panels_and_sections(*parts: Rows) -> tuple[list[Panel], dict[str, list[str]]
 
 
 def test_every_own_benchmark_has_a_picture() -> None:
-    rows = {name for name, _ in pictures()}
+    names = {name for name, _ in pictures()}
     elsewhere = {"pingpong", "barrier", "pair_latency", "pair_bandwidth"}
-    assert rows | elsewhere == set(MEASURED)
-    assert {section.key for section in sections()} == {section.key for section in SECTIONS}
+    assert names | elsewhere == set(MEASURED)
+    assert {section.key for section in sections()} == {one.section.key for one in MEASURED.values() if one.section}
+
+
+def test_benchmarks_of_one_section_agree_on_it() -> None:
+    own = {one.section for one in MEASURED.values() if one.section}
+    assert sorted(own, key=lambda section: section.place) == sections()
+    assert all(section.title and section.note for section in own)
+    assert len({section.place for section in own}) == len(own)
 
 
 def test_pictures_show_metrics_and_cases_that_the_benchmark_has() -> None:

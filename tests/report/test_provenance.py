@@ -24,13 +24,13 @@ SHAPE = Shape(blocks=1, lanes=(("mpich", "shm", ""), ("mpich", "tcp", "")), coll
 
 
 def host(name: str, *nics: Nic, **facts: Any) -> Host:
-    names: dict[str, Any] = {
+    defaults: dict[str, Any] = {
         **{"kernel": "5.14.0", "cpu_model": "EPYC", "cores": 128, "governor": "performance", "smt": "off"},
         **{"boost": True, "numa": Numa(nodes=2, distances=((10, 32), (32, 10))), "memory_bytes": 540 * 2**30},
         **{"mitigations": {"l1tf": "Not affected", "mds": "Not affected", "spectre_v2": "Mitigation: Retpolines"}},
         "kernel_command_line": "root=/dev/sda1 secret=1 isolcpus=2-63 mitigations=auto ro",
     }
-    return Host(host=name, nics=nics or (ADAPTER, ETHERNET), **{**names, **facts})
+    return Host(host=name, nics=nics or (ADAPTER, ETHERNET), **{**defaults, **facts})
 
 
 def changed(nic: Nic, **facts: Any) -> Nic:
@@ -100,13 +100,13 @@ def test_a_node_is_compared_with_itself_and_a_new_one_with_all() -> None:
 
 def test_lanes_differ_in_stack_variables_and_control_variables() -> None:
     def launched(**changes: dict[str, str]) -> Campaign:
-        product = campaign(SHAPE)
+        example = campaign(SHAPE)
         records = []
-        for record in product.records:
+        for record in example.records:
             assert record.launch is not None
             new = {key: getattr(record.launch, key) | value for key, value in changes.items()}
             records.append(record.model_copy(update={"launch": record.launch.model_copy(update=new)}))
-        return product.model_copy(update={"records": tuple(records)})
+        return example.model_copy(update={"records": tuple(records)})
 
     mine = launched(environment={"UCX_TLS": "rc"}, versions={"mpich": "4.2", "reframe": "4.10"})
     theirs = launched(environment={"LD_LIBRARY_PATH": "/opt"}, versions={"mpich": "4.1"})
@@ -133,20 +133,20 @@ def test_facts_that_all_nodes_share_come_last() -> None:
 
 
 def test_differences_on_the_page() -> None:
-    product = campaign(SHAPE)
+    example = campaign(SHAPE)
     nodes = [host(f"n{i}", topology_address=f"top.leaf{i % 2}.n{i}") for i in range(1, 17)]
     nodes[6] = host("n7", kernel="6.1", topology_address="top.leaf1.n7")
     reference = [host(f"n{i}", changed(ADAPTER, firmware="20.1"), ETHERNET) for i in range(1, 17)]
-    here = provenance(*nodes, of=product, mpich_tcp={f"v{i}": "1" for i in range(40)})
+    here = provenance(*nodes, of=example, mpich_tcp={f"v{i}": "1" for i in range(40)})
     there = provenance(*reference, mpich_tcp={f"v{i}": "2" for i in range(40)})
-    html = report(product, table(product.records), None, provenance=here, reference=there)
+    html = report(example, table(example.records), None, provenance=here, reference=there)
     page = Page(html)
     assert page.text.index("Differences from autumn acceptance") < page.text.index("firmware of mlx5_0:1")
     assert page.text.index("firmware of mlx5_0:1") < page.text.index("control variable: 40 differences")
     assert page.text.index("Differences between nodes") < page.text.index("n1–n6, n8–n16")
     assert "switches between nodes1, 3" in page.text.replace("\n", "")
     assert "and on that of the reference campaign" in page.text
-    assert "Differences from" not in Page(report(product, table(product.records), None, provenance=here)).text
+    assert "Differences from" not in Page(report(example, table(example.records), None, provenance=here)).text
 
 
 @pytest.mark.parametrize(

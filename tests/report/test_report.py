@@ -37,8 +37,8 @@ SHAPES = {
 @cache
 def built(name: str) -> tuple[Campaign, str]:
     """A campaign of this shape and its page."""
-    product = campaign(SHAPES[name])
-    return product, report(product, table(product.records), judgement(product))
+    example = campaign(SHAPES[name])
+    return example, report(example, table(example.records), judgement(example))
 
 
 @pytest.mark.parametrize("name", SHAPES)
@@ -63,12 +63,12 @@ def test_page_is_well_formed_and_accessible(name: str) -> None:
 
 @pytest.mark.parametrize("name", SHAPES)
 def test_every_launch_has_an_anchor(name: str) -> None:
-    product, html = built(name)
+    example, html = built(name)
     page = Page(html)
     rows = [a for a in page.all("tr") if a.get("id", "").startswith("launch-")]
     hrefs = {a["href"] for a in page.all("a")}
-    assert len(rows) == len(product.records)
-    assert {f"./launches/{quote(record.directory)}" for record in product.records} <= hrefs
+    assert len(rows) == len(example.records)
+    assert {f"./launches/{quote(record.directory)}" for record in example.records} <= hrefs
 
 
 @pytest.mark.parametrize("name", SHAPES)
@@ -85,30 +85,30 @@ def test_page_loads_no_other_file(name: str) -> None:
 
 
 def test_empty_campaign() -> None:
-    product = campaign(Shape(blocks=0), skips=())
-    page = Page(report(product, table(product.records), None))
-    for output in ("No requirement was judged", "no lane is attested", "nothing to draw", "Nothing was skipped"):
-        assert output in page.text
+    example = campaign(Shape(blocks=0), skips=())
+    page = Page(report(example, table(example.records), None))
+    for text in ("No requirement was judged", "no lane is attested", "nothing to draw", "Nothing was skipped"):
+        assert text in page.text
 
 
 def test_same_input_same_bytes() -> None:
-    product, html = built("usual")
+    example, html = built("usual")
     again = campaign(SMALL)
     assert report(again, table(again.records), judgement(again)) == html
-    assert lane_curves_svg(table(product.records)) == lane_curves_svg(table(again.records))
+    assert lane_curves_svg(table(example.records)) == lane_curves_svg(table(again.records))
 
 
 def test_full_scale_stays_under_3_megabytes() -> None:
-    product = campaign(Shape(repeats=2))
-    assert len(product.records) == 6 * 34 * 6
-    html = report(product, table(product.records), judgement(product))
+    example = campaign(Shape(repeats=2))
+    assert len(example.records) == 6 * 34 * 6
+    html = report(example, table(example.records), judgement(example))
     assert len(html.encode()) < 3_000_000
 
 
 def test_verdicts_come_first_in_one_sentence() -> None:
-    product = campaign(Shape(blocks=6, collectives=(), faults=False))
-    judged = judgement(product)
-    page = Page(report(product, table(product.records), judged))
+    example = campaign(Shape(blocks=6, collectives=(), faults=False))
+    judged = judgement(example)
+    page = Page(report(example, table(example.records), judged))
     assert "Of 128 cells judged over 6 blocks, 102 PASS, 6 FAIL, 14 INCONCLUSIVE and 6 INVALID" in page.text
     assert "5 of 6 lanes are attested in every launch (impi@tcp: refuted in some)" in page.text
     assert page.text.index("FAIL: mpich@tcp on latency at 128") < page.text.index("INVALID: impi@tcp")
@@ -121,11 +121,11 @@ def test_verdicts_come_first_in_one_sentence() -> None:
 
 
 def test_reasons_against_the_attestation_of_a_lane() -> None:
-    product, html = built("all refuted")
+    example, html = built("all refuted")
     text = Page(html).text
     assert "Shared memory is attested by exclusion:" in text
     assert "0 of 3 lanes are attested" in text
-    reasons = {r.attestation.reason for r in product.records if r.attestation is not None}
+    reasons = {r.attestation.reason for r in example.records if r.attestation is not None}
     assert reasons
     assert all(reason in text for reason in reasons)
 
@@ -137,14 +137,14 @@ def test_only_the_skip_link_is_hidden() -> None:
 
 
 def test_skips_and_failures_are_listed() -> None:
-    product = campaign(Shape())
-    text = Page(report(product, table(product.records), None)).text
+    example = campaign(Shape())
+    text = Page(report(example, table(example.records), None)).text
     for one in SKIPS:
         assert one.reason in text
         assert one.hint in text
         assert one.lane in text
     assert "mvapich2@shm, mvapich2@tcp · osu latency · 2 in all" in text
-    failed = [r for r in product.records if r.state == "failed"]
+    failed = [r for r in example.records if r.state == "failed"]
     assert failed
     assert TAIL in text
     assert "no end: killed" in text
@@ -154,7 +154,7 @@ def hostile() -> tuple[Campaign, Judgement]:
     """A campaign in which every text from outside contains markup."""
     STACKS[HOSTILE] = 1.0
     lane = (HOSTILE, HOSTILE, "_" + HOSTILE)
-    product = campaign(
+    example = campaign(
         Shape(
             lanes=(lane, ("mpich", HOSTILE, "")), collectives=(HOSTILE,), name=HOSTILE,
             versions={HOSTILE: HOSTILE},
@@ -163,22 +163,22 @@ def hostile() -> tuple[Campaign, Judgement]:
     )  # fmt: skip
     records = [
         record.model_copy(update={"state": "failed", "reason": HOSTILE, "hosts": (HOSTILE,)}) if at % 7 == 0 else record
-        for at, record in enumerate(product.records)
+        for at, record in enumerate(example.records)
     ]
     records.append(
         Record(directory=f"javascript:{HOSTILE}", launch=None, state="unreadable", reason=HOSTILE + "\udcff")
     )
     cells = (cell(HOSTILE, HOSTILE, 8, "FAIL", 1.0, HOSTILE, (HOSTILE,), HOSTILE, HOSTILE),)
     judged = Judgement(cells=cells, looks=(6,), blocks=6, alpha=0.05, exit_status=1)
-    return product.model_copy(update={"records": tuple(records)}), judged
+    return example.model_copy(update={"records": tuple(records)}), judged
 
 
 def test_hostile_strings_are_shown_as_text() -> None:
-    product, judged = hostile()
+    example, judged = hostile()
     host = Host(host=HOSTILE, kernel=HOSTILE, nics=(Nic(name=HOSTILE, kind="roce"),), topology_address=HOSTILE + ".n")
-    origin = Provenance(product, {HOSTILE: (host,)}, {f"mpich@{HOSTILE}": {HOSTILE: HOSTILE}})
-    other = Provenance(product, {HOSTILE: (Host(host=HOSTILE, kernel="other"),)}, {f"mpich@{HOSTILE}": {"a": HOSTILE}})
-    html = report(product, table(product.records), judged, provenance=origin, reference=other, base="../x")
+    origin = Provenance(example, {HOSTILE: (host,)}, {f"mpich@{HOSTILE}": {HOSTILE: HOSTILE}})
+    other = Provenance(example, {HOSTILE: (Host(host=HOSTILE, kernel="other"),)}, {f"mpich@{HOSTILE}": {"a": HOSTILE}})
+    html = report(example, table(example.records), judged, provenance=origin, reference=other, base="../x")
     page = Page(html)
     assert len(page.all("script")) == 1
     assert len(page.all("b")) == 2, "no element but the page's own"
@@ -190,23 +190,23 @@ def test_hostile_strings_are_shown_as_text() -> None:
     schemes = [a["href"] for a in page.all("a") if re.match(r"[a-z]+:", a["href"], re.IGNORECASE)]
     assert schemes == []
     assert len(page.ids) == len(set(page.ids))
-    assert lane_curves_svg(table(product.records))
+    assert lane_curves_svg(table(example.records))
 
 
 def test_settings_of_the_user_change_nothing() -> None:
     import matplotlib
 
-    product, html = built("usual")
+    example, html = built("usual")
     with matplotlib.rc_context({"lines.linewidth": 9, "font.size": 30, "svg.fonttype": "path"}):
-        assert report(product, table(product.records), judgement(product)) == html
+        assert report(example, table(example.records), judgement(example)) == html
         assert matplotlib.rcParams["font.size"] == 30
 
 
 def test_notes_of_verdicts() -> None:
-    product = campaign(SMALL)
-    first = judgement(product)
+    example = campaign(SMALL)
+    first = judgement(example)
     cells = (replace(first.cells[0], loaded=3, repeated=("b000/x", "b001/x"), skipped=4), *first.cells[1:])
-    html = report(product, table(product.records), replace(first, cells=cells))
+    html = report(example, table(example.records), replace(first, cells=cells))
     for note in (
         f"3 of {len(cells[0].launches)} launches with foreign load above 10 %",
         "2 lost launches repeated",
@@ -216,15 +216,15 @@ def test_notes_of_verdicts() -> None:
 
 
 def test_a_lost_launch_is_listed_with_the_state_of_its_repeat() -> None:
-    product = campaign(replace(SMALL, faults=False, blocks=1))
-    first = product.records[0]
+    example = campaign(replace(SMALL, faults=False, blocks=1))
+    first = example.records[0]
     assert first.launch is not None
-    twice = product.records[1]
+    twice = example.records[1]
     losses = [
         first.model_copy(update={"state": "lost", "reason": "hung at its end", "directory": "b000/lost", "rows": ()}),
         twice.model_copy(update={"state": "lost", "reason": "hung as well", "rows": ()}),
     ]
-    records = (*losses, first, *product.records[2:])
-    html = report(product.model_copy(update={"records": records}), table(records), None)
+    records = (*losses, first, *example.records[2:])
+    html = report(example.model_copy(update={"records": records}), table(records), None)
     assert "hung at its end; repeated<" in html
     assert "hung as well; not repeated<" in html

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from fabricbench.runner.forecast import read_reference
+from fabricbench.runner.reference import read_reference
 from support import large_site
 from support.fake_site import FakeSite
 

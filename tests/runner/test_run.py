@@ -86,7 +86,7 @@ def test_a_stack_that_vanishes_during_a_run(site: FakeSite) -> None:
     assert process.returncode == 2
     assert "two@shm vanished" in output
     os.rename(copy, site.stack("two"))
-    result = site.inside("run", str(campaign), *CHOICE)
+    result = site.inside("run", str(campaign), *CHOICE, "--budget", "0")
     assert result.returncode == 0, result.stdout + result.stderr
     assert set(timed(campaign).values()) == {1}  # a wire-up without its stack is repeated
 
@@ -105,11 +105,11 @@ def test_a_full_disk_is_reported_and_no_launch_is_lost(site: FakeSite) -> None:
         before = {path: (path / "end").read_bytes() for path in finished_directories(campaign)}
         assert before
         subprocess.run(["mount", "-o", "remount,size=64m", str(mount)], check=True)
-        result = site.inside("run", str(campaign), *CHOICE)
+        result = site.inside("run", str(campaign), *CHOICE, "--budget", "0")
         assert result.returncode == 0, result.stdout + result.stderr
         assert {path: (path / "end").read_bytes() for path in before} == before
         assert set(finished(campaign).values()) == {1}
-        assert len(timed(campaign)) == BLOCKS * LAUNCHES_PER_BLOCK
+        assert len(timed(campaign)) % LAUNCHES_PER_BLOCK == 0
     finally:
         subprocess.run(["umount", "-l", str(mount)], check=True)
 
@@ -147,7 +147,7 @@ def test_a_campaign_is_not_continued_by_another_plan(site: FakeSite) -> None:
     assert result.returncode == 0, result.stdout + result.stderr
     other = site.inside("run", str(campaign), *CHOICE, "--lane", "two@shm")
     assert other.returncode == 2
-    assert "was made with lanes ('one@shm',)" in other.stderr
+    assert "was started with lanes ('one@shm',)" in other.stderr
 
 
 def test_a_copied_campaign_gives_the_same_table_and_verdicts(site: FakeSite) -> None:

@@ -13,7 +13,7 @@ from fabricbench.errors import BadInput
 from fabricbench.launch.configuration import reframe_configuration
 from fabricbench.launch.session import session
 from fabricbench.site.fabric import Fabric, Nodes, Scheduler
-from fabricbench.site.lane import Lane, LaneNamed, lane_name, lane_parts
+from fabricbench.site.lane import Lane, LaneName, LaneNamed
 from fabricbench.site.settings import REPOSITORY, build_root, choose, lanes, load_system
 from fabricbench.site.stacks import Installed
 from fabricbench.site.system import System, system_in
@@ -200,9 +200,9 @@ def test_the_files_of_a_site_are_executed_once(site: Path) -> None:
 
 
 def test_a_lane_by_its_name() -> None:
-    assert (lane_name("openmpi", "tcp"), lane_name("mvapich2", "ib", "r")) == ("openmpi@tcp", "mvapich2@ib:r")
-    assert lane_parts("mvapich2@ib:r") == ("mvapich2", "ib", "r")
-    assert lane_parts("openmpi@tcp") == ("openmpi", "tcp", "")
+    assert (LaneName("openmpi", "tcp").name, LaneName("mvapich2", "ib", "r").name) == ("openmpi@tcp", "mvapich2@ib:r")
+    assert LaneName.of("mvapich2@ib:r") == LaneName("mvapich2", "ib", "r")
+    assert LaneName.of("openmpi@tcp") == LaneName("openmpi", "tcp")
 
 
 def test_a_record_has_the_name_of_its_lane() -> None:

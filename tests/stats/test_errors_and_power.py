@@ -59,12 +59,12 @@ def test_the_spent_error_is_that_of_simulated_campaigns(looks: tuple[int, ...]) 
     rng, runs = np.random.default_rng(6), 40_000
     plan = schedule(looks, 0.05)
     above = np.cumsum(rng.random((runs, looks[-1])) < 0.5, axis=1)
-    errors, smallest = np.zeros(runs, dtype=bool), np.ones(runs)
+    rejections, smallest = np.zeros(runs, dtype=bool), np.ones(runs)
     for look in plan.looks:
         minority = np.minimum(above[:, look.n - 1], look.n - above[:, look.n - 1])
-        errors |= minority <= look.critical
+        rejections |= minority <= look.critical
         smallest = np.minimum(smallest, np.array([tail_p(look.n, k) for k in range(look.n)])[minority])
-        assert errors.mean() == pytest.approx(look.spent, abs=3 * np.sqrt(0.05 / runs))
+        assert rejections.mean() == pytest.approx(look.spent, abs=3 * np.sqrt(0.05 / runs))
     assert plan.looks[-1].spent <= 0.05
     for level in (0.01, 0.05, 0.2):
         adjusted = np.array([plan.adjusted(p) for p in np.unique(smallest)])[

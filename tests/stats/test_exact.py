@@ -30,7 +30,7 @@ def test_the_slowest_of_every_block_has_the_least_p() -> None:
 def test_counts_against_enumeration() -> None:
     peers = [np.array([3, 0, 0, 1]), np.array([2, 2, 0, 0]), np.array([1, 0, 0, 0, 3])]
     result = np.array([3, 2, 1])
-    expected = np.mean([sum(panels) >= 6 for panels in product(*(counts.tolist() for counts in peers))])
+    expected = np.mean([sum(ranks_) >= 6 for ranks_ in product(*(counts.tolist() for counts in peers))])
     assert count_p(result, peers) == pytest.approx(expected, rel=1e-12)
 
 

@@ -46,8 +46,8 @@ def test_coverage_holds_for_skewed_launches(n: int) -> None:
     launches = np.sort(1.0 + rng.lognormal(0.0, 1.0, (4000, n)), axis=1)
     rank = interval_rank(n, 0.95)
     covered = np.mean((launches[:, rank - 1] <= 2.0) & (launches[:, n - rank] >= 2.0))
-    output = median_interval(launches[0], 0.95).confidence
-    assert covered == pytest.approx(output, abs=3 * np.sqrt(0.05 * 0.95 / 4000))
+    confidence = median_interval(launches[0], 0.95).confidence
+    assert covered == pytest.approx(confidence, abs=3 * np.sqrt(0.05 * 0.95 / 4000))
 
 
 @pytest.mark.parametrize("n", [4, 7, 12])

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-from fabricbench.parsers.tools.osu import PROGRAMS
+from fabricbench.parsers.osu_programs import PROGRAMS
 from support.fake_site import REPOSITORY, FakeSite
 from support.processes import clean_environment
 

@@ -51,8 +51,8 @@ def launch(
     """Runs ``fabricbench-micro``, or another program, on two ranks of a lane with its settings."""
     installed = stack(name)
     variables = {**installed.variables(STACKS[name], transport), **(extra or {})}
-    selection = program or f"{installed.apps}/bin/fabricbench-micro"
-    argv = [f"{installed.prefix}/bin/mpirun", "-np", "2", selection, *arguments]
+    executable = program or f"{installed.apps}/bin/fabricbench-micro"
+    argv = [f"{installed.prefix}/bin/mpirun", "-np", "2", executable, *arguments]
     process = subprocess.Popen(
         argv, env=lane_environment(installed, variables), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
         start_new_session=True,

@@ -18,8 +18,8 @@ def clean_environment() -> dict[str, str]:
 
     The tests' own cache and lock remain.
     """
-    selection = {key for key in os.environ if key.startswith(("RFM_", "FABRICBENCH_"))} - {CACHE, LOCK}
-    return {key: value for key, value in os.environ.items() if key not in selection}
+    variables = {key for key in os.environ if key.startswith(("RFM_", "FABRICBENCH_"))} - {CACHE, LOCK}
+    return {key: value for key, value in os.environ.items() if key not in variables}
 
 
 def marked(mark: str) -> list[int]:

@@ -86,9 +86,9 @@ def build(directory: Path) -> Simulator:
         pytest.skip("needs cmake and SimGrid's SMPI, on Debian: apt-get install libsimgrid-dev")
     if fortran:
         compilers["Fortran"] = shutil.which("smpif90")
-    selection = [f"-DCMAKE_{language}_COMPILER={path}" for language, path in compilers.items()]
+    options = [f"-DCMAKE_{language}_COMPILER={path}" for language, path in compilers.items()]
     configure = ["cmake", "-S", str(APPS), "-B", str(directory), "-DCMAKE_BUILD_TYPE=Release", "-DBUILD_TESTING=OFF"]
-    for command in ([*configure, *selection], ["cmake", "--build", str(directory), "--parallel", "2"]):
+    for command in ([*configure, *options], ["cmake", "--build", str(directory), "--parallel", "2"]):
         result = subprocess.run(command, cwd=directory, capture_output=True, text=True, timeout=600, check=False)
         assert result.returncode == 0, result.stdout + result.stderr
     return Simulator(directory)

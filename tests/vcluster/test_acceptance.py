@@ -44,9 +44,9 @@ def test_the_commands_from_clause_to_verdict(tmp_path: Path, cluster: Cluster) -
     assert (tmp_path / "accepted/report.html").exists()
     (judged,) = [text for line, text in outputs.items() if line == "fabricbench judge campaigns/accepted"]
     assert len(re.findall(r"^\w+ +gige-\S+/mpich@gige", judged, re.MULTILINE)) == 3
-    (names,) = [text for line, text in outputs.items() if line.startswith("fabricbench nodes")]
-    slowest = max(_nodes(names), key=lambda found: found[1])
-    assert slowest[0] == "n3", names
+    (nodes_output,) = [text for line, text in outputs.items() if line.startswith("fabricbench nodes")]
+    slowest = max(_nodes(nodes_output), key=lambda found: found[1])
+    assert slowest[0] == "n3", nodes_output
 
 
 def _nodes(text: str) -> list[tuple[str, float]]:

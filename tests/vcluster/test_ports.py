@@ -53,8 +53,8 @@ def test_a_stack_that_uses_another_port_is_reported(site: Site, tmp_path: Path, 
 
 
 def test_an_unknown_port_is_skipped(site: Site, tmp_path: Path) -> None:
-    errors = ("-S", "MicroPingpong.port=eth2")
-    process = site.reframe(tmp_path / "campaign", "-n", "^MicroPingpong%messages=small", *errors, "-p", "^mpich$")
+    option = ("-S", "MicroPingpong.port=eth2")
+    process = site.reframe(tmp_path / "campaign", "-n", "^MicroPingpong%messages=small", *option, "-p", "^mpich$")
     assert process.returncode == 0, process.stdout[-3000:]
     (skip,) = read_campaign(tmp_path / "campaign").skips
     assert (skip.reason, skip.hint) == ("the fabric gige has no port 'eth2'", "choose one of eth0, eth1")

@@ -46,8 +46,8 @@ class World:
 def campaign(world: World, rng: np.random.Generator, *, latency: bool = True) -> Survey:
     """One lane with bandwidth alone and at once and, unless told otherwise, latency."""
     own = world.spread * rng.standard_normal(world.nodes)
-    panels = [matrix(world, own, rng, case=case) for case in (ALONE, AT_ONCE)]
-    return Survey((*panels, *([matrix(world, own, rng, latency=True)] if latency else [])))
+    matrices_ = [matrix(world, own, rng, case=case) for case in (ALONE, AT_ONCE)]
+    return Survey((*matrices_, *([matrix(world, own, rng, latency=True)] if latency else [])))
 
 
 def matrix(
@@ -65,8 +65,8 @@ def matrix(
     values = level + _noise(world, shape, rng) * np.maximum.outer(loud, loud)
     values += 0.1 * rng.standard_normal((world.blocks, 1, 1))
     values += STALL * _stalled(world, shape, rng)
-    partners = np.triu(np.ones(shape[1:], dtype=bool), 1) if latency else ~np.eye(world.nodes, dtype=bool)
-    ones, others = np.nonzero(partners)
+    mask = np.triu(np.ones(shape[1:], dtype=bool), 1) if latency else ~np.eye(world.nodes, dtype=bool)
+    ones, others = np.nonzero(mask)
     block = np.repeat(np.arange(world.blocks), len(ones))
     first, second = np.tile(ones, world.blocks), np.tile(others, world.blocks)
     key = MatrixKey(

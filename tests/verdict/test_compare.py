@@ -8,7 +8,8 @@ import pytest
 
 from fabricbench.errors import BadInput
 from fabricbench.site.requirements_file import load_requirements
-from fabricbench.verdict.compare import LIKE_AGAINST_LIKE, compare, compare_tools
+from fabricbench.verdict.alike import like_against_like
+from fabricbench.verdict.compare import compare, compare_tools
 from fabricbench.verdict.explain import explain
 from fabricbench.verdict.judge import judge
 from fabricbench.verdict.propose import propose
@@ -71,7 +72,7 @@ def test_tools_are_compared_mean_against_mean() -> None:
     assert compare_tools(table_of(lane_rows("a@b", FASTER))).height == 0
     with pytest.raises(BadInput, match="unknown lane"):
         compare_tools(table, "openmpi@tcp")
-    assert all(pair.own[2] in ("latency_mean", "bandwidth_mean") for pair in LIKE_AGAINST_LIKE)
+    assert all(alike.own.metric in ("latency_mean", "bandwidth_mean") for alike in like_against_like())
 
 
 def test_osu_is_compared_like_imb_and_only_in_the_same_case() -> None:

@@ -250,9 +250,9 @@ def test_the_order_of_rows_does_not_matter(tmp_path: Path) -> None:
 def test_a_launch_without_a_trace_counts_as_lost(tmp_path: Path) -> None:
     """Its directory is gone or unreadable, so the table has no row of it; later blocks show that it was due."""
     whole = lane_rows("impi@tcp", SLOWER)
-    remaining = lane_rows("mpich@tcp", {0: 8.0, 1: 8.1, 3: 8.3, 4: 8.4, 5: 8.5, 6: 8.6})
+    rows = lane_rows("mpich@tcp", {0: 8.0, 1: 8.1, 3: 8.3, 4: 8.4, 5: 8.5, 6: 8.6})
     requirement_set = requirements(tmp_path, entry(stack="mpich"))
-    (cell,) = judge(table_of([*whole, *lane_rows("impi@tcp", {6: 12.0})], remaining), requirement_set, facts(6)).cells
+    (cell,) = judge(table_of([*whole, *lane_rows("impi@tcp", {6: 12.0})], rows), requirement_set, facts(6)).cells
     assert cell.verdict == "INVALID"
     assert "b002 (absent)" in cell.reason
     (cell,) = judge(table_of(whole, lane_rows("mpich@tcp", FASTER[:5])), requirement_set, facts(6)).cells

@@ -17,14 +17,14 @@ def _lane(rng: np.random.Generator, lane: str, median: float, size: int, tries: 
     rows: Rows = []
     for block, value in enumerate(latencies(rng, BLOCKS, median)):
         for attempt in range(tries):
-            losses = bool(rng.random() < LOST)
+            is_lost = bool(rng.random() < LOST)
             columns = {
-                "state": "lost" if losses else "ok",
+                "state": "lost" if is_lost else "ok",
                 "msg_size_bytes": size,
                 "launch": f"{lane} {block}.{attempt}",
             }
-            rows += lane_rows(lane, {block: None if losses else value}, **columns)
-            if not losses:
+            rows += lane_rows(lane, {block: None if is_lost else value}, **columns)
+            if not is_lost:
                 break
     return rows
 

@@ -32,16 +32,16 @@ def often(world: World, campaigns: int, wrong: str, seed: int = 1) -> tuple[int,
 )
 def test_a_healthy_machine_is_rarely_named(nodes: int, blocks: int, campaigns: int, noise: str) -> None:
     """No more campaigns than an error rate of ``ALPHA`` gives in 999 of 1000 runs; healthy nodes differ by 1 %."""
-    errors = often(World(nodes, blocks, noise, spread=0.01), campaigns, "")[1]
-    assert errors <= binom.ppf(0.999, campaigns, ALPHA)
+    false_alarms = often(World(nodes, blocks, noise, spread=0.01), campaigns, "")[1]
+    assert false_alarms <= binom.ppf(0.999, campaigns, ALPHA)
 
 
 @pytest.mark.parametrize("noise", NOISES)
 def test_healthy_nodes_are_not_named_with_a_slow_node_and_a_slow_link(noise: str) -> None:
     rng = np.random.default_rng(2)
     world = World(8, 15, noise, slow={1: 3.0}, links={(4, 5): 3.0})
-    errors = sum(bool(names(campaign(world, rng)) - {("node", "n1"), ("pair", "n4n5")}) for _ in range(60))
-    assert errors <= binom.ppf(0.999, 60, ALPHA)
+    false_alarms = sum(bool(names(campaign(world, rng)) - {("node", "n1"), ("pair", "n4n5")}) for _ in range(60))
+    assert false_alarms <= binom.ppf(0.999, 60, ALPHA)
 
 
 @pytest.mark.parametrize(
@@ -49,14 +49,14 @@ def test_healthy_nodes_are_not_named_with_a_slow_node_and_a_slow_link(noise: str
 )
 def test_a_node_that_is_half_as_slow_again_is_named(noise: str, blocks: int, least: float) -> None:
     """Among 8 nodes. So many that a rule with a lower power would fail in 19 of 20 runs."""
-    names, errors = often(World(8, blocks, noise, slow={1: 1.5}), 60, "n1")
-    assert names >= binom.ppf(0.95, 60, least)
-    assert errors <= binom.ppf(0.999, 60, ALPHA)
+    detections, false_alarms = often(World(8, blocks, noise, slow={1: 1.5}), 60, "n1")
+    assert detections >= binom.ppf(0.95, 60, least)
+    assert false_alarms <= binom.ppf(0.999, 60, ALPHA)
 
 
 def test_a_throttled_node_of_four_is_named_from_six_blocks() -> None:
-    names, _ = often(World(4, 6, slow={1: 2.0}), 60, "n1")
-    assert names >= 54
+    detections, _ = often(World(4, 6, slow={1: 2.0}), 60, "n1")
+    assert detections >= 54
 
 
 def test_a_small_difference_is_not_named_however_many_blocks_there_are() -> None:
@@ -65,8 +65,8 @@ def test_a_small_difference_is_not_named_however_many_blocks_there_are() -> None
 
 def test_a_node_that_scatters_more_is_not_slow() -> None:
     rng = np.random.default_rng(4)
-    errors = sum(bool(names(campaign(World(8, 15, noisy={1: 5.0}), rng))) for _ in range(60))
-    assert errors <= binom.ppf(0.999, 60, ALPHA)
+    false_alarms = sum(bool(names(campaign(World(8, 15, noisy={1: 5.0}), rng))) for _ in range(60))
+    assert false_alarms <= binom.ppf(0.999, 60, ALPHA)
 
 
 def test_the_untouched_node_of_a_stalling_campaign_is_not_named() -> None:
@@ -93,13 +93,13 @@ def count_by_hand(found: Survey, one: Finding) -> tuple[int, int]:
     own = np.any([side == node for side in sides[one.suspect.role]], axis=0)
     without = (pairs.first != node) & (pairs.second != node)
     ordinary = pairs.slowness < math.log(30)
-    reports = blocks = 0
+    slow_blocks = blocks = 0
     for block in range(of.blocks):
         mine, others = (pairs.slowness[ordinary & (pairs.block == block) & side] for side in (own, without))
         if len(mine) and len(others):
             blocks += 1
-            reports += bool(np.median(mine) - np.median(others) >= math.log(TOLERANCE))
-    return reports, blocks
+            slow_blocks += bool(np.median(mine) - np.median(others) >= math.log(TOLERANCE))
+    return slow_blocks, blocks
 
 
 @pytest.mark.parametrize("noise", NOISES[2:])
@@ -168,17 +168,17 @@ def test_some_rounds_of_many_in_each_block() -> None:
 
 def few_rounds(world: World, rng: np.random.Generator) -> Survey:
     """Rounds of the circle method, three in a block: round r of n nodes has the pairs of sum r, modulo n - 1."""
-    remaining = []
+    matrices = []
     for of in campaign(world, rng).matrices:
         pairs, last = of.pairs, world.nodes - 1
         total = np.where(pairs.second == last, 2 * pairs.first, pairs.first + pairs.second)
         total = np.where(pairs.first == last, 2 * pairs.second, total) % last
         at = total // 3 == pairs.block
-        part = NodePairs(
+        rounds = NodePairs(
             world.nodes, pairs.first[at], pairs.second[at], pairs.block[at], pairs.slowness[at], pairs.directed
         )
-        remaining.append(Matrix(of.key, of.names, part))
-    return Survey(tuple(remaining))
+        matrices.append(Matrix(of.key, of.names, rounds))
+    return Survey(tuple(matrices))
 
 
 def of_lane(of: Matrix, stack: str) -> Matrix:

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Planned cells that were not measured are INCONCLUSIVE cells, or are counted."""
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,7 @@ import pytest
 from fabricbench.errors import BadInput
 from fabricbench.launch.facts import Expected
 from fabricbench.launch.record import Unmeasured
-from fabricbench.site.lane import lane_parts
+from fabricbench.site.lane import LaneName
 from fabricbench.verdict.compare import compare, measured_on_neither
 from fabricbench.verdict.judge import judge
 from fabricbench.verdict.result import CampaignContext, Judgement
@@ -21,10 +22,9 @@ SIZES = (0, 8, 16)
 
 def skip(lane: str, **columns: Any) -> Unmeasured:
     """A skip of the ping-pong's latency on a lane, unless ``columns`` say otherwise."""
-    stack, fabric, variant = lane_parts(lane)
     rows = (Expected(benchmark="pingpong", case="", metric="latency", msg_sizes_bytes=SIZES),)
     common: dict[str, Any] = {
-        **{"system": "local", "stack": stack, "fabric": fabric, "variant": variant, "tool": "micro"},
+        **{"system": "local", **asdict(LaneName.of(lane)), "tool": "micro"},
         **{"benchmark": "pingpong", "expected": rows, "ranks": 2, "nodes": 1},
         **{"reason": "no MPI here", "hint": "install it"},
     }

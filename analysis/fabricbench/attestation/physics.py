@@ -5,7 +5,7 @@ Bytes of such a collective bypassed the transport. The rule compares launches of
 when a campaign is read.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from math import inf
 
@@ -46,22 +46,27 @@ class LaneLimits:
         return max(self.latency_us, needed_bytes / self.bandwidth)
 
 
-def refute_beyond_physics(records: tuple[Record, ...]) -> tuple[Record, ...]:
+def refute_beyond_physics(
+    records: tuple[Record, ...], half_round_trips: Collection[tuple[str, str]]
+) -> tuple[Record, ...]:
     """Returns the records, with launches refuted whose collectives exceed the lane's own latency or bandwidth.
 
     Each size is compared with the least time that it needs. The limits come from the attested launches of the same lane
-    in the campaign on the same number of nodes.
+    in the campaign on the same number of nodes. ``half_round_trips``: tool and benchmark of every ping-pong.
     """
     limits: dict[tuple[str, str, int], LaneLimits] = {}
     for record in records:
         if record.state == "ok" and record.launch is not None:
             key = (record.launch.system, record.launch.lane, record.launch.nodes)
-            limits[key] = _with_rows(limits.get(key, LaneLimits(inf)), record.rows)
+            known = limits.get(key, LaneLimits(inf))
+            limits[key] = _with_rows(known, record.launch.tool, record.rows, half_round_trips)
     return tuple(_checked(record, limits) for record in records)
 
 
-def _with_rows(limits: LaneLimits, rows: Sequence[Row]) -> LaneLimits:
-    latency = [row.value for row in rows if row.benchmark == "pingpong" and row.metric == "latency"]
+def _with_rows(
+    limits: LaneLimits, tool: str, rows: Sequence[Row], half_round_trips: Collection[tuple[str, str]]
+) -> LaneLimits:
+    latency = [row.value for row in rows if row.metric == "latency" and (tool, row.benchmark) in half_round_trips]
     bandwidth = [(row.value, row.msg_size_bytes or 0) for row in rows if row.metric == "bandwidth"]
     return LaneLimits(
         latency_us=min([limits.latency_us, *latency]),

@@ -80,20 +80,20 @@ def ports_outcome(launch: Launch, traffic: Traffic, payload: Payload, counts: Po
         return "unknown", problem
     share = payload_share_on_ports(launch, payload, counts)
     if share is None:
-        return "unknown", "the benchmark moved nothing that port counters could show"
+        return "unknown", "the benchmark has no payload that port counters can show"
     evidence = _evidence(launch, payload, counts)
     if share < PORT_SHARE and launch.ranks <= launch.nodes:
         return "refuted", f"only {share:.1%} of the payload was on the ports of the fabric: {evidence}"
     if share < PORT_SHARE:
         return (
             "unknown",
-            f"the ports of the fabric show {share:.1%} of what the nodes must exchange at least: {evidence}",
+            f"the ports of the fabric show {share:.1%} of the least traffic between the nodes: {evidence}",
         )
     if not launch.exclusive and (problem := _possible_foreign_traffic(launch, payload, counts)):
         return "unknown", f"{problem}: {evidence}"
     if not any(device.startswith(DEVICES[launch.transport]) for device in traffic.devices):
         return "unknown", f"no rank opened a device of {launch.transport} ({DEVICES[launch.transport][0]}…): {evidence}"
-    return "attested", f"{evidence}, and sockets no more than wire-up"
+    return "attested", f"{evidence}; sockets carried no more than wire-up"
 
 
 def sockets_objection(

@@ -104,7 +104,7 @@ def _outcome(
     if traffic.dropped:
         return "unknown", f"the witness lost {traffic.dropped} sockets: more than its table can hold"
     if launch.mode == "wireup":
-        return "attested", "wire-up: what Init and Finalize alone carry"
+        return "attested", "wire-up: the traffic of Init and Finalize alone"
     if launch.wireup is None:
         return "unknown", "no wire-up was measured on this lane"
     if payload is None:
@@ -200,7 +200,7 @@ def _tcp(
     if traffic.bytes_elsewhere:
         counts += f"; {traffic.bytes_elsewhere} bytes more went to addresses outside the launch"
     if share is None:
-        return "unknown", "the benchmark moved nothing that can be attested"
+        return "unknown", "the benchmark has no payload that sockets can show"
     if worst := _worst_part(evidence, "refuted", "unknown"):
         return worst
     if _carried_too_little(launch, traffic, payload):

@@ -20,7 +20,7 @@ from fabricbench.launch.facts import SkippedLaunch
 from fabricbench.launch.record import Campaign, CampaignFacts, Record
 from fabricbench.launch.unmeasured_cases import unmeasured
 from fabricbench.parsers.output import Unreadable, read_model
-from fabricbench.parsers.registry import benchmarks
+from fabricbench.parsers.registry import benchmarks, half_round_trips
 from fabricbench.site.requirements import Requirements
 
 _SKIPPED = frozenset(SKIPPED)
@@ -45,7 +45,7 @@ def read_campaign(path: Path, *, recompute: bool = False) -> Campaign:
     return Campaign(
         name=path.resolve().name,
         facts=facts,
-        records=refute_beyond_physics(tuple(records)),
+        records=refute_beyond_physics(tuple(records), half_round_trips()),
         skips=tuple(skips[key] for key in sorted(skips)),
         unmeasured=unmeasured(facts, read_planned(path), skipped, records),
     )
@@ -83,11 +83,6 @@ def known_names(campaign: Campaign, own: Requirements | None) -> dict[str, set[s
         for kind in ("stack", "fabric"):
             names[kind].update(item.many.get(kind, ()))
     return names
-
-
-def launch_directories(path: Path) -> list[Path]:
-    """Returns the directories below ``launches/`` that contain a file of the harness or of the launch wrapper."""
-    return [folder for folder, names in _places(path) if names & _OF_A_LAUNCH]
 
 
 def _places(path: Path) -> list[tuple[Path, set[str]]]:

@@ -19,7 +19,7 @@ from fabricbench.errors import BadInput, nearest
 from fabricbench.files.layout import REQUIREMENTS
 from fabricbench.parsers.registry import TOOLS, benchmarks
 from fabricbench.site.fabric import SCHEDULERS, SLURM, Fabric
-from fabricbench.site.lane import Lane, lane_parts
+from fabricbench.site.lane import Lane, LaneName
 from fabricbench.site.requirements import Requirement, Requirements, check_names
 from fabricbench.site.requirements_file import load_requirements
 from fabricbench.site.settings import Settings, lanes, lanes_of, load_settings, settings_file
@@ -54,7 +54,7 @@ class _Site:
     @property
     def fabrics(self) -> list[Fabric]:
         """The fabrics of the selected lanes."""
-        names = {lane_parts(lane)[1] for lane in self.selection}
+        names = {LaneName.of(lane).fabric for lane in self.selection}
         return [fabric for fabric in self.system.fabrics if not names or fabric.name in names]
 
     def lanes(self) -> list[Lane]:
@@ -286,7 +286,7 @@ def _unmeasured(item: Requirement, available: list[Lane]) -> Iterator[BadInput]:
 
 
 def _demand(site: _Site, fabric: Fabric) -> Demand:
-    stacks = {lane_parts(lane)[0] for lane in site.selection}
+    stacks = {LaneName.of(lane).stack for lane in site.selection}
     pmi = {
         lane.stack.name: lane.pmi
         for lane in site.lanes()

@@ -3,7 +3,7 @@
 
 from typing import NamedTuple
 
-from fabricbench.site.lane import lane_name
+from fabricbench.site.lane import LaneName
 
 
 class Case(NamedTuple):
@@ -16,7 +16,7 @@ class Case(NamedTuple):
     @property
     def lane(self) -> str:
         """The name of the lane, ``stack@fabric``."""
-        return lane_name(self.stack, self.fabric)
+        return LaneName(self.stack, self.fabric).name
 
     @property
     def check_class(self) -> str:

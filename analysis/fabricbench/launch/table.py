@@ -2,7 +2,6 @@
 """The long table, one row per value. Statistics and verdicts read only this table, not the launches."""
 
 from collections.abc import Iterable, Iterator
-from typing import Any
 
 import polars as pl
 
@@ -44,6 +43,9 @@ CELL = ["system", *LANE, "tool", "benchmark", "case", "metric", "msg_size_bytes"
 _ORDER = ["block", "launch", "benchmark", "case", "metric", "msg_size_bytes"]
 
 
+Value = str | int | float | None
+
+
 def table(records: Iterable[Record]) -> pl.DataFrame:
     """Returns the long table of a campaign, in a fixed order of rows.
 
@@ -59,7 +61,7 @@ def usable(frame: pl.DataFrame) -> pl.DataFrame:
     return frame.filter((pl.col("mode") == "timed") & (pl.col("state") == "ok") & pl.col("value").is_not_null())
 
 
-def _rows(record: Record) -> Iterator[tuple[Any, ...]]:
+def _rows(record: Record) -> Iterator[tuple[Value, ...]]:
     launch = record.launch
     if launch is None or launch.mode == "wireup":
         return
@@ -86,7 +88,7 @@ def _row(
     name: str,
     size: int | None,
     value: float | None,
-) -> tuple[Any, ...]:
+) -> tuple[Value, ...]:
     declared = METRICS[name]
     return (
         launch.system, launch.fabric, launch.transport, launch.stack, launch.variant, launch.tool, benchmark, case,

@@ -2,12 +2,13 @@
 """Lists what a campaign planned and did not measure: skipped launches, skipped sizes, and cases without a trace."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict
 from typing import Any
 
 from fabricbench.launch.case import Case, case_of
 from fabricbench.launch.facts import Expected, Launch, SkippedLaunch, canonical_case
 from fabricbench.launch.record import CampaignFacts, Record, SkippedSize, Unmeasured
-from fabricbench.site.lane import lane_parts
+from fabricbench.site.lane import LaneName
 
 _NO_TRACE = "planned, but the campaign contains neither a launch nor a skip for it"
 _UNREADABLE = "its launch cannot be read"
@@ -21,8 +22,8 @@ def unmeasured(
     items: dict[object, Unmeasured] = {}
     for item in (*_of_skips(skips.values()), *_of_rows(records), *_without_trace(planned, skips, records)):
         items.setdefault(_identity(item), item)
-    lanes = {(item.stack, item.fabric, item.variant) for item in items.values()}
-    lanes |= {(r.launch.stack, r.launch.fabric, r.launch.variant) for r in records if r.launch is not None}
+    lanes = {LaneName(item.stack, item.fabric, item.variant) for item in items.values()}
+    lanes |= {LaneName(r.launch.stack, r.launch.fabric, r.launch.variant) for r in records if r.launch is not None}
     return (*items.values(), *_of_lanes(facts, lanes))
 
 
@@ -104,11 +105,11 @@ def _with_case(launch: Launch) -> tuple[Expected, ...]:
     return tuple(i if i.case is not None else i.model_copy(update={"case": own}) for i in launch.expected)
 
 
-def _of_lanes(facts: CampaignFacts, lanes: set[tuple[str, str, str]]) -> Iterator[Unmeasured]:
+def _of_lanes(facts: CampaignFacts, lanes: set[LaneName]) -> Iterator[Unmeasured]:
     """Yields the lanes that the campaign selected by name and that have no launch and no skip."""
-    for lane in facts.lanes:
-        stack, fabric, variant = lane_parts(lane)
-        if (stack, fabric, variant) not in lanes:
-            reason = f"the lane {lane} was selected, but the campaign contains neither a launch nor a skip of it"
-            where = {"system": facts.system, "stack": stack, "fabric": fabric, "variant": variant}
+    for name in facts.lanes:
+        lane = LaneName.of(name)
+        if lane not in lanes:
+            reason = f"the lane {name} was selected, but the campaign contains neither a launch nor a skip of it"
+            where = {"system": facts.system, **asdict(lane)}
             yield Unmeasured(tool="", benchmark="", expected=None, reason=reason, hint=_REPEAT, damaged=True, **where)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Reads the witness files of a launch, and computes the traffic between its ranks."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated
@@ -127,6 +127,21 @@ class _Connection:
         return bytes_, segments
 
 
+_Ends = tuple[str, str, str]
+"""The host of a loopback connection, else an empty string, and the addresses of both ends."""
+
+
+@dataclass(slots=True)
+class _Total:
+    """The traffic of all connections of a launch; ``by_peer``: bytes by pair of addresses."""
+
+    bytes: int = 0
+    segments: int = 0
+    between_nodes: int = 0
+    elsewhere: int = 0
+    by_peer: dict[str, int] = field(default_factory=dict)
+
+
 def report_files(directory: Path) -> list[Path]:
     """Returns the witness files of a launch by name: ``….json`` of one process, ``….jsonl`` of all ranks of a node."""
     return sorted([*directory.glob("witness.*.json"), *directory.glob("witness.*.jsonl")])
@@ -159,59 +174,67 @@ def traffic(reports: Iterable[Report], launched: int | None = None) -> Traffic |
     their nodes are not traffic between ranks.
     """
     reports = list(reports)
+    ranks = {(report.host, report.rank) for report in reports if report.rank is not None and not report.forked}
+    if not ranks:
+        return None
+    connections = _connections(reports)
+    homes = {(_address(end.local), report.host) for report in reports for end in report.sockets}
+    complete = launched is not None and len(ranks) >= launched
+    total = _total(connections, homes, {address for address, _ in homes} | {"?"} if complete else None)
+    return Traffic(
+        reports=len(ranks),
+        connections=len(connections),
+        bytes=total.bytes,
+        segments=total.segments,
+        bytes_between=total.between_nodes,
+        bytes_elsewhere=total.elsewhere,
+        by_peer=total.by_peer,
+        devices=tuple(sorted({device for report in reports for device in report.devices})),
+        libraries=tuple(sorted({library for report in reports for library in report.libraries})),
+        shared_maps=sum(report.shared_maps.count for report in reports),
+        dropped=sum(report.dropped.sockets for report in reports),
+        udp_sockets=sum(report.udp_sockets for report in reports),
+        unix_sockets=sum(report.unix_sockets for report in reports),
+    )
+
+
+def _connections(reports: Iterable[Report]) -> dict[_Ends, _Connection]:
+    """Returns the connections of all reports by their ends."""
+    reports = list(reports)
     local_of_peer = {
         (_where(report, end), end.peer): end.local for report in reports for end in report.sockets if end.peer
     }
-    connections: dict[tuple[str, str, str], _Connection] = {}
-    ranks = set()
-    devices: set[str] = set()
-    libraries: set[str] = set()
-    maps = dropped = 0
+    connections: dict[_Ends, _Connection] = {}
     for report in reports:
-        if report.rank is not None and not report.forked:
-            ranks.add((report.host, report.rank))
-        devices.update(report.devices)
-        libraries.update(report.libraries)
-        maps += report.shared_maps.count
-        dropped += report.dropped.sockets
         for end in report.sockets:
             # A connection that was reset may lack its peer's address; the other end still has it.
             where = _where(report, end)
             peer = end.peer or local_of_peer.get((where, end.local), "?:0")
             first, second = sorted((end.local, peer))
             connections.setdefault((where, first, second), _Connection()).add(end)
-    if not ranks:
-        return None
-    homes = {(_address(end.local), report.host) for report in reports for end in report.sockets}
-    by_peer: dict[str, int] = {}
-    total = segments = between_nodes = elsewhere = 0
-    own_addresses = {address for address, _ in homes} | {"?"}
-    complete = launched is not None and len(ranks) >= launched
+    return connections
+
+
+def _total(connections: Mapping[_Ends, _Connection], homes: set[tuple[str, str]], addresses: set[str] | None) -> _Total:
+    """Returns the traffic of all connections.
+
+    ``homes``: address and host of every end that a rank reported. ``addresses``: those of the nodes, if all ranks
+    reported; connections to other addresses are then elsewhere.
+    """
+    total = _Total()
     for (where, first, second), connection in sorted(connections.items()):
-        bytes_, segs = connection.total()
-        if complete and not {_address(first), _address(second)} <= own_addresses:
-            elsewhere += bytes_
+        bytes_, segments = connection.total()
+        ends = {_address(first), _address(second)}
+        if addresses is not None and not ends <= addresses:
+            total.elsewhere += bytes_
             continue
-        total, segments = total + bytes_, segments + segs
-        if not where and not _inside({_address(first), _address(second)}, homes):
-            between_nodes += bytes_
-        between = f"{where} (loopback)" if where else " - ".join(sorted({_address(first), _address(second)}))
-        by_peer[between] = by_peer.get(between, 0) + bytes_
-    return Traffic(
-        reports=len(ranks),
-        connections=len(connections),
-        bytes=total,
-        segments=segments,
-        bytes_between=between_nodes,
-        bytes_elsewhere=elsewhere,
-        by_peer=by_peer,
-        devices=tuple(sorted(devices)),
-        libraries=tuple(sorted(libraries)),
-        shared_maps=maps,
-        dropped=dropped,
-        udp_sockets=sum(report.udp_sockets for report in reports),
-        unix_sockets=sum(report.unix_sockets for report in reports),
-    )
+        total.bytes += bytes_
+        total.segments += segments
+        if not where and not _inside(ends, homes):
+            total.between_nodes += bytes_
+        between = f"{where} (loopback)" if where else " - ".join(sorted(ends))
+        total.by_peer[between] = total.by_peer.get(between, 0) + bytes_
+    return total
 
 
 def interval_traffic(reports: Iterable[Report]) -> dict[str, IntervalTraffic]:

@@ -104,7 +104,7 @@ class _Section:
 
 
 @dataclass(frozen=True, slots=True)
-class Program:
+class ImbProgram:
     """A program of the suite.
 
     ``runs``: the least number of timed and untimed repetitions, from the printed number. ``closed``: whether the lines
@@ -117,11 +117,11 @@ class Program:
     closing: str = f"IMB's closing line '{_CLOSING}'"
 
 
-def parse_program(directory: Path, launch: Launch, program: Program) -> Parsed:
+def parse_program(directory: Path, launch: Launch, program: ImbProgram) -> Parsed:
     """The rows of one run and the least payload that it moved.
 
-    Unreadable if processes or threads are not those of the launch, where the columns are not those of the benchmark,
-    and where the benchmark is unknown. A size that IMB reports as not measured is skipped.
+    Raises Unreadable if processes or threads differ from the launch, if the columns are not those of the benchmark, or
+    if the benchmark is unknown. A size that IMB reports as not measured is skipped.
     """
     lines = read_lines(directory / "stdout")
     reader = _Reader(launch, program)
@@ -182,7 +182,7 @@ def _case(launch: Launch, mode: str) -> str:
 @dataclass(slots=True)
 class _Reader:
     launch: Launch
-    program: Program
+    program: ImbProgram
     skips: list[SkippedSize] = field(default_factory=list)
 
     def entries(self, lines: list[str]) -> Iterator[_Entry]:

@@ -21,9 +21,9 @@ _DECIMAL = re.compile(r"-?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|[+-]?
 
 @dataclass(frozen=True, slots=True)
 class Parsed:
-    """The rows of a launch, the payload where the benchmark defines one, and what the tool skipped.
+    """The rows of a launch, the payload if the benchmark defines one, and what the tool skipped.
 
-    ``parts`` divide the payload by size and case, as far as the tool's output does.
+    ``parts`` divide the payload by size and case, if the tool's output does.
     """
 
     rows: tuple[Row, ...]

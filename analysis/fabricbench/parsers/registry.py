@@ -8,12 +8,14 @@ whose name begins with an underscore is a helper of parsers and no tool.
 import importlib
 import pkgutil
 from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
 from typing import Protocol, runtime_checkable
 
 from fabricbench.launch.facts import Launch
 from fabricbench.parsers import tools
 from fabricbench.parsers.output import Parsed
+from fabricbench.parsers.quantities import Mean, Means, Quantity
 
 
 @runtime_checkable
@@ -52,6 +54,13 @@ class ExplainsRefusal(Protocol):
         ...
 
 
+@runtime_checkable
+class SharesQuantities(Protocol):
+    """A parser whose tool measures quantities that other tools measure too. ``MEANS``: how."""
+
+    MEANS: Means
+
+
 TOOLS = tuple(module.name for module in pkgutil.iter_modules(tools.__path__) if not module.name.startswith("_"))
 """The names of all tools."""
 
@@ -85,6 +94,23 @@ def why_refused(tool: str, directory: Path) -> str | None:
     """The reason for which ``tool`` refuses to run the launch; None if it does not."""
     parser = parser_of(tool)
     return parser.why_refused(directory) if isinstance(parser, ExplainsRefusal) else None
+
+
+@cache
+def means(quantity: Quantity) -> tuple[Mean, ...]:
+    """The metrics by which the tools measure ``quantity``, in order of tool."""
+    sharing = ((tool, parser_of(tool)) for tool in TOOLS)
+    return tuple(
+        Mean(tool, *parser.MEANS[quantity])
+        for tool, parser in sharing
+        if isinstance(parser, SharesQuantities) and quantity in parser.MEANS
+    )
+
+
+@cache
+def half_round_trips() -> frozenset[tuple[str, str]]:
+    """Tool and benchmark of every ping-pong, in MPI and below it."""
+    return frozenset(one[:2] for one in (*means("half_round_trip"), *means("half_round_trip_below_mpi")))
 
 
 def benchmarks() -> set[str]:

@@ -13,7 +13,7 @@ from fabricbench.files.reading import last_lines
 
 
 def run_logged(argv: Sequence[str], log: Path, *, what: str, environment: Mapping[str, str] | None = None) -> None:
-    """Run ``argv`` and append its output to ``log``; raises BadInput with the log's last lines if it fails.
+    """Runs ``argv`` and appends its output to ``log``; raises BadInput with the log's last lines if it fails.
 
     ``environment`` is added to that of this process; ``what`` names the step in the error.
     """
@@ -45,7 +45,7 @@ _apt_is_fresh = False
 
 
 def apt_install(packages: Sequence[str], log: Path) -> None:
-    """Install Debian packages as root, without questions; the package lists are updated once in a process."""
+    """Installs Debian packages as root, without questions. Updates the package lists once in a process."""
     global _apt_is_fresh
     quiet = {"DEBIAN_FRONTEND": "noninteractive"}
     with _apt_lock:

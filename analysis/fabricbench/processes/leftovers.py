@@ -31,7 +31,7 @@ def marked(run: str) -> list[int]:
 
 
 def end_marked(run: str, patience_seconds: float = 10.0) -> int:
-    """Kill every process that carries the mark of ``run``, and return their number when none is left.
+    """Kills every process that carries the mark of ``run``, waits for their end, and returns their number.
 
     Raises TimeoutError if some remain after ``patience_seconds``.
     """
@@ -56,7 +56,7 @@ class Terminated(KeyboardInterrupt):
 
 @contextmanager
 def terminated_as_interrupted() -> Iterator[None]:
-    """Raise Terminated in the main thread at the first SIGTERM; ignore further ones, so that cleaning up completes."""
+    """Raises Terminated in the main thread at the first SIGTERM. Later ones are ignored, so that clean-up completes."""
 
     def terminate(number: int, frame: object) -> None:
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
@@ -70,12 +70,12 @@ def terminated_as_interrupted() -> Iterator[None]:
 
 
 def die_with_parent() -> None:
-    """Make the kernel kill this process when its parent dies. For a child, before it executes its program."""
+    """Makes the kernel kill this process when its parent dies. For a child, before it executes its program."""
     _signal_at_parents_death(signal.SIGKILL)
 
 
 def ask_to_end_with_parent() -> None:
-    """Make the kernel send this process SIGTERM when its parent dies. For a child that must release something."""
+    """Makes the kernel send this process SIGTERM when its parent dies. For a child that must release something."""
     _signal_at_parents_death(signal.SIGTERM)
 
 

@@ -3,7 +3,6 @@
 
 from collections import defaultdict
 from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import Any
 
 import polars as pl
 
@@ -14,7 +13,11 @@ from fabricbench.report.formatting import slugs
 from fabricbench.report.groups import Group, Naming, group
 from fabricbench.report.style import LaneStyle
 from fabricbench.site.lane import LaneName
+from fabricbench.stats.interval import Interval
 from fabricbench.verdict.compare import compare, compare_tools
+from fabricbench.verdict.comparison import Comparison
+from fabricbench.verdict.frames import rows_of
+from fabricbench.verdict.overhead import Overhead
 
 RATIO = "ratio"
 
@@ -42,8 +45,8 @@ def ratios(
         lines: dict[tuple[Facet, str], dict[LaneName, Line]] = defaultdict(dict)
         for lane in lanes:
             if lane != reference:
-                rows = compare(table, lane.name, reference.name, alpha, across_levels=False, table_cells=cells)
-                for what, line in _lines(rows, alpha).items():
+                frame = compare(table, lane.name, reference.name, alpha, across_levels=False, cells=cells)
+                for what, line in _lines(_measured(frame), alpha).items():
                     lines[what][lane] = line
         figures = [Panel(f, RATIO, RATIO, lines[f, m]) for f, m in metrics.items() if lines.get((f, m))]
         if figures:
@@ -60,14 +63,14 @@ def estimators(
     facet and fabric. ``cells``: the result of ``all_series(table)``."""
     if table.is_empty():
         return []
-    rows = compare_tools(table, alpha=alpha, cells=cells)
+    rows = _measured(compare_tools(table, alpha=alpha, cells=cells))
     by_name = {lane.name: lane for lane in styles}
     result = []
     for (own, other), key in _tools(rows).items():
-        of_both = rows.filter((pl.col("a") == own) & (pl.col("b") == other))
         panels: dict[Facet, dict[LaneName, Line]] = defaultdict(dict)
-        for name in of_both["lane"].unique(maintain_order=True):
-            for (facet, _), line in _lines(of_both.filter(pl.col("lane") == name), alpha).items():
+        of_both = [row for row in rows if (row.a, row.b) == (own, other)]
+        for name in dict.fromkeys(row.lane for row in of_both):
+            for (facet, _), line in _lines([row for row in of_both if row.lane == name], alpha).items():
                 panels[facet][by_name[name]] = line
         figures = [Panel(f, RATIO, RATIO, part) for f in sorted(panels) for part in _by_fabric(panels[f])]
         naming = Naming(key, f"{own} over {other}", _fabric_caption, lambda lane: lane.name)
@@ -75,26 +78,31 @@ def estimators(
     return result
 
 
-def ratio_point(row: dict[str, Any], columns: tuple[str, str, str], alpha: float) -> Point:
-    """The point of a row of ``verdict.compare`` or ``verdict.overhead``.
+def ratio_point(row: Comparison | Overhead, interval: Interval, alpha: float) -> Point:
+    """Returns the point of ``interval``, one of those of ``row``, which must have an estimate.
 
-    ``columns``: those of the estimate and of the limits of its interval. A point is weak unless its q-value is at most
-    ``alpha``; it has an interval if that has a confidence of at least 1 - ``alpha``.
+    A point is weak unless the row's q-value is at most ``alpha``; it has an interval if that has a confidence of at
+    least 1 - ``alpha``.
     """
-    estimate, low, high = (row[column] for column in columns)
-    sure = row["confidence"] is not None and row["confidence"] >= (1 - alpha) / _SLACK
-    weak = row["q"] is None or row["q"] > alpha * _SLACK
-    return Point(row["msg_size_bytes"], estimate, low if sure else None, high if sure else None, row["n"], weak)
+    assert interval.estimate is not None
+    sure = interval.confidence is not None and interval.confidence >= (1 - alpha) / _SLACK
+    low, high = (interval.low, interval.high) if sure else (None, None)
+    weak = row.q is None or row.q > alpha * _SLACK
+    return Point(row.msg_size_bytes, interval.estimate, low, high, interval.n, weak)
 
 
 def _metric_caption(metrics: Mapping[Facet, str]) -> Callable[[Panel], str]:
     return lambda panel: f"{metrics[panel.facet].replace('_', ' ').capitalize()}: {describe(panel.facet)}"
 
 
-def _tools(rows: pl.DataFrame) -> dict[tuple[str, str], str]:
+def _measured(frame: pl.DataFrame) -> list[Comparison]:
+    """Returns the rows of a comparison that have a ratio."""
+    return rows_of(Comparison, frame.filter(pl.col("ratio").is_not_null()))
+
+
+def _tools(rows: Sequence[Comparison]) -> dict[tuple[str, str], str]:
     """Every two estimators with a ratio, and the anchor of their group."""
-    finite = rows.filter(pl.col("ratio").is_not_null())
-    both = sorted(set(zip(finite["a"], finite["b"], strict=True)))
+    both = sorted({(row.a, row.b) for row in rows})
     anchors = slugs((f"{own} over {other}" for own, other in both), "estimators")
     return {names: anchors[f"{names[0]} over {names[1]}"] for names in both}
 
@@ -122,10 +130,10 @@ def _reference(lanes: Sequence[LaneName], panels: Sequence[Panel], doubtful: Col
     return min(lanes, key=lambda lane: (lane in doubtful, -points[lane], lane))
 
 
-def _lines(rows: pl.DataFrame, alpha: float) -> dict[tuple[Facet, str], Line]:
+def _lines(rows: Sequence[Comparison], alpha: float) -> dict[tuple[Facet, str], Line]:
     """The ratios of a comparison by facet and metric, by ascending size."""
     points: dict[tuple[Facet, str], list[Point]] = defaultdict(list)
-    for row in rows.filter(pl.col("ratio").is_not_null()).iter_rows(named=True):
-        facet = Facet(row["tool"], row["benchmark"], row["case"], row["ranks"], row["nodes"])
-        points[facet, row["metric"]].append(ratio_point(row, ("ratio", "low", "high"), alpha))
+    for row in rows:
+        facet = Facet(row.tool, row.benchmark, row.case, row.ranks, row.nodes)
+        points[facet, row.metric].append(ratio_point(row, row.interval, alpha))
     return {what: tuple(sorted(line, key=lambda p: -1 if p.size is None else p.size)) for what, line in points.items()}

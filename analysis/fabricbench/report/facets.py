@@ -10,6 +10,8 @@ import polars as pl
 
 from fabricbench.launch.table import LANE
 from fabricbench.metrics import METRICS
+from fabricbench.parsers.registry import half_round_trips
+from fabricbench.parsers.tools.micro.description import TOOL as OWN
 from fabricbench.report.formatting import plural
 from fabricbench.site.lane import LaneName
 from fabricbench.stats.interval import median_interval
@@ -18,11 +20,6 @@ from fabricbench.verdict.series import CellKey, Series, all_series
 
 Measured = Mapping[CellKey, Series]
 """What ``verdict.series.all_series`` makes of a long table."""
-
-OWN = "micro"
-"""The tool that is part of this project."""
-
-PINGPONG = "pingpong"
 
 MESSAGE_SIZE = "message size"
 """The default label of a horizontal axis."""
@@ -85,8 +82,7 @@ def panels(table: pl.DataFrame, confidence: float, cells: Measured | None = None
         values = list(cell.medians().values())
         if values:
             facet = Facet(key.tool, key.benchmark, key.case, key.ranks, key.nodes)
-            lane = LaneName(key.stack, key.fabric, key.variant)
-            points[facet, key.metric][lane].append(estimate(values, key.msg_size_bytes, confidence))
+            points[facet, key.metric][key.lane_name].append(estimate(values, key.msg_size_bytes, confidence))
     return [
         Panel(facet, name, METRICS[name].unit, {lane: tuple(line) for lane, line in sorted(lines.items())})
         for (facet, name), lines in sorted(points.items(), key=lambda item: item[0])
@@ -113,7 +109,9 @@ def lanes(table: pl.DataFrame) -> list[LaneName]:
 
 def pingpong(every: list[Panel]) -> tuple[list[Panel], str]:
     """The latency and bandwidth panels of the ping-pong and the tool that measured it; the own tool if it did."""
-    candidates = [p for p in every if p.facet.benchmark == PINGPONG and p.metric in ("latency", "bandwidth")]
+    names = half_round_trips()
+    pingpongs = [p for p in every if (p.facet.tool, p.facet.benchmark) in names]
+    candidates = [p for p in pingpongs if p.metric in ("latency", "bandwidth")]
     tools = sorted({p.facet.tool for p in candidates}, key=lambda tool: (tool != OWN, tool))
     if not tools:
         return [], ""

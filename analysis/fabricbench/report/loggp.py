@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from fabricbench.report.facets import OWN, Measured, estimate
+from fabricbench.parsers.tools.micro.description import MEASURED, TOOL
+from fabricbench.report.facets import Measured, estimate
 from fabricbench.report.formatting import plural, size_label
 from fabricbench.report.groups import Number, number_of
 from fabricbench.site.lane import LaneName
@@ -16,6 +17,8 @@ from fabricbench.stats.median import median
 from fabricbench.verdict.series import CellKey, Series, all_series
 
 CURVES = ("round_trip", "send_overhead", "receive_overhead", "gap")
+PLOGP = frozenset(name for name, one in MEASURED.items() if set(CURVES) <= {metric.name for metric in one.metrics})
+"""The own benchmarks that report all curves of P-LogP."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,8 +52,7 @@ def loggp_views(table: pl.DataFrame, confidence: float, cells: Measured | None =
     by_lane: dict[tuple[LaneName, int], dict[int, Curves]] = defaultdict(lambda: defaultdict(lambda: defaultdict(dict)))
     for key, cell in (all_series(table) if cells is None else cells).items():
         if _belongs(key):
-            lane = LaneName(key.stack, key.fabric, key.variant)
-            _add(by_lane[lane, key.ranks], key, cell)
+            _add(by_lane[key.lane_name, key.ranks], key, cell)
     views = []
     several = len({ranks for _, ranks in by_lane}) > 1
     for (lane, ranks), blocks in sorted(by_lane.items()):
@@ -63,7 +65,8 @@ def loggp_views(table: pl.DataFrame, confidence: float, cells: Measured | None =
 
 
 def _belongs(key: CellKey) -> bool:
-    return (key.tool, key.benchmark) == (OWN, "plogp") and key.metric in CURVES and key.msg_size_bytes is not None
+    own = key.tool == TOOL and key.benchmark in PLOGP
+    return own and key.metric in CURVES and key.msg_size_bytes is not None
 
 
 def _add(blocks: dict[int, Curves], key: CellKey, cell: Series) -> None:

@@ -27,7 +27,7 @@ MOST_ROWS = 16
 
 
 @dataclass(frozen=True, slots=True)
-class Evidence:
+class FindingView:
     """One finding as text. ``slowdown``: a factor; ``blocks``: in how many it was slow; ``stalled``, ``others``: the
     share of stalled values on the node and on the other nodes."""
 
@@ -46,7 +46,7 @@ class Slow:
     """A slow node or node pair, with the findings on it."""
 
     name: str
-    evidence: tuple[Evidence, ...]
+    evidence: tuple[FindingView, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +73,7 @@ class Bisection:
 
 
 @dataclass(frozen=True, slots=True)
-class LaneView:
+class LaneMaps:
     """The maps and the bisection of one lane."""
 
     anchor: str
@@ -84,7 +84,7 @@ class LaneView:
 
 
 @dataclass(frozen=True, slots=True)
-class NodesView:
+class NodePairsView:
     """The section; without lanes if no node pairs were measured."""
 
     nodes: tuple[Slow, ...]
@@ -97,7 +97,7 @@ class NodesView:
     alpha: str
     least_blocks: int
     legend: tuple[LegendEntry, ...]
-    lanes: tuple[LaneView, ...]
+    lanes: tuple[LaneMaps, ...]
 
 
 def of_pairs() -> pl.Expr:
@@ -105,7 +105,7 @@ def of_pairs() -> pl.Expr:
     return pl.col("benchmark").is_in(BENCHMARKS)
 
 
-def nodes(table: pl.DataFrame, confidence: float) -> NodesView:
+def nodes(table: pl.DataFrame, confidence: float) -> NodePairsView:
     """The section of nodes and node pairs."""
     rows = table.filter(of_pairs())
     result = survey(rows)
@@ -114,7 +114,7 @@ def nodes(table: pl.DataFrame, confidence: float) -> NodesView:
         by_lane[matrix.key.lane].append(matrix)
     sums = _sums(rows)
     anchors = slugs(by_lane, "nodes")
-    return NodesView(
+    return NodePairsView(
         nodes=_slow([f for f in result.findings if f.suspect.kind == "node"]),
         pairs=_slow([f for f in result.findings if f.suspect.other]),
         stalls=_slow([f for f in result.findings if f.suspect.kind == "stalls"]),
@@ -141,9 +141,9 @@ def _slow(findings: Sequence[Finding]) -> tuple[Slow, ...]:
     return tuple(Slow(name, tuple(map(_evidence, of_name))) for name, of_name in by_name.items())
 
 
-def _evidence(finding: Finding) -> Evidence:
+def _evidence(finding: Finding) -> FindingView:
     suspect = finding.suspect
-    return Evidence(
+    return FindingView(
         role=suspect.role,
         slowdown="" if suspect.slowdown is None else number(suspect.slowdown, 3),
         blocks=f"{suspect.affected_blocks} of {plural(suspect.blocks, 'block')}",
@@ -163,11 +163,11 @@ def _what(key: MatrixKey) -> str:
 
 def _lane(
     anchor: str, lane: str, of_lane: Sequence[Matrix], result: Survey, sums: "Sums", confidence: float
-) -> LaneView:
+) -> LaneMaps:
     """The maps of one lane, and its bisection: over all rounds, then the rounds with the smallest share."""
     rounds = sorted(sums, key=lambda where: (where.round != "", median(_shares(sums[where]) or [1.0])))
     most = sum(not where.round for where in rounds) + MOST_ROWS
-    return LaneView(
+    return LaneMaps(
         anchor,
         lane,
         tuple(_map(matrix, result, f"{anchor}-map-{at}") for at, matrix in enumerate(of_lane)),

@@ -19,7 +19,7 @@ _TROUBLE = ("failed", "unreadable", *LOST_STATES)
 
 
 @dataclass(frozen=True, slots=True)
-class SkippedView:
+class SkippedBenchmarks:
     """Lanes and benchmarks that were skipped for one reason."""
 
     reason: str
@@ -62,13 +62,13 @@ class LaunchView:
     loaded: bool
 
 
-def skipped(skips: Sequence[SkippedLaunch]) -> tuple[SkippedView, ...]:
+def skipped(skips: Sequence[SkippedLaunch]) -> tuple[SkippedBenchmarks, ...]:
     """The skips by reason and hint, the most frequent first."""
     groups: dict[tuple[str, str], list[SkippedLaunch]] = defaultdict(list)
     for skip in skips:
         groups[skip.reason, skip.hint].append(skip)
     views = [
-        SkippedView(
+        SkippedBenchmarks(
             reason=reason,
             hint=hint,
             lanes=tuple(sorted({skip.lane for skip in group})),
@@ -126,8 +126,8 @@ def rows(records: Sequence[Record], launches: Launches) -> list[LaunchView]:
 
 def states(records: Sequence[Record]) -> str:
     """The number of launches in each state, as text."""
-    counts = Counter(record.state for record in records)
-    parts = ", ".join(f"{counts[s]} {s}" for s in STATE_SYMBOLS if counts[s])  # type: ignore[index]
+    counts: Counter[str] = Counter(record.state for record in records)
+    parts = ", ".join(f"{counts[s]} {s}" for s in STATE_SYMBOLS if counts[s])
     return f"{plural(len(records), 'launch', 'launches')}: {parts}" if records else "there are no launches"
 
 

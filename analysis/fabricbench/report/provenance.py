@@ -33,7 +33,7 @@ class StackView:
 
 
 @dataclass(frozen=True, slots=True)
-class LaneView:
+class LaneSettings:
     """A lane and its settings, without those that all lanes share."""
 
     name: str
@@ -41,7 +41,7 @@ class LaneView:
 
 
 @dataclass(frozen=True, slots=True)
-class NodesView:
+class NodeGroup:
     """Nodes with equal facts. ``launches``: their number; ``others``: ``facts`` has only what differs from the first
     group's facts."""
 
@@ -94,11 +94,11 @@ class ProvenanceView:
     facts: KeyValues
     stacks: tuple[StackView, ...]
     common: KeyValues
-    lanes: tuple[LaneView, ...]
+    lanes: tuple[LaneSettings, ...]
     control_variables: tuple[tuple[str, int, Link], ...]
     reference: ReferenceView | None
     odd: tuple[DifferencesView, ...]
-    nodes: tuple[NodesView, ...]
+    nodes: tuple[NodeGroup, ...]
     switches: KeyValues
     benchmarks: tuple[BenchmarkView, ...]
 
@@ -189,7 +189,7 @@ def _some(values: set[str]) -> str:
     return "\n".join(lines[:_SHOWN]) + (f"\n… and {plural(more, 'other')}" if more > 0 else "")
 
 
-def _environments(started: list[Launch]) -> tuple[KeyValues, tuple[LaneView, ...]]:
+def _environments(started: list[Launch]) -> tuple[KeyValues, tuple[LaneSettings, ...]]:
     """The settings that all lanes share, and each lane's other settings."""
     of_lane: dict[str, list[dict[str, str]]] = defaultdict(list)
     for launch in started:
@@ -198,11 +198,11 @@ def _environments(started: list[Launch]) -> tuple[KeyValues, tuple[LaneView, ...
     merged = {lane: _merged(environments) for lane, environments in sorted(of_lane.items())}
     counts = Counter(pair for pairs in merged.values() for pair in pairs)
     common = {pair for pair, count in counts.items() if count == len(merged)}
-    own = tuple(LaneView(lane, tuple(p for p in pairs if p not in common)) for lane, pairs in merged.items())
+    own = tuple(LaneSettings(lane, tuple(p for p in pairs if p not in common)) for lane, pairs in merged.items())
     return tuple(sorted(common)), own
 
 
-def _nodes(records: Sequence[Record], nodes: Mapping[str, FactValues]) -> tuple[NodesView, ...]:
+def _nodes(records: Sequence[Record], nodes: Mapping[str, FactValues]) -> tuple[NodeGroup, ...]:
     """The nodes in groups with equal facts, the largest first; for the others only what differs from the first."""
     counts = Counter(host for record in records for host in record.hosts)
     groups: dict[frozenset[tuple[Fact, str]], list[str]] = defaultdict(list)
@@ -211,7 +211,7 @@ def _nodes(records: Sequence[Record], nodes: Mapping[str, FactValues]) -> tuple[
     ordered = sorted(groups.items(), key=lambda group: -len(group[1]))
     usual = ordered[0][0] if ordered else frozenset()
     return tuple(
-        NodesView(
+        NodeGroup(
             names=ranges(names),
             launches=sum(counts[name] for name in names),
             facts=_in_words(facts - usual if at else facts),

@@ -7,19 +7,17 @@ from collections.abc import Mapping
 import polars as pl
 
 from fabricbench.report.comparisons import ratio_point
-from fabricbench.report.facets import PINGPONG, Facet, Measured, Panel, Point, describe
+from fabricbench.report.facets import Facet, Measured, Panel, Point, describe
 from fabricbench.report.formatting import slugs
 from fabricbench.report.groups import Group, Naming, group
 from fabricbench.report.style import LaneStyle
 from fabricbench.site.lane import LaneName
-from fabricbench.verdict.overhead import overhead
+from fabricbench.verdict.alike import user_means
+from fabricbench.verdict.frames import rows_of
+from fabricbench.verdict.overhead import Overhead, overhead
 
 RATIO, DIFFERENCE = "ratio", "difference"
 
-_COLUMNS = {
-    RATIO: ("ratio", "ratio_low", "ratio_high"),
-    DIFFERENCE: ("difference_us", "difference_low_us", "difference_high_us"),
-}
 _UNITS = {RATIO: "ratio", DIFFERENCE: "us"}
 _CAPTIONS = {RATIO: "MPI over user level", DIFFERENCE: "MPI minus user level, in µs"}
 
@@ -32,14 +30,15 @@ def user_level(
     ``cells``: the result of ``all_series(table)``.
     """
     lines: dict[tuple[str, str, str, Facet], dict[str, dict[LaneName, list[Point]]]] = defaultdict(
-        lambda: {name: defaultdict(list) for name in _COLUMNS}
+        lambda: {name: defaultdict(list) for name in _UNITS}
     )
-    for row in overhead(table, alpha, cells=cells).iter_rows(named=True):
-        facet = Facet(row["tool"], PINGPONG, "", row["ranks"], row["nodes"])
-        panels = lines[row["fabric"], row["library"], row["tool"], facet]
-        lane = LaneName(row["stack"], row["fabric"], row["variant"])
-        for name, columns in _COLUMNS.items():
-            panels[name][lane].append(ratio_point(row, columns, alpha))
+    benchmarks = {one.tool: one.benchmark for one in user_means()}
+    for row in rows_of(Overhead, overhead(table, alpha, cells=cells)):
+        facet = Facet(row.tool, benchmarks[row.tool], "", row.ranks, row.nodes)
+        panels = lines[row.fabric, row.library, row.tool, facet]
+        lane = LaneName(row.stack, row.fabric, row.variant)
+        for name, interval in ((RATIO, row.ratio_interval), (DIFFERENCE, row.difference_interval)):
+            panels[name][lane].append(ratio_point(row, interval, alpha))
     titles = {where: f"{where[0]}: MPI over {where[1]}, {describe(where[3])}" for where in sorted(lines)}
     anchors = slugs(titles.values(), "overhead")
     return [_group(title, anchors[title], where[3], lines[where], styles) for where, title in titles.items()]

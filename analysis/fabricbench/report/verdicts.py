@@ -65,7 +65,7 @@ class LaneGroup:
 
 
 @dataclass(frozen=True, slots=True)
-class Evidence:
+class LaunchLinks:
     """The launches of some cells."""
 
     anchor: str
@@ -74,7 +74,7 @@ class Evidence:
 
 
 @dataclass(frozen=True, slots=True)
-class SkippedView:
+class SkippedCells:
     """Cells of a requirement that were skipped for one reason."""
 
     reason: str
@@ -93,8 +93,8 @@ class RequirementView:
     worst: Verdict
     groups: tuple[LaneGroup, ...]
     cells: tuple[CellView, ...]
-    evidence: tuple[Evidence, ...]
-    skipped: tuple[SkippedView, ...]
+    evidence: tuple[LaunchLinks, ...]
+    skipped: tuple[SkippedCells, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,11 +173,11 @@ def _requirement(
         groups=tuple(groups),
         cells=tuple(views[c.name] for c in cells),
         evidence=tuple(
-            Evidence(place, _evidence_label(names, cells), tuple(launches.link(name) for name in names))
+            LaunchLinks(place, _evidence_label(names, cells), tuple(launches.link(name) for name in names))
             for names, place in places.items()
         ),
         skipped=tuple(
-            SkippedView(reason, tuple(one.name for one in skipped if one.reason == reason))
+            SkippedCells(reason, tuple(one.name for one in skipped if one.reason == reason))
             for reason in dict.fromkeys(one.reason for one in skipped)
         ),
     )

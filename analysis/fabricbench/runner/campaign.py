@@ -125,19 +125,8 @@ def _on_nodes(
     remaining = missing_cases(plan, cases, block)
     while remaining:
         number = next_session(plan.path, block)
-        start = Start(
-            session=Session(
-                campaign=str(plan.path.resolve()),
-                block=block,
-                session=number,
-                seed=facts.seed,
-                lanes=tuple(sorted({case.lane for case in cases})) if request or plan.lanes else (),
-            ),
-            system=plan.system,
-            arguments=(*selection(plan), "-r", "--exec-order=random", "--exec-policy=serial"),
-            mark=mark,
-            request=request,
-        )
+        selected = tuple(sorted({case.lane for case in cases})) if request or plan.lanes else ()
+        start = _start(plan, Session(str(plan.path.resolve()), block, number, facts.seed, selected), request, mark)
         result = run_session(start, progress)
         seconds += result.seconds
         before, remaining = remaining, missing_cases(plan, cases, block)
@@ -155,6 +144,17 @@ def _on_nodes(
                 hint=f"finished launches are kept; continue with: fabricbench run {plan.path}",
             )
     return seconds
+
+
+def _start(plan: Plan, session: Session, request: Request | None, mark: str) -> Start:
+    """Returns how ReFrame is started to run the missing launches of a block in random order."""
+    return Start(
+        session=session,
+        system=plan.system,
+        arguments=(*selection(plan), "-r", "--exec-order=random", "--exec-policy=serial"),
+        mark=mark,
+        request=request,
+    )
 
 
 def _lost_with_nodes(stage: Path) -> str:

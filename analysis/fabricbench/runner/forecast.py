@@ -5,44 +5,34 @@ ReFrame composes every launch of a block in a dry run, and each check writes the
 """
 
 import math
-import statistics
-import tempfile
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from pathlib import Path
 
 import polars as pl
 
 from fabricbench.campaign.attempts import finished_launches
-from fabricbench.campaign.read import read_campaign
 from fabricbench.campaign.write import LOOKS
 from fabricbench.doctor.site import Problem, site_problems
 from fabricbench.errors import BadInput
 from fabricbench.launch.case import Case
 from fabricbench.launch.facts import Launch, SkippedLaunch
-from fabricbench.launch.record import Record
-from fabricbench.launch.session import FORECAST, Session
-from fabricbench.runner import reframe
+from fabricbench.runner.dry_run import dry_run
 from fabricbench.runner.plan import (
     Plan,
     block_cases,
     by_nodes,
     campaign_facts,
     demand_lanes,
-    demand_set,
     finished_cases,
     is_complete,
-    selection,
 )
-from fabricbench.runner.session import Start
-from fabricbench.site.settings import lanes, no_blanks, settings_file
+from fabricbench.runner.reference import ReferenceTimes, read_reference
+from fabricbench.site.settings import lanes, no_blanks
 from fabricbench.slurm.allocation import Request
 
 HOUR = 3600
-
-Kind = tuple[str | int | None, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,18 +52,6 @@ class Foreseen:
 
 
 @dataclass(frozen=True, slots=True)
-class Reference:
-    """Times of an earlier campaign: median seconds of each kind of launch, and between two launches."""
-
-    seconds: Mapping[Kind, float]
-    between: float = 0.0
-
-    def of(self, launch: Launch) -> float | None:
-        """The median of this kind of launch on the same lane and ranks, else on any lane, else on any ranks."""
-        return next((self.seconds[kind] for kind in _kinds(launch) if kind in self.seconds), None)
-
-
-@dataclass(frozen=True, slots=True)
 class Forecast:
     """The launches and skips of a campaign that was not started, or the remaining ones of a campaign that was.
 
@@ -85,7 +63,7 @@ class Forecast:
     starts: tuple[Foreseen, ...]
     skips: tuple[SkippedLaunch, ...]
     finished: tuple[frozenset[Case], ...]
-    reference: Reference | None
+    reference: ReferenceTimes | None
     requests: Mapping[Request, frozenset[str]]
     problems: tuple[Problem, ...]
 
@@ -192,18 +170,7 @@ def forecast(plan: Plan, reference: Path | None) -> Forecast:
     facts = campaign_facts(plan)
     reference_times = read_reference(reference) if reference else None
     looks = facts.looks if facts else LOOKS[plan.tier]
-    with tempfile.TemporaryDirectory(prefix="fabricbench-") as folder:
-        directories = _dry_run(plan, Path(folder))
-        launches = [
-            (_case(at), Launch.model_validate_json((at / "launch.json").read_bytes()))
-            for at in directories
-            if (at / "launch.json").exists()
-        ]
-        skips = [
-            SkippedLaunch.model_validate_json((at / "skipped.json").read_bytes())
-            for at in directories
-            if (at / "skipped.json").exists()
-        ]
+    launches, skips = dry_run(plan)
     if not launches and not skips:
         block_cases(plan)
     nodes = {lane.name: lane.fabric.nodes.count for lane in lanes(plan.system)}
@@ -238,70 +205,9 @@ def _problems(plan: Plan) -> list[Problem]:
     return problems
 
 
-def _dry_run(plan: Plan, folder: Path) -> list[Path]:
-    """The directories of a block's launches and skips, which ReFrame writes below ``folder``."""
-    no_blanks(folder)
-    arguments = (*selection(plan), "--dry-run", "--exec-policy=serial")
-    start = Start(
-        session=Session(campaign=str(folder.resolve()), block=0, session=0, seed=plan.seed, lanes=plan.lanes),
-        system=plan.system,
-        arguments=arguments,
-        mark="",
-        request=next((request for request in by_nodes(plan) if request), None),
-    )
-    environment = {
-        **start.environment(),
-        **reframe.settings_environment([settings_file(plan.system)], plan.system),
-        FORECAST: "1",
-        "TMPDIR": str(folder),
-    }
-    outcome = reframe.run(arguments, environment)
-    if outcome.status:
-        reasons = [line.strip() for line in outcome.lines if "Reason:" in line or "ERROR" in line]
-        raise BadInput(f"ReFrame: {outcome.problem or ' '.join(reasons[:1]) or 'the dry run failed'}")
-    directories = sorted(path for path in start.stage.glob("*/*/*/*") if path.is_dir())
-    demand_set(plan, map(_case, directories), outcome.lines)
-    return directories
-
-
 def _omitted_sizes(launch: Launch) -> Iterator[SkippedLaunch]:
     """The message sizes that a launch leaves out."""
     same = launch.model_dump(include={"id", "block", "system", "fabric", "stack", "variant", "tool", "messages"})
     if launch.left_out is not None:
         for size in launch.left_out.msg_sizes_bytes:
             yield SkippedLaunch(**same, benchmark=f"{launch.benchmark} at {size} B", reason=launch.left_out.reason)
-
-
-def _case(directory: Path) -> Case:
-    fabric, stack, name = directory.parts[-3:]
-    return Case(name, fabric, stack)
-
-
-def read_reference(path: Path) -> Reference:
-    """The median times of the campaign at ``path``; raises BadInput if none of its launches completed."""
-    came = [record for record in read_campaign(path).records if record.launch and record.seconds is not None]
-    if not came:
-        raise BadInput("none of its launches completed", where=str(path), expected="a campaign with measured times")
-    seconds: dict[Kind, list[float]] = defaultdict(list)
-    sessions: dict[str, list[Record]] = defaultdict(list)
-    for record in came:
-        assert record.launch is not None
-        assert record.seconds is not None
-        sessions[record.directory.partition("/")[0]].append(record)
-        for kind in _kinds(record.launch):
-            seconds[kind].append(record.seconds)
-    skips = [skip for records in sessions.values() for skip in _between(records)]
-    medians = {kind: statistics.median(values) for kind, values in seconds.items()}
-    return Reference(medians, statistics.median(skips) if skips else 0.0)
-
-
-def _kinds(launch: Launch) -> tuple[Kind, ...]:
-    """The kinds of a launch, from the narrowest to the widest."""
-    kind = (launch.tool, launch.benchmark, launch.messages)
-    return (*kind, launch.ranks, launch.lane), (*kind, launch.ranks), kind
-
-
-def _between(records: Iterable[Record]) -> list[float]:
-    """The seconds between the end of each launch and the begin of the next one in its session."""
-    times = sorted((r.begin, r.begin + r.seconds) for r in records if r.begin is not None and r.seconds is not None)
-    return [max(0.0, later[0] - earlier[1]) for earlier, later in pairwise(times)]

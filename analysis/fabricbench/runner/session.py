@@ -101,14 +101,19 @@ def run_session(start: Start, progress: CampaignProgress) -> SessionEnd:
     if not result:
         raise _not_run(failed, lines, log)
     if start.request and allocation.granted(lines) is None:
-        refused = allocation.why_not_granted(lines) or f"salloc ended with {result[0].status}"
-        raise BadInput(
-            f"no allocation: {refused}",
-            where=f"access {' '.join(start.request.access)} of {settings_file(start.system)}",
-            expected=f"{start.request.nodes} nodes for {start.request.minutes} minutes",
-            hint=f"fabricbench doctor --site --system {start.system}",
-        )
+        raise _not_granted(start, start.request, lines, result[0].status)
     return SessionEnd(result[0], seconds, allocation.why_ended_early(lines) if start.request else "")
+
+
+def _not_granted(start: Start, request: allocation.Request, lines: list[str], status: int) -> BadInput:
+    """The reason why Slurm granted no allocation. ``status``: the exit status of ``salloc``."""
+    refused = allocation.why_not_granted(lines) or f"salloc ended with {status}"
+    return BadInput(
+        f"no allocation: {refused}",
+        where=f"access {' '.join(request.access)} of {settings_file(start.system)}",
+        expected=f"{request.nodes} nodes for {request.minutes} minutes",
+        hint=f"fabricbench doctor --site --system {start.system}",
+    )
 
 
 def _not_run(failed: list[OSError], lines: list[str], log: Path) -> BadInput:

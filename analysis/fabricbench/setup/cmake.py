@@ -61,7 +61,7 @@ def build_apps(home: Path, options: Mapping[str, str], *, source: Path) -> None:
 
 
 def source_digests(*folders: Path) -> dict[str, str]:
-    """SHA-256 of every file below the folders, by its path relative to the repository where it lies in it."""
+    """SHA-256 of every file below the folders, by its path, relative to the repository if it is inside."""
     files = sorted(path for folder in folders for path in folder.rglob("*") if path.is_file())
     return {
         str(path.relative_to(REPOSITORY) if path.is_relative_to(REPOSITORY) else path): _digest(path) for path in files
@@ -83,7 +83,7 @@ def _has_older_change(tree: Path, source: Path, digests: Mapping[str, str]) -> b
 
 
 def _remove_partial_outputs(tree: Path) -> None:
-    """Remove the outputs that a killed compiler or linker may have left incomplete: those written last."""
+    """Removes the outputs that a killed compiler or linker may have left incomplete: those written last."""
     outputs = [path for path in tree.rglob("*") if path.is_file() and _is_output(path)]
     times = {path: path.stat().st_mtime for path in outputs}
     last = max(times.values(), default=0.0)

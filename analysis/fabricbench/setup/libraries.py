@@ -36,7 +36,7 @@ def find_programs(stack: Stack, log: Path, say: Callable[[str], None]) -> tuple[
 
 
 def version(command: Sequence[str]) -> str:
-    """The first version number in the output of ``command``; "unknown" where there is none."""
+    """The first version number in the output of ``command``; "unknown" if there is none."""
     try:
         process = subprocess.run(
             command, stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace",

@@ -16,6 +16,7 @@ TOOLCHAIN = ("g++", "gfortran", "make", "cmake")
 STACK_COMMANDS = ("mpirun", "mpicc", "mpicxx")
 """The commands without which Debian's package of an MPI stack counts as missing."""
 FOR_TESTS = {
+    "ccache": "ccache",
     "chromium": "chromium",
     "smpicxx": "libsimgrid-dev",
     "munged": "munge",
@@ -23,7 +24,8 @@ FOR_TESTS = {
     "ip": "iproute2",
     "unshare": "util-linux",
 }
-"""Debian packages of the tests by a command of each: a browser, a network simulator, Slurm and its virtual nodes."""
+"""Debian packages of the tests by a command of each: a compiler cache, a browser, a network
+simulator, Slurm and its virtual nodes."""
 
 
 def install_packages(stacks: Sequence[Stack], log: Path, say: Say, *, for_tests: bool) -> None:
@@ -64,7 +66,7 @@ def is_installed(stack: Stack, debian: Debian) -> bool:
 
 
 def _check_toolchain(log: Path, say: Say) -> None:
-    """Raises BadInput without a C++ compiler or make. CMake is installed from PyPI where it is missing."""
+    """Raises BadInput without a C++ compiler or make. CMake is installed from PyPI if it is missing."""
     if shutil.which("g++") is None and shutil.which("c++") is None:
         raise BadInput("no C++ compiler", hint="install one, on Debian: apt-get install g++")
     if shutil.which("gfortran") is None:

@@ -99,7 +99,7 @@ def views_in(directory: Path) -> list[str]:
 
 
 def set_up_views(stacks: Sequence[Stack], views: Path, say: Say) -> list[str]:
-    """Record each stack from its view ``views/<stack>``; return the problems of the others, one line each with hint."""
+    """Records each stack from its view ``views/<stack>``. Returns the problems of the others, one line each."""
     problems = []
     for stack in stacks:
         try:
@@ -152,7 +152,7 @@ class SpackDiagnosis:
 
 
 def examine_spack(system: str) -> Iterator[SpackDiagnosis]:
-    """Compare each stack that a site takes from Spack in spack.yaml, in the lock and in its view.
+    """Compares spack.yaml, the lock and the view of each stack that a site takes from Spack.
 
     Raises BadInput for an invalid file. Spack itself is not started.
     """

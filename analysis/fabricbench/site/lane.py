@@ -19,7 +19,7 @@ class Lane:
     @property
     def name(self) -> str:
         """The lane's name, ``stack@fabric``."""
-        return lane_name(self.stack.name, self.fabric.name)
+        return LaneName(self.stack.name, self.fabric.name).name
 
     @property
     def unavailable(self) -> Unavailable | None:
@@ -65,7 +65,7 @@ class Lane:
 
 @dataclass(frozen=True, slots=True, order=True)
 class LaneName:
-    """The name of a lane in parts, as in the long table."""
+    """The name of a lane in parts, as in the long table: stack, fabric, and variant, empty if there is none."""
 
     stack: str
     fabric: str
@@ -74,7 +74,14 @@ class LaneName:
     @property
     def name(self) -> str:
         """The name as text: ``openmpi@tcp``, ``mvapich2@ib:two-rails``."""
-        return lane_name(self.stack, self.fabric, self.variant)
+        return f"{self.stack}@{self.fabric}" + (f":{self.variant}" if self.variant else "")
+
+    @classmethod
+    def of(cls, name: str) -> "LaneName":
+        """Returns the parts of a lane's name."""
+        stack, _, rest = name.partition("@")
+        fabric, _, variant = rest.partition(":")
+        return cls(stack, fabric, variant)
 
     @property
     def build(self) -> str:
@@ -103,16 +110,4 @@ class LaneNamed:
     @property
     def lane(self: OnLane) -> str:
         """The name of the lane, ``stack@fabric`` or ``stack@fabric:variant``."""
-        return lane_name(self.stack, self.fabric, self.variant)
-
-
-def lane_name(stack: str, fabric: str, variant: str = "") -> str:
-    """Returns the name of a lane: ``openmpi@tcp``, ``mvapich2@ib:two-rails``."""
-    return f"{stack}@{fabric}" + (f":{variant}" if variant else "")
-
-
-def lane_parts(lane: str) -> tuple[str, str, str]:
-    """Returns the stack, the fabric and the variant, empty if there is none, of a lane's name."""
-    stack, _, rest = lane.partition("@")
-    fabric, _, variant = rest.partition(":")
-    return stack, fabric, variant
+        return LaneName(self.stack, self.fabric, self.variant).name

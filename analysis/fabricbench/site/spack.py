@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -82,7 +82,7 @@ class Build(BaseModel):
     name: str
     version: str
     hash: str = Field(pattern=r"^[a-z2-7]{7,64}$")
-    parameters: dict[str, Any] = {}
+    parameters: dict[str, object] = {}
     dependencies: tuple[Dependency, ...] = ()
     external: External | None = None
 

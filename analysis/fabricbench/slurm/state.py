@@ -41,7 +41,7 @@ class Node:
 
 @dataclass(frozen=True, slots=True)
 class Partition:
-    """A partition; jobs start in it where its ``availability`` is ``up``."""
+    """A partition; jobs start in it if its ``availability`` is ``up``."""
 
     name: str
     availability: str

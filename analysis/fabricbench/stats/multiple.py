@@ -16,8 +16,8 @@ def q_values(p_values: Sequence[float]) -> tuple[float, ...]:
 
     ``p_values``: shape (m), from 0 to 1. Equal p-values have equal q-values; a smaller p never has a larger q.
     """
-    if not len(p_values):
-        return ()
+    if len(p_values) < 2:
+        return tuple(float(p) for p in p_values)
     from scipy.stats import false_discovery_control  # importing scipy.stats takes a second
 
     return tuple(float(q) for q in false_discovery_control(p_values, method="bh"))

@@ -64,15 +64,7 @@ def judge(
         raise BadInput("no requirements", where=requirements.path, expected="at least one requirement")
     context = context or CampaignContext()
     plan = schedule(facts.looks, facts.alpha)
-    series = all_series(table)
-    drafts: list[_Draft] = []
-    skipped: list[SkippedCell] = []
-    for item in requirements.items:
-        all_drafts = [_draft(target, series, plan) for target in targets(item, series, context.unmeasured)]
-        judged_drafts = [draft for draft in all_drafts if not draft.skips] or all_drafts
-        drafts += judged_drafts
-        if len(judged_drafts) < len(all_drafts):
-            skipped += [SkippedCell(draft.target.name, item.id, draft.absence) for draft in all_drafts if draft.skips]
+    drafts, skipped = _drafts(requirements, all_series(table), context, plan)
     decidable = [draft for draft in drafts if draft.p is not None]
     q = q_values([draft.p for draft in decidable if draft.p is not None])
     by_name = {draft.target.name: value for draft, value in zip(decidable, q, strict=True)}
@@ -96,6 +88,24 @@ def exit_status(cells: Sequence[Cell]) -> int:
     verdicts = {cell.verdict for cell in cells}
     worst_first: tuple[Verdict, ...] = ("FAIL", "INVALID", "INCONCLUSIVE")
     return next((EXIT_STATUS[verdict] for verdict in worst_first if verdict in verdicts), EXIT_STATUS["PASS"])
+
+
+def _drafts(
+    requirements: Requirements, series: Mapping[CellKey, Series], context: CampaignContext, plan: Schedule
+) -> tuple[list[_Draft], list[SkippedCell]]:
+    """Returns the cells of all requirements, and those that are excluded as skipped.
+
+    A requirement with skipped cells only keeps them, so that it has a verdict.
+    """
+    drafts: list[_Draft] = []
+    skipped: list[SkippedCell] = []
+    for item in requirements.items:
+        every = [_draft(target, series, plan) for target in targets(item, series, context.unmeasured)]
+        kept = [draft for draft in every if not draft.skips] or every
+        drafts += kept
+        if len(kept) < len(every):
+            skipped += [SkippedCell(draft.target.name, item.id, draft.absence) for draft in every if draft.skips]
+    return drafts, skipped
 
 
 def _draft(target: Target, series: Mapping[CellKey, Series], plan: Schedule) -> _Draft:

@@ -14,7 +14,7 @@ from fabricbench.launch.facts import canonical_case, case_parts
 from fabricbench.launch.table import usable
 from fabricbench.metrics import METRICS
 from fabricbench.parsers.tools.micro import node_pairs as micro_node_pairs
-from fabricbench.site.lane import lane_name
+from fabricbench.site.lane import LaneName
 from fabricbench.stats.modes import Modes, modes
 from fabricbench.stats.node_pairs import Effects, Floats, NodePairs, estimate_effects
 
@@ -39,8 +39,8 @@ class MatrixKey(NamedTuple):
 
     @property
     def lane(self) -> str:
-        """``stack@fabric`` or ``stack@fabric:variant``."""
-        return lane_name(self.stack, self.fabric, self.variant)
+        """The name of the lane as text."""
+        return LaneName(self.stack, self.fabric, self.variant).name
 
     @property
     def words(self) -> str:

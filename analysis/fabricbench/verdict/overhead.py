@@ -5,46 +5,62 @@ size.
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from typing import Any
+from dataclasses import dataclass, replace
 
 import polars as pl
 
+from fabricbench.stats.interval import Interval
 from fabricbench.stats.multiple import q_values
 from fabricbench.stats.paired import paired_difference, paired_ratio
 from fabricbench.stats.sign import sign_p
 from fabricbench.stats.spending import schedule
-from fabricbench.verdict.compare import MPI_MEAN, USER_MEANS
+from fabricbench.verdict.alike import metric_of, mpi_mean, user_means
+from fabricbench.verdict.frames import frame_of
 from fabricbench.verdict.series import CellKey, Series, all_series
 
-SCHEMA = pl.Schema(
-    {
-        "fabric": pl.String,
-        "stack": pl.String,
-        "variant": pl.String,
-        "library": pl.String,
-        "tool": pl.String,
-        "ranks": pl.Int64,
-        "nodes": pl.Int64,
-        "msg_size_bytes": pl.Int64,
-        "ratio": pl.Float64,
-        "ratio_low": pl.Float64,
-        "ratio_high": pl.Float64,
-        "difference_us": pl.Float64,
-        "difference_low_us": pl.Float64,
-        "difference_high_us": pl.Float64,
-        "confidence": pl.Float64,
-        "n": pl.Int64,
-        "p": pl.Float64,
-        "q": pl.Float64,
-    }
-)
-"""``stack`` and ``variant`` are those of the MPI lane, ``library`` and ``tool`` those of the user level; ``n`` is the
-number of blocks with both. ``p`` and ``q`` are null if the blocks are too few to decide, or if a launch of either side
-is not attested.
-"""
 
+@dataclass(frozen=True, slots=True)
+class Overhead:
+    """The cost of MPI at one message size; the fields are the columns of the table.
 
-_CURVE = ("fabric", "stack", "variant", "library", "tool", "ranks", "nodes")
+    ``stack`` and ``variant`` are those of the MPI lane, ``library`` and ``tool`` those of the user level; ``n`` is the
+    number of blocks with both. ``p`` and ``q`` are None if the blocks are too few to decide, or if a launch of either
+    side is not attested.
+    """
+
+    fabric: str
+    stack: str
+    variant: str
+    library: str
+    tool: str
+    ranks: int
+    nodes: int
+    msg_size_bytes: int
+    ratio: float | None
+    ratio_low: float | None
+    ratio_high: float | None
+    difference_us: float | None
+    difference_low_us: float | None
+    difference_high_us: float | None
+    confidence: float | None
+    n: int
+    p: float | None
+    q: float | None = None
+
+    @property
+    def ratio_interval(self) -> Interval:
+        """The ratio with its interval."""
+        return Interval(self.ratio, self.ratio_low, self.ratio_high, self.confidence, self.n)
+
+    @property
+    def difference_interval(self) -> Interval:
+        """The difference in microseconds with its interval."""
+        return Interval(self.difference_us, self.difference_low_us, self.difference_high_us, self.confidence, self.n)
+
+    @property
+    def curve(self) -> tuple[str | int, ...]:
+        """The columns that the rows of one curve share: all that identify the row, but the size."""
+        return self.fabric, self.stack, self.variant, self.library, self.tool, self.ranks, self.nodes
 
 
 def overhead(
@@ -52,7 +68,7 @@ def overhead(
 ) -> pl.DataFrame:
     """Returns the cost of each MPI stack over each user-level library of its fabric, per message size.
 
-    Columns are those of ``SCHEMA``.
+    The rows of the table are ``Overhead``.
 
     Definition: half round trips of a ping-pong, as the mean over a launch's iterations on both sides; per size the
     median over blocks of MPI / user level and of MPI - user level, each with an order-statistics interval at 1 -
@@ -62,19 +78,18 @@ def overhead(
     ``cells``: the result of ``all_series(table)``, to save the time of computing it again.
     """
     series = all_series(table) if cells is None else cells
-    users = defaultdict(list)
+    users: dict[tuple[object, ...], list[CellKey]] = defaultdict(list)
     for key in series:
-        if (key.tool, key.benchmark, key.metric) in USER_MEANS:
+        if metric_of(key) in user_means():
             users[_place(key)].append(key)
     rows = [
-        _row(key, user, series[key], series[user], alpha)
+        _row(key, user, key.msg_size_bytes, series[key], series[user], alpha)
         for key in series
-        if (key.tool, key.benchmark, key.metric) == MPI_MEAN
+        if metric_of(key) == mpi_mean() and key.msg_size_bytes is not None
         for user in users[_place(key)]
     ]
-    rows = sorted((row for row in rows if row["n"]), key=lambda row: tuple(row[c] for c in (*_CURVE, "msg_size_bytes")))
-    _add_q_values(rows)
-    return pl.DataFrame(rows, schema=SCHEMA, orient="row")
+    rows = sorted((row for row in rows if row.n), key=lambda row: (row.curve, row.msg_size_bytes))
+    return frame_of(Overhead, _with_q_values(rows))
 
 
 def _place(key: CellKey) -> tuple[object, ...]:
@@ -82,38 +97,40 @@ def _place(key: CellKey) -> tuple[object, ...]:
     return key.system, key.fabric, key.ranks, key.nodes, key.msg_size_bytes
 
 
-def _row(mpi: CellKey, user: CellKey, a: Series, b: Series, alpha: float) -> dict[str, Any]:
+def _row(mpi: CellKey, user: CellKey, msg_size_bytes: int, a: Series, b: Series, alpha: float) -> Overhead:
     ratio = paired_ratio(a.values(), b.values(), 1.0 - alpha)
     difference = paired_difference(a.values(), b.values(), 1.0 - alpha)
     n = len(ratio.ratios)
     decides = n > 0 and schedule((n,), alpha).looks[0].critical >= 0 and not a.doubtful and not b.doubtful
-    return {
-        "fabric": mpi.fabric,
-        "stack": mpi.stack,
-        "variant": mpi.variant,
-        "library": user.stack,
-        "tool": user.tool,
-        "ranks": mpi.ranks,
-        "nodes": mpi.nodes,
-        "msg_size_bytes": mpi.msg_size_bytes,
-        "ratio": ratio.interval.estimate,
-        "ratio_low": ratio.interval.low,
-        "ratio_high": ratio.interval.high,
-        "difference_us": difference.interval.estimate,
-        "difference_low_us": difference.interval.low,
-        "difference_high_us": difference.interval.high,
-        "confidence": ratio.interval.confidence,
-        "n": n,
-        "p": sign_p(ratio.ratios, 1.0) if decides else None,
-        "q": None,
-    }
+    return Overhead(
+        fabric=mpi.fabric,
+        stack=mpi.stack,
+        variant=mpi.variant,
+        library=user.stack,
+        tool=user.tool,
+        ranks=mpi.ranks,
+        nodes=mpi.nodes,
+        msg_size_bytes=msg_size_bytes,
+        ratio=ratio.interval.estimate,
+        ratio_low=ratio.interval.low,
+        ratio_high=ratio.interval.high,
+        difference_us=difference.interval.estimate,
+        difference_low_us=difference.interval.low,
+        difference_high_us=difference.interval.high,
+        confidence=ratio.interval.confidence,
+        n=n,
+        p=sign_p(ratio.ratios, 1.0) if decides else None,
+    )
 
 
-def _add_q_values(rows: Sequence[dict[str, Any]]) -> None:
-    curves = defaultdict(list)
-    for row in rows:
-        if row["p"] is not None:
-            curves[tuple(row[column] for column in _CURVE)].append(row)
+def _with_q_values(rows: Sequence[Overhead]) -> list[Overhead]:
+    """Returns the rows with the q-values of those that have a p-value."""
+    curves: dict[tuple[str | int, ...], list[tuple[int, float]]] = defaultdict(list)
+    for at, row in enumerate(rows):
+        if row.p is not None:
+            curves[row.curve].append((at, row.p))
+    result = list(rows)
     for curve in curves.values():
-        for row, q in zip(curve, q_values([row["p"] for row in curve]), strict=True):
-            row["q"] = q
+        for (at, _), q in zip(curve, q_values([p for _, p in curve]), strict=True):
+            result[at] = replace(rows[at], q=q)
+    return result

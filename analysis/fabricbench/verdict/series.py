@@ -13,7 +13,8 @@ from fabricbench.errors import BadInput
 from fabricbench.launch.facts import case_parts
 from fabricbench.launch.record import LOST_STATES
 from fabricbench.launch.table import CELL
-from fabricbench.site.lane import lane_name
+from fabricbench.parsers.tools.micro.description import TOOL
+from fabricbench.site.lane import LaneName
 from fabricbench.stats.median import median
 
 
@@ -33,9 +34,14 @@ class CellKey(NamedTuple):
     nodes: int
 
     @property
+    def lane_name(self) -> LaneName:
+        """The lane of the cell."""
+        return LaneName(self.stack, self.fabric, self.variant)
+
+    @property
     def lane(self) -> str:
-        """``stack@fabric`` or ``stack@fabric:variant``."""
-        return lane_name(self.stack, self.fabric, self.variant)
+        """The name of the lane as text."""
+        return self.lane_name.name
 
     @property
     def of_node_pair(self) -> bool:
@@ -43,7 +49,7 @@ class CellKey(NamedTuple):
 
         ``verdict.nodes`` analyses these cells together.
         """
-        return self.tool == "micro" and bool({"from", "round"} & case_parts(self.case).keys())
+        return self.tool == TOOL and bool({"from", "round"} & case_parts(self.case).keys())
 
 
 def order(key: CellKey) -> tuple[tuple[bool, int, str], ...]:

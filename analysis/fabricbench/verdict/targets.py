@@ -2,11 +2,11 @@
 """Selects the cells of a campaign to which a requirement applies, and the cells that are missing."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 from fabricbench.errors import BadInput
 from fabricbench.launch.record import Unmeasured
-from fabricbench.site.lane import lane_name, lane_parts
+from fabricbench.site.lane import LaneName
 from fabricbench.site.requirements import LANE_KEYS, MANY, Requirement
 from fabricbench.verdict.series import CellKey, Series, counterpart, order
 from fabricbench.verdict.unmeasured_cells import may_concern, not_measured, skipped_cells
@@ -89,7 +89,7 @@ def _vague(item: Requirement, unmeasured: Sequence[Unmeasured], lanes: set[str])
     for lane_words in sorted(results.keys() - lanes):
         skip = results[lane_words]
         changed = {column: str(value) for column, value in item.relative_to.items() if column in LANE_KEYS}
-        parts = dict(zip(LANE_KEYS, lane_parts(lane_words), strict=True))
+        parts = asdict(LaneName.of(lane_words))
         against = _lane_words(item, {**parts, **changed}) if item.relative else None
         yield Target(
             f"{item.id}/{lane_words}",
@@ -201,11 +201,11 @@ def _absent_size(item: Requirement, key: CellKey, varying: tuple[str, ...]) -> T
 
 def _absent_names(item: Requirement, matched: list[CellKey], results: Sequence[Target]) -> Iterator[tuple[str, str]]:
     """Yields the names that the requirement lists and no cell has, if other names of the list have cells."""
-    lanes = [lane_parts(target.lane) for target in results]
+    lanes = [LaneName.of(target.lane) for target in results]
     for column in MANY:
         present = {getattr(key, column) for key in matched}
         if column in LANE_KEYS:
-            present |= {parts[LANE_KEYS.index(column)] for parts in lanes}
+            present |= {getattr(lane, column) for lane in lanes}
         yield from ((column, name) for name in item.many.get(column, ()) if present and name not in present)
 
 
@@ -226,4 +226,4 @@ def _absent_all(item: Requirement) -> Target:
 def _lane_words(item: Requirement, fixed: Mapping[str, str]) -> str:
     """Returns the lane as far as the requirement names it; ``*`` stands for any name."""
     stack, fabric, variant = (fixed.get(c) or "+".join(item.many.get(c, ("*",))) for c in LANE_KEYS)
-    return lane_name(stack, fabric, "" if variant == "*" else variant)
+    return LaneName(stack, fabric, "" if variant == "*" else variant).name

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // multiconn: k connections of each rank pair at once (Rashti and Afsahi 2007, section 5.1). Each
-// connection is a communicator; with several pairs the connections of a rank have its peers in
-// turn. Normalised latency: all connections have a ping-pong in parallel; half of its time
-// divided by the number of connections. Throughput: both sides send messages round robin over
-// the connections. Reported by the initiator.
+// connection is a communicator. With several rank pairs the connections of a rank alternate between
+// its peers. Normalised latency: half of the time of a ping-pong on all connections in parallel,
+// divided by their number. Throughput: both sides send messages round robin over the connections.
+// The initiator reports.
 #include <vector>
 
 #include "micro/benchmarks/rank_pair.hpp"
@@ -137,22 +137,31 @@ constexpr Metric metrics[]{{.name = "normalised_latency"},
                            {.name = "bandwidth", .bandwidth = true},
                            {.name = "bandwidth_mean", .bandwidth = true}};
 constexpr std::int64_t drawn_sizes[]{1, 512, 32768};
+constexpr Section section{
+    .key = "multiconn",
+    .title = "Many connections",
+    .note =
+        "A pair of ranks over many connections at once (Rashti 2007, figure 2): half round "
+        "trip of all together over their number, and both-way throughput. A connection is a "
+        "communicator on MPI stacks, a pair of endpoints on libfabric.",
+    .place = 6};
 constexpr Picture pictures[]{
     {.metric = "normalised_latency", .over = "connections", .sizes = drawn_sizes},
     {.metric = "bandwidth", .over = "connections", .sizes = drawn_sizes}};
 
 const Benchmark multiconn{
     .name = "multiconn",
-    .summary = "many connections of one pair at once; latency per connection, both-way throughput",
+    .summary =
+        "many connections of one rank pair at once; latency per connection, both-way throughput",
     .dimensions = {.choice = {},
                    .amount = {.key = "connections",
                               .defaults = numbers,
                               .least = 1,
                               .most = 256,
-                              .meaning = "connections of a pair of ranks"}},
+                              .meaning = "connections of a rank pair"}},
     .quantities = quantities,
     .metrics = metrics,
-    .figure = {.section = "multiconn", .pictures = pictures}};
+    .figure = {.section = section, .pictures = pictures}};
 const Registration registration{&multiconn};
 
 }  // namespace

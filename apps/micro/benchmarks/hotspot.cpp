@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // hotspot: all ranks send to the last rank, the hot rank (Rashti and Afsahi 2007, section 6).
-// Latency: all senders have a ping-pong with it at the same time. Bandwidth: every sender sends
-// a window of messages; the hot rank answers when it has all windows. Reported by every sender.
+// Latency: all senders have a ping-pong with the hot rank at the same time. Bandwidth: every sender
+// sends a window of messages; the hot rank answers after all windows. Every sender reports.
 #include <vector>
 
 #include "micro/benchmark.hpp"
@@ -89,7 +89,7 @@ class Latency final : public Hotspot {
     return find_mismatch(receive_.first(static_cast<std::size_t>(msg_size_)),
                          message(hot_, iteration));
   }
-  /// A fast sender may be one iteration ahead and have another payload.
+  /// Synchronises, because a fast sender may already send the payload of the next iteration.
   void settle() override { MPI_Barrier(world_.comm); }
   Traffic moved() const override {
     return 2 * senders() * Traffic{.messages = 1, .bytes = msg_size_};
@@ -141,6 +141,10 @@ constexpr Metric metrics[]{{.name = "latency"},
                            {.name = "message_rate"},
                            {.name = "bandwidth", .bandwidth = true},
                            {.name = "bandwidth_mean", .bandwidth = true}};
+constexpr Section section{.key = "hotspot",
+                          .title = "Hot spot",
+                          .note = "All ranks send to one rank at once.",
+                          .place = 8};
 constexpr Picture pictures[]{{.metric = "latency"}, {.metric = "bandwidth"}};
 
 const Benchmark hotspot{.name = "hotspot",
@@ -150,7 +154,7 @@ const Benchmark hotspot{.name = "hotspot",
                         .dimensions = dimensions,
                         .quantities = quantities,
                         .metrics = metrics,
-                        .figure = {.section = "hotspot", .pictures = pictures}};
+                        .figure = {.section = section, .pictures = pictures}};
 const Registration registration{&hotspot};
 
 }  // namespace

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Every pair of ranks, one rank on each node: a round robin whose rounds are disjoint pairs.
-//   pair_latency    ping-pong, one pair after the other
-//   pair_bandwidth  windows from one rank to the other, then back; alone: one pair after the other;
-//                   at-once: all pairs of a round, a barrier before every window (the effective
-//                   bisection bandwidth of Hoefler, Schneider, Lumsdaine 2008)
-// Reported by each sender, in a case that names the pair and its round.
+// Every rank pair, with one rank on each node: a round robin whose rounds are disjoint rank pairs.
+//   pair_latency    ping-pong, one rank pair after the other
+//   pair_bandwidth  windows from one rank to the other, then back; alone: one rank pair after the
+//                   other; at-once: all rank pairs of a round, with a barrier before every window
+//                   (effective bisection bandwidth of Hoefler, Schneider, Lumsdaine 2008)
+// Each sender reports, in a case that names the rank pair and its round.
 #include <algorithm>
 #include <set>
 #include <string_view>
@@ -17,8 +17,8 @@
 namespace fabricbench::micro {
 namespace {
 
-/// The names of all ranks' nodes, on every rank, with characters that a case may have; with the
-/// rank's number if the node has several ranks.
+/// Returns the names of all ranks' nodes, on every rank. Replaces characters that a case may not
+/// contain. Adds the number of the rank if the node has several ranks.
 std::vector<std::string> rank_names(const World& world) {
   std::string hosts = gather_hosts(world);
   int length = static_cast<int>(hosts.size());
@@ -45,8 +45,8 @@ std::vector<std::string> rank_names(const World& world) {
   return names;
 }
 
-/// Measures the part `Together` for one rank pair after the other, or for all pairs of a round
-/// at once. Every pair has `directions` turns; in the second one the higher rank initiates.
+/// Measures the part `Together` for one rank pair after the other, or for all rank pairs of a round
+/// at once. Every rank pair has `directions` turns; in the second the higher rank initiates.
 template <class Together, int directions>
 class InTurns final : public Together {
  public:
@@ -107,7 +107,7 @@ class InTurns final : public Together {
   std::span<std::uint8_t> outgoing() override {
     return plays_ ? Together::outgoing() : std::span<std::uint8_t>{};
   }
-  /// The traffic of one pair, because each case has one pair.
+  /// The traffic of one rank pair, because each case has one.
   Traffic carried() const override {
     const Traffic all = Together::carried();
     return {.messages = all.messages / pairs(), .bytes = all.bytes / pairs()};
@@ -124,8 +124,8 @@ class InTurns final : public Together {
 
   [[nodiscard]] static bool at_once(const Point& point) { return point.choice == 1; }
 
-  /// Selects the pairs of the point's turn. The direction varies fastest with `turn`, then the
-  /// pair of a round.
+  /// Selects the rank pairs of the point's turn. With `turn` the direction varies fastest, then the
+  /// rank pair of a round.
   void choose(const Point& point) {
     const auto turn = static_cast<std::size_t>(point.turn);
     const bool forth = turn % directions == 0;
@@ -167,7 +167,7 @@ constexpr Metric bandwidth_metrics[]{{.name = "bandwidth", .bandwidth = true},
                                      {.name = "bisection_bandwidth_min", .bandwidth = true}};
 
 const Benchmark pair_latency{.name = "pair_latency",
-                             .summary = "ping-pong of every pair of ranks, one after the other",
+                             .summary = "ping-pong of every rank pair, one after the other",
                              .ranks = Ranks::two_or_more,
                              .reporters = Reporters::named,
                              .dimensions = {.choice = {}, .amount = {}, .rounds = true},
@@ -177,7 +177,7 @@ const Benchmark pair_latency{.name = "pair_latency",
 
 const Benchmark pair_bandwidth{
     .name = "pair_bandwidth",
-    .summary = "windows in every pair of ranks, alone and with disjoint pairs at once; bisection",
+    .summary = "windows in every rank pair, alone and with disjoint rank pairs at once; bisection",
     .ranks = Ranks::two_or_more,
     .reporters = Reporters::named,
     .dimensions = {.choice = {.key = "concurrency",

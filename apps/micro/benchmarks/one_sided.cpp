@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// put, get: one-sided transfers from the initiator to the responder's memory or back (paper 004,
-// section 4.2), with each way of synchronising:
+// put, get: one-sided transfers from the initiator to the responder's memory or back (Narravula et
+// al. 2007, section 4.2), with three kinds of synchronisation:
 //   lock        the initiator locks (shared) and unlocks; the responder takes no part
 //   fence       MPI_Win_fence of all ranks after the transfer
 //   post-start  the responder posts and waits, the initiator starts and completes
-// Reported by the initiator: the time of one transfer with its synchronisation (latency), and of a
-// window of 64 transfers with one (bandwidth). Window: MPI_Win_create over ordinary memory.
+// The initiator reports the time of one transfer with its synchronisation (latency) and of 64
+// transfers with one synchronisation (bandwidth). The MPI window is created by MPI_Win_create over
+// ordinary memory.
 #include <algorithm>
 #include <array>
 
@@ -19,7 +20,7 @@ enum Sync : std::size_t { lock, fence, post_start };
 constexpr std::string_view words[]{"lock", "fence", "post-start"};
 
 constexpr int transfers_per_window = 64;
-/// The transfers of a window have separate places as long as these fit into this many bytes.
+/// Up to this many bytes each transfer of a window has its own place in memory.
 constexpr std::int64_t places_bytes = 64 << 20;
 
 enum class Operation { put, get };
@@ -97,8 +98,8 @@ class OneSided final : public RankPairPart {
       fill_pattern(at(send_, i), message(setting_.world.rank, iteration * (transfers | 1) + i));
     }
   }
-  /// A barrier tells each rank that the other has read or written its memory. With sync=lock
-  /// the responder takes no part, and must lock its own memory to read the received bytes.
+  /// A barrier ensures that the other rank has read or written its memory. With sync=lock the
+  /// responder takes no part and must lock its own memory before it reads the received bytes.
   void settle() override {
     MPI_Barrier(setting_.world.comm);
     if (point_.choice != lock) return;
@@ -167,6 +168,11 @@ constexpr Metric metrics[]{{.name = "latency"},
                            {.name = "message_rate"},
                            {.name = "bandwidth", .bandwidth = true},
                            {.name = "bandwidth_mean", .bandwidth = true}};
+constexpr Section section{
+    .key = "one-sided",
+    .title = "One-sided transfers",
+    .note = "One transfer with its synchronisation, and 64 with one (Narravula 2007, figure 5).",
+    .place = 2};
 constexpr Picture pictures[]{{.metric = "latency"}, {.metric = "bandwidth"}};
 
 const Benchmark put{
@@ -175,7 +181,7 @@ const Benchmark put{
     .dimensions = dimensions,
     .quantities = quantities<Operation::put>,
     .metrics = metrics,
-    .figure = {.section = "one-sided", .pictures = pictures}};
+    .figure = {.section = section, .pictures = pictures}};
 
 const Benchmark get{
     .name = "get",
@@ -183,7 +189,7 @@ const Benchmark get{
     .dimensions = dimensions,
     .quantities = quantities<Operation::get>,
     .metrics = metrics,
-    .figure = {.section = "one-sided", .pictures = pictures}};
+    .figure = {.section = section, .pictures = pictures}};
 const Registration registration{&put, &get};
 
 }  // namespace

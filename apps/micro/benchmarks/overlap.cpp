@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Computation beside a transfer (paper 000, section 6; the method of Sandia's SMB), at the rank
-// that sends or at the one that receives, rank i of each pair.
+// Computation during a transfer (Rashti and Afsahi 2007, section 6; the method of Sandia's SMB), at
+// the sender or at the receiver, which is rank i of each rank pair.
 //
-// base_us: the transfer alone: start it, wait for it. A sender also waits for the answer, so that
-// the message has arrived; a receiver asks for the message once it is ready for it.
+// base_us: the transfer alone: start and wait. A sender also waits for an answer, which shows that
+// the message has arrived. A receiver first sends a request, so that the message comes after the
+// receive is posted.
 //
-// worked_us (overlap): the same with as much computation as the transfer takes between start and
-// wait. silent_us (progress): with four times as much, without a call to MPI. tested_us (progress):
-// likewise, with up to 16 calls of MPI_Test spread over it.
+// worked_us (overlap): the transfer with computation of the same duration between start and wait.
+// silent_us (progress): with computation of four times the duration, without calls to MPI.
+// tested_us (progress): the same, with up to 16 calls of MPI_Test spread over the computation.
 //
-// What of the computation, or of the transfer, was hidden follows. The peer waits inside MPI all
-// the time. From 50 us on computation is the processor time of the thread, so that what MPI takes
-// from it in the background prolongs it.
+// The analysis computes the hidden share of the computation or of the transfer. The peer waits
+// inside MPI. From 50 us on, computation is measured in processor time of the thread, so that
+// background work of MPI prolongs it.
 #include <algorithm>
 #include <limits>
 
@@ -27,20 +28,20 @@ enum Side : std::size_t { sender, receiver };
 constexpr std::string_view words[]{"sender", "receiver"};
 
 constexpr int pilot_transfers = 8;
-constexpr std::int64_t most_pieces = 16;  ///< of the computation, with a call after each
+constexpr std::int64_t most_pieces = 16;  ///< of the computation; a call follows each
 constexpr std::int64_t least_piece_ns = 1'000;
 constexpr std::int64_t brief_ns = 50'000;
 
 enum class Calls { none, tests };
 
-/// A transfer beside computation of `factor` times its own duration.
+/// A transfer during computation of `factor` times the duration of the transfer.
 template <int factor, Calls calls>
 class Transfer final : public RankPairPart {
  public:
   using RankPairPart::RankPairPart;
 
-  /// Measures the duration of the transfer, the longest of all ranks, and then the duration of
-  /// as much computation alone. All pairs compute for the same time.
+  /// Measures the duration of the transfer, the maximum over all ranks, and then the duration of
+  /// the computation alone. All rank pairs compute for the same time.
   int enter(const Point& point) override {
     RankPairPart::enter(point);
     target_ns_ = work_ns_ = 0;
@@ -91,7 +92,7 @@ class Transfer final : public RankPairPart {
       send(point_.msg_size);
     }
   }
-  /// Computes for `target_ns_`, in pieces with a call after each.
+  /// Computes for `target_ns_`, in pieces with a call of MPI_Test after each.
   void work() {
     if (target_ns_ == 0) return;
     // Reading the processor time of a thread needs a system call, which is too slow for short
@@ -138,6 +139,14 @@ constexpr Quantity beside_much[]{
     {.metric = "tested_us", .set_up = make_part<Transfer<4, Calls::tests>>, .fewer_iterations = 4}};
 
 constexpr Metric share_hidden[]{{.name = "overlap"}};
+constexpr Section section{
+    .key = "overlap",
+    .title = "Overlap and progress",
+    .note =
+        "The time saved by computing beside a transfer, as a share of the shorter of the two: "
+        "1 hides it, 0 does not. Overlap computes as long as the transfer takes; progress four "
+        "times as long, without calls or with calls of MPI_Test.",
+    .place = 7};
 constexpr Picture overlap_pictures[]{{.metric = "overlap"}};
 constexpr Metric share_progressed[]{{.name = "progress"}, {.name = "progress_tested"}};
 constexpr Picture progress_pictures[]{{.metric = "progress"}, {.metric = "progress_tested"}};
@@ -147,7 +156,7 @@ const Benchmark overlap{.name = "overlap",
                         .dimensions = dimensions,
                         .quantities = beside_as_much,
                         .metrics = share_hidden,
-                        .figure = {.section = "overlap", .pictures = overlap_pictures}};
+                        .figure = {.section = section, .pictures = overlap_pictures}};
 
 const Benchmark progress{
     .name = "progress",
@@ -156,7 +165,7 @@ const Benchmark progress{
     .dimensions = dimensions,
     .quantities = beside_much,
     .metrics = share_progressed,
-    .figure = {.section = "overlap", .pictures = progress_pictures}};
+    .figure = {.section = section, .pictures = progress_pictures}};
 const Registration registration{&overlap, &progress};
 
 }  // namespace

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // pingpong: the initiator sends msg_size bytes (blocking MPI_Send), the responder receives them
-// (MPI_Recv) and sends as many back. Reported by the initiator: half of the round trip.
+// (MPI_Recv) and sends as many back. The initiator reports half of the round trip.
 #include "micro/benchmarks/pingpong.hpp"
 
 namespace fabricbench::micro {
@@ -15,7 +15,8 @@ constexpr Metric metrics[]{
 const Benchmark pingpong{.name = "pingpong",
                          .summary = "blocking send and receive between two ranks; half round trip",
                          .quantities = quantities,
-                         .metrics = metrics};
+                         .metrics = metrics,
+                         .role = "half_round_trip"};
 const Registration registration{&pingpong};
 
 }  // namespace

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// plogp: the parameters of P-LogP (Kielmann, Bal, Verstoep 2000; paper 000, section 6.3) at size m.
+// plogp: the parameters of P-LogP (Kielmann, Bal, Verstoep 2000; Rashti and Afsahi 2007,
+// section 6.3) at size m.
 //
-// round_trip_us: m bytes there, 0 back.
+// round_trip_us: m bytes to the responder, 0 bytes back.
 //
-// send_overhead_us, o_s(m): the call of MPI_Send within such a round trip.
+// send_overhead_us, o_s(m): the duration of MPI_Send in this round trip.
 //
-// receive_overhead_us, o_r(m): the call of MPI_Recv for a message of m bytes that has arrived:
-// after asking for it the initiator waits, without a call, 1.2 times as long as a round trip takes.
+// receive_overhead_us, o_r(m): the duration of MPI_Recv for a message of m bytes that has arrived:
+// after its request the initiator waits 1.2 times a round trip, without a call to MPI.
 //
-// flood_us: n messages of m bytes in a row, answered by one of 0; with the round trip,
+// flood_us: n messages of m bytes in a row and an answer of 0 bytes.
 // g(m) = (flood - round trip) / (n - 1).
 //
 // L = RTT(0) / 2 - g(0) and LogGP's L, o, g, G follow from these.
@@ -67,7 +68,7 @@ class ReceiveOverhead final : public RankPairPart {
  public:
   using RankPairPart::RankPairPart;
 
-  /// Measures the duration of a round trip: the median of a few.
+  /// Measures the duration of a round trip, the median of several.
   int enter(const Point& point) override {
     RankPairPart::enter(point);
     wait_ns_ = 0;
@@ -147,6 +148,14 @@ constexpr Metric metrics[]{{.name = "round_trip"},
                            {.name = "send_overhead"},
                            {.name = "receive_overhead"},
                            {.name = "gap"}};
+constexpr Section section{
+    .key = "plogp",
+    .title = "P-LogP and LogGP",
+    .note =
+        "Overheads of sender and receiver and the gap between messages (Rashti 2007, "
+        "figure 5). The table has LogGP's parameters: L, o and g of the smallest message; G "
+        "by protocol, from the slopes of the gap.",
+    .place = 3};
 constexpr Picture pictures[]{
     {.metric = "send_overhead"}, {.metric = "receive_overhead"}, {.metric = "gap"}};
 
@@ -156,7 +165,7 @@ const Benchmark plogp{
     .quantities = quantities,
     .adaptive = true,
     .metrics = metrics,
-    .figure = {.section = "plogp", .pictures = pictures}};
+    .figure = {.section = section, .pictures = pictures}};
 const Registration registration{&plogp};
 
 }  // namespace

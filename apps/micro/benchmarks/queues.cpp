@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// How long matching takes when queues are long (paper 000, section 6.5).
+// The time of matching with long queues (Rashti and Afsahi 2007, section 6.5).
 //
-// unexpected: k messages that no receive has been posted for lie at each rank; then both
-// communicate in a ping-pong of synchronous sends, so that no search hides behind a transfer.
+// unexpected: each rank has k unexpected messages, for which no receive is posted. Both ranks then
+// run a ping-pong of synchronous sends, so that no search overlaps with a transfer.
 //
-// posted: k receives that match nothing yet stand before the matching one at each rank, and every
-// message of the ping-pong has to pass them.
+// posted: each rank has k posted receives that match no message yet. The receive of the ping-pong
+// is posted after them, so the search for it passes them all in a stack that keeps one list.
 //
-// The k messages or receives have one tag, but for the last (equal), a tag each (different), or a
-// tag each while the matching receive takes any (wildcard). Reported by the initiator: half of the
-// round trip.
+// The k messages or receives all have the same tag, except the last one (equal), or a different tag
+// each (different), or a different tag each while the receive of the ping-pong accepts any tag
+// (wildcard). Reported by the initiator: half of the round trip.
 #include <algorithm>
 #include <array>
 #include <iterator>
@@ -72,13 +72,13 @@ class QueuePart : public RankPairPart {
     return first_queued_tag + (alike ? 0 : static_cast<int>(i));
   }
 
-  /// Every point has payloads of its own; first of all in enter().
+  /// Starts a point: each point has different payloads. enter() calls this first.
   void next_point(const Point& point) {
     RankPairPart::enter(point);
     point_number_ += point_step;
   }
-  /// Queued messages to the peer, until all or as many as `limit` are started or the stack refuses
-  /// one.
+  /// Starts sends of queued messages to the peer: all of them, at most `limit`, or until the stack
+  /// refuses one.
   int start_sends(std::int64_t limit) {
     send_requests_.clear();
     return start(limit, send_requests_, [this](std::int64_t i, MPI_Request* request) {
@@ -87,7 +87,7 @@ class QueuePart : public RankPairPart {
       return MPI_Isend(payload.data(), queued_bytes, MPI_BYTE, peer_, tag(i), comm_, request);
     });
   }
-  /// Receives of queued messages, likewise.
+  /// Starts receives of queued messages, with the same limits.
   int start_receives(std::int64_t limit) {
     receive_requests_.clear();
     std::fill(received_.begin(), received_.end(), Queued{});
@@ -99,7 +99,7 @@ class QueuePart : public RankPairPart {
   [[nodiscard]] std::int64_t sends() const { return std::ssize(send_requests_); }
   [[nodiscard]] std::int64_t receives() const { return std::ssize(receive_requests_); }
 
-  /// How many the peer has; both have reached this place, unless that takes too long: nothing then.
+  /// Exchanges counts with the peer. Nothing if the peer does not answer in time.
   [[nodiscard]] std::optional<std::int64_t> exchange_in_time(std::int64_t mine) {
     mine_ = mine;
     MPI_Irecv(&theirs_, 1, MPI_INT64_T, peer_, measured_tag, setting_.world.comm,
@@ -113,12 +113,12 @@ class QueuePart : public RankPairPart {
     } while (arrived == 0 && timing::now_ns() < deadline);
     return arrived != 0 ? std::optional(theirs_) : std::nullopt;
   }
-  /// Waits on for what exchange_in_time() did not get.
+  /// Completes an exchange_in_time() that returned nothing.
   [[nodiscard]] std::int64_t exchanged_late() {
     MPI_Waitall(2, count_requests_.data(), MPI_STATUSES_IGNORE);
     return theirs_;
   }
-  /// How many the peer has; both have reached this place.
+  /// Exchanges counts with the peer, which also synchronises both.
   [[nodiscard]] std::int64_t exchange(std::int64_t mine) const {
     std::int64_t theirs = 0;
     MPI_Sendrecv(&mine, 1, MPI_INT64_T, peer_, measured_tag, &theirs, 1, MPI_INT64_T, peer_,
@@ -300,10 +300,18 @@ constexpr Quantity with_unexpected[]{{.metric = "latency_us", .set_up = make_par
 constexpr Quantity with_posted[]{{.metric = "latency_us", .set_up = make_part<Posted>}};
 
 constexpr Metric metrics[]{{.name = "latency"}, {.name = "latency_ratio"}};
+constexpr Section section{
+    .key = "queues",
+    .title = "Message queues",
+    .note =
+        "Latency past a queue over latency without one (Rashti 2007, figures 7 and 8): 1024 "
+        "unexpected messages, or 1024 posted receives that do not match; and of 8 bytes over "
+        "the length of the queue.",
+    .place = 5};
 constexpr std::int64_t drawn_sizes[]{8};
 constexpr Picture pictures[]{{.metric = "latency_ratio", .only = "queued=1024"},
                              {.metric = "latency_ratio", .over = "queued", .sizes = drawn_sizes}};
-constexpr Figure figure{.section = "queues", .pictures = pictures};
+constexpr Figure figure{.section = section, .pictures = pictures};
 
 const Benchmark unexpected{.name = "unexpected",
                            .summary = "ping-pong of synchronous sends past k unexpected messages",

@@ -11,11 +11,11 @@ namespace fabricbench::micro {
 /// The tag of every measured message.
 inline constexpr int measured_tag = 1;
 
-/// A part of rank pairs: rank i initiates and rank i + n/2 responds, all n/2 pairs at the same
-/// time. Each direction has one buffer, which every iteration uses.
+/// The common part of benchmarks with rank pairs: rank i initiates and rank i + n/2 responds, all
+/// n/2 pairs at the same time. Each direction has one buffer, which every iteration uses.
 class RankPairPart : public Part {
  public:
-  /// Room for `slots` messages of the largest size in each direction. Throws UsageError,
+  /// Allocates `slots` messages of the largest size in each direction. Throws UsageError and
   /// std::bad_alloc.
   explicit RankPairPart(const Setting& setting, std::int64_t slots = 1)
       : setting_(setting),
@@ -39,7 +39,7 @@ class RankPairPart : public Part {
  protected:
   [[nodiscard]] std::span<std::uint8_t> incoming() const { return receive_.first(size()); }
   [[nodiscard]] std::size_t size() const { return static_cast<std::size_t>(point_.msg_size); }
-  /// The number of pairs that work at the same time.
+  /// The number of rank pairs that communicate at the same time.
   [[nodiscard]] virtual int pairs() const { return setting_.world.ranks / 2; }
   [[nodiscard]] MessageId message(int sender, std::int64_t iteration) const {
     return {.sender = sender, .msg_size_bytes = point_.msg_size, .iteration = iteration};

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// reuse: a ping-pong over 1024 pairs of buffers of their own (paper 000, section 6.4). With 100 %
-// re-use every iteration takes the buffers of the one before, with 0 % the next ones; in between
-// the next ones as often as the share says, evenly. Reported by the initiator: half of the round
-// trip.
+// reuse: a ping-pong over 1024 pairs of a send and a receive buffer (Rashti and Afsahi 2007,
+// section 6.4). With 100 % re-use every iteration uses the buffers of the previous one, with 0 %
+// the next pair of buffers; other percentages spread the changes evenly. The initiator reports half
+// of the round trip.
 #include <algorithm>
 #include <vector>
 
@@ -16,7 +16,7 @@ constexpr std::int64_t most_buffers = 1024;
 constexpr std::int64_t least_buffers = 2;
 constexpr std::int64_t always = 100;
 
-/// As many buffers as fit into 1/32 of the memory, which the ranks of a node share.
+/// Returns the number of buffers that fit into 1/32 of the memory of the node.
 std::int64_t buffers(const Setting& setting) {
   const std::int64_t room = quarter_of_memory() / 8;
   const std::int64_t fitting = room / std::max<std::int64_t>(setting.largest_size, 1);
@@ -35,9 +35,9 @@ class Reuse final : public RankPairPart {
   }
 
   void before() override {
-    owed_ += always - point_.amount;
-    if (owed_ < always) return;
-    owed_ -= always;
+    pending_ += always - point_.amount;
+    if (pending_ < always) return;
+    pending_ -= always;
     current_ = (current_ + 1) % sends_.size();
   }
   void run() override {
@@ -71,13 +71,20 @@ class Reuse final : public RankPairPart {
   std::vector<Buffer> sends_;
   std::vector<Buffer> receives_;
   std::size_t current_ = 0;
-  std::int64_t owed_ = 0;  ///< hundredths of a new buffer
+  std::int64_t pending_ = 0;  ///< hundredths of a new buffer
 };
 
 constexpr std::int64_t shares[]{100, 75, 50, 25, 0};
 constexpr Quantity quantities[]{{.metric = "latency_us", .set_up = make_part<Reuse>}};
 
 constexpr Metric metrics[]{{.name = "latency"}, {.name = "latency_ratio"}};
+constexpr Section section{
+    .key = "reuse",
+    .title = "Buffer re-use",
+    .note =
+        "Latency without re-use of buffers over latency with full re-use (Rashti 2007, "
+        "figure 6): the extra cost of a message whose buffer the stack has not used recently.",
+    .place = 4};
 constexpr Picture pictures[]{{.metric = "latency_ratio", .only = "reuse=0"},
                              {.metric = "latency_ratio", .only = "reuse=50"}};
 
@@ -91,11 +98,11 @@ const Benchmark reuse{
                     .defaults = shares,
                     .least = 0,
                     .most = always,
-                    .meaning = "percentage of iterations that take the buffer of the one before"}},
+                    .meaning = "percentage of iterations that use the buffer of the previous one"}},
     .quantities = quantities,
     .metrics = metrics,
     .base = "reuse=100",
-    .figure = {.section = "reuse", .pictures = pictures}};
+    .figure = {.section = section, .pictures = pictures}};
 const Registration registration{&reuse};
 
 }  // namespace

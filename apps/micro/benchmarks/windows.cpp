@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Windows of non-blocking messages (paper 000, section 6.2; OSU's osu_bw and osu_bibw):
-//   unidirectional  the initiator sends a window, the responder answers it with an empty message
+// Windows of non-blocking messages (Rashti and Afsahi 2007, section 6.2; OSU's osu_bw and
+// osu_bibw):
+//   unidirectional  the initiator sends a window, the responder answers with an empty message
 //   bidirectional   both send a window at once, receives posted first
 //   bothway         both send a window at once, sends posted first
-// Reported by the initiator: the time of one window.
+// The initiator reports the time of one window.
 #include "micro/benchmarks/windows.hpp"
 
 namespace fabricbench::micro {
@@ -49,6 +50,14 @@ constexpr Quantity sends_first[]{
 constexpr Metric metrics[]{{.name = "message_rate"},
                            {.name = "bandwidth", .bandwidth = true},
                            {.name = "bandwidth_mean", .bandwidth = true}};
+constexpr Section section{
+    .key = "windows",
+    .title = "Windows of messages",
+    .note =
+        "64 non-blocking messages at once: one way with an acknowledgement, both ways with "
+        "receives posted first, both ways with sends posted first (Rashti 2007, figure 4). "
+        "Bandwidth counts both directions.",
+    .place = 1};
 constexpr Picture windows_of_64[]{{.metric = "bandwidth", .only = "window=64"}};
 constexpr Picture windows_of_64_and_1[]{{.metric = "bandwidth", .only = "window=64"},
                                         {.metric = "bandwidth", .only = "window=1"},
@@ -60,7 +69,8 @@ const Benchmark unidirectional{
     .dimensions = dimensions,
     .quantities = one_way,
     .metrics = metrics,
-    .figure = {.section = "windows", .pictures = windows_of_64_and_1}};
+    .role = "windows_one_way",
+    .figure = {.section = section, .pictures = windows_of_64_and_1}};
 
 const Benchmark bidirectional{
     .name = "bidirectional",
@@ -68,7 +78,8 @@ const Benchmark bidirectional{
     .dimensions = dimensions,
     .quantities = receives_first,
     .metrics = metrics,
-    .figure = {.section = "windows", .pictures = windows_of_64}};
+    .role = "windows_both_ways",
+    .figure = {.section = section, .pictures = windows_of_64}};
 
 const Benchmark bothway{
     .name = "bothway",
@@ -76,7 +87,7 @@ const Benchmark bothway{
     .dimensions = dimensions,
     .quantities = sends_first,
     .metrics = metrics,
-    .figure = {.section = "windows", .pictures = windows_of_64}};
+    .figure = {.section = section, .pictures = windows_of_64}};
 const Registration registration{&unidirectional, &bidirectional, &bothway};
 
 }  // namespace

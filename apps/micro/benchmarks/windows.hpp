@@ -7,7 +7,7 @@
 
 namespace fabricbench::micro {
 
-/// All messages of a window share one buffer, as in other tools; only the last one can be
+/// All messages of a window share one buffer, as in OSU and IMB, so only the last one can be
 /// verified. In checked mode each message has its own buffer.
 class Window : public RankPairPart {
  public:

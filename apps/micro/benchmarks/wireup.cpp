@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// wireup: MPI_Init and MPI_Finalize without a message between them, which shows what a transport
-// carries before a benchmark sends anything.
+// wireup: MPI_Init and MPI_Finalize without a message between them. Shows the traffic of the
+// wire-up on each transport.
 #include "micro/benchmark.hpp"
 #include "micro/setting.hpp"
 
@@ -10,7 +10,7 @@ namespace {
 
 const Benchmark wireup{
     .name = "wireup",
-    .summary = "MPI_Init and MPI_Finalize, no message: what wire-up moves on a transport",
+    .summary = "MPI_Init and MPI_Finalize without a message; traffic of the wire-up",
     .ranks = Ranks::any};
 const Registration registration{&wireup};
 

@@ -73,53 +73,69 @@ contains
     type(range_t), intent(in) :: row_range, column_range
     type(rows_t), intent(inout) :: part
     logical, intent(in) :: store
-    integer :: place(nonzeros + 1), here(nonzeros + 1)
-    real(dp) :: element(nonzeros + 1), value(nonzeros + 1)
-    real(dp) :: size, ratio, skipped
+    integer :: place(nonzeros + 1)
+    real(dp) :: element(nonzeros + 1)
+    real(dp) :: size, ratio, unused
     integer(c_int64_t) :: state
-    integer :: i, k, entries, length
+    integer :: i, length
 
     state = seed
-    skipped = random_next(state, multiplier)
+    unused = random_next(state, multiplier)
     size = 1.0_dp
     ratio = smallest_size**(1.0_dp/real(n, dp))
     do i = 1, n
       call draw_vector(n, nonzeros, i, state, place, element, length)
-      entries = 0
-      do k = 1, length
-        if (place(k) < column_range%first .or. place(k) > column_range%last) cycle
-        entries = entries + 1
-        here(entries) = place(k) - column_range%first + 1
-        value(entries) = size*element(k)
-      end do
-      if (entries > 0) then
-        do k = 1, length
-          if (place(k) < row_range%first .or. place(k) > row_range%last) cycle
-          call add(place(k) - row_range%first + 1, here(:entries), element(k)*value(:entries))
-        end do
-      end if
+      call add_product(size, place(:length), element(:length), row_range, column_range, part, store)
       size = size*ratio
     end do
     do i = max(row_range%first, column_range%first), min(row_range%last, column_range%last)
-      call add(i - row_range%first + 1, [i - column_range%first + 1], [smallest_size - shift])
+      call add(part, store, i - row_range%first + 1, [i - column_range%first + 1], [smallest_size - shift])
     end do
-
-  contains
-
-    subroutine add(row, columns, values)
-      integer, intent(in) :: row, columns(:)
-      real(dp), intent(in) :: values(:)
-      integer(int64) :: first, next
-
-      first = part%start(row)
-      next = first + ubound(columns, 1)
-      if (store) then
-        part%column(first:next - 1) = columns
-        part%value(first:next - 1) = values
-      end if
-      part%start(row) = next
-    end subroutine add
   end subroutine add_products
+
+  !> Processes the outer product of one vector with itself times `size`. The vector has the values `element` at the
+  !> positions `place`.
+  subroutine add_product(size, place, element, row_range, column_range, part, store)
+    real(dp), intent(in) :: size
+    integer, intent(in) :: place(:)
+    real(dp), intent(in) :: element(:)
+    type(range_t), intent(in) :: row_range, column_range
+    type(rows_t), intent(inout) :: part
+    logical, intent(in) :: store
+    integer :: here(ubound(place, 1))
+    real(dp) :: value(ubound(place, 1))
+    integer :: k, entries
+
+    entries = 0
+    do k = 1, ubound(place, 1)
+      if (place(k) < column_range%first .or. place(k) > column_range%last) cycle
+      entries = entries + 1
+      here(entries) = place(k) - column_range%first + 1
+      value(entries) = size*element(k)
+    end do
+    if (entries == 0) return
+    do k = 1, ubound(place, 1)
+      if (place(k) < row_range%first .or. place(k) > row_range%last) cycle
+      call add(part, store, place(k) - row_range%first + 1, here(:entries), element(k)*value(:entries))
+    end do
+  end subroutine add_product
+
+  !> Counts elements of a row, or stores them at the row's start and advances the start.
+  subroutine add(part, store, row, columns, values)
+    type(rows_t), intent(inout) :: part
+    logical, intent(in) :: store
+    integer, intent(in) :: row, columns(:)
+    real(dp), intent(in) :: values(:)
+    integer(int64) :: first, next
+
+    first = part%start(row)
+    next = first + ubound(columns, 1)
+    if (store) then
+      part%column(first:next - 1) = columns
+      part%value(first:next - 1) = values
+    end if
+    part%start(row) = next
+  end subroutine add
 
   !> Generates the i-th random vector: `nonzeros` random elements at random positions, and 1/2 at position i.
   subroutine draw_vector(n, nonzeros, i, state, place, element, length)

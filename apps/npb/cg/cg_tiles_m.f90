@@ -37,15 +37,13 @@ contains
     integer, intent(in) :: width
     type(tiles_t), intent(out), target :: tiles
     integer, allocatable :: count(:, :)
-    integer :: order(window_rows)
-    integer(int64) :: groups, steps, elements
+    integer(int64) :: groups, steps
     integer(int64), allocatable :: first_step(:, :)
-    integer :: block, window, group_steps, group
+    integer :: block, window
 
     tiles%rows = part%rows
     tiles%columns = part%columns
-    elements = part%start(part%rows + 1) - 1
-    tiles%blocks = block_count(part%rows, part%columns, elements, width)
+    tiles%blocks = block_count(part%rows, part%columns, part%start(part%rows + 1) - 1, width)
     tiles%block_columns = (part%columns + tiles%blocks - 1)/tiles%blocks
     tiles%windows = (part%rows + window_rows - 1)/window_rows
     allocate (count(window_rows, tiles%blocks))
@@ -54,13 +52,7 @@ contains
     do window = 1, tiles%windows
       call count_elements(part, window, tiles%block_columns, count)
       do block = 1, tiles%blocks
-        call sort_rows(count(:, block), order)
-        tiles%first_group(window, block) = filled_groups(count(:, block), order)
-        first_step(window, block) = 0
-        do group = 1, int(tiles%first_group(window, block))
-          group_steps = count(order(lanes*(group - 1) + 1), block)
-          first_step(window, block) = first_step(window, block) + group_steps
-        end do
+        call count_groups(count(:, block), tiles%first_group(window, block), first_step(window, block))
       end do
     end do
     groups = 0
@@ -81,6 +73,20 @@ contains
       call fill_window(tiles, part, window, count, first_step(window, :), tiles%storage(tiles%aligned))
     end do
   end subroutine make_tiles
+
+  !> Returns the groups of a tile and the steps of all its groups.
+  pure subroutine count_groups(count, groups, steps)
+    integer, intent(in) :: count(:)
+    integer(int64), intent(out) :: groups, steps
+    integer :: order(window_rows), group
+
+    call sort_rows(count, order)
+    groups = filled_groups(count, order)
+    steps = 0
+    do group = 1, int(groups)
+      steps = steps + count(order(lanes*(group - 1) + 1))
+    end do
+  end subroutine count_groups
 
   !> On entry `at` is the number of elements. Sets `at` to the position of the first element and `next` to the position
   !> after the last one.
@@ -157,38 +163,22 @@ contains
     filled_groups = (findloc(count(order) > 0, .true., dim=1, back=.true.) + lanes - 1)/lanes
   end function filled_groups
 
+  !> Fills the tiles of a window, whose rows have `count` elements in each block.
   subroutine fill_window(tiles, part, window, count, first_step, values)
     type(tiles_t), intent(inout) :: tiles
     type(rows_t), intent(in) :: part
     integer, intent(in) :: window, count(:, :)
     integer(int64), intent(in) :: first_step(:)
     real(dp), intent(inout) :: values(lanes, 0:*)
-    integer :: order(window_rows), lane_of(window_rows, tiles%blocks)
+    integer :: lane_of(window_rows, tiles%blocks)
     integer(int64) :: next_step(window_rows, tiles%blocks)
-    integer(int64) :: group, step, k
-    integer :: block, local, lane, row, place, base
+    integer(int64) :: step, k
+    integer :: block, local, lane, row, base
 
     do block = 1, tiles%blocks
-      call sort_rows(count(:, block), order)
-      step = first_step(block)
-      group = tiles%first_group(window, block)
-      do place = 1, lanes*filled_groups(count(:, block), order), lanes
-        group = group + 1
-        tiles%steps(group) = int(count(order(place), block), int16)
-        do lane = 1, lanes
-          row = order(place + lane - 1)
-          ! A lane without a row adds zero to the first row of its group.
-          if ((window - 1)*window_rows + row > tiles%rows) row = order(place)
-          tiles%row(lane, group) = int(row - 1 - middle, int8)
-          lane_of(order(place + lane - 1), block) = lane
-          next_step(order(place + lane - 1), block) = step
-        end do
-        tiles%column(:, step + 1:step + tiles%steps(group)) = 0
-        values(:, step:step + tiles%steps(group) - 1) = 0.0_dp
-        step = step + tiles%steps(group)
-      end do
+      call arrange_tile(tiles, window, block, count(:, block), first_step(block), values, lane_of(:, block), &
+                        next_step(:, block))
     end do
-
     base = (window - 1)*window_rows
     do row = base + 1, min(base + window_rows, part%rows)
       local = row - base
@@ -202,6 +192,38 @@ contains
       end do
     end do
   end subroutine fill_window
+
+  !> Assigns the rows of a tile to groups and lanes, and fills the tile with zeros. Returns the lane and the first step
+  !> of each row.
+  subroutine arrange_tile(tiles, window, block, count, first_step, values, lane_of, next_step)
+    type(tiles_t), intent(inout) :: tiles
+    integer, intent(in) :: window, block, count(:)
+    integer(int64), intent(in) :: first_step
+    real(dp), intent(inout) :: values(lanes, 0:*)
+    integer, intent(inout) :: lane_of(:)
+    integer(int64), intent(inout) :: next_step(:)
+    integer :: order(window_rows), lane, row, place
+    integer(int64) :: group, step
+
+    call sort_rows(count, order)
+    step = first_step
+    group = tiles%first_group(window, block)
+    do place = 1, lanes*filled_groups(count, order), lanes
+      group = group + 1
+      tiles%steps(group) = int(count(order(place)), int16)
+      do lane = 1, lanes
+        row = order(place + lane - 1)
+        ! A lane without a row adds zero to the first row of its group.
+        if ((window - 1)*window_rows + row > tiles%rows) row = order(place)
+        tiles%row(lane, group) = int(row - 1 - middle, int8)
+        lane_of(order(place + lane - 1)) = lane
+        next_step(order(place + lane - 1)) = step
+      end do
+      tiles%column(:, step + 1:step + tiles%steps(group)) = 0
+      values(:, step:step + tiles%steps(group) - 1) = 0.0_dp
+      step = step + tiles%steps(group)
+    end do
+  end subroutine arrange_tile
 
   !> Computes w = A p.
   subroutine multiply(tiles, p, w)

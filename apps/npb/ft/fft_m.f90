@@ -122,6 +122,8 @@ contains
     end if
   end subroutine run
 
+  !> Runs a pass of radix 4, for s interleaved transforms. The body of the loop over lanes uses real scalars only and
+  !> calls nothing: GCC 12 does not vectorise it with complex scalars or with calls, even if it inlines them.
   pure subroutine radix_4(m, s, w, xr, x, in, yr, y, out)
     integer, intent(in) :: m, s, xr, yr, in(0:*), out(0:*)
     real(dp), intent(in) :: w(2, 3, 0:m - 1), x(lanes, 2, 0:*)
@@ -170,8 +172,8 @@ contains
     end do
   end subroutine radix_4
 
-  !> Computes two transforms of length four: of the sums x(t) + x(t + 4) and of the rotated differences
-  !> (x(t) - x(t + 4)) w**t.
+  !> Runs a pass of radix 8. Computes two transforms of length four: of the sums x(t) + x(t + 4) and of the rotated
+  !> differences (x(t) - x(t + 4)) w**t.
   pure subroutine radix_8(m, s, w, xr, x, in, yr, y, out)
     integer, intent(in) :: m, s, xr, yr, in(0:*), out(0:*)
     real(dp), intent(in) :: w(2, 7, 0:m - 1), x(lanes, 2, 0:*)

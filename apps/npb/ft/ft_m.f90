@@ -5,9 +5,9 @@ module ft_m
   use, intrinsic :: iso_c_binding, only: c_double_complex, c_int, c_int64_t
   use comm_m, only: comm_barrier, comm_sum
   use fft_m, only: lanes
+  use layout_m, only: grid_init, grid_t, layout_free, layout_init, layout_t
   use npb_m, only: dp, phase_begin, phase_end, phases_clear, random_fill, random_next, random_power
-  use transform_m, only: factors_t, forward, grid_init, grid_t, inverse, layout_free, layout_init, layout_t, &
-                         transform_init, transform_t
+  use transform_m, only: factors_t, forward, inverse, transform_init, transform_t
   implicit none
   private
   public :: ft_run
@@ -42,11 +42,11 @@ contains
       other => second
     end if
 
-    call start()
+    call start(layout, fault, transform, first, other, spectrum)
     call comm_barrier(comm, phase_sync)
     call phases_clear()
     call phase_begin(phase_total)
-    call start()
+    call start(layout, fault, transform, first, other, spectrum)
     do t = 1, iterations
       call phase_begin(phase_fft)
       call set_factors(factors, layout, t)
@@ -58,20 +58,24 @@ contains
     end do
     call phase_end(phase_total)
     call layout_free(layout)
-
-  contains
-
-    subroutine start()
-      call phase_begin(phase_setup)
-      call set_initial(layout, first)
-      if (fault /= 0) call perturb(layout, first)
-      call transform_init(transform, layout)
-      call phase_end(phase_setup)
-      call phase_begin(phase_fft)
-      call forward(transform, layout, first, other, spectrum)
-      call phase_end(phase_fft)
-    end subroutine start
   end subroutine ft_run
+
+  !> Sets the initial state and transforms it to the spectrum. `first` and `other` are as `a` and `b` of transform_m.
+  subroutine start(layout, fault, transform, first, other, spectrum)
+    type(layout_t), intent(in) :: layout
+    integer(c_int), intent(in) :: fault
+    type(transform_t), intent(inout), target :: transform
+    type(grid_t), intent(in) :: first, other, spectrum
+
+    call phase_begin(phase_setup)
+    call set_initial(layout, first)
+    if (fault /= 0) call perturb(layout, first)
+    call transform_init(transform, layout)
+    call phase_end(phase_setup)
+    call phase_begin(phase_fft)
+    call forward(transform, layout, first, other, spectrum)
+    call phase_end(phase_fft)
+  end subroutine start
 
   !> Fills the grid with NASA's random numbers in the order x, y, z (x fastest), real part before imaginary part.
   subroutine set_initial(layout, grid)

@@ -1,48 +1,19 @@
 ! SPDX-License-Identifier: Apache-2.0
-!> Three-dimensional transforms over a grid of p1 by p2 ranks, with pencils (slabs if p1 = 1).
-!>
-!> Chunks (fft_m) hold eight neighbours in x. In physical space the lines are along x, so chunks hold eight neighbours
-!> in y. The stages and the order of their chunks on a rank, the first index fastest:
-!>
-!>   physical  (x, y / 8, z)                y divided over p1, z over p2
-!>   x side    (x / 8, y, z, piece of p1)   exchanged between the transforms along x and along y
-!>   z side    (x / 8, y, z, piece of p2)   exchanged between the transforms along y and along z; x divided over p1
-!>   spectrum  (z, x / 8, y)                x divided over p1, y over p2
+!> Three-dimensional transforms over a grid of p1 by p2 ranks. layout_m describes the stages of the data.
 !>
 !> The pieces of an exchange are contiguous, because the transforms before and after it pack and unpack them.
 module transform_m
   use, intrinsic :: iso_c_binding, only: c_f_pointer, c_int, c_loc
-  use, intrinsic :: iso_fortran_env, only: int64
-  use aligned_m, only: aligned_shift, slack
-  use comm_m, only: comm_alltoall, comm_free, comm_rank, comm_split
+  use comm_m, only: comm_alltoall
   use fft_m, only: fft_begin, fft_finish, fft_init, fft_t, lanes
+  use layout_m, only: grid_init, grid_t, layout_t
   use npb_m, only: dp, phase_begin, phase_end
   implicit none
   private
-  public :: grid_t, grid_init, layout_t, layout_init, layout_free, transform_t, transform_init, factors_t, forward, &
-            inverse
+  public :: transform_t, transform_init, factors_t, forward, inverse
 
   !> Indices of the phases in ft.cpp.
   integer(c_int), parameter :: phase_evolve = 3, phase_exchange_xz = 5, phase_exchange_xy = 6
-
-  !> Chunks, aligned to cache lines.
-  type :: grid_t
-    real(dp), allocatable :: store(:)
-    real(dp), pointer, contiguous :: at(:, :, :) => null() !< shape: lanes, 2, 0:…
-  end type grid_t
-
-  !> Distribution of the points over the ranks.
-  type :: layout_t
-    integer :: n(3)                 !< points in x, y, z
-    integer :: p1, p2               !< ranks that divide x or y, and y or z
-    integer :: me1, me2             !< indices of this rank in p1 and p2
-    integer :: comm1, comm2         !< the ranks with the same me2, and with the same me1
-    integer :: chunks               !< in x, beyond the x side
-    integer :: rows_x, rows_z       !< in y, at the x and the z side
-    integer :: planes               !< in z, until the spectrum
-    integer :: plane_x, plane_z     !< chunks from one z to the next
-    integer :: plane_physical
-  end type layout_t
 
   !> exp(-4 pi**2 alpha t k**2) along each dimension, for this rank's part of the spectrum. The evolution factors are
   !> products of three of them and are not stored.
@@ -62,44 +33,6 @@ module transform_m
   end type transform_t
 
 contains
-
-  subroutine grid_init(grid, chunks)
-    type(grid_t), intent(inout), target :: grid
-    integer, intent(in) :: chunks
-    integer :: shift
-
-    allocate (grid%store(chunks * 2_int64 * lanes + slack))
-    shift = aligned_shift(grid%store)
-    call c_f_pointer(c_loc(grid%store(1 + shift)), grid%at, [lanes, 2, chunks])
-    grid%at(1:, 1:, 0:) => grid%at
-  end subroutine grid_init
-
-  subroutine layout_init(layout, n, p1, p2, comm)
-    type(layout_t), intent(out) :: layout
-    integer, intent(in) :: n(3), p1, p2, comm
-
-    layout%n = n
-    layout%p1 = p1
-    layout%p2 = p2
-    layout%me1 = comm_rank(comm) / p2
-    layout%me2 = modulo(comm_rank(comm), p2)
-    layout%comm1 = comm_split(comm, layout%me2, layout%me1)
-    layout%comm2 = comm_split(comm, layout%me1, layout%me2)
-    layout%chunks = n(1) / p1 / lanes
-    layout%rows_x = n(2) / p1
-    layout%rows_z = n(2) / p2
-    layout%planes = n(3) / p2
-    layout%plane_x = layout%chunks * layout%rows_x
-    layout%plane_z = layout%chunks * layout%rows_z
-    layout%plane_physical = n(1) * layout%rows_x / lanes
-  end subroutine layout_init
-
-  subroutine layout_free(layout)
-    type(layout_t), intent(inout) :: layout
-
-    call comm_free(layout%comm1)
-    call comm_free(layout%comm2)
-  end subroutine layout_free
 
   subroutine transform_init(transform, layout)
     type(transform_t), intent(out), target :: transform

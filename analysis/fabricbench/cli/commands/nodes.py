@@ -19,15 +19,17 @@ def nodes(campaign: CampaignPath, format: Format = "text", output: Output = None
     from fabricbench.campaign.read import read_campaign
     from fabricbench.cli.tables import write
     from fabricbench.launch.table import table
+    from fabricbench.verdict.nodes import BENCHMARKS
     from fabricbench.verdict.survey import as_frame, survey
 
     result = survey(table(read_campaign(campaign, recompute=recompute).records))
     if not result.matrices:
+        checks = " ".join(f"--check {name.title().replace('_', '')}" for name in BENCHMARKS)
         raise BadInput(
             "no pairs of nodes were measured",
             where=str(campaign),
-            expected="attested launches of pair_latency or pair_bandwidth",
-            hint="fabricbench run --check PairLatency --check PairBandwidth, on a fabric of several nodes",
+            expected=f"attested launches of {' or '.join(BENCHMARKS)}",
+            hint=f"fabricbench run {checks}, on a fabric of several nodes",
         )
     frame = as_frame(result)
     if format != "text" or output is not None or not frame.is_empty():

@@ -24,7 +24,7 @@ Report = Annotated[bool, typer.Option("--report", help="write the report at the 
 DryRun = Annotated[
     bool, typer.Option("--dry-run", help="list launches, skips, wall time and node-hours, and start nothing")
 ]
-Reference = Annotated[
+TimesReference = Annotated[
     Path | None,
     typer.Option(help="with --dry-run: an earlier campaign, whose times are used as estimates", show_default=False),
 ]
@@ -42,7 +42,7 @@ def run(
     budget: Budget = None,
     report: Report = False,
     dry_run: DryRun = False,
-    reference: Reference = None,
+    reference: TimesReference = None,
     format: ForecastFormat = "text",
 ) -> None:
     """Measures a campaign until every requirement is decided or the budget is spent.

@@ -8,9 +8,11 @@ from fabricbench.launch.facts import Launch, canonical_case
 from fabricbench.launch.record import Payload, PayloadPart, Row
 from fabricbench.parsers.client_server import Run, count, runs
 from fabricbench.parsers.output import Parsed, Unreadable, number, payload_of
+from fabricbench.parsers.quantities import Means
 
 COLUMNS = ["bytes", "#sent", "#ack", "total", "time", "MB/sec", "usec/xfer", "Mxfers/sec"]
 BENCHMARKS = ("pingpong",)
+MEANS: Means = {"half_round_trip_below_mpi": ("pingpong", "latency")}
 _LABEL = re.compile(r"^(\d{1,9})([kmg]?)$")
 
 

@@ -4,8 +4,9 @@
 from pathlib import Path
 
 from fabricbench.launch.facts import Launch
-from fabricbench.parsers.imb_table import TIMES, Moves, Program, Table, parse_program, twice_without_policy
+from fabricbench.parsers.imb_table import TIMES, ImbProgram, Moves, Table, parse_program, twice_without_policy
 from fabricbench.parsers.output import Parsed
+from fabricbench.parsers.quantities import Means
 
 _THERE_AND_BACK = Moves(lambda p: 2, lambda p: 2, empty=True)
 _WINDOWS = {"Mbytes/sec": "bandwidth", "Msg/sec": "message_rate"}
@@ -18,6 +19,11 @@ _ALLTOALL = Moves(lambda p: p * (p - 1), lambda p: p * (p - 1), barriers=1)
 _REDUCED = Moves(lambda p: p, lambda p: p, barriers=1)
 _ROOTED = Moves(lambda p: p - 1, lambda p: p - 1, barriers=1)
 
+MEANS: Means = {
+    "half_round_trip": ("pingpong", "latency"),
+    "windows_one_way": ("uniband", "bandwidth"),
+    "windows_both_ways": ("biband", "bandwidth"),
+}
 COLLECTIVES = {
     "allgather": _ALLGATHER,
     "allgatherv": _ALLGATHER,
@@ -55,7 +61,7 @@ the messages of a window: of these one is counted, and the acknowledgement, or t
 
 BENCHMARKS = tuple(TABLES)
 
-PROGRAM = Program(TABLES, twice_without_policy)
+PROGRAM = ImbProgram(TABLES, twice_without_policy)
 
 
 def parse(directory: Path, launch: Launch) -> Parsed:

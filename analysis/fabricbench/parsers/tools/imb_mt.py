@@ -4,7 +4,7 @@
 from pathlib import Path
 
 from fabricbench.launch.facts import Launch
-from fabricbench.parsers.imb_table import TIMES, Moves, Program, Table, int_option, parse_program
+from fabricbench.parsers.imb_table import TIMES, ImbProgram, Moves, Table, int_option, parse_program
 from fabricbench.parsers.output import Parsed
 
 _PINGPONG = TIMES | {"t_avg[usec]": "latency", "Mbytes/sec": "bandwidth"}
@@ -37,7 +37,7 @@ def _runs(launch: Launch, repetitions: int) -> int:
     return repetitions + int_option(launch, "-warmup", 0)
 
 
-PROGRAM = Program(
+PROGRAM = ImbProgram(
     TABLES,
     _runs,
     closed=lambda lines: not lines[-1].strip(),

@@ -5,7 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from fabricbench.launch.facts import Launch
-from fabricbench.parsers.imb_table import TIMES, Moves, Program, Table, parse_program, twice_without_policy
+from fabricbench.parsers.imb_table import TIMES, ImbProgram, Moves, Table, parse_program, twice_without_policy
 from fabricbench.parsers.output import Parsed
 from fabricbench.parsers.tools.imb import COLLECTIVES
 
@@ -37,7 +37,7 @@ TABLES = {each: tables for name, moves in _MOVES.items() for each, tables in _ta
 
 BENCHMARKS = tuple(TABLES)
 
-PROGRAM = Program(TABLES, twice_without_policy)
+PROGRAM = ImbProgram(TABLES, twice_without_policy)
 
 
 def parse(directory: Path, launch: Launch) -> Parsed:

@@ -5,8 +5,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 from fabricbench.launch.facts import Launch
-from fabricbench.parsers.imb_table import Moves, Program, Table, parse_program
+from fabricbench.parsers.imb_table import ImbProgram, Moves, Table, parse_program
 from fabricbench.parsers.output import Parsed
+from fabricbench.parsers.quantities import Means
 
 
 def _table(time: str, bytes_: Callable[[int], int], messages: Callable[[int], int]) -> tuple[Table]:
@@ -14,6 +15,7 @@ def _table(time: str, bytes_: Callable[[int], int], messages: Callable[[int], in
     return (Table(columns, Moves(bytes_, messages, empty=True)),)
 
 
+MEANS: Means = {"half_round_trip": ("pingpong", "latency")}
 TABLES = {
     "pingpong": _table("latency", lambda p: p, lambda p: p),
     "pingping": _table("time", lambda p: p, lambda p: p),
@@ -35,7 +37,7 @@ def _runs(launch: Launch, repetitions: int) -> int:
     return repetitions + (repetitions // 10 or int(repetitions > 1))
 
 
-PROGRAM = Program(TABLES, _runs)
+PROGRAM = ImbProgram(TABLES, _runs)
 
 
 def parse(directory: Path, launch: Launch) -> Parsed:

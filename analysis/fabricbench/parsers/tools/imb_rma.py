@@ -5,7 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from fabricbench.launch.facts import Launch
-from fabricbench.parsers.imb_table import TIMES, Moves, Program, Table, parse_program, twice_without_policy
+from fabricbench.parsers.imb_table import TIMES, ImbProgram, Moves, Table, parse_program, twice_without_policy
 from fabricbench.parsers.output import Parsed
 
 COMPLETED_EACH = "non-aggregate"
@@ -71,7 +71,7 @@ answers. A fetch moves the operand there and the old value back; a compare two v
 
 BENCHMARKS = tuple(TABLES)
 
-PROGRAM = Program(TABLES, twice_without_policy)
+PROGRAM = ImbProgram(TABLES, twice_without_policy)
 
 
 def parse(directory: Path, launch: Launch) -> Parsed:

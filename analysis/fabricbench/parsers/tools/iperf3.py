@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from fabricbench.launch.facts import Launch, canonical_case
+from fabricbench.launch.facts import Launch, Scalar, canonical_case
 from fabricbench.launch.record import Payload, Row
 from fabricbench.parsers.client_server import Run, count, runs
 from fabricbench.parsers.output import Parsed, Unreadable
@@ -58,20 +58,20 @@ def _together(launch: Launch, results: Sequence[tuple[Run, Streams]]) -> list[Ro
     for run, streams in results:
         at_once = run.round == results[-1][0].round
         rate = sum(rate for _, rate in streams)
-        case: dict[str, Any] = {"flow": order.index(run.value) + 1, "run": "together" if at_once else "alone"}
+        case: dict[str, Scalar] = {"flow": order.index(run.value) + 1, "run": "together" if at_once else "alone"}
         rows.append(_row(launch, case, "flow_bandwidth", rate))
         rates_together += [rate] if at_once else []
     return [*rows, *_sum(launch, {"run": "together"}, rates_together)]
 
 
-def _sum(launch: Launch, case: Mapping[str, Any], rates: Sequence[float]) -> list[Row]:
+def _sum(launch: Launch, case: Mapping[str, Scalar], rates: Sequence[float]) -> list[Row]:
     return [
         _row(launch, case, "stream_bandwidth", sum(rates)),
         _row(launch, case, "fairness", jain(rates)),
     ]
 
 
-def _row(launch: Launch, case: Mapping[str, Any], metric: str, value: float) -> Row:
+def _row(launch: Launch, case: Mapping[str, Scalar], metric: str, value: float) -> Row:
     case_text = canonical_case({**launch.case, **case})
     return Row(benchmark=launch.benchmark, case=case_text, metric=metric, msg_size_bytes=None, value=round(value, 6))
 

@@ -84,9 +84,9 @@ class _Report:
 def parse(directory: Path, launch: Launch) -> Parsed:
     """Mop/s, the time of the timed region, and its communication time (the timer ``totcomm``).
 
-    Unreadable if the run is not verified, where kernel, class, size, iterations or ranks are not those of the
-    launch, where Mop/s is 0, and where there are two reports. A time that is printed as 0 is skipped; the communication
-    time of one rank is 0.
+    Raises Unreadable if the run is not verified, if kernel, class, size, iterations or ranks differ from the launch, if
+    Mop/s is 0, or if there are two reports. A time that is printed as 0 is skipped; the communication time of one rank
+    is 0.
     """
     text = read_text(directory / "stdout")
     lines = text.splitlines()

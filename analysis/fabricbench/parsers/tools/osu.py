@@ -6,140 +6,31 @@ outputs of all but 7.1.
 """
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
-from typing import Literal
 
 from fabricbench.launch.facts import Launch, canonical_case
 from fabricbench.launch.record import Payload, PayloadPart, Row, SkippedSize
-from fabricbench.parsers.osu_table import ONE_TITLE_SINCE, TITLES, Version, columns, headings, title_in, version_of
+from fabricbench.parsers.osu_programs import PROGRAMS, SYNCS, WINDOW, WINDOWS, OsuProgram
+from fabricbench.parsers.osu_table import ONE_TITLE_SINCE, TITLES, Version, columns, headings, title_in
 from fabricbench.parsers.output import Parsed, Unreadable, number, payload_of, read_text, whole
+from fabricbench.parsers.quantities import Means
 
-__all__ = ["BENCHMARKS", "PROGRAMS", "SYNCS", "WINDOW", "WINDOWS", "Program", "Version", "parse", "version_of"]
-
-Family = Literal["pt2pt", "one-sided", "collective"]
-Ranks = Callable[[int], int]
-
-WINDOW = 64
-"""The messages of a window, OSU's default in all versions."""
 WARMUPS = 5
 """With ``-c`` each iteration repeats its operation this many times before the timed one; since 7.1 at the latest."""
 WARMUPS_SINCE: Version = (7, 1)
 PAIRS_IN_STEP_SINCE: Version = (7, 4)
 """From this version the tests of several rank pairs call a barrier before every repetition."""
 
-
-@dataclass(frozen=True, slots=True)
-class Program:
-    """One program of OSU: its benchmark, the metric of its column, and the least that one repetition moves.
-
-    ``bytes``: per byte of message size, and ``messages``: both for p ranks. Messages sent back to back in one direction
-    may share a segment, so a window counts as one message and its acknowledgement as another. ``validated``: the first
-    version that checks the data (``-c``). ``smallest_bytes``: the smallest message on p ranks.
-    """
-
-    benchmark: str
-    family: Family
-    metric: str
-    bytes: Ranks
-    messages: Ranks
-    validated: Version | None = None
-    window: bool = False
-    pairs: bool = False
-    sized: bool = True
-    reduces: bool = False
-    smallest_bytes: Ranks = lambda p: 1
-
-
-def _two_sided(benchmark: str, metric: str, ways: int, *, window: bool, pairs: bool = False) -> Program:
-    """A program of two ranks or p / 2 rank pairs, in one direction or both."""
-    size = ways * (WINDOW if window else 1)
-    count: Ranks = (lambda p: p // 2) if pairs else (lambda p: 1)
-    return Program(
-        benchmark,
-        "pt2pt",
-        metric,
-        lambda p: size * count(p),
-        lambda p: 2 * count(p),
-        validated=(5, 9),
-        window=window,
-        pairs=pairs,
-    )
-
-
-def _one_sided(benchmark: str, metric: str, ways: int, *, window: bool = False, sized: bool = True) -> Program:
-    """A program of one-sided operations: a request, or a window of them, and the answer that it is complete.
-
-    ``ways``: 2 if bytes go to the target and back."""
-    atomic = benchmark in ("accumulate", "compare_and_swap", "fetch_and_op")
-    return Program(
-        benchmark,
-        "one-sided",
-        metric,
-        lambda p: ways * (WINDOW if window else 1),
-        lambda p: 2,
-        validated=(7, 1) if atomic else None,
-        window=window,
-        sized=sized,
-        reduces=atomic,
-        smallest_bytes=lambda p: 4 if atomic else 1,
-    )
-
-
-def _collective(benchmark: str, bytes_: Ranks, messages: Ranks, *, reduces: bool = False) -> Program:
-    return Program(
-        benchmark,
-        "collective",
-        "time",
-        bytes_,
-        messages,
-        validated=(5, 9),
-        reduces=reduces,
-        smallest_bytes=lambda p: (4 * p if benchmark == "reduce_scatter" else 4) if reduces else 1,
-    )
-
-
-PROGRAMS = {
-    "osu_latency": _two_sided("pingpong", "latency", 2, window=False),
-    "osu_bw": _two_sided("unidirectional", "bandwidth", 1, window=True),
-    "osu_bibw": _two_sided("bidirectional", "bandwidth", 2, window=True),
-    "osu_multi_lat": _two_sided("multi_latency", "latency", 2, window=False, pairs=True),
-    "osu_mbw_mr": _two_sided("multi_bw", "bandwidth", 1, window=True, pairs=True),
-    "osu_put_latency": _one_sided("put", "latency", 1),
-    "osu_put_bw": _one_sided("put", "bandwidth", 1, window=True),
-    "osu_put_bibw": _one_sided("put_bidirectional", "bandwidth", 2, window=True),
-    "osu_get_latency": _one_sided("get", "latency", 1),
-    "osu_get_bw": _one_sided("get", "bandwidth", 1, window=True),
-    "osu_acc_latency": _one_sided("accumulate", "latency", 1),
-    "osu_get_acc_latency": _one_sided("get_accumulate", "latency", 2),
-    "osu_cas_latency": _one_sided("compare_and_swap", "latency", 3, sized=False),
-    "osu_fop_latency": _one_sided("fetch_and_op", "latency", 2, sized=False),
-    "osu_allreduce": _collective("allreduce", lambda p: p, lambda p: p, reduces=True),
-    "osu_allgather": _collective("allgather", lambda p: p * (p - 1), lambda p: p),
-    "osu_alltoall": _collective("alltoall", lambda p: p * (p - 1), lambda p: p),
-    "osu_bcast": _collective("bcast", lambda p: p - 1, lambda p: p - 1),
-    "osu_reduce": _collective("reduce", lambda p: p - 1, lambda p: p - 1, reduces=True),
-    "osu_reduce_scatter": _collective("reduce_scatter", lambda p: 1, lambda p: p, reduces=True),
-    "osu_gather": _collective("gather", lambda p: p - 1, lambda p: p - 1),
-    "osu_scatter": _collective("scatter", lambda p: p - 1, lambda p: p - 1),
-    "osu_barrier": Program("barrier", "collective", "time", lambda p: 0, lambda p: p, sized=False),
-}
-"""In ``reduce_scatter`` each rank receives its share of the size, and the others together send at least as much."""
-
 BENCHMARKS = tuple(dict.fromkeys(program.benchmark for program in PROGRAMS.values()))
 
-WINDOWS = {"create": "MPI_Win_create", "allocate": "MPI_Win_allocate", "dynamic": "MPI_Win_create_dynamic"}
-SYNCS = {
-    "lock": "MPI_Win_lock/unlock",
-    "lock_all": "MPI_Win_lock_all/unlock_all",
-    "flush": "MPI_Win_flush",
-    "pscw": "MPI_Win_post/start/complete/wait",
-    "fence": "MPI_Win_fence",
+MEANS: Means = {
+    "half_round_trip": ("pingpong", "latency"),
+    "windows_one_way": ("unidirectional", "bandwidth"),
+    "windows_both_ways": ("bidirectional", "bandwidth"),
 }
-"""OSU's words for synchronisation. ``flush_local`` is left out: it completes nothing at the target, so no message is
-certain."""
 
 _HEAD = re.compile(r"^# (?:Size|Avg Latency|Latency|Bandwidth)\b")
 _ROW = re.compile(r"^ *[\d.]")
@@ -153,7 +44,7 @@ class _Options:
     """The options of the command line; ``name``: the file name of the program."""
 
     name: str
-    program: Program
+    program: OsuProgram
     ranks: int
     sizes: tuple[int, ...] | None
     iterations: int
@@ -163,11 +54,15 @@ class _Options:
     datatype: str | None
 
 
+_Table = list[tuple[int, dict[str, float]]]
+"""Line number and values of each row."""
+
+
 def parse(directory: Path, launch: Launch) -> Parsed:
     """The rows of one OSU program and the least payload that it moved.
 
-    Unreadable if title and column headings are not those of the launch's program in this version, where the sizes
-    are not those of the command line (OSU prints no last line), and where a row fails the validation. A value that OSU
+    Raises Unreadable if title and column headings are not those of the launch's program in this version, if the sizes
+    are not those of the command line (OSU prints no closing line), or if a row fails the validation. A value that OSU
     rounds to 0.00 is skipped.
     """
     options = _options_of(launch)
@@ -175,9 +70,25 @@ def parse(directory: Path, launch: Launch) -> Parsed:
     lines = text.splitlines()
     if not text.endswith("\n"):
         raise Unreadable("stdout", len(lines), "a whole line: the output is cut off")
+    version, table = _table(lines, options, launch)
+    _require_sizes(table, options, len(lines))
+    case = canonical_case(launch.case)
+    rows_and_skips = [item for _at, values in table for item in _rows_and_skips(values, options, case)]
+    entries = [(" ".join(lines[at - 1].split()), values) for at, values in table]
+    parts = _parts(entries, options, version, case)
+    return Parsed(
+        tuple(item for item in rows_and_skips if isinstance(item, Row)),
+        payload_of(parts),
+        tuple(item for item in rows_and_skips if isinstance(item, SkippedSize)),
+        parts,
+    )
+
+
+def _table(lines: list[str], options: _Options, launch: Launch) -> tuple[Version, _Table]:
+    """Returns the version in the title, and the values of each row; raises Unreadable if a line does not fit."""
     version: Version | None = None
     names: list[str] = []
-    table: list[tuple[int, dict[str, float]]] = []
+    table: _Table = []
     for at, line in enumerate(lines, start=1):
         if title := title_in(line):
             again = version is not None and lines[at - 2] == line and _repeats_title(options, title[1])
@@ -196,17 +107,7 @@ def parse(directory: Path, launch: Launch) -> Parsed:
             table.append((at, _values(line, names, at, options)))
     if version is None:
         raise Unreadable("stdout", None, f"OSU's title, '# {TITLES[options.name]} v…'")
-    _require_sizes(table, options, len(lines))
-    case = canonical_case(launch.case)
-    rows_and_skips = [item for _at, values in table for item in _rows_and_skips(values, options, case)]
-    entries = [(" ".join(lines[at - 1].split()), values) for at, values in table]
-    parts = _parts(entries, options, version, case)
-    return Parsed(
-        tuple(item for item in rows_and_skips if isinstance(item, Row)),
-        payload_of(parts),
-        tuple(item for item in rows_and_skips if isinstance(item, SkippedSize)),
-        parts,
-    )
+    return version, table
 
 
 def _options_of(launch: Launch) -> _Options:
@@ -301,7 +202,7 @@ def _values(line: str, columns: list[str], at: int, options: _Options) -> dict[s
     return values
 
 
-def _require_sizes(table: list[tuple[int, dict[str, float]]], options: _Options, last: int) -> None:
+def _require_sizes(table: _Table, options: _Options, last: int) -> None:
     """Raises Unreadable unless the rows are the requested sizes in order, or one row for a program without sizes."""
     if options.sizes is None:
         if len(table) != 1:
@@ -352,7 +253,7 @@ def _parts(
     )
 
 
-def _barriers(program: Program, version: Version, outer: int, repetitions: int, countable: bool) -> int:
+def _barriers(program: OsuProgram, version: Version, outer: int, repetitions: int, countable: bool) -> int:
     """Returns the number of untimed barriers of a launch. Every rank receives at least one message in each."""
     if program.family == "one-sided" or program.benchmark == "barrier":
         return 0

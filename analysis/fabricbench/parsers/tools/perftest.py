@@ -8,10 +8,11 @@ from fabricbench.launch.facts import Launch, canonical_case
 from fabricbench.launch.record import Payload, PayloadPart, Row
 from fabricbench.parsers.client_server import Run, count, runs
 from fabricbench.parsers.output import Parsed, Unreadable, number, payload_of, whole
+from fabricbench.parsers.quantities import Means
 
 
 @dataclass(frozen=True, slots=True)
-class Test:
+class VerbsTest:
     """One program with its options. Metric ``latency`` is a half round trip, ``time`` the duration of an operation."""
 
     program: str
@@ -32,16 +33,17 @@ class Test:
 
 _GBITS = ("--report_gbits",)
 TESTS = {
-    "send_lat": Test("ib_send_lat", "pingpong", ("latency", "latency_mean")),
-    "send_bw": Test("ib_send_bw", "stream", ("stream_bandwidth",), _GBITS),
-    "write_lat": Test("ib_write_lat", "put_pingpong", ("latency", "latency_mean")),
-    "write_bw": Test("ib_write_bw", "put_stream", ("stream_bandwidth",), _GBITS),
-    "read_lat": Test("ib_read_lat", "get", ("time",)),
-    "read_bw": Test("ib_read_bw", "get_stream", ("stream_bandwidth",), _GBITS),
-    "fetch_and_add": Test("ib_atomic_lat", "fetch_and_add", ("time",), ("-A", "FETCH_AND_ADD")),
-    "compare_and_swap": Test("ib_atomic_lat", "compare_and_swap", ("time",), ("-A", "CMP_AND_SWAP")),
+    "send_lat": VerbsTest("ib_send_lat", "pingpong", ("latency", "latency_mean")),
+    "send_bw": VerbsTest("ib_send_bw", "stream", ("stream_bandwidth",), _GBITS),
+    "write_lat": VerbsTest("ib_write_lat", "put_pingpong", ("latency", "latency_mean")),
+    "write_bw": VerbsTest("ib_write_bw", "put_stream", ("stream_bandwidth",), _GBITS),
+    "read_lat": VerbsTest("ib_read_lat", "get", ("time",)),
+    "read_bw": VerbsTest("ib_read_bw", "get_stream", ("stream_bandwidth",), _GBITS),
+    "fetch_and_add": VerbsTest("ib_atomic_lat", "fetch_and_add", ("time",), ("-A", "FETCH_AND_ADD")),
+    "compare_and_swap": VerbsTest("ib_atomic_lat", "compare_and_swap", ("time",), ("-A", "CMP_AND_SWAP")),
 }
 BENCHMARKS = tuple(test.benchmark for test in TESTS.values())
+MEANS: Means = {"half_round_trip_below_mpi": ("pingpong", "latency_mean")}
 
 _COLUMNS = {
     "latency": "t_typical[usec]",
@@ -71,7 +73,7 @@ def parse(directory: Path, launch: Launch) -> Parsed:
     return Parsed(tuple(rows), payload_of(parts), parts=tuple(parts))
 
 
-def _values(run: Run, test: Test, iterations: int) -> dict[str, float]:
+def _values(run: Run, test: VerbsTest, iterations: int) -> dict[str, float]:
     """Returns the values of a row by column.
 
     The first columns are #bytes and #iterations. The names of the others contain blanks and end with a bracket.
@@ -88,7 +90,7 @@ def _values(run: Run, test: Test, iterations: int) -> dict[str, float]:
     raise Unreadable("stdout", run.at, f"a table with a row of {run.value[:40]} bytes")
 
 
-def _row(words: list[str], at: int, names: list[str], run: Run, test: Test, iterations: int) -> dict[str, float]:
+def _row(words: list[str], at: int, names: list[str], run: Run, test: VerbsTest, iterations: int) -> dict[str, float]:
     if len(words) < len(names):
         raise Unreadable("stdout", at, f"{len(names)} columns")
     if (whole(words[0], "stdout", at), whole(words[1], "stdout", at)) != (run.size, iterations):

@@ -8,8 +8,10 @@ from fabricbench.launch.facts import Launch, canonical_case
 from fabricbench.launch.record import Payload, PayloadPart, Row
 from fabricbench.parsers.client_server import Run, runs
 from fabricbench.parsers.output import Parsed, Unreadable, number, payload_of, whole
+from fabricbench.parsers.quantities import Means
 
 BENCHMARKS = ("pingpong", "stream")
+MEANS: Means = {"half_round_trip_below_mpi": ("pingpong", "latency")}
 QUIT = "quit:"
 """Printed when the server ends."""
 

@@ -8,6 +8,7 @@ from fabricbench.launch.facts import Launch, canonical_case
 from fabricbench.launch.record import Payload, PayloadPart, Row
 from fabricbench.parsers.client_server import Run, count, option, runs
 from fabricbench.parsers.output import Parsed, Unreadable, number, payload_of, whole
+from fabricbench.parsers.quantities import Means
 
 TIMES = ("percentile_lat", "avg_lat", "overall_lat")
 RATES = ("avg_bw", "overall_bw", "avg_mr", "overall_mr")
@@ -18,7 +19,7 @@ COLUMNS = len(("iterations", *TIMES, *RATES))
 
 
 @dataclass(frozen=True, slots=True)
-class Test:
+class UcpTest:
     """A test of UCP: its benchmark, its metrics, and the messages of an iteration in both directions.
 
     ``streams``: they are sent back to back and may share segments."""
@@ -36,17 +37,18 @@ class Test:
 
 
 TESTS = {
-    "tag_lat": Test("pingpong", ("latency", "latency_mean"), 2),
-    "tag_bw": Test("stream", ("stream_bandwidth",), 1, streams=True),
-    "ucp_put_lat": Test("put_pingpong", ("latency", "latency_mean"), 2),
-    "ucp_put_bw": Test("put_stream", ("stream_bandwidth",), 1, streams=True),
-    "ucp_get": Test("get", ("time",), 2),
-    "ucp_fadd": Test("fetch_and_add", ("time",), 2, atomic=True),
-    "ucp_cswap": Test("compare_and_swap", ("time",), 2, atomic=True),
+    "tag_lat": UcpTest("pingpong", ("latency", "latency_mean"), 2),
+    "tag_bw": UcpTest("stream", ("stream_bandwidth",), 1, streams=True),
+    "ucp_put_lat": UcpTest("put_pingpong", ("latency", "latency_mean"), 2),
+    "ucp_put_bw": UcpTest("put_stream", ("stream_bandwidth",), 1, streams=True),
+    "ucp_get": UcpTest("get", ("time",), 2),
+    "ucp_fadd": UcpTest("fetch_and_add", ("time",), 2, atomic=True),
+    "ucp_cswap": UcpTest("compare_and_swap", ("time",), 2, atomic=True),
 }
 """The printed latency of a ping-pong is a half round trip; that of a get or an atomic operation is its duration."""
 
 BENCHMARKS = tuple(test.benchmark for test in TESTS.values())
+MEANS: Means = {"half_round_trip_below_mpi": ("pingpong", "latency_mean")}
 
 
 def parse(directory: Path, launch: Launch) -> Parsed:

@@ -57,8 +57,8 @@ def parse(directory: Path, launch: Launch) -> Parsed:
 
     ``energy_deviation``, case ``step=…``, compares energies with the directory's ``reference.json``, if it is expected.
 
-    Unreadable if the log is cut off, ends before the last step, names no MPI library, differs from the launch in ranks,
-    threads, steps or atoms (``atoms`` of ``versions`` or ``case``), or has wrong energies.
+    Raises Unreadable if the log is cut off, ends before the last step, names no MPI library, differs from the launch in
+    ranks, threads, steps or atoms (``atoms`` of ``versions`` or ``case``), or has wrong energies.
     """
     text = read_text(directory / FILE)
     log = read_log(text)
@@ -124,7 +124,7 @@ def _finished(log: Log, last: int) -> tuple[Cycles, dict[str, float]]:
 
 
 def _as_launched(log: Log, launch: Launch) -> None:
-    """Unreadable unless ranks, steps, threads and atoms are those of the launch, as far as it names them."""
+    """Raises Unreadable if ranks, steps, threads or atoms differ from those that the launch names."""
     if not log.mpi:
         raise Unreadable(FILE, None, "the line 'MPI library:', the log names no MPI library")
     if log.mpi.startswith(_THREAD_MPI):

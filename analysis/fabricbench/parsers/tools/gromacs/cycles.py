@@ -118,9 +118,9 @@ def _activity(match: re.Match[str], part: bool, file: str, line: int) -> Activit
 
 
 def _sums_up(rows: Sequence[Activity], total: Activity, file: str) -> None:
-    """Unreadable unless the rows of the domains sum to their share of the total, by ranks times threads.
+    """Raises Unreadable if the rows of the domains do not sum to their share of the total, by ranks times threads.
 
-    ``Rest`` is the difference to the total; it is not printed if it is negative, as some rows contain others.
+    ``Rest`` is the difference to the total; it is not printed if it is negative, because some rows contain others.
     """
     if not total.cycles:
         raise Unreadable(file, total.line, "a total of more than no cycles")

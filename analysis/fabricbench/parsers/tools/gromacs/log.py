@@ -119,16 +119,12 @@ def read_log(text: str) -> Log:
     lines = text.splitlines()
     facts, where = _facts(lines)
     blocks, last_step = read_energies(lines)
-    cycles = read_cycles(lines, FILE)
-    precision, mpi = facts.text("precision"), facts.text("mpi_version") or facts.text("mpi")
-    version = re.match(r"\d{4}(?:\.\d+)?(?:-(?:beta|rc|dev)\d*)?", facts.text("build"))
-    domains, pme_domains = facts.grid("domains"), facts.grid("pme_domains")
     first, reset = facts.whole("init_step"), facts.whole("reset_step")
     return Log(
-        version=version[0] if version else facts.text("build"),
+        version=facts.version(),
         build=facts.text("build"),
-        precision="mixed" if precision == "single" else precision,
-        mpi=mpi,
+        precision=facts.precision(),
+        mpi=facts.text("mpi_version") or facts.text("mpi"),
         simd=facts.text("simd"),
         simd_possible=facts.text("simd_possible"),
         atoms=facts.whole("atoms") or 0,
@@ -139,8 +135,8 @@ def read_log(text: str) -> Log:
         ranks=facts.whole("ranks") or 0,
         pme_ranks=facts.whole("domains", 3) or 0,
         threads=facts.whole("threads") or 0,
-        domains=domains,
-        pme_domains=pme_domains,
+        domains=facts.grid("domains"),
+        pme_domains=facts.grid("pme_domains"),
         first=blocks[0] if blocks else None,
         last=blocks[-1] if blocks else None,
         planned_steps=facts.planned_steps(),
@@ -156,7 +152,7 @@ def read_log(text: str) -> Log:
         pme_force_load=facts.number("pme_force_load"),
         pme_wait=facts.percent("pme_wait"),
         gpu=bool(facts.matches.get("gpu")),
-        cycles=cycles,
+        cycles=read_cycles(lines, FILE),
         wall_time_s=facts.number("wall_time_s"),
         ns_per_day=_performance(lines, where),
         finished="finished" in facts.matches and not _after(lines, where["finished"]),
@@ -195,6 +191,16 @@ class _Matches:
             return None
         groups, at = self.matches[name]
         return grid(groups, at)
+
+    def version(self) -> str:
+        """The version without the suffix of the build."""
+        build = self.text("build")
+        release = re.match(r"\d{4}(?:\.\d+)?(?:-(?:beta|rc|dev)\d*)?", build)
+        return release[0] if release else build
+
+    def precision(self) -> str:
+        """``mixed`` or ``double``; some releases call the former ``single``."""
+        return "mixed" if self.text("precision") == "single" else self.text("precision")
 
     def planned_steps(self) -> int | None:
         """The number of steps of the command line, else of the input; None if it is unlimited."""

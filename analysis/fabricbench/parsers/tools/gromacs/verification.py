@@ -43,7 +43,7 @@ def read_reference(file: Path) -> Reference:
 def deviations(log: Log, reference: Reference) -> Iterator[tuple[int, float]]:
     """Step and largest deviation of ``TERMS`` divided by the potential energy, for every step of the reference.
 
-    Unreadable if the log lacks a step, or if a deviation is above the tolerance.
+    Raises Unreadable if the log lacks a step, or if a deviation is above the tolerance.
     """
     blocks = {block.step: block for block in (log.first, log.last) if block is not None}
     for step, expected in sorted(reference.steps.items()):

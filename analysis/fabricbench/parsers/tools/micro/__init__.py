@@ -7,6 +7,7 @@ from pathlib import Path
 from fabricbench.launch.facts import Launch, joined_case
 from fabricbench.launch.record import Payload, PayloadPart, SkippedSize
 from fabricbench.parsers.output import Parsed, Unreadable, number, read_lines, whole
+from fabricbench.parsers.quantities import Means
 from fabricbench.parsers.tools.micro import node_pairs
 from fabricbench.parsers.tools.micro.description import MEASURED
 from fabricbench.parsers.tools.micro.estimates import SAMPLES, Place, SampleSeries, rows
@@ -14,6 +15,7 @@ from fabricbench.parsers.tools.micro.estimates import SAMPLES, Place, SampleSeri
 COLUMNS = "benchmark,case,msg_size_bytes,rank,sample,value,metric"
 
 BENCHMARKS = tuple(MEASURED)
+MEANS: Means = {one.role: (one.name, one.mean) for one in MEASURED.values() if one.role is not None}
 
 Header = dict[str, str]
 """Keys and values of the ``#@`` lines."""

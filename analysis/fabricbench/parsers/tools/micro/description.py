@@ -7,9 +7,14 @@ stack. To renew it: ``build/stacks/STACK/apps/bin/fabricbench-micro --describe >
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, BeforeValidator, ConfigDict
+
+from fabricbench.parsers.quantities import Quantity
+
+TOOL = "micro"
+"""The tool of the own benchmarks, as in the long table."""
 
 FILE = Path(__file__).with_name("benchmarks.json")
 
@@ -61,11 +66,22 @@ class Picture(_Model):
     sizes: tuple[int, ...]
 
 
+class Section(_Model):
+    """A section of the report. Benchmarks with the same ``key`` share it; ``place`` is its order on the page."""
+
+    key: str
+    title: str
+    note: str
+    place: int
+
+
 class Benchmark(_Model):
     """The record of one benchmark (``Benchmark`` in ``apps/micro/benchmark.hpp``).
 
     ``samples``: the names of what it times. ``base``: the part of the case that ``latency_ratio`` divides by.
-    ``rounds``: it measures every rank pair. ``section``: where the report draws ``pictures``.
+    ``rounds``: it measures every rank pair. ``size_unit``: message sizes are multiples of this many bytes.
+    ``adaptive``: it adds sizes where its curve bends, so a launch has more sizes than it was given. ``role``: the
+    quantity that public tools measure too. ``section``: where the report draws ``pictures``.
     """
 
     name: str
@@ -81,12 +97,23 @@ class Benchmark(_Model):
     metrics: tuple[ReportedMetric, ...]
     base: str
     held: Held
-    section: str
+    role: Annotated[Quantity | None, BeforeValidator(lambda role: role or None)]
+    section: Section | None
     pictures: tuple[Picture, ...]
+
+    @property
+    def mean(self) -> str:
+        """The metric that is a mean over the iterations of a launch; StopIteration if there is none."""
+        return next(metric.name for metric in self.metrics if metric.name.endswith("_mean"))
+
+    @property
+    def default_amounts(self) -> tuple[int, ...]:
+        """The default values of the amount; empty if the benchmark has none."""
+        return self.amount.defaults if self.amount else ()
 
     def cases(self, amounts: Sequence[int] = ()) -> Iterator[str]:
         """The cases of a launch with these amounts, or with the default ones: ``queued=16 tags=equal``."""
-        numbers = [f"{self.amount.key}={number}" for number in amounts or self.amount.defaults] if self.amount else [""]
+        numbers = [f"{self.amount.key}={n}" for n in amounts or self.default_amounts] if self.amount else [""]
         words = [f"{self.choice.key}={word}" for word in self.choice.values] if self.choice else [""]
         for number in numbers:
             for word in words:
@@ -100,7 +127,7 @@ class Benchmark(_Model):
 class Description(_Model):
     """All benchmarks; ``barriers_per_calibration``: barriers in each interval that calibrates the witness."""
 
-    schema_: Literal[1]
+    schema_: Literal[2]
     barriers_per_calibration: int
     benchmarks: tuple[Benchmark, ...]
 

@@ -125,7 +125,7 @@ SAMPLES = tuple(_ESTIMATES)
 def rows(samples: Mapping[Place, Quantities], case: Mapping[str, Scalar]) -> Iterator[Row]:
     """The values of a launch, in order of benchmark, case and size: those metrics that the benchmark's record names.
 
-    ``case``: the launch's, which is joined to that of every place. Unreadable if a value is not finite.
+    ``case``: the launch's, which is joined to that of every place. Raises Unreadable if a value is not finite.
     """
     latencies: dict[Place, float] = {}
     for place in sorted(samples, key=_order):
