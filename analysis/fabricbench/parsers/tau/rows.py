@@ -137,35 +137,35 @@ def _is_misread(thread: ThreadProfile, timer: Timer) -> bool:
     return "TAU Version" in thread.metadata and timer.call in ("MPI_Sendrecv", "MPI_Sendrecv_replace")
 
 
-def _bytes(profile: Profile, calls: Mapping[str, _Call], region: bool) -> dict[str, float]:
+def _bytes(profile: Profile, calls: Mapping[str, _Call], region: bool) -> dict[str, int]:
     """Returns the bytes of all ranks by function, or by the functions that TAU counts together."""
-    totals: dict[str, float] = {}
+    totals: dict[str, int] = {}
     exact = _exact_ranges(profile, region)
     for name, sizes in _sized(profile, calls, region).items():
-        ranges = sum(exact.get((name, low, high), 0.0) for low, high in sizes if low != high)
+        ranges = sum(exact.get((name, low, high), 0) for low, high in sizes if low != high)
         totals[name] = ranges + sum(low * count for (low, high), count in sizes.items() if low == high)
     if region:
         return totals
-    events: dict[tuple[str, ...], float] = defaultdict(float)
+    events: dict[tuple[str, ...], int] = defaultdict(int)
     for thread in profile.threads:
         for event in thread.events:
             functions = tuple(name for name in SENT_BY.get(event.name, ()) if name in calls)
             if functions and not all(name in totals for name in functions):
-                events[functions] += event.total
+                events[functions] += round(event.total)
     for functions in events:
         for name in functions:
             totals.pop(name, None)
     return dict(sorted((totals | {"+".join(names): total for names, total in events.items()}).items()))
 
 
-def _exact_ranges(profile: Profile, region: bool) -> dict[tuple[str, int, int], float]:
+def _exact_ranges(profile: Profile, region: bool) -> dict[tuple[str, int, int], int]:
     """Returns the exact bytes of the calls in each range of sizes, by function and range."""
-    totals: dict[tuple[str, int, int], float] = defaultdict(float)
+    totals: dict[tuple[str, int, int], int] = defaultdict(int)
     for thread in profile.threads:
         for event in thread.events:
             sizes, call = sizes_of_event(event.name, region), call_of_event(event.name)
             if sizes is not None and call:
-                totals[(call, *sizes)] += event.total
+                totals[(call, *sizes)] += round(event.total)
     return totals
 
 
