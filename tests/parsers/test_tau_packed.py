@@ -8,7 +8,8 @@ import pytest
 from fabricbench.parsers.output import Unreadable
 from fabricbench.parsers.tau.files import read_profile
 from fabricbench.parsers.tau.model import Profile
-from parsers.test_tau import values
+from fabricbench.parsers.tau.rows import bytes_by_peer
+from parsers.test_tau import MPICH, values
 from support.profile_text import application, packed, part, region, text, timer
 
 RANGE = "<message size> = <4096-8191> <peer> = <other node> <region> = <1>"
@@ -49,6 +50,15 @@ def test_a_marked_region(tmp_path: Path) -> None:
     assert rows["mpi_calls", "MPI_Send", None] == 6
     assert rows["mpi_bytes", "MPI_Send", None] == 2 * 64 + 2 * 100 + 13000
     assert rows["mpi_calls", "MPI_Waitall", None] == 4
+
+
+def test_bytes_by_peer(tmp_path: Path) -> None:
+    profile = read(tmp_path, packed((0, 0, text([application(1400), *TIMERS], EVENTS))))
+    others = {("MPI_Send", "other node"): 2 * 100 + 13000}
+    assert bytes_by_peer(profile) == {("MPI_Send", "same node"): 3 * 64} | others
+    profile = read(tmp_path, packed((0, 0, text([application(1400), region(500), *TIMERS], EVENTS))))
+    assert bytes_by_peer(profile) == {("MPI_Send", "same node"): 2 * 64} | others
+    assert not bytes_by_peer(read_profile(MPICH / "cg.S", 2))
 
 
 def test_a_region_on_some_ranks_only(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import groupby
 
 MPI = "MPI"
 PARAM = "TAU_PARAM"
@@ -149,6 +150,6 @@ class Profile:
     ranks: int
     threads: tuple[ThreadProfile, ...]
 
-    def of_rank(self, rank: int) -> tuple[ThreadProfile, ...]:
-        """Returns the threads of ``rank``; thread 0 is the first."""
-        return tuple(thread for thread in self.threads if thread.rank == rank)
+    def by_rank(self) -> tuple[tuple[ThreadProfile, ...], ...]:
+        """Returns the threads of each rank, by rank; thread 0 is the first."""
+        return tuple(tuple(threads) for _, threads in groupby(self.threads, key=lambda thread: thread.rank))

@@ -10,7 +10,7 @@ from fabricbench.launch.facts import Launch, joined_case
 from fabricbench.launch.record import Row
 from fabricbench.parsers.output import Unreadable
 from fabricbench.parsers.tau.calls import SENT_BY, call_of_event, sizes_of_event
-from fabricbench.parsers.tau.model import IN_REGION, SYNC, Profile, ThreadProfile, Timer
+from fabricbench.parsers.tau.model import IN_REGION, SYNC, Profile, ThreadProfile, Timer, parameters_of
 
 _START_AND_END = ("MPI_Init", "MPI_Init_thread", "MPI_Finalize")
 _COMPLETES = re.compile(r"MPI_(Wait|Test)(all|any|some)?")
@@ -41,24 +41,6 @@ def rows_of(profile: Profile, launch: Launch) -> tuple[Row, ...]:
     Calls of MPI_Wait* and MPI_Test* in a marked region are completed operations. TAU counts the bytes of some functions
     together; their case names all: ``call=MPI_Isend+MPI_Send``.
     """
-    region = _has_region(profile)
-    times = [_run_time(profile.of_rank(rank)[0], region) for rank in range(profile.ranks)]
-    shares = [_share(profile.of_rank(rank), time, region) for rank, time in enumerate(times)]
-    values: list[tuple[str, str, int | None, float]] = [
-        ("mpi_share", "", None, sum(shares) / len(shares)),
-        ("mpi_share_min", "", None, min(shares)),
-        ("mpi_share_max", "", None, max(shares)),
-        ("profiled_time", "", None, max(times)),
-    ]
-    calls = _calls(profile, region)
-    for name, call in calls.items():
-        values.append(("mpi_calls", name, None, call.calls))
-        values.append(("mpi_time", name, None, sum(call.seconds) / len(call.seconds)))
-        values.append(("mpi_time_max", name, None, max(call.seconds)))
-    values += [("mpi_bytes", name, None, total) for name, total in _bytes(profile, calls, region).items()]
-    values += [
-        ("mpi_calls_by_size", name, size, count) for (name, size), count in _histogram(profile, calls, region).items()
-    ]
     return tuple(
         Row(
             benchmark=launch.benchmark,
@@ -67,8 +49,29 @@ def rows_of(profile: Profile, launch: Launch) -> tuple[Row, ...]:
             msg_size_bytes=size,
             value=value,
         )
-        for metric, name, size, value in values
+        for metric, name, size, value in _values(profile)
     )
+
+
+def _values(profile: Profile) -> Iterator[tuple[str, str, int | None, float]]:
+    """Yields metric, function or functions, size and value of each row."""
+    region = _has_region(profile)
+    by_rank = profile.by_rank()
+    times = [_run_time(threads[0], region) for threads in by_rank]
+    shares = [_share(threads, time, region) for threads, time in zip(by_rank, times, strict=True)]
+    yield "mpi_share", "", None, sum(shares) / len(shares)
+    yield "mpi_share_min", "", None, min(shares)
+    yield "mpi_share_max", "", None, max(shares)
+    yield "profiled_time", "", None, max(times)
+    calls = _calls(profile, region)
+    for name, call in calls.items():
+        yield "mpi_calls", name, None, call.calls
+        yield "mpi_time", name, None, sum(call.seconds) / len(call.seconds)
+        yield "mpi_time_max", name, None, max(call.seconds)
+    for name, total in _bytes(profile, calls, region).items():
+        yield "mpi_bytes", name, None, total
+    for (name, size), count in _histogram(profile, calls, region).items():
+        yield "mpi_calls_by_size", name, size, count
 
 
 def _slug(name: str) -> str:
@@ -156,6 +159,25 @@ def _bytes(profile: Profile, calls: Mapping[str, _Call], region: bool) -> dict[s
         for name in functions:
             totals.pop(name, None)
     return dict(sorted((totals | {"+".join(names): total for names, total in events.items()}).items()))
+
+
+def bytes_by_peer(profile: Profile) -> dict[tuple[str, str], int]:
+    """Returns the bytes of all ranks by function and peer (``self``, ``same node``, ``other node``).
+
+    For the described time of ``rows_of``. Empty for profiles of TAU, which does not tell the peers apart.
+    """
+    region = _has_region(profile)
+    exact: dict[tuple[str, str], int] = defaultdict(int)
+    for thread in profile.threads:
+        for timer in thread.by_all():
+            peer, sizes = dict(timer.params).get("peer"), timer.sizes
+            if peer and sizes and sizes[0] == sizes[1] and (IN_REGION in timer.params or not region):
+                exact[timer.call, peer] += sizes[0] * timer.calls
+        for event in thread.events:
+            peer, call = parameters_of(event.name).get("peer"), call_of_event(event.name)
+            if peer and call and sizes_of_event(event.name, region):
+                exact[call, peer] += round(event.total)
+    return dict(sorted(exact.items()))
 
 
 def _exact_ranges(profile: Profile, region: bool) -> dict[tuple[str, int, int], int]:
