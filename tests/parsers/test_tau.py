@@ -12,7 +12,7 @@ from fabricbench.launch.facts import Launch
 from fabricbench.parsers.output import Unreadable
 from fabricbench.parsers.tau.files import metrics_in, read_profile
 from fabricbench.parsers.tau.model import SYNC, Profile, Timer
-from fabricbench.parsers.tau.rows import rows_of
+from fabricbench.parsers.tau.rows import bytes_by_peer, rows_of
 
 DATA = Path(__file__).resolve().parents[1] / "data"
 PROFILES = DATA / "profiles"
@@ -61,6 +61,37 @@ def test_calls_and_bytes_of_a_kernel_on_each_stack(stack: str, kernel: str) -> N
     assert 0 < rows["mpi_share_min", "", None] <= rows["mpi_share", "", None] <= rows["mpi_share_max", "", None] <= 1
     assert not {"MPI_Init", "MPI_Finalize"} & {call for _, call, _ in rows}
     assert [thread.metadata["TAU Version"] for thread in profile.threads] == ["2.35.2-git"] * 2
+
+
+NOT_WRAPPED = ("MPI_Comm_rank", "MPI_Comm_size", SYNC)
+"""What only TAU times: functions that neither move data nor wait, and its barrier."""
+
+NOT_SIZED = "Message size for scan"
+"""TAU counts no sizes of MPI_Exscan."""
+
+
+@pytest.mark.parametrize("program", [*sorted(COUNTS), "point-to-point"])
+def test_the_own_profiler_counts_the_calls_and_bytes_of_tau(program: str) -> None:
+    own, tau = (read_profile(PROFILES / name / program, 2) for name in ("fabricbench-0.1.0-mpich", MPICH.name))
+    for ours, theirs in zip(own.threads, tau.threads, strict=True):
+        assert {one.call: one.calls for one in ours.mpi()} == {
+            one.call: one.calls for one in theirs.mpi() if one.call not in NOT_WRAPPED
+        }
+        assert {event for event in ours.events if event.name != NOT_SIZED} == {
+            event for event in theirs.events if "=>" not in event.name
+        }
+
+
+def test_sizes_and_peers_of_the_own_profiler() -> None:
+    """The second half of the program is a marked region, which lacks the messages of 1000 B."""
+    profile = read_profile(PROFILES / "fabricbench-0.1.0-mpich/point-to-point", 2)
+    rows = values(profile)
+    sizes = {(call, size): value for (metric, call, size), value in rows.items() if metric == "mpi_calls_by_size"}
+    sendrecv = {("MPI_Sendrecv", 512): 14, ("MPI_Sendrecv", 16): 3, ("MPI_Sendrecv", 8): 3}
+    others = {("MPI_Send", 64): 5, ("MPI_Recv", 64): 5, ("MPI_Isend", 2048): 8, ("MPI_Irecv", 2048): 8}
+    assert sizes == sendrecv | others
+    assert bytes_by_peer(profile)["MPI_Sendrecv", "same node"] == 14 * 512 + 3 * 16 + 3 * 8
+    assert {peer for _, peer in bytes_by_peer(profile)} == {"same node"}
 
 
 def test_the_times_of_all_functions_add_up_to_the_share() -> None:

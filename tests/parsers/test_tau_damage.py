@@ -82,6 +82,15 @@ def test_ranks(tmp_path: Path) -> None:
         read_profile(tmp_path, 2)
 
 
+def test_metadata_of_another_launch(tmp_path: Path) -> None:
+    old, new = "MPI Size</name><value>2", "MPI Size</name><value>3"
+    body = (MPICH.parent / "fabricbench-0.1.0-mpich/cg.S/profile.vm.txt").read_text()
+    assert body.count(old) == 2
+    (tmp_path / "profile.vm.txt").write_text(body.replace(old, new))
+    with pytest.raises(Unreadable, match=r"profile\.vm\.txt:3: expected 'MPI Size' 2 in the metadata, not '3'"):
+        read_profile(tmp_path, 2)
+
+
 def test_files(tmp_path: Path) -> None:
     shutil.copytree(CAPTURE, tmp_path / "two")
     (tmp_path / "two/profile.node.txt").write_text(packed((0, 0, text([application(9)]))))

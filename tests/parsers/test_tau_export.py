@@ -146,4 +146,6 @@ def _shown_name(name: str, params: tuple[tuple[str, str], ...], has_params: bool
 
 def test_the_captures_name_their_origin() -> None:
     for directory in (DATA / "profiles").iterdir():
-        assert "TAU 2.35.2" in (directory / "ORIGIN").read_text()
+        origin = (directory / "ORIGIN").read_text()
+        assert all(f"\n{word} " in origin for word in ("date", "stack", "variables", "command", "directory"))
+        assert all(launch.name in origin for launch in directory.iterdir() if launch.is_dir())

@@ -13,7 +13,7 @@ from fabricbench.parsers.tau.calls import SENT_BY, call_of_event, sizes_of_event
 from fabricbench.parsers.tau.model import IN_REGION, SYNC, Profile, ThreadProfile, Timer, parameters_of
 
 _START_AND_END = ("MPI_Init", "MPI_Init_thread", "MPI_Finalize")
-_COMPLETES = re.compile(r"MPI_(Wait|Test)(all|any|some)?")
+_NO_TRANSFER = re.compile(r"MPI_(Wait|Test)(all|any|some)?|MPI_[A-Za-z]+_init")
 _ROUNDING_SHARE = 0.01
 """Accepted excess of the time in MPI over the run time, relative."""
 
@@ -124,13 +124,14 @@ def _calls(profile: Profile, region: bool) -> dict[str, _Call]:
 def _sized(profile: Profile, calls: Mapping[str, _Call], region: bool) -> dict[str, dict[tuple[int, int], int]]:
     """Returns by function the number of calls by range of sizes, of functions whose sizes are all known.
 
-    The sizes of MPI_Wait* and MPI_Test* are those of operations that other functions start. TAU with PROFILEPARAM loses
-    sizes: all of MPI_Send, equal ones of MPI_Sendrecv, whose other sizes are the received ones. They are not used.
+    The sizes of MPI_Wait*, MPI_Test* and MPI_*_init are those of operations that other functions start. TAU with
+    PROFILEPARAM loses sizes: all of MPI_Send, equal ones of MPI_Sendrecv, whose other sizes are the received ones. They
+    are not used.
     """
     sizes: dict[str, dict[tuple[int, int], int]] = defaultdict(lambda: defaultdict(int))
     for thread in profile.threads:
         for timer in _timers(thread, True) if region else thread.by_size():
-            if timer.sizes is not None and not _COMPLETES.fullmatch(timer.call) and not _is_misread(thread, timer):
+            if timer.sizes is not None and not _NO_TRANSFER.fullmatch(timer.call) and not _is_misread(thread, timer):
                 sizes[timer.call][timer.sizes] += timer.calls
     expected = {name: call.calls for name, call in calls.items()}
     return {name: dict(counts) for name, counts in sizes.items() if sum(counts.values()) == expected.get(name)}
