@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from fabricbench.campaign.collect import collect
+from fabricbench.campaign.digest import digest
 from fabricbench.launch.facts import Launch
 from fabricbench.parsers.output import Unreadable
 from fabricbench.parsers.tau.files import metrics_in, read_profile
@@ -190,6 +191,14 @@ def test_a_profiled_launch_without_a_profile_is_unreadable(tmp_path: Path) -> No
     record = collect(launch)
     assert (record.state, record.rows) == ("unreadable", ())
     assert record.reason == "profile.*: expected the profile, there is no such file"
+
+
+@pytest.mark.parametrize("name", ["profile.1.0.0", "profile.node1.txt"])
+def test_a_changed_profile_is_read_again(tmp_path: Path, name: str) -> None:
+    launch = profiled_launch(tmp_path / "launch")
+    before = digest(launch)
+    (launch / name).write_text("changed")
+    assert digest(launch) != before
 
 
 def test_a_timed_launch_has_no_rows_of_a_profile(tmp_path: Path) -> None:

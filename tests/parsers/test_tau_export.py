@@ -124,10 +124,14 @@ def test_the_command_on_other_launches(tmp_path: Path) -> None:
 _ROW = re.compile(r" *[\d.]+ +\S+ +\S+ +(\S+) +\S+ +\S+ (\S.*?) *")
 
 
-@pytest.mark.parametrize("source", ["nodes", "is.S", "point-to-point-param"])
+@pytest.mark.parametrize("source", ["nodes", "own", "is.S", "point-to-point-param"])
 def test_taus_pprof_shows_the_same_calls(tmp_path: Path, source: str) -> None:
     program = pprof()
-    launch, ranks = (node_files(tmp_path / "launch"), 3) if source == "nodes" else (MPICH / source, 2)
+    launch, ranks = MPICH / source, 2
+    if source == "nodes":
+        launch, ranks = node_files(tmp_path / "launch"), 3
+    elif source == "own":
+        launch = DATA / "profiles/fabricbench-0.1.0-mpich/point-to-point"
     export(launch, ranks, tmp_path / "export")
     result = subprocess.run([program], cwd=tmp_path / "export", capture_output=True, text=True, check=True)
     for thread in read_profile(launch, ranks).threads:
