@@ -156,6 +156,17 @@ def test_equal_sizes_of_sendrecv_leave_no_timer() -> None:
     assert values(profile)["mpi_bytes", "MPI_Sendrecv", None] == BYTES["cg.S"]["MPI_Sendrecv"]
 
 
+def test_threads_of_tau() -> None:
+    """Three threads of a rank call MPI; a fourth, of MPICH itself, calls nothing."""
+    profile = read_profile(MPICH / "threads", 2)
+    calls = [[one.calls for one in thread.mpi() if one.call == "MPI_Sendrecv"] for thread in profile.by_rank()[0]]
+    assert sorted(calls) == [[], [5], [10], [20]]
+    rows = values(profile)
+    assert rows["mpi_calls", "MPI_Sendrecv", None] == 70
+    assert rows["mpi_bytes", "MPI_Sendrecv", None] == 7000
+    assert rows["mpi_share", "", None] <= 1
+
+
 def test_call_paths_are_not_counted_again() -> None:
     profile = read_profile(MPICH / "cg.S-callpath", 2)
     assert any("=>" in one.name for one in profile.threads[0].timers)
