@@ -71,9 +71,10 @@ NOT_SIZED = "Message size for scan"
 """TAU counts no sizes of MPI_Exscan."""
 
 
+@pytest.mark.parametrize("stack", STACKS)
 @pytest.mark.parametrize("program", [*sorted(COUNTS), "point-to-point"])
-def test_the_own_profiler_counts_the_calls_and_bytes_of_tau(program: str) -> None:
-    own, tau = (read_profile(PROFILES / name / program, 2) for name in ("fabricbench-0.1.0-mpich", MPICH.name))
+def test_the_own_profiler_counts_the_calls_and_bytes_of_tau(stack: str, program: str) -> None:
+    own, tau = (read_profile(PROFILES / f"{name}-{stack}" / program, 2) for name in ("fabricbench-0.1.0", "tau-2.35.2"))
     for ours, theirs in zip(own.threads, tau.threads, strict=True):
         assert {one.call: one.calls for one in ours.mpi()} == {
             one.call: one.calls for one in theirs.mpi() if one.call not in NOT_WRAPPED
