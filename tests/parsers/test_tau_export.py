@@ -121,6 +121,20 @@ def test_the_command_on_other_launches(tmp_path: Path) -> None:
     assert not (tmp_path / "export").exists()
 
 
+def test_the_command_on_a_damaged_campaign(tmp_path: Path) -> None:
+    campaign = campaign_with(tmp_path / "campaign", "profiled")
+    launch = campaign / "launches/b000/local/loopback/mpich/NasCG"
+    words = ["profile", str(campaign), "b000/local/loopback/mpich/NasCG", str(tmp_path / "export")]
+    (launch / "profile.1.0.0").unlink()
+    missing = CliRunner().invoke(app, words).exception
+    assert str(missing).endswith("profile.*: expected 2 ranks, there are 1: thread 0 of rank 1 is missing")
+    (launch / "launch.json").write_text("{")
+    assert "launch.json: expected JSON" in str(CliRunner().invoke(app, words).exception)
+    (campaign / "campaign.json").unlink()
+    assert "no campaign here" in str(CliRunner().invoke(app, words).exception)
+    assert not (tmp_path / "export").exists()
+
+
 _ROW = re.compile(r" *[\d.]+ +\S+ +\S+ +(\S+) +\S+ +\S+ (\S.*?) *")
 
 
