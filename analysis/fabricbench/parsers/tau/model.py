@@ -75,6 +75,12 @@ class Timer:
         """
         return size_range(dict(self.params))
 
+    @property
+    def bytes(self) -> int | None:
+        """The size of all calls together; None if their sizes are unknown or in a range."""
+        sizes = self.sizes
+        return sizes[0] * self.calls if sizes and sizes[0] == sizes[1] else None
+
 
 @dataclass(frozen=True, slots=True)
 class UserEvent:

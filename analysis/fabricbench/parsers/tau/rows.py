@@ -171,9 +171,9 @@ def bytes_by_peer(profile: Profile) -> dict[tuple[str, str], int]:
     exact: dict[tuple[str, str], int] = defaultdict(int)
     for thread in profile.threads:
         for timer in thread.by_all():
-            peer, sizes = dict(timer.params).get("peer"), timer.sizes
-            if peer and sizes and sizes[0] == sizes[1] and (IN_REGION in timer.params or not region):
-                exact[timer.call, peer] += sizes[0] * timer.calls
+            peer = dict(timer.params).get("peer")
+            if peer and timer.bytes is not None and (IN_REGION in timer.params or not region):
+                exact[timer.call, peer] += timer.bytes
         for event in thread.events:
             peer, call = parameters_of(event.name).get("peer"), call_of_event(event.name)
             if peer and call and sizes_of_event(event.name, region):
