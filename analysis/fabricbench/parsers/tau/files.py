@@ -144,17 +144,25 @@ def _packed(path: Path) -> Iterator[ThreadProfile]:
 def _checked(threads: Iterable[ThreadProfile], ranks: int, metric: str) -> Profile:
     places: dict[tuple[int, int], ThreadProfile] = {}
     for one in threads:
-        place = (one.rank, one.thread)
-        if one.rank >= ranks:
-            raise Unreadable(one.file, one.line, f"ranks 0 to {ranks - 1}, not rank {one.rank}")
-        if first := places.get(place):
+        _require_launched(one, ranks, metric)
+        if first := places.get((one.rank, one.thread)):
             what = f"rank {one.rank}, thread {one.thread} once"
             raise Unreadable(one.file, one.line, f"{what}, the first is {first.file}:{first.line}")
-        if one.metric != metric:
-            raise Unreadable(one.file, one.line, f"the metric {metric}, not {one.metric}")
-        places[place] = one
+        places[one.rank, one.thread] = one
     for rank in range(ranks):
         if (rank, 0) not in places:
             known = len({rank for rank, _ in places})
             raise Unreadable("profile.*", None, f"{ranks} ranks, there are {known}: thread 0 of rank {rank} is missing")
     return Profile(metric, ranks, tuple(places[place] for place in sorted(places)))
+
+
+def _require_launched(thread: ThreadProfile, ranks: int, metric: str) -> None:
+    """Raises Unreadable unless a thread belongs to a program on ``ranks`` ranks and has this metric."""
+    if thread.rank >= ranks:
+        raise Unreadable(thread.file, thread.line, f"ranks 0 to {ranks - 1}, not rank {thread.rank}")
+    for name, value in (("MPI Rank", thread.rank), ("MPI Size", ranks)):
+        if thread.metadata.get(name, str(value)) != str(value):
+            expected = f"'{name}' {value} in the metadata, not '{thread.metadata[name][:40]}'"
+            raise Unreadable(thread.file, thread.line + 1, expected)
+    if thread.metric != metric:
+        raise Unreadable(thread.file, thread.line, f"the metric {metric}, not {thread.metric}")

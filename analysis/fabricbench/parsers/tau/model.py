@@ -4,6 +4,7 @@
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import groupby
 
 MPI = "MPI"
 PARAM = "TAU_PARAM"
@@ -73,6 +74,12 @@ class Timer:
         This project's profiler writes ``4096-8191`` for a range of sizes, TAU a single size.
         """
         return size_range(dict(self.params))
+
+    @property
+    def bytes(self) -> int | None:
+        """The size of all calls together; None if their sizes are unknown or in a range."""
+        sizes = self.sizes
+        return sizes[0] * self.calls if sizes and sizes[0] == sizes[1] else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,6 +156,6 @@ class Profile:
     ranks: int
     threads: tuple[ThreadProfile, ...]
 
-    def of_rank(self, rank: int) -> tuple[ThreadProfile, ...]:
-        """Returns the threads of ``rank``; thread 0 is the first."""
-        return tuple(thread for thread in self.threads if thread.rank == rank)
+    def by_rank(self) -> tuple[tuple[ThreadProfile, ...], ...]:
+        """Returns the threads of each rank, by rank; thread 0 is the first."""
+        return tuple(tuple(threads) for _, threads in groupby(self.threads, key=lambda thread: thread.rank))

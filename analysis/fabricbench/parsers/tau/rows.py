@@ -10,10 +10,10 @@ from fabricbench.launch.facts import Launch, joined_case
 from fabricbench.launch.record import Row
 from fabricbench.parsers.output import Unreadable
 from fabricbench.parsers.tau.calls import SENT_BY, call_of_event, sizes_of_event
-from fabricbench.parsers.tau.model import IN_REGION, SYNC, Profile, ThreadProfile, Timer
+from fabricbench.parsers.tau.model import IN_REGION, SYNC, Profile, ThreadProfile, Timer, parameters_of
 
 _START_AND_END = ("MPI_Init", "MPI_Init_thread", "MPI_Finalize")
-_COMPLETES = re.compile(r"MPI_(Wait|Test)(all|any|some)?")
+_NO_TRANSFER = re.compile(r"MPI_(Wait|Test)(all|any|some)?|MPI_[A-Za-z]+_init")
 _ROUNDING_SHARE = 0.01
 """Accepted excess of the time in MPI over the run time, relative."""
 
@@ -41,24 +41,6 @@ def rows_of(profile: Profile, launch: Launch) -> tuple[Row, ...]:
     Calls of MPI_Wait* and MPI_Test* in a marked region are completed operations. TAU counts the bytes of some functions
     together; their case names all: ``call=MPI_Isend+MPI_Send``.
     """
-    region = _has_region(profile)
-    times = [_run_time(profile.of_rank(rank)[0], region) for rank in range(profile.ranks)]
-    shares = [_share(profile.of_rank(rank), time, region) for rank, time in enumerate(times)]
-    values: list[tuple[str, str, int | None, float]] = [
-        ("mpi_share", "", None, sum(shares) / len(shares)),
-        ("mpi_share_min", "", None, min(shares)),
-        ("mpi_share_max", "", None, max(shares)),
-        ("profiled_time", "", None, max(times)),
-    ]
-    calls = _calls(profile, region)
-    for name, call in calls.items():
-        values.append(("mpi_calls", name, None, call.calls))
-        values.append(("mpi_time", name, None, sum(call.seconds) / len(call.seconds)))
-        values.append(("mpi_time_max", name, None, max(call.seconds)))
-    values += [("mpi_bytes", name, None, total) for name, total in _bytes(profile, calls, region).items()]
-    values += [
-        ("mpi_calls_by_size", name, size, count) for (name, size), count in _histogram(profile, calls, region).items()
-    ]
     return tuple(
         Row(
             benchmark=launch.benchmark,
@@ -67,8 +49,29 @@ def rows_of(profile: Profile, launch: Launch) -> tuple[Row, ...]:
             msg_size_bytes=size,
             value=value,
         )
-        for metric, name, size, value in values
+        for metric, name, size, value in _values(profile)
     )
+
+
+def _values(profile: Profile) -> Iterator[tuple[str, str, int | None, float]]:
+    """Yields metric, function or functions, size and value of each row."""
+    region = _has_region(profile)
+    by_rank = profile.by_rank()
+    times = [_run_time(threads[0], region) for threads in by_rank]
+    shares = [_share(threads, time, region) for threads, time in zip(by_rank, times, strict=True)]
+    yield "mpi_share", "", None, sum(shares) / len(shares)
+    yield "mpi_share_min", "", None, min(shares)
+    yield "mpi_share_max", "", None, max(shares)
+    yield "profiled_time", "", None, max(times)
+    calls = _calls(profile, region)
+    for name, call in calls.items():
+        yield "mpi_calls", name, None, call.calls
+        yield "mpi_time", name, None, sum(call.seconds) / len(call.seconds)
+        yield "mpi_time_max", name, None, max(call.seconds)
+    for name, total in _bytes(profile, calls, region).items():
+        yield "mpi_bytes", name, None, total
+    for (name, size), count in _histogram(profile, calls, region).items():
+        yield "mpi_calls_by_size", name, size, count
 
 
 def _slug(name: str) -> str:
@@ -121,13 +124,14 @@ def _calls(profile: Profile, region: bool) -> dict[str, _Call]:
 def _sized(profile: Profile, calls: Mapping[str, _Call], region: bool) -> dict[str, dict[tuple[int, int], int]]:
     """Returns by function the number of calls by range of sizes, of functions whose sizes are all known.
 
-    The sizes of MPI_Wait* and MPI_Test* are those of operations that other functions start. TAU with PROFILEPARAM loses
-    sizes: all of MPI_Send, equal ones of MPI_Sendrecv, whose other sizes are the received ones. They are not used.
+    The sizes of MPI_Wait*, MPI_Test* and MPI_*_init are those of operations that other functions start. TAU with
+    PROFILEPARAM loses sizes: all of MPI_Send, equal ones of MPI_Sendrecv, whose other sizes are the received ones. They
+    are not used.
     """
     sizes: dict[str, dict[tuple[int, int], int]] = defaultdict(lambda: defaultdict(int))
     for thread in profile.threads:
         for timer in _timers(thread, True) if region else thread.by_size():
-            if timer.sizes is not None and not _COMPLETES.fullmatch(timer.call) and not _is_misread(thread, timer):
+            if timer.sizes is not None and not _NO_TRANSFER.fullmatch(timer.call) and not _is_misread(thread, timer):
                 sizes[timer.call][timer.sizes] += timer.calls
     expected = {name: call.calls for name, call in calls.items()}
     return {name: dict(counts) for name, counts in sizes.items() if sum(counts.values()) == expected.get(name)}
@@ -137,35 +141,54 @@ def _is_misread(thread: ThreadProfile, timer: Timer) -> bool:
     return "TAU Version" in thread.metadata and timer.call in ("MPI_Sendrecv", "MPI_Sendrecv_replace")
 
 
-def _bytes(profile: Profile, calls: Mapping[str, _Call], region: bool) -> dict[str, float]:
+def _bytes(profile: Profile, calls: Mapping[str, _Call], region: bool) -> dict[str, int]:
     """Returns the bytes of all ranks by function, or by the functions that TAU counts together."""
-    totals: dict[str, float] = {}
+    totals: dict[str, int] = {}
     exact = _exact_ranges(profile, region)
     for name, sizes in _sized(profile, calls, region).items():
-        ranges = sum(exact.get((name, low, high), 0.0) for low, high in sizes if low != high)
+        ranges = sum(exact.get((name, low, high), 0) for low, high in sizes if low != high)
         totals[name] = ranges + sum(low * count for (low, high), count in sizes.items() if low == high)
     if region:
         return totals
-    events: dict[tuple[str, ...], float] = defaultdict(float)
+    events: dict[tuple[str, ...], int] = defaultdict(int)
     for thread in profile.threads:
         for event in thread.events:
             functions = tuple(name for name in SENT_BY.get(event.name, ()) if name in calls)
             if functions and not all(name in totals for name in functions):
-                events[functions] += event.total
+                events[functions] += round(event.total)
     for functions in events:
         for name in functions:
             totals.pop(name, None)
     return dict(sorted((totals | {"+".join(names): total for names, total in events.items()}).items()))
 
 
-def _exact_ranges(profile: Profile, region: bool) -> dict[tuple[str, int, int], float]:
+def bytes_by_peer(profile: Profile) -> dict[tuple[str, str], int]:
+    """Returns the bytes of all ranks by function and peer (``self``, ``same node``, ``other node``).
+
+    For the described time of ``rows_of``. Empty for profiles of TAU, which does not tell the peers apart.
+    """
+    region = _has_region(profile)
+    exact: dict[tuple[str, str], int] = defaultdict(int)
+    for thread in profile.threads:
+        for timer in thread.by_all():
+            peer = dict(timer.params).get("peer")
+            if peer and timer.bytes is not None and (IN_REGION in timer.params or not region):
+                exact[timer.call, peer] += timer.bytes
+        for event in thread.events:
+            peer, call = parameters_of(event.name).get("peer"), call_of_event(event.name)
+            if peer and call and sizes_of_event(event.name, region):
+                exact[call, peer] += round(event.total)
+    return dict(sorted(exact.items()))
+
+
+def _exact_ranges(profile: Profile, region: bool) -> dict[tuple[str, int, int], int]:
     """Returns the exact bytes of the calls in each range of sizes, by function and range."""
-    totals: dict[tuple[str, int, int], float] = defaultdict(float)
+    totals: dict[tuple[str, int, int], int] = defaultdict(int)
     for thread in profile.threads:
         for event in thread.events:
             sizes, call = sizes_of_event(event.name, region), call_of_event(event.name)
             if sizes is not None and call:
-                totals[(call, *sizes)] += event.total
+                totals[(call, *sizes)] += round(event.total)
     return totals
 
 

@@ -80,13 +80,13 @@ def read_thread(lines: Lines, rank: int, thread: int) -> ThreadProfile:
     begin = lines.at
     if head is None:
         raise lines.unreadable("'N templated_functions_MULTI_METRIC', the first line of TAU's profile format")
-    metric = head[2] or "TIME"
+    count, metric = _count(head[1], lines), head[2] or "TIME"
     metadata = _metadata(lines)
     scale = 1e-6 if metric in _TIMES else 1.0
-    timers = tuple(_timer(lines, scale) for _ in range(_count(head[1], lines)))
+    timers = tuple(_timer(lines, scale) for _ in range(count))
     _require_once(timers, lines.file)
     if lines.take("'0 aggregates' after the timers") != "0 aggregates":
-        raise lines.unreadable(f"'0 aggregates' after {head[1]} timers")
+        raise lines.unreadable(f"'0 aggregates' after {count} timers")
     events = tuple(_events(lines))
     return ThreadProfile(rank, thread, metric, timers, events, metadata, lines.file, begin)
 
