@@ -65,7 +65,13 @@ def collectives() -> list[str]:
 
 
 def communicators() -> list[str]:
-    makers = ("Comm_dup", "Comm_dup_with_info", "Comm_split", "Comm_split_type", "Graph_create index=gindex")
+    makers: tuple[str, ...] = (
+        "Comm_dup",
+        "Comm_dup_with_info",
+        "Comm_split",
+        "Comm_split_type",
+        "Graph_create index=gindex",
+    )
     makers += ("Dist_graph_create", "Dist_graph_create_adjacent")
     return [
         "Cart_create comm_cart=c1\nCart_sub comm=c1 new_comm=c2\nComm_free comm=c1\nComm_free comm=c2",
