@@ -86,6 +86,9 @@ def completion(binding: Binding, statuses: str) -> list[str]:
     lines = [f"int completed = {binding.succeeded} ? {number} : 0;"]
     if number == "-1":
         lines = [f"int completed = {binding.succeeded} ? {count} : 0;"]
+    first = "0"
+    if is_fortran and indices != "NULL":
+        first = f"fortran_first_index(thread, array_of_requests, {count}, {indices}, completed)"
     return [
         *lines,
         "struct completion completion = {",
@@ -93,7 +96,7 @@ def completion(binding: Binding, statuses: str) -> list[str]:
         f"    .count = {count},",
         "    .completed = completed,",
         f"    .indices = {indices},",
-        f"    .first_index = {1 if is_fortran and indices != 'NULL' else 0},",
+        f"    .first_index = {first},",
         f"    .statuses = {statuses},",
         "    .ticks = ticks};",
         "complete_book(thread, &completion);",

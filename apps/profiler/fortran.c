@@ -64,3 +64,21 @@ const MPI_Status* fortran_statuses(struct thread* thread, const void* statuses, 
   if (count > 0) memcpy(copy, statuses, (size_t)count * sizeof *copy);
   return copy;
 }
+
+// A completed request is null now, unless it is persistent.
+static bool are_completed(const struct thread* thread, const MPI_Fint* requests, int count,
+                          const MPI_Fint* indices, int number, int first) {
+  for (int i = 0; i < number; i++) {
+    int index = (int)indices[i] - first;
+    if (index < 0 || index >= count || !thread->handles[index] ||
+        MPI_Request_f2c(requests[index]) != MPI_REQUEST_NULL)
+      return false;
+  }
+  return true;
+}
+
+int fortran_first_index(const struct thread* thread, const void* requests, int count,
+                        const void* indices, int number) {
+  bool from_one = are_completed(thread, requests, count, indices, number, 1);
+  return !from_one && are_completed(thread, requests, count, indices, number, 0) ? 0 : 1;
+}

@@ -17,6 +17,10 @@ bool fortran_in_place(const void* buffer, enum binding binding);
 // Copies the status. Returns null if it is MPI_STATUS_IGNORE or MPI_STATUSES_IGNORE.
 const MPI_Status* fortran_statuses(struct thread* thread, const void* statuses, int count);
 
+// Returns 1, or 0 if the indices count from 0, as those of MPICH 4.0's module mpi_f08 do.
+int fortran_first_index(const struct thread* thread, const void* requests, int count,
+                        const void* indices, int number);
+
 static inline int fortran_integer(const void* argument) {
   return (int)*(const MPI_Fint*)argument;
 }

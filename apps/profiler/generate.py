@@ -8,7 +8,7 @@
 
 import re
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from bodies import c_wrapper, fortran_wrappers
@@ -49,6 +49,21 @@ def read_table(path: Path) -> Table:
         elif line and not line.startswith("#"):
             functions.append(parse_line(line, f"{path}:{number}"))
     return Table(functions, local)
+
+
+def declared_by(header: str, function: Function) -> Function:
+    """Returns the function with the argument types of the stack's header, which differ in qualifiers."""
+    match = re.search(rf"\bP{function.name}\s*\(([^;]*?)\)\s*(?:__attribute__|;)", header)
+    texts = match[1].split(",") if match else []
+    if len(texts) != len(function.arguments):
+        return function
+    arguments = []
+    for text, argument in zip(texts, function.arguments, strict=True):
+        parts = re.fullmatch(r"(.*?[\s*])(\w+)\s*((?:\[\d*\])?)", " ".join(text.split()))
+        if not parts or parts[2] in ("int", "const", "char") or parts[2].startswith("MPI_"):
+            return function
+        arguments.append(Argument(argument.type, argument.name, argument.is_array, parts[1].strip(), bool(parts[3])))
+    return replace(function, arguments=tuple(arguments))
 
 
 def strings(name: str, values: list[str]) -> str:
@@ -112,8 +127,9 @@ def functions_source(functions: list[Function], table: Table) -> str:
 def main() -> None:
     path, header, output = (Path(argument) for argument in sys.argv[1:4])
     table = read_table(path)
-    declared = set(re.findall(r"\bP(MPI_\w+)\s*\(", header.read_text()))
-    functions = [function for function in table.functions if function.name in declared]
+    text = header.read_text()
+    declared = set(re.findall(r"\bP(MPI_\w+)\s*\(", text))
+    functions = [declared_by(text, function) for function in table.functions if function.name in declared]
     wrappers = [c_wrapper(function) for function in functions]
     fortran = [fortran_wrappers(function) for function in functions]
     texts = {
@@ -123,10 +139,10 @@ def main() -> None:
         "fortran_wrappers.c": f'{HEADER}#include "profiler/fortran.h"\n\n' + "\n".join(fortran),
     }
     (output / "profiler").mkdir(parents=True, exist_ok=True)
-    for name, text in texts.items():
+    for name, content in texts.items():
         target = output / "profiler" / name
-        if not target.exists() or target.read_text() != text:
-            target.write_text(text)
+        if not target.exists() or target.read_text() != content:
+            target.write_text(content)
 
 
 if __name__ == "__main__":

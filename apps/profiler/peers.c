@@ -53,6 +53,10 @@ static void classify(struct group_facts* facts, MPI_Group group) {
 }
 
 static void count_neighbors(struct group_facts* facts, MPI_Comm comm) {
+#ifdef FABRICBENCH_PROFILER_SMPI
+  (void)facts;
+  (void)comm;  // SimGrid has no neighbourhood collectives
+#else
   int topology = MPI_UNDEFINED, weighted, dimensions;
   PMPI_Topo_test(comm, &topology);
   if (topology == MPI_CART) {
@@ -61,12 +65,10 @@ static void count_neighbors(struct group_facts* facts, MPI_Comm comm) {
   } else if (topology == MPI_GRAPH) {
     PMPI_Graph_neighbors_count(comm, facts->self, &facts->in_degree);
     facts->out_degree = facts->in_degree;
-#ifndef FABRICBENCH_PROFILER_SMPI
   } else if (topology == MPI_DIST_GRAPH) {
     PMPI_Dist_graph_neighbors_count(comm, &facts->in_degree, &facts->out_degree, &weighted);
-#endif
   }
-  (void)weighted;
+#endif
 }
 
 static struct group_facts* facts_of(MPI_Group group) {

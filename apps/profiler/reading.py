@@ -15,11 +15,13 @@ class Argument:
     type: str
     name: str
     is_array: bool
+    header_type: str = ""  # in the stack's header, if it differs in qualifiers
+    header_is_array: bool = False
 
     @property
     def declaration(self) -> str:
-        space = "" if self.type.endswith("*") else " "
-        return f"{self.type}{space}{self.name}{'[]' if self.is_array else ''}"
+        is_array = self.header_is_array if self.header_type else self.is_array
+        return f"{self.header_type or self.type} {self.name}{'[]' if is_array else ''}"
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,7 @@ void text_add(struct text* text, const char* format, ...) {
   text->used = needed - 1;
 }
 
-static const char* const peer_names[] = {"", "self", "same node", "other node", "any", "null"};
+static const char* const peer_names[] = {"none", "self", "same node", "other node", "any", "null"};
 
 static void add_key(struct text* text, const char* key, const char* value) {
   text_add(text, " <%s> = <%s>", key, value);
@@ -41,7 +41,7 @@ void text_of_name(struct text* text, const struct record* record, bool all_keys)
   if (all_keys) {
     if (record_operation(record) != FUNCTION_NONE)
       add_key(text, "operation", function_names[record_operation(record)]);
-    if (record_peer(record) != PEER_ABSENT) add_key(text, "peer", peer_names[record_peer(record)]);
+    add_key(text, "peer", peer_names[record_peer(record)]);
     if (record_comm_size(record))
       text_add(text, " <communicator size> = <%" PRIu32 ">", record_comm_size(record));
     if (record_root(record)) add_key(text, "role", "root");
@@ -64,11 +64,6 @@ static int compare(const void* left, const void* right) {
 static bool same_size(const struct record* a, const struct record* b) {
   return record_function(a) == record_function(b) && record_sized(a) == record_sized(b) &&
          record_binned(a) == record_binned(b) && a->bytes == b->bytes;
-}
-
-static bool has_keys(const struct record* record) {
-  return record_sized(record) || record_operation(record) != FUNCTION_NONE ||
-         record_peer(record) != PEER_ABSENT || record_in_region(record);
 }
 
 struct writer {
@@ -116,8 +111,7 @@ static void add_sizes(struct writer* writer, const struct table* table) {
     if (record_sized(records[i])) add_row(writer, records[i], false, calls, ticks);
   }
   for (size_t i = 0; i < table->used; i++)
-    if (has_keys(records[i]))
-      add_row(writer, records[i], true, records[i]->calls, records[i]->ticks);
+    add_row(writer, records[i], true, records[i]->calls, records[i]->ticks);
   free(records);
 }
 
