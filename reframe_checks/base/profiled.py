@@ -36,17 +36,20 @@ class ProfiledMixin(rfm.RegressionTestPlugin):
     def lane_variables(self) -> dict[str, str]:
         profiler = self.chosen_profiler
         barrier = {"FABRICBENCH_PROFILE_SYNC": "1"} if self.separate_waiting and profiler.name == "own" else {}
-        return super().lane_variables() | profiler.launch_variables(self.stagedir) | barrier
+        variables: dict[str, str] = super().lane_variables()
+        return variables | profiler.launch_variables(self.stagedir) | barrier
 
     def preloaded_libraries(self) -> list[str]:
         return [*super().preloaded_libraries(), *self.chosen_profiler.libraries]
 
     def tool_versions(self) -> dict[str, str]:
         profiler = self.chosen_profiler
-        return super().tool_versions() | ({"tau": profiler.version} if profiler.name == "tau" else {})
+        versions: dict[str, str] = super().tool_versions()
+        return versions | ({"tau": profiler.version} if profiler.name == "tau" else {})
 
     def benchmark_skip(self) -> tuple[str, str] | None:
-        if skip := super().benchmark_skip():
+        skip: tuple[str, str] | None = super().benchmark_skip()
+        if skip is not None:
             return skip
         if self.oversubscribed:
             return "more ranks than cores: their waiting times mean nothing", "use more or larger nodes"

@@ -16,12 +16,14 @@ from fabricbench.launch.counters import port_counters
 from fabricbench.launch.facts import Begin, End, Launch, canonical_case
 from fabricbench.launch.host import Host, foreign_cpu_share
 from fabricbench.launch.lost import why_lost
-from fabricbench.launch.record import Attestation, Payload, Record, Row, SkippedSize, State
+from fabricbench.launch.record import Agreement, Attestation, Payload, Record, Row, SkippedSize, State, Traffic
 from fabricbench.launch.witness import Report, interval_traffic, printed_lines, read_reports, traffic
 from fabricbench.parsers.hosts import read_hosts
 from fabricbench.parsers.output import Parsed, Unreadable, read_model
-from fabricbench.parsers.registry import TOOLS, parser_of, why_failed, why_refused
-from fabricbench.parsers.tau.files import read_profile
+from fabricbench.parsers.registry import TOOLS, parser_of, timed_calls_of, why_failed, why_refused
+from fabricbench.parsers.tau.agreement import agreements
+from fabricbench.parsers.tau.files import has_profile, preload_error, read_profile
+from fabricbench.parsers.tau.model import Profile
 from fabricbench.parsers.tau.rows import rows_of
 
 
@@ -41,10 +43,20 @@ class _LaunchFiles:
     problem: str
 
     @cached_property
+    def profile(self) -> Profile | None:
+        """The profile of the launch; None if it has none. The first use reads it."""
+        profiled = self.launch.mode == "profiled" and has_profile(self.directory)
+        return read_profile(self.directory, self.launch.ranks) if profiled else None
+
+    @cached_property
     def output(self) -> Parsed | str:
         """The parsed output with all expected rows, or why it is unreadable. The first use parses it."""
         try:
             parsed = _parse(self.directory, self.launch)
+            if self.profile is not None:
+                parsed = replace(parsed, rows=(*parsed.rows, *rows_of(self.profile, self.launch)))
+            elif self.launch.mode == "profiled":
+                parsed = replace(parsed, skips=(*parsed.skips, _without_profile(self.directory, self.launch)))
             _require_expected(self.launch, parsed)
         except (Unreadable, ValueError) as error:
             return str(error)
@@ -146,7 +158,21 @@ def _results(facts: _LaunchFiles) -> _Update:
         "attestation": attestation,
         "rows": parsed.rows,
         "skips": (*parsed.skips, *_omitted_sizes(launch)),
+        "agreements": _agreements(facts, parsed.rows, sockets),
     }
+
+
+def _without_profile(directory: Path, launch: Launch) -> SkippedSize:
+    """Returns the skip of the rows of a profile that the ranks did not write, with the reason."""
+    reason = preload_error(directory) or "the ranks wrote no profile: the profiler was not loaded, or did not finish"
+    return SkippedSize(benchmark=launch.benchmark, case=canonical_case(launch.case), msg_size_bytes=None, reason=reason)
+
+
+def _agreements(facts: _LaunchFiles, rows: tuple[Row, ...], traffic: Traffic | None) -> tuple[Agreement, ...]:
+    """Returns how the profile of a launch agrees with its other witnesses; empty without a profile."""
+    if facts.profile is None:
+        return ()
+    return agreements(facts.profile, facts.launch, rows, timed_calls_of(facts.launch.tool), traffic)
 
 
 def _why_lost(facts: _LaunchFiles, end: End) -> str:
@@ -178,10 +204,7 @@ def _parse(directory: Path, launch: Launch) -> Parsed:
         return Parsed((), Payload(bytes=0, messages=0))
     if launch.tool not in TOOLS:
         raise Unreadable("launch.json", None, f"a tool with a parser ({', '.join(TOOLS)}), not '{launch.tool}'")
-    parsed = parser_of(launch.tool).parse(directory, launch)
-    if launch.mode == "profiled":
-        return replace(parsed, rows=(*parsed.rows, *rows_of(read_profile(directory, launch.ranks), launch)))
-    return parsed
+    return parser_of(launch.tool).parse(directory, launch)
 
 
 def _require_expected(launch: Launch, parsed: Parsed) -> None:

@@ -85,6 +85,11 @@ def known_names(campaign: Campaign, own: Requirements | None) -> dict[str, set[s
     return names
 
 
+def launch_directories(path: Path) -> list[Path]:
+    """Returns the directories of all launches of the campaign at ``path``, in order."""
+    return [folder for folder, names in _places(path) if names & _OF_A_LAUNCH]
+
+
 def _places(path: Path) -> list[tuple[Path, set[str]]]:
     """Returns the directories below ``launches/`` that contain a launch or a skip, in order, with the names in them.
 

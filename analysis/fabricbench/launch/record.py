@@ -163,8 +163,34 @@ class BindingCheck(Derived):
     port_shares: dict[str, float] = {}
 
 
+class Agreement(Derived):
+    """The comparison of a profile with another witness of the same launch.
+
+    ``witness``: the application's own timers, the bytes on the sockets, or the functions that the program imports.
+    ``profile``: what the profile says, ``other``: what the witness says, in ``unit``; they agree if ``other`` lies
+    between ``least`` and ``most``.
+    """
+
+    witness: Literal["timers", "sockets", "imports"]
+    what: str
+    profile: float
+    other: float
+    least: float
+    most: float
+    unit: str
+    reason: str = ""
+
+    @property
+    def agrees(self) -> bool:
+        """Whether the witness confirms the profile."""
+        return self.least <= self.other <= self.most
+
+
 class Record(Derived):
-    """The record of one launch. ``directory`` is relative to the campaign; ``launch`` is None if it cannot be read."""
+    """The record of one launch. ``directory`` is relative to the campaign; ``launch`` is None if it cannot be read.
+
+    ``agreements``: the comparisons of the profile with other witnesses, of a profiled launch.
+    """
 
     schema_version: Literal[1] = 1
     directory: str
@@ -179,6 +205,7 @@ class Record(Derived):
     attestation: Attestation | None = None
     rows: tuple[Row, ...] = ()
     skips: tuple[SkippedSize, ...] = ()
+    agreements: tuple[Agreement, ...] = ()
 
 
 class Unmeasured(Skip):

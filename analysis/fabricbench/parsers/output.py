@@ -32,6 +32,20 @@ class Parsed:
     parts: tuple[PayloadPart, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class TimedCalls:
+    """A row of an application that contains the time of MPI calls and little else, so that a profile must agree.
+
+    ``metric``, ``case``: the row, with the part of the case that the program adds. ``calls``: the functions of MPI;
+    empty for all. ``region``: the row covers the region that the program marks, not the whole program.
+    """
+
+    metric: str
+    case: str = ""
+    calls: tuple[str, ...] = ()
+    region: bool = False
+
+
 def payload_of(parts: Iterable[PayloadPart]) -> Payload:
     """The payload of a launch: the sum of its parts."""
     parts = tuple(parts)

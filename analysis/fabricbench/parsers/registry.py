@@ -14,7 +14,7 @@ from typing import Protocol, runtime_checkable
 
 from fabricbench.launch.facts import Launch
 from fabricbench.parsers import tools
-from fabricbench.parsers.output import Parsed
+from fabricbench.parsers.output import Parsed, TimedCalls
 from fabricbench.parsers.quantities import Mean, Means, Quantity
 
 
@@ -34,6 +34,13 @@ class ReadsFiles(Protocol):
     """A parser that reads other files of a launch directory than ``stdout``. ``FILES``: the names of all of them."""
 
     FILES: Sequence[str]
+
+
+@runtime_checkable
+class TimesCalls(Protocol):
+    """A parser of an application that times its communication. ``TIMED_CALLS``: the rows that a profile must match."""
+
+    TIMED_CALLS: Sequence[TimedCalls]
 
 
 @runtime_checkable
@@ -82,6 +89,12 @@ def files_of(tool: str) -> tuple[str, ...]:
     """The names of the files in a launch directory that the parser of ``tool`` reads."""
     parser = parser_of(tool)
     return tuple(parser.FILES) if isinstance(parser, ReadsFiles) else DEFAULT_FILES
+
+
+def timed_calls_of(tool: str) -> tuple[TimedCalls, ...]:
+    """Returns the rows of ``tool`` that contain the time of MPI calls; empty if its parser declares none."""
+    parser = parser_of(tool)
+    return tuple(parser.TIMED_CALLS) if isinstance(parser, TimesCalls) else ()
 
 
 def why_failed(tool: str, directory: Path) -> str:

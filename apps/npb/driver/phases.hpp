@@ -8,8 +8,9 @@
 
 #include "npb/driver/kernel.hpp"
 
-// Fortran calls these functions too (npb_m). `phase` is an index in Kernel::phases. The first phase is the timed region:
-// MPI_Pcontrol(1) and MPI_Pcontrol(0) mark it for profilers, outside the time that is measured.
+// Fortran calls these functions too (npb_m). `phase` is an index in Kernel::phases. The first phase
+// is the timed region: MPI_Pcontrol(1) and MPI_Pcontrol(0) mark it for profilers, outside the time
+// that is measured.
 extern "C" {
 void npb_phase_begin(int phase);
 void npb_phase_end(int phase);

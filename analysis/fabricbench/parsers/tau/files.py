@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from fabricbench.files.reading import LARGEST_OUTPUT_BYTES, open_regular
+from fabricbench.files.reading import LARGEST_OUTPUT_BYTES, open_regular, read_ends
 from fabricbench.parsers.output import Unreadable
 from fabricbench.parsers.tau.model import Profile, ThreadProfile
 from fabricbench.parsers.tau.text import Lines, read_thread
@@ -44,6 +44,24 @@ def read_profile(directory: Path, ranks: int, metric: str = TIME) -> Profile:
     was not launched, and if the metric is another one.
     """
     return _checked(read_threads(directory, metric), ranks, metric)
+
+
+def has_profile(directory: Path) -> bool:
+    """Returns whether ``directory`` holds files of a profile."""
+    try:
+        names = os.listdir(directory)
+    except OSError:
+        return False
+    return any(pattern.fullmatch(name) for name in names for pattern in (THREAD_FILE, PACKED_FILE, METRIC_DIRECTORY))
+
+
+def preload_error(directory: Path) -> str:
+    """Returns the dynamic linker's message that it could not preload a library; empty if it gave none."""
+    try:
+        text = read_ends(directory / "stderr", 1 << 16, 1 << 16).decode("utf-8", errors="replace")
+    except OSError:
+        return ""
+    return next((line.strip()[:300] for line in text.splitlines() if "cannot be preloaded" in line), "")
 
 
 def read_threads(directory: Path, metric: str = TIME) -> Iterator[ThreadProfile]:

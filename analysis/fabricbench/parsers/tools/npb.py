@@ -8,7 +8,7 @@ from pathlib import Path
 
 from fabricbench.launch.facts import Launch, canonical_case
 from fabricbench.launch.record import Payload, Row, SkippedSize
-from fabricbench.parsers.output import Parsed, Unreadable, number, read_text, whole
+from fabricbench.parsers.output import Parsed, TimedCalls, Unreadable, number, read_text, whole
 
 CLASSES = ("S", "W", "A", "B", "C", "D")
 KERNELS = ("IS", "CG", "FT")
@@ -56,6 +56,8 @@ PROBLEMS: dict[tuple[str, str], ProblemClass] = {
 }
 
 BENCHMARKS = tuple(f"{kernel.lower()}.{problem_class}" for kernel, problem_class in PROBLEMS)
+
+TIMED_CALLS = (TimedCalls("communication_time", region=True),)
 
 _CG_STEPS = 25
 """Steps of the inner iteration of CG."""

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from fabricbench.launch.facts import Launch, joined_case
 from fabricbench.launch.record import Row
-from fabricbench.parsers.output import Parsed, Unreadable, read_text, whole
+from fabricbench.parsers.output import Parsed, TimedCalls, Unreadable, read_text, whole
 from fabricbench.parsers.tools.gromacs.cycles import COMMUNICATION, Activity, Cycles
 from fabricbench.parsers.tools.gromacs.energies import FILE, Block
 from fabricbench.parsers.tools.gromacs.log import Log, read_log
@@ -38,6 +38,8 @@ __all__ = [
 
 BENCHMARKS = ("villin", "lzm", "dppc")
 FILES = (FILE, REFERENCE)
+TIMED_CALLS = (TimedCalls("activity_time", "activity=pme-3d-fft-comm", ("MPI_Alltoall", "MPI_Alltoallv")),)
+"""The other rows of the cycle table contain packing and unpacking too."""
 
 _THREAD_MPI = "thread_mpi"
 _NO_MPI = "none"

@@ -1,0 +1,149 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The bytes that the calls of a profile put between ranks: the least and the most of any algorithm of a collective."""
+
+import re
+from collections import defaultdict
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from math import ceil, log2
+
+from fabricbench.parsers.tau.calls import call_of_event, sizes_of_event
+from fabricbench.parsers.tau.model import Profile, parameters_of
+
+Limits = Callable[[float, int], tuple[float, float]]
+"""From the sum of the message sizes of all ranks and the number of ranks to the least and the most bytes."""
+
+
+def _steps(ranks: int) -> int:
+    """Returns the number of steps of recursive doubling, with the one that numbers beside powers of two add."""
+    return ceil(log2(ranks)) + (1 if ranks & (ranks - 1) else 0)
+
+
+def _exact(total: float, ranks: int) -> tuple[float, float]:
+    return total, total
+
+
+def _rooted(total: float, ranks: int) -> tuple[float, float]:
+    """Every rank but one receives, or sends, the size; a large message may be scattered and gathered again."""
+    least = total * (ranks - 1) / ranks
+    return least, 2 * least
+
+
+def _one_block_each(total: float, ranks: int) -> tuple[float, float]:
+    """The sizes are those of the ranks other than the root; in a tree a block passes several ranks."""
+    return total, total * _steps(ranks)
+
+
+def _gathered_by_all(total: float, ranks: int) -> tuple[float, float]:
+    """The size is one rank's block, which each other rank receives."""
+    return total * (ranks - 1), total * (ranks - 1)
+
+
+def _all_of_all(total: float, ranks: int) -> tuple[float, float]:
+    """The size is the sum of all blocks, of which each rank receives all but its own, on average."""
+    return total * (ranks - 1) / ranks, total
+
+
+def _exchanged(total: float, ranks: int) -> tuple[float, float]:
+    """The size is a sent and a received block of one partner; small blocks pass several ranks."""
+    direct = total / 2 * (ranks - 1)
+    return direct, max(direct, total / 2 * ranks / 2 * _steps(ranks))
+
+
+def _exchanged_sums(total: float, ranks: int) -> tuple[float, float]:
+    """The size is the sum of all sent and received blocks; which part a rank sends to itself is unknown."""
+    return 0.0, total / 2
+
+
+def _reduced_for_all(total: float, ranks: int) -> tuple[float, float]:
+    return 2 * total * (ranks - 1) / ranks, total * max(2, _steps(ranks))
+
+
+def _chained(total: float, ranks: int) -> tuple[float, float]:
+    return total * (ranks - 1) / ranks, total * _steps(ranks)
+
+
+_COLLECTIVES: dict[str, Limits] = {
+    "bcast": _rooted,
+    "reduce": _rooted,
+    "gather": _one_block_each,
+    "gatherv": _one_block_each,
+    "scatter": _one_block_each,
+    "scatterv": _one_block_each,
+    "allgather": _gathered_by_all,
+    "allgatherv": _all_of_all,
+    "alltoall": _exchanged,
+    "alltoallv": _exchanged_sums,
+    "alltoallw": _exchanged_sums,
+    "allreduce": _reduced_for_all,
+    "scan": _chained,
+    "exscan": _chained,
+}
+"""By function in lower case, without ``MPI_`` and the ``I`` of nonblocking ones (Thakur et al. 2005)."""
+
+_BLOCKS_OF_OTHERS = {"gather", "gatherv", "scatter", "scatterv"}
+_SENDS = re.compile(r"MPI_(I?[bsr]?send|Sendrecv(_replace)?|R?(put|get|accumulate))", re.IGNORECASE)
+_RECEIVES = re.compile(r"MPI_(I?m?recv|M?probe|Im?probe|Wait.*|Test.*|Start.*|[A-Za-z]+_init)", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class WireBytes:
+    """The least and the most bytes between all ranks, and the number of calls that move them.
+
+    ``unknown``: functions with a message size for which there are no limits.
+    """
+
+    least: float
+    most: float
+    calls: int
+    unknown: tuple[str, ...]
+
+
+def wire_bytes(profile: Profile) -> WireBytes:
+    """Returns the limits of the bytes between ranks from Init to Finalize, for a profile of this project's profiler."""
+    sums, calls = _sums(profile)
+    least = most = 0.0
+    unknown = set()
+    for (call, ranks, role), total in sums.items():
+        limits = _limits(call, role)
+        if limits is None:
+            unknown.add(call)
+            continue
+        low, high = limits(total, ranks)
+        least, most = least + low, most + high
+    return WireBytes(least, most, calls, tuple(sorted(unknown)))
+
+
+def _limits(call: str, role: str) -> Limits | None:
+    if _SENDS.fullmatch(call):
+        return _exact
+    if _RECEIVES.fullmatch(call):
+        return lambda total, ranks: (0.0, 0.0)
+    name = call.removeprefix("MPI_").lower()
+    base = name if name in _COLLECTIVES else name.removeprefix("i")
+    if base in _BLOCKS_OF_OTHERS and role == "root":
+        return lambda total, ranks: (0.0, 0.0)
+    return _COLLECTIVES.get(base)
+
+
+def _sums(profile: Profile) -> tuple[Mapping[tuple[str, int, str], float], int]:
+    """Returns the sum of the message sizes by function, ranks of the communicator and role, and the number of calls.
+
+    Messages of a rank to itself, and collectives of one rank, are left out.
+    """
+    sums: dict[tuple[str, int, str], float] = defaultdict(float)
+    calls = 0
+    for thread in profile.threads:
+        for timer in thread.by_all():
+            params = dict(timer.params)
+            ranks = int(params.get("communicator size", "0"))
+            if params.get("peer") == "self" or ranks == 1:
+                continue
+            calls += timer.calls
+            if timer.bytes:
+                sums[timer.call, ranks or profile.ranks, params.get("role", "")] += timer.bytes
+        for event in thread.events:
+            call, params = call_of_event(event.name), parameters_of(event.name)
+            if call and sizes_of_event(event.name, False) and params.get("peer") != "self":
+                sums[call, int(params.get("communicator size", profile.ranks)), params.get("role", "")] += event.total
+    return sums, calls
