@@ -83,7 +83,7 @@ def _tau(installed: Installed) -> Profiler | None:
             "TAU_METRICS": "TIME",
             "TAU_TRACK_MESSAGE": "1",
             "TAU_CALLPATH": "1",
-            "TAU_CALLPATH_DEPTH": "2",
+            "TAU_CALLPATH_DEPTH": "3",
         },
     )
 
