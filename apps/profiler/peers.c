@@ -146,6 +146,7 @@ uint8_t peers_class(const struct group_facts* group, int rank) {
 }
 
 void peers_forget(uint64_t handle) {
+  if (!profile.active) return;
   pthread_mutex_lock(&lock);
   for (struct group_facts** at = &known; *at; at = &(*at)->next)
     if ((*at)->handle == handle) {

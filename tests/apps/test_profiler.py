@@ -96,6 +96,7 @@ def test_every_function_is_counted_once_with_its_bytes(profiled: Profiled, bindi
     for rank, profile in enumerate(profiles):
         assert differences(profile, expected.expected[rank]) == []
         assert profile.metadata["Unprofiled MPI Functions"] == ""
+        assert [row.timer.calls for row in profile.of("MPI_Barrier", region="1")] == [1]
         parts: dict[str, float] = {}
         for row in profile.rows:
             parts[row.function] = parts.get(row.function, 0.0) + row.timer.exclusive_us
@@ -213,15 +214,27 @@ def test_barrier_before_collectives(profiled: Profiled) -> None:
         assert profile.metadata["Collective Barrier"] == "yes"
 
 
-# Calls of each rank on two ranks: (MPI_Sendrecv or MPI_Alltoall, message sizes). CG: 15 benchmark iterations and one
-# untimed one, each 26 products with a vector and their sums. FT: one transpose per iteration and two before.
-def test_fortran_kernels(profiled: Profiled) -> None:
-    program = Path(profiled.installed.apps) / "bin/fabricbench-cg"
+# Calls of each rank on two ranks. CG: 16 iterations (one is untimed) of 26 products of a matrix and a vector, each with
+# half a vector to the other rank and two sums, and one sum of two values. FT: a transpose in each of 6 iterations and
+# two before, each with a quarter of the grid to the other rank and as much from it.
+KERNELS = {
+    ("cg", "S"): ("MPI_Sendrecv", {8: 832, 16: 16, 1400 // 2 * 8: 416}),
+    ("cg", "W"): ("MPI_Sendrecv", {8: 832, 16: 16, 7000 // 2 * 8: 416}),
+    ("ft", "S"): ("MPI_Alltoall", {64**3 * 16 // 4 * 2: 8}),
+    ("ft", "W"): ("MPI_Alltoall", {128 * 128 * 32 * 16 // 4 * 2: 8}),
+}
+
+
+@pytest.mark.parametrize(("kernel", "problem"), KERNELS)
+def test_fortran_kernels(profiled: Profiled, kernel: str, problem: str) -> None:
+    program = Path(profiled.installed.apps) / f"bin/fabricbench-{kernel}"
     if not program.exists():
         pytest.skip(f"{profiled.stack.name} has no Fortran")
-    for profile in profiled.run([str(program), "--class", "S"]):
-        assert profile.sizes("MPI_Sendrecv") == {8: 832, 16: 16, 5600: 416}
-        assert profile.events["Message size sent to all nodes"].count == 1264
+    function, sizes = KERNELS[kernel, problem]
+    for profile in profiled.run([str(program), "--class", problem]):
+        assert profile.sizes(function) == sizes
+        calls = [row.timer.calls for row in profile.rows if row.function == function]
+        assert sum(calls) == profile.timers[f"{function}()"].calls == sum(sizes.values())
 
 
 def test_simulated_time(tmp_path: Path) -> None:
