@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Passes the region that a program marks by MPI_Pcontrol to TAU, which ignores these marks. Preloaded together with
-// TAU's library: MPI_Pcontrol(1) starts TAU's timer "measured region", MPI_Pcontrol(0) stops it.
+// Passes the region that a program marks by MPI_Pcontrol to TAU, which ignores these marks.
+// Preloaded together with TAU's library: MPI_Pcontrol(1) starts TAU's timer "measured region",
+// MPI_Pcontrol(0) stops it.
 #include <mpi.h>
 #include <stdbool.h>
 #include <stddef.h>

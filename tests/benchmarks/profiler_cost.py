@@ -22,7 +22,7 @@ from typing import Annotated
 import typer
 
 from benchmarks.mpi import mpi_lanes
-from benchmarks.pairs import interleaved, line
+from benchmarks.paired_runs import interleaved, line
 from fabricbench.setup.probe import lane_environment
 from fabricbench.site.lane import Lane
 from fabricbench.site.stacks import Installed

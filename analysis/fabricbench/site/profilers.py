@@ -3,6 +3,7 @@
 
 import os
 import re
+import struct
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -20,7 +21,10 @@ OWN_LIBRARY = "lib/libfabricbench_profiler.so"
 REGION_LIBRARY = "lib/libfabricbench_tau_region.so"
 """This project's programs on a stack: its profiler, and the library that passes the marked region to TAU."""
 
-_VERSION = re.compile(rb"TAU_VERSION\s+\"([0-9][0-9A-Za-z.]{0,19})\"")
+_ELF_HEADER = struct.Struct("<16sHHIQQQIHHHHHH")
+_INTERPRETER = 3
+"""The type of the program header that names the dynamic linker (System V ABI, ELF-64)."""
+_VERSION = re.compile(rb"TAU_VERSION\s+\"([0-9][0-9A-Za-z.-]{0,19})\"")
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +60,25 @@ def profiler_of(installed: Installed, name: str = "") -> Profiler:
             hint = f"spack install tau+mpi ^{installed.stack}, or name a directory with it in {TAU}"
             return Profiler("tau", problem=f"TAU is not installed for {installed.stack}", hint=hint)
     return _own(installed)
+
+
+def is_static(program: Path) -> bool:
+    """Returns whether an executable is linked statically, so that nothing can be preloaded into it.
+
+    False for scripts and for files that cannot be read.
+    """
+    try:
+        with program.open("rb") as stream:
+            header = stream.read(_ELF_HEADER.size)
+            if len(header) < _ELF_HEADER.size or header[:6] != b"\x7fELF\x02\x01":
+                return False
+            offset, size, count = (_ELF_HEADER.unpack(header)[index] for index in (5, 9, 10))
+            stream.seek(offset)
+            table = stream.read(size * count)
+    except OSError:
+        return False
+    kinds = [struct.unpack_from("<I", table, at)[0] for at in range(0, len(table) - 3, max(4, size))]
+    return _INTERPRETER not in kinds
 
 
 def _own(installed: Installed) -> Profiler:
