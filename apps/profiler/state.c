@@ -121,6 +121,7 @@ void profile_start(enum function function, uint64_t ticks) {
   profile.begin = clock_ticks();
 #endif
   if (!*profile.directory) return;
+  uint64_t begin = clock_ticks();
   read_host();
   PMPI_Comm_rank(MPI_COMM_WORLD, &profile.rank);
   PMPI_Comm_size(MPI_COMM_WORLD, &profile.size);
@@ -129,6 +130,7 @@ void profile_start(enum function function, uint64_t ticks) {
   peers_start();
   profile.active = true;
   profile.overhead_ns = overhead();
+  profile.start_ticks = clock_ticks() - begin;
   struct thread* thread = profile_enter();
   profile_count(thread, function, ticks);
   profile_leave(thread);
