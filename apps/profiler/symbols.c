@@ -44,7 +44,7 @@ static bool is_known(const char* symbol) {
   snprintf(name, sizeof name, "%s", symbol);
   if (symbol[0] == 'm') strip(name);
   size_t length = strlen(name);
-  if (strncasecmp(name, "MPI_T_", 6) == 0) return true;
+  if (strncasecmp(name, "MPI_T_", 6) == 0 || strncasecmp(name, "MPIX_Query_", 11) == 0) return true;
   if (length > 3 && strcasecmp(name + length - 3, "_fn") == 0) return true;
   for (size_t i = 0; i < known_function_count; i++)
     if (strcasecmp(known_functions[i], name) == 0) return true;
