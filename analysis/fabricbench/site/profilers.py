@@ -65,7 +65,7 @@ def profiler_of(installed: Installed, name: str = "") -> Profiler:
 def is_static(program: Path) -> bool:
     """Returns whether an executable is linked statically, so that nothing can be preloaded into it.
 
-    False for scripts and for files that cannot be read.
+    False for scripts, for damaged files and for those that cannot be read.
     """
     try:
         with program.open("rb") as stream:
@@ -75,10 +75,11 @@ def is_static(program: Path) -> bool:
             offset, size, count = (_ELF_HEADER.unpack(header)[index] for index in (5, 9, 10))
             stream.seek(offset)
             table = stream.read(size * count)
-    except OSError:
+    except (OSError, ValueError):  # ValueError: an offset beyond any file
         return False
-    kinds = [struct.unpack_from("<I", table, at)[0] for at in range(0, len(table) - 3, max(4, size))]
-    return _INTERPRETER not in kinds
+    if size < 4 or len(table) < size * count:
+        return False
+    return _INTERPRETER not in [struct.unpack_from("<I", table, at)[0] for at in range(0, len(table), size)]
 
 
 def _own(installed: Installed) -> Profiler:
