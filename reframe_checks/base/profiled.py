@@ -7,7 +7,7 @@ from pathlib import Path
 import reframe as rfm
 from reframe.core.builtins import run_after, variable
 
-from fabricbench.launch.facts import Expected
+from fabricbench.launch.facts import Expected, canonical_case
 from fabricbench.site.profilers import Profiler, ProfilerName, is_static, profiler_of
 
 
@@ -36,7 +36,7 @@ class ProfiledMixin(rfm.RegressionTestPlugin):
 
     def lane_variables(self) -> dict[str, str]:
         profiler = self.chosen_profiler
-        barrier = {"FABRICBENCH_PROFILE_SYNC": "1"} if self.separate_waiting and profiler.name == "own" else {}
+        barrier = {"FABRICBENCH_PROFILE_SYNC": "1"} if self.separate_waiting and profiler.is_own else {}
         variables: dict[str, str] = super().lane_variables()
         return variables | profiler.launch_variables(self.stagedir) | barrier
 
@@ -46,7 +46,7 @@ class ProfiledMixin(rfm.RegressionTestPlugin):
     def tool_versions(self) -> dict[str, str]:
         profiler = self.chosen_profiler
         versions: dict[str, str] = super().tool_versions()
-        return versions | ({"tau": profiler.version} if profiler.name == "tau" else {})
+        return versions | ({} if profiler.is_own else {"tau": profiler.version})
 
     def benchmark_skip(self) -> tuple[str, str] | None:
         skip: tuple[str, str] | None = super().benchmark_skip()
@@ -63,6 +63,10 @@ class ProfiledMixin(rfm.RegressionTestPlugin):
     def launch_id(self) -> str:
         """The id, unlike that of the timed launch of the same benchmark."""
         return f"{super().launch_id} profiled"
+
+    def planned(self) -> tuple[Expected, ...]:
+        case = canonical_case(self.case)
+        return (Expected(benchmark=self.benchmark, case=case, metric="mpi_share"),)
 
     def expected(self) -> Iterator[Expected]:
         yield from super().expected()

@@ -209,9 +209,12 @@ def test_every_lane_has_every_check() -> None:
 
     small_and_large, small = 2, 1
     checks = {"MicroPingpong": small_and_large, "ImbPointToPoint": small_and_large, "ImbBarrier": small}
-    checks |= {"ImbCollective": 4 * small_and_large, "NasQuick": len(KERNELS), "Gromacs": 1}
+    checks |= {"ImbCollective": 4 * small_and_large, "NasQuick": len(KERNELS)}
+    checks |= {"Gromacs": 1, "GromacsWhole": 1, "GromacsProfile": 1}
     names = Counter(case.check_class for case in cases(result.stdout.splitlines()))
-    assert names == {name: len(of_mpi) * count for name, count in checks.items()}
+    profiled = [lane for lane in of_mpi if lane.installed and lane.installed.gromacs]
+    expected = {name: len(of_mpi) * count for name, count in checks.items()}
+    assert names == Counter(expected | {"NasQuickProfile": len(profiled) * len(KERNELS)})
 
 
 def test_a_broken_bound_fails_in_reframe(site: FakeSite) -> None:

@@ -42,6 +42,11 @@ class Profiler:
     problem: str = ""
     hint: str = ""
 
+    @property
+    def is_own(self) -> bool:
+        """Whether it is this project's profiler."""
+        return self.name == "own"
+
     def launch_variables(self, directory: str) -> dict[str, str]:
         """Returns the environment variables of a launch whose profile belongs into ``directory``."""
         place = "PROFILEDIR" if self.name == "tau" else "FABRICBENCH_PROFILE"
