@@ -141,9 +141,10 @@ constexpr Section section{
     .key = "multiconn",
     .title = "Many connections",
     .note =
-        "A pair of ranks over many connections at once (Rashti 2007, figure 2): half round "
-        "trip of all together over their number, and both-way throughput. A connection is a "
-        "communicator on MPI stacks, a pair of endpoints on libfabric.",
+        "One rank pair communicates over many connections at once (Rashti 2007, figure 2). "
+        "Latency: half of the round trip over all connections, divided by their number. "
+        "Throughput: both directions together. A connection is a communicator on MPI stacks, a "
+        "pair of endpoints on libfabric.",
     .place = 6};
 constexpr Picture pictures[]{
     {.metric = "normalised_latency", .over = "connections", .sizes = drawn_sizes},

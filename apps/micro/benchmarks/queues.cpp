@@ -304,9 +304,9 @@ constexpr Section section{
     .key = "queues",
     .title = "Message queues",
     .note =
-        "Latency past a queue over latency without one (Rashti 2007, figures 7 and 8): 1024 "
-        "unexpected messages, or 1024 posted receives that do not match; and of 8 bytes over "
-        "the length of the queue.",
+        "Latency with a queue divided by latency without one (Rashti 2007, figures 7 and 8). One "
+        "figure shows all sizes for a queue of 1024 unexpected messages or 1024 posted receives "
+        "that do not match; the other shows 8 bytes for each queue length.",
     .place = 5};
 constexpr std::int64_t drawn_sizes[]{8};
 constexpr Picture pictures[]{{.metric = "latency_ratio", .only = "queued=1024"},
