@@ -21,7 +21,7 @@ from fabricbench.stats.node_pairs import Effects, Floats, NodePairs, estimate_ef
 BENCHMARKS = micro_node_pairs.BENCHMARKS
 
 LEAST_BLOCKS = 6
-"""The least number of values whose median has a 95 % interval; with fewer blocks there are no findings."""
+"""The least number of values whose median has a 95 % interval; with fewer blocks no node or node pair is selected."""
 
 
 class MatrixKey(NamedTuple):
