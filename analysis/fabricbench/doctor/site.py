@@ -165,7 +165,7 @@ def _modules(site: _Site, fabric: Fabric) -> Iterator[Problem]:
     """Checks that the modules exist, by their files in MODULEPATH, without starting a module system."""
     modules, folders = fabric.scheduler.modules, os.environ.get("MODULEPATH", "").split(":")
     if modules and site.system.modules_system == "nomod":
-        what = f"fabric {fabric.name}: modules, but no modules_system to load them"
+        what = f"fabric {fabric.name} names modules, but the System has no modules_system"
         yield site.broken(what, expected="modules_system='lmod', 'tmod4' or 'envmod' of the System")
     elif modules and not any(folders):
         yield site.unchecked(f"fabric {fabric.name}: the modules {' '.join(modules)}; MODULEPATH is not set here")
@@ -193,7 +193,7 @@ def _ports(site: _Site, fabric: Fabric) -> Iterator[Problem]:
     absent = [port for port in fabric.ports if not _is_port(port)]
     if absent and fabric.scheduler.name == "local":
         what = f"fabric {name}: this node has no port {', '.join(absent)}"
-        yield site.warning(what, hint="ip link and ls /sys/class/infiniband name them")
+        yield site.warning(what, hint="list this node's ports with: ip link; ls /sys/class/infiniband")
     elif absent:
         yield site.unchecked(
             f"fabric {name}: the port {', '.join(absent)} is not on this node; this node may not belong to the fabric"
@@ -281,7 +281,7 @@ def _unmeasured(item: Requirement, available: list[Lane]) -> Iterator[BadInput]:
     nodes = item.counts.get("nodes", 1)
     largest = max(lane.fabric.nodes.count for lane in candidates)
     if nodes > largest:
-        expected = f"at most {largest}, as the fabrics have"
+        expected = f"at most {largest}, the largest number of nodes of the selected fabrics"
         yield BadInput(f"{item.id}: {nodes} nodes", where=item.where("select.nodes"), expected=expected)
 
 
