@@ -19,7 +19,7 @@ def rank_pair_counts() -> list[int]:
 
 
 class Rails(rfm.RegressionTestPlugin):
-    """An own benchmark with each rail policy of the stack (Liu et al. 2004, IV.B.3)."""
+    """A benchmark of the project with each rail policy of the stack (Liu et al. 2004, IV.B.3)."""
 
     family = "rails"
     rails = parameter(RAIL_POLICIES, loggable=True)
@@ -63,7 +63,7 @@ class Rails(rfm.RegressionTestPlugin):
 
 @rfm.simple_test
 class RailsPingpong(Rails, MicroPingpong):
-    descr = "own ping-pong with each rail policy"
+    descr = "the project's own ping-pong with each rail policy"
 
 
 @rfm.simple_test

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Parses captured outputs of the own benchmarks: every value, the payload, the expected rows."""
+"""Parses captured outputs of the project's own benchmarks: every value, the payload, the expected rows."""
 
 import statistics
 from pathlib import Path

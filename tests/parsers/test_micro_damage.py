@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An output of the own benchmarks that is cut off or wrong is unreadable."""
+"""An output of the project's own benchmarks that is cut off or wrong is unreadable."""
 
 import contextlib
 import random

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Parses NPB's report: captures of own kernels and NASA's programs, payload by hand, damaged reports."""
+"""Parses NPB's report: captures of the project's own kernels and NASA's programs, payload by hand, damaged reports."""
 
 from pathlib import Path
 
@@ -165,7 +165,7 @@ def test_one_rank_communicates_for_zero_seconds(tmp_path: Path) -> None:
 
 
 def report_of(kernel: str, problem_class: str, size: str, iterations: int, *, code: str) -> str:
-    """Returns a report of two ranks in the layout of the own kernels or of NASA's programs."""
+    """Returns a report of two ranks in the layout of the project's own kernels or of NASA's programs."""
     text = text_of(OWN if code == "own" else NASA)
     lines = [line for line in text[text.index(" CG Benchmark Completed") :].splitlines() if "timer" not in line]
     values = {"Class": problem_class, "Size": size, "Iterations": str(iterations)}

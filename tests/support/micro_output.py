@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Outputs of the own benchmarks: captures, and synthetic ones with known samples."""
+"""Outputs of the project's own benchmarks: captures, and synthetic ones with known samples."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping

@@ -14,7 +14,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict
 from fabricbench.parsers.quantities import Quantity
 
 TOOL = "micro"
-"""The tool of the own benchmarks, as in the long table."""
+"""The tool of the project's own benchmarks, as in the long table."""
 
 FILE = Path(__file__).with_name("benchmarks.json")
 
