@@ -14,11 +14,9 @@ import pytest
 from fabricbench.errors import BadInput
 from fabricbench.setup import cmake, prefix, stacks
 from fabricbench.setup.cmake import build_apps
-from fabricbench.setup.environment import write_environment
 from fabricbench.setup.prefix import provide_prefix
 from fabricbench.site.settings import REPOSITORY
 from fabricbench.site.stacks import Stack, read_installed
-from support.processes import clean_environment
 
 PROJECT = """\
 cmake_minimum_required(VERSION 3.22)
@@ -240,12 +238,3 @@ def test_an_incomplete_prefix_is_installed_again_and_a_complete_one_is_kept(tmp_
     provide_prefix(Stack(name="mine", pypi=("mine>=2",)), tmp_path, lambda line: None)
     assert len(pip) == 4
     assert json.loads((tmp_path / prefix.RECORD).read_text())["origin"]["pypi"] == ["mine>=2"]
-
-
-@pytest.mark.parametrize("chosen", ["", "/of/the/user"])
-def test_the_build_directory_survives_env_sh(tmp_path: Path, chosen: str) -> None:
-    file = write_environment(tmp_path)
-    variables = {**clean_environment(), **({"FABRICBENCH_BUILD": chosen} if chosen else {})}
-    command = ["sh", "-c", '. "$0"; sh -c "echo \\$FABRICBENCH_BUILD"', str(file)]
-    result = subprocess.run(command, env=variables, capture_output=True, text=True, check=True)
-    assert result.stdout.strip() == (chosen or str(tmp_path))
