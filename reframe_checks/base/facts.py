@@ -40,11 +40,8 @@ class FactsMixin(rfm.RegressionTestPlugin):
             self._write("skipped.json", self._skipped(reason, hint))
 
     def _write(self, name: str, facts: BaseModel) -> None:
-        file = Path(self.stagedir) / name
-        if FORECAST in os.environ:  # the forecast deletes it: no need to sync it to the disk
-            file.write_text(facts.model_dump_json())
-        else:
-            write_json(file, facts.model_dump(mode="json"))
+        is_forecast = FORECAST in os.environ  # which deletes the file
+        write_json(Path(self.stagedir) / name, facts.model_dump(mode="json"), sync=not is_forecast)
 
     def _open_campaign(self) -> None:
         """Creates the campaign if ReFrame was started without ``fabricbench run``."""
