@@ -4,13 +4,13 @@
 import os
 from collections.abc import Callable
 
-import reframe as rfm
 from reframe.core.builtins import variable
 from reframe.core.exceptions import ReframeError
 from reframe.core.runtime import runtime
 
 from fabricbench.errors import BadInput
 
+from .benchmark import BenchmarkMixin
 from .lane import Named, fabric_of
 
 SHARE_OF_MEMORY = 0.8
@@ -50,7 +50,7 @@ def rank_counts(variable: str, expected: str, allowed: Callable[[int], bool]) ->
     return counts
 
 
-class CoresMixin(rfm.RegressionTestPlugin):
+class CoresMixin(BenchmarkMixin):
     """Skips oversubscribed launches unless ``oversubscribe`` is set, and never times them.
 
     Must precede the base class in the MRO.
@@ -61,7 +61,7 @@ class CoresMixin(rfm.RegressionTestPlugin):
     @property
     def workers(self) -> int:
         """Number of threads of all ranks together."""
-        return int(self.ranks)
+        return self.ranks
 
     @property
     def oversubscribed(self) -> bool:
@@ -73,8 +73,7 @@ class CoresMixin(rfm.RegressionTestPlugin):
         super().configure_job()
 
     def benchmark_skip(self) -> tuple[str, str] | None:
-        skip: tuple[str, str] | None = super().benchmark_skip()
-        if skip is not None:
+        if skip := super().benchmark_skip():
             return skip
         if self.oversubscribed and not self.oversubscribe:
             cores = processors(self.current_partition)
