@@ -56,7 +56,8 @@ class CoresMixin(BenchmarkMixin):
     Must precede the base class in the MRO.
     """
 
-    oversubscribe = variable(bool, value=False)
+    oversubscribe: bool = variable(bool, value=False)
+    worker_noun = "ranks or threads"
 
     @property
     def workers(self) -> int:
@@ -75,9 +76,12 @@ class CoresMixin(BenchmarkMixin):
     def benchmark_skip(self) -> tuple[str, str] | None:
         if skip := super().benchmark_skip():
             return skip
-        if self.oversubscribed and not self.oversubscribe:
-            cores = processors(self.current_partition)
-            option = f"-S {type(self).__name__}.oversubscribe=1"
-            hint = f"use more or larger nodes; {option} runs and attests it without timing"
-            return f"{self.workers} ranks or threads on {cores} cores", hint
+        if self.oversubscribed and (hint := self.oversubscription_hint()):
+            return f"{self.workers} {self.worker_noun} on {processors(self.current_partition)} cores", hint
         return None
+
+    def oversubscription_hint(self) -> str:
+        """Returns how to avoid or to allow an oversubscribed launch; empty if it is allowed."""
+        option = f"-S {type(self).__name__}.oversubscribe=1"
+        hint = f"use more or larger nodes; {option} runs and attests it without timing"
+        return "" if self.oversubscribe else hint
