@@ -27,7 +27,7 @@ from fabricbench.site.system import System
 from fabricbench.slurm.allocation import request_of
 from fabricbench.slurm.check import Demand, slurm_problems
 
-State = Literal["broken", "warning", "not checked"]
+ProblemState = Literal["broken", "warning", "not checked"]
 _Name = TypeVar("_Name", str, tuple[str, str])
 
 
@@ -35,7 +35,7 @@ _Name = TypeVar("_Name", str, tuple[str, str])
 class Problem:
     """A problem in one line: what, where, and the hint. A site with a ``broken`` problem cannot be run."""
 
-    state: State
+    state: ProblemState
     text: str
 
 
@@ -69,7 +69,7 @@ class _Site:
     def unchecked(self, what: str) -> Problem:
         return self._problem("not checked", what, "", "")
 
-    def _problem(self, state: State, what: str, expected: str, hint: str) -> Problem:
+    def _problem(self, state: ProblemState, what: str, expected: str, hint: str) -> Problem:
         return Problem(state, str(BadInput(what, where=str(self.file), expected=expected, hint=hint)))
 
 
