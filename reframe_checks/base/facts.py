@@ -7,22 +7,34 @@ from functools import cache
 from importlib import metadata
 from pathlib import Path
 
-import reframe as rfm
 from pydantic import BaseModel
 
 from fabricbench.campaign.write import open_single
 from fabricbench.files.writing import write_json
 from fabricbench.launch.facts import Launch, SkippedLaunch, inherited_variables
 from fabricbench.launch.session import FORECAST, session
+from fabricbench.site.spack import package_of
 
+from .job import JobBase
 from .lane import system
 
 _positions = itertools.count()
 _version = cache(metadata.version)
 
 
-class FactsMixin(rfm.RegressionTestPlugin):
-    """Writes the facts of a launch and of a skip. Needs ``LaneMixin``, ``PortsMixin`` and ``LeafMixin``."""
+class FactsBase(JobBase):
+    """Writes the facts of a launch and of a skip."""
+
+    @property
+    def launch_id(self) -> str:
+        """The identity of the launch in its campaign, the same for each attempt."""
+        words = (self.tool, self.recorded_benchmark, self.message_class, self.named_case, f"np={self.ranks}")
+        return " ".join([f"b{session().block:03d}", self.lane.name, *(word for word in words if word)])
+
+    def spec_hash(self) -> dict[str, str] | None:
+        """Returns Spack's hashes of the stack and of the program's package; None if Spack built neither."""
+        package = package_of(Path(self.program()))
+        return {**self.installed.spec_hash, **({package.name: package.hash} if package else {})} or None
 
     @property
     def writes_facts(self) -> bool:

@@ -2,6 +2,7 @@
 """Simulated rates at which healthy and slow nodes and pairs are named, with and without stalls."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -182,7 +183,7 @@ def few_rounds(world: World, rng: np.random.Generator) -> Survey:
 
 
 def of_lane(of: Matrix, stack: str) -> Matrix:
-    return Matrix(of.key._replace(stack=stack), of.names, of.pairs)
+    return Matrix(replace(of.key, stack=stack), of.names, of.pairs)
 
 
 def test_p_is_adjusted_for_all_tests() -> None:

@@ -27,7 +27,7 @@ from fabricbench.site.system import System
 from fabricbench.slurm.allocation import request_of
 from fabricbench.slurm.check import Demand, slurm_problems
 
-State = Literal["broken", "warning", "not checked"]
+ProblemState = Literal["broken", "warning", "not checked"]
 _Name = TypeVar("_Name", str, tuple[str, str])
 
 
@@ -35,7 +35,7 @@ _Name = TypeVar("_Name", str, tuple[str, str])
 class Problem:
     """A problem in one line: what, where, and the hint. A site with a ``broken`` problem cannot be run."""
 
-    state: State
+    state: ProblemState
     text: str
 
 
@@ -69,7 +69,7 @@ class _Site:
     def unchecked(self, what: str) -> Problem:
         return self._problem("not checked", what, "", "")
 
-    def _problem(self, state: State, what: str, expected: str, hint: str) -> Problem:
+    def _problem(self, state: ProblemState, what: str, expected: str, hint: str) -> Problem:
         return Problem(state, str(BadInput(what, where=str(self.file), expected=expected, hint=hint)))
 
 
@@ -120,8 +120,7 @@ def _names(site: _Site) -> Iterator[Problem]:
     if site.system.name != folder:
         what = f"the system is called '{site.system.name}'"
         yield site.broken(what, expected=f"'{folder}', the name of its folder")
-    pairings = [(fabric, name) for fabric in site.system.fabrics for name in fabric.stacks]
-    entries = [(fabric.name, name) for fabric, name in pairings]
+    entries = [(fabric.name, name) for fabric in site.system.fabrics for name in fabric.stacks]
     kinds: tuple[tuple[str, list[str]], ...] = (
         ("fabric", [fabric.name for fabric in site.system.fabrics]),
         ("stack", list(site.system.stacks)),
@@ -134,9 +133,6 @@ def _names(site: _Site) -> Iterator[Problem]:
                 yield site.broken(f"the {kind} '{name[:40]}'", expected="letters, digits, '_' and '-' only")
     for place, name in _duplicates(entries):
         yield site.broken(f"fabric {place} names the stack '{name}' twice", hint="remove one of them")
-    unknown_stacks = {(fabric.name, name): fabric for fabric, name in pairings if name not in site.system.stacks}
-    for (_, name), fabric in unknown_stacks.items():
-        yield Problem("broken", str(site.system.unknown_stack(fabric, name)))
     for name in sorted(set(site.system.stacks) - {name for _, name in entries}):
         yield site.warning(f"no fabric names the stack '{name}'", hint="add it to the stacks of a fabric")
 

@@ -18,7 +18,7 @@ from pathlib import Path
 
 from fabricbench.errors import BadInput
 from fabricbench.files.writing import write_json
-from fabricbench.inputs.cache import cache_root
+from fabricbench.inputs.cache import input_cache_root
 from fabricbench.inputs.systems import QUICK, system
 from fabricbench.processes.leftovers import MARK, end_marked
 from fabricbench.setup.cmake import build_apps, source_digests
@@ -88,7 +88,7 @@ def set_up_input(say: Say) -> str:
     if not any(build and not build.problem for build in builds):
         return ""
     try:
-        prepare_inputs([system(QUICK)], 1, cache_root(), say)
+        prepare_inputs([system(QUICK)], 1, input_cache_root(), say)
     except BadInput as error:
         return f"{QUICK}: {error}"
     return ""

@@ -136,4 +136,6 @@ class Description(_Model):
 
 DESCRIPTION = Description.model_validate_json(FILE.read_bytes())
 MEASURED = {benchmark.name: benchmark for benchmark in DESCRIPTION.benchmarks if benchmark.samples}
-"""The benchmarks that measure something, by name: all but ``wireup``."""
+"""The benchmarks that measure something, by name."""
+(WIREUP,) = (benchmark.name for benchmark in DESCRIPTION.benchmarks if not benchmark.samples)
+"""The one benchmark that sends no message: it measures the wire-up."""
