@@ -6,6 +6,7 @@ run nothing, and exit with status 0.
 """
 
 import importlib.util
+import os
 import sys
 from pathlib import Path
 from typing import NoReturn
@@ -14,10 +15,11 @@ from reframe.core.runtime import runtime
 
 
 def _require_environment() -> None:
-    environment = Path(__file__).resolve().parents[1] / "build/env.sh"
+    repository = Path(__file__).resolve().parents[1]
+    environment = Path(os.environ.get("FABRICBENCH_BUILD") or repository / "build") / "env.sh"
     source = f"source {environment}"
     if not environment.exists():
-        source = f"run `make setup` in {environment.parents[1]}, then {source}"
+        source = f"run `make setup` in {repository}, then {source}"
     if importlib.util.find_spec("fabricbench") is None:
         _end(f"{sys.executable} has no package fabricbench", source)
     from fabricbench.site.system import system_in

@@ -18,7 +18,8 @@ from fabricbench.parsers.output import Unreadable
 from fabricbench.parsers.tools.gromacs import REFERENCE, read_reference
 
 from .base import SELDOM, Benchmark, ProfiledMixin
-from .base.cores import CoresMixin, rank_counts
+from .base.cores import rank_counts
+from .base.threads import ThreadsMixin
 
 RANKS = "FABRICBENCH_GROMACS_RANKS"
 """Numbers of ranks to use instead of the powers of two up to the node's cores."""
@@ -48,15 +49,13 @@ def known_input(name: str, copies: int) -> RunInput | MissingInput:
         return MissingInput(str(error), "")
 
 
-class Mdrun(CoresMixin, Benchmark):
-    """A run of ``gmx_mpi mdrun`` with one system and a fixed number of steps."""
+class Mdrun(ThreadsMixin, Benchmark):
+    """A run of ``gmx_mpi mdrun`` with one system and a fixed number of steps. mdrun pins its threads."""
 
     tool = "gromacs"
     family = "gromacs"
-    threaded = True  # mdrun pins its threads
     md_system = parameter(md_systems(), loggable=True)
     np = parameter(RANK_COUNTS, loggable=True)
-    threads = variable(int, value=1, loggable=True)
     copies = variable(int, value=1, loggable=True)
     limit_seconds = 600.0
 
@@ -66,10 +65,6 @@ class Mdrun(CoresMixin, Benchmark):
         varied = {"threads": self.threads, "copies": self.copies}
         self.case = {name: count for name, count in varied.items() if count != 1}
 
-    @property
-    def workers(self) -> int:
-        return int(self.ranks * self.threads)
-
     def tool_versions(self) -> dict[str, str]:
         build = self.installed.gromacs
         versions = {"gromacs": f"{build.version} {build.precision} {build.simd}" if build else ""}
@@ -78,10 +73,6 @@ class Mdrun(CoresMixin, Benchmark):
             if run_input.record:
                 versions["atoms"] = str(run_input.record.atoms)
         return versions
-
-    def lane_variables(self) -> dict[str, str]:
-        """The lane's variables, with the check's number of threads in place of the shell's."""
-        return super().lane_variables() | {"OMP_NUM_THREADS": str(self.threads)}
 
     def family_skip(self) -> tuple[str, str] | None:
         stack, build = self.stack.name, self.installed.gromacs

@@ -2,19 +2,20 @@
 """IMB-MT of the Intel MPI Benchmarks, in which several threads of each rank communicate at once."""
 
 import reframe as rfm
-from reframe.core.builtins import parameter, run_after, variable
+from reframe.core.builtins import parameter, run_after
 
 from fabricbench.parsers.tools.imb_mt import TABLES
 
 from .base import SELDOM
-from .base.cores import CoresMixin, most_processors
+from .base.cores import most_processors
 from .base.imb import Imb
+from .base.threads import ThreadsMixin
 
 MOST_THREADS = 4
 WINDOW = 64
 
 
-class ImbMt(CoresMixin, Imb):
+class ImbMt(ThreadsMixin, Imb):
     """The base of the leaves below.
 
     ``threads`` is the number of threads of each rank; 0 stands for one per core, at most four. One thread shows the
@@ -25,13 +26,8 @@ class ImbMt(CoresMixin, Imb):
     suite = "IMB-MT"
     tables = TABLES
     tags = SELDOM
-    threaded = True
-    threads = variable(int, value=0, loggable=True)
+    threads = 0
     largest_bytes = 2**20
-
-    @property
-    def workers(self) -> int:
-        return int(self.ranks * self.threads)
 
     def benchmark_skip(self) -> tuple[str, str] | None:
         if self.installed.imb and self.installed.imb_mt_problem:
@@ -39,9 +35,6 @@ class ImbMt(CoresMixin, Imb):
             hint = f"use a {stack} with MPI_THREAD_MULTIPLE, then run: fabricbench setup --again {stack}"
             return f"IMB-MT does not run on this {stack}: {self.installed.imb_mt_problem}", hint
         return super().benchmark_skip()
-
-    def lane_variables(self) -> dict[str, str]:
-        return super().lane_variables() | {"OMP_NUM_THREADS": str(self.threads)}
 
     @run_after("init")
     def choose_threads(self) -> None:

@@ -20,7 +20,7 @@ SECONDS_PER_NODE_PAIR = 2
 
 
 class NodePairBenchmark(Micro):
-    """An own benchmark of all nodes of a fabric.
+    """A benchmark of the project of all nodes of a fabric.
 
     The rows of a node pair contain the names of nodes, which the scheduler chooses. So only the summary rows are
     expected; the parser checks that every node pair announced in the output is there.

@@ -13,7 +13,7 @@ from fabricbench.parsers.tools.npb import CLASSES, KERNELS, PROBLEMS
 from fabricbench.site.lane import Lane
 
 from .base import SELDOM, Benchmark, ProfiledMixin
-from .base.cores import SHARE_OF_MEMORY, node_memory_bytes, processors, rank_counts
+from .base.cores import SHARE_OF_MEMORY, CoresMixin, node_memory_bytes, rank_counts
 from .base.lane import lanes
 
 LIMIT_SECONDS = dict(zip(CLASSES, (60.0, 60.0, 120.0, 600.0, 3600.0, 28800.0), strict=True))
@@ -33,7 +33,7 @@ QUICK_RANKS = max(
 """The largest number of ranks that all kernels of the class support."""
 
 
-class NasKernel(Benchmark):
+class NasKernel(CoresMixin, Benchmark):
     """One kernel of one class on a number of ranks, a power of two by the rules of NPB."""
 
     tool = "npb"
@@ -42,15 +42,7 @@ class NasKernel(Benchmark):
     np = parameter(RANK_COUNTS, loggable=True)
     problem_class = variable(str, value=STANDARD_CLASS, loggable=True)
     limit_seconds = 0.0  # 0 stands for the limit of the class
-
-    @property
-    def oversubscribed(self) -> bool:
-        return bool(self.ranks > processors(self.current_partition))
-
-    def configure_job(self) -> None:
-        if self.oversubscribed:
-            self.mode = "checked"
-        super().configure_job()
+    worker_noun = "ranks"
 
     @run_after("init")
     def choose(self) -> None:
@@ -61,9 +53,8 @@ class NasKernel(Benchmark):
     def benchmark_skip(self) -> tuple[str, str] | None:
         if self.problem_class not in CLASSES:
             return f"NPB has no class '{self.problem_class}'", f"choose one of {', '.join(CLASSES)}"
-        if self.oversubscribed and not os.environ.get(RANKS):
-            cores = processors(self.current_partition)
-            return f"{self.ranks} ranks on {cores} cores", f"use larger nodes, or name the numbers of ranks in {RANKS}"
+        if skip := super().benchmark_skip():
+            return skip
         problem = PROBLEMS[self.kernel, self.problem_class]
         if not problem.least_ranks <= self.ranks <= problem.most_ranks:
             return (
@@ -76,6 +67,10 @@ class NasKernel(Benchmark):
             reason = f"{self.benchmark} needs {required / 1e9:.1f} GB {where}, which has {memory / 1e9:.1f} GB"
             return reason, "choose a smaller class"
         return None if Path(self.program()).exists() else self.missing_program()
+
+    def oversubscription_hint(self) -> str:
+        allowed = self.oversubscribe or os.environ.get(RANKS)
+        return "" if allowed else f"use larger nodes, or name the numbers of ranks in {RANKS}"
 
     def missing_program(self) -> tuple[str, str]:
         """Returns the reason and the hint if there is no executable."""

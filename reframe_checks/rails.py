@@ -9,6 +9,7 @@ from reframe.core.builtins import parameter, run_after
 from fabricbench.site.stacks import ONE_PORT, RAIL_POLICIES
 
 from .base import SELDOM, processors
+from .base.benchmark import BenchmarkMixin
 from .base.lane import fabrics
 from .micro import MicroPingpong, MicroWindow
 
@@ -18,8 +19,8 @@ def rank_pair_counts() -> list[int]:
     return sorted({1, *(fabric.rail_count for fabric in fabrics())})
 
 
-class Rails(rfm.RegressionTestPlugin):
-    """An own benchmark with each rail policy of the stack (Liu et al. 2004, IV.B.3)."""
+class Rails(BenchmarkMixin):
+    """A benchmark of the project with each rail policy of the stack (Liu et al. 2004, IV.B.3)."""
 
     family = "rails"
     rails = parameter(RAIL_POLICIES, loggable=True)
@@ -31,7 +32,7 @@ class Rails(rfm.RegressionTestPlugin):
         self.case = {"rails": self.rails} | ({"pairs": self.pairs} if self.pairs > 1 else {})
 
     def applies(self) -> bool:
-        return bool(self.fabric.rail_count > 1)
+        return self.fabric.rail_count > 1
 
     def family_skip(self) -> tuple[str, str] | None:
         if not self.applies():
@@ -63,7 +64,7 @@ class Rails(rfm.RegressionTestPlugin):
 
 @rfm.simple_test
 class RailsPingpong(Rails, MicroPingpong):
-    descr = "own ping-pong with each rail policy"
+    descr = "the project's own ping-pong with each rail policy"
 
 
 @rfm.simple_test

@@ -39,6 +39,13 @@ def site(tmp_path: Path) -> FakeSite:
 
 
 @pytest.fixture
+def cache_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The directory of the cache of records, which does not exist yet."""
+    monkeypatch.setenv(CACHE, str(tmp_path / "cache"))
+    return tmp_path / "cache"
+
+
+@pytest.fixture
 def no_campaign_in_the_checkout() -> Iterator[None]:
     """Fails a test that leaves a campaign in the checkout."""
 

@@ -44,7 +44,7 @@ lint-imports --no-logo --no-cache >/dev/null || lint-imports --no-logo --no-cach
 git ls-files '*.c' '*.h' '*.cpp' '*.hpp' | xargs clang-format --dry-run --Werror --style=file:apps/.clang-format
 git diff --name-only --diff-filter=d HEAD -- 'apps/*.c' 'apps/*.cpp' | tidy
 fortitude check --quiet apps
-git ls-files '*CMakeLists.txt' '*.cmake' | xargs gersemi --check --quiet
+git ls-files '*CMakeLists.txt' '*.cmake' | xargs gersemi --check
 git ls-files '*.sh' '.ci/run' | xargs shellcheck
 git ls-files '*.yaml' '*.yml' | xargs yamllint -s -d '{extends: default, rules: {line-length: {max: 140}, document-start: disable}}'
 git ls-files | grep -Ev '^(tests/data/|LICENSE)' | xargs codespell -q 2

@@ -35,7 +35,7 @@ _ALL = (
         main=True,
     ),
     Metric("latency_mean", "us", "lower", "as latency, the mean", "IMB PingPong"),
-    Metric("latency_max", "us", "lower", "as latency, of the slowest node pair", "own"),
+    Metric("latency_max", "us", "lower", "as latency, of the slowest node pair", "this project"),
     Metric(
         "bandwidth",
         "MB/s",
@@ -44,7 +44,9 @@ _ALL = (
         "IMB PingPong, OSU",
     ),
     Metric("bandwidth_mean", "MB/s", "higher", "as bandwidth, from the mean time of a window", "OSU osu_bw"),
-    Metric("bandwidth_min", "MB/s", "higher", "as bandwidth, of the slowest node pair, either direction", "own"),
+    Metric(
+        "bandwidth_min", "MB/s", "higher", "as bandwidth, of the slowest node pair, either direction", "this project"
+    ),
     Metric(
         "bisection_bandwidth",
         "MB/s",
@@ -53,7 +55,7 @@ _ALL = (
         "Hoefler 2008",
         main=True,
     ),
-    Metric("bisection_bandwidth_min", "MB/s", "higher", "as bisection_bandwidth, of the slowest round", "own"),
+    Metric("bisection_bandwidth_min", "MB/s", "higher", "as bisection_bandwidth, of the slowest round", "this project"),
     Metric("message_rate", "msg/s", "higher", "messages per second, all ranks together", "OSU mbw_mr", main=True),
     Metric(
         "latency_ratio",

@@ -15,6 +15,7 @@
 
 #include "common/usage_error.hpp"
 #include "endpoints/handshake.hpp"
+#include "micro/multiconn.hpp"
 #include "timing/clock.hpp"
 
 namespace fabricbench::endpoints {
@@ -58,7 +59,7 @@ Connections::Connections(const Network& network, Peer& peer, bool initiates, std
       peer_(peer),
       initiates_(initiates),
       buffers_(buffers),
-      transfers_(2 * messages_per_connection * count) {
+      transfers_(2 * micro::messages_per_connection * count) {
   const std::string names = in_step(peer_, [&] { return open(count); });
   in_step(peer_, [&] {
     join(names, count);
@@ -187,11 +188,11 @@ void Connections::round() {
 }
 
 void Connections::window() {
-  for (int i = 0; i < messages_per_connection; ++i) {
+  for (int i = 0; i < micro::messages_per_connection; ++i) {
     for (std::size_t connection = 0; connection < ends_.size(); ++connection)
       start_receive(connection);
   }
-  for (int i = 0; i < messages_per_connection; ++i) {
+  for (int i = 0; i < micro::messages_per_connection; ++i) {
     for (const End& end : ends_) start_send(end);
   }
   wait_all();

@@ -20,7 +20,9 @@
 #include "endpoints/connections.hpp"
 #include "endpoints/multiconn.hpp"
 #include "endpoints/peer.hpp"
+#include "micro/help.hpp"
 #include "micro/job.hpp"
+#include "micro/options.hpp"
 #include "micro/report.hpp"
 #include "micro/runner.hpp"
 
@@ -38,17 +40,10 @@ constexpr std::string_view usage =
 
 Measures many connections between two processes, each a pair of libfabric endpoints (multiconn). The server listens at
 an address of its own host. The client connects to that address and prints the results. Give both the same options.
+Of --iterations N it times N/4 rounds and N/10 windows.
+)";
 
-options (--name value or --name=value):
-  --sizes LIST       message sizes, comma-separated bytes; suffixes K or KiB = 2^10, M or MiB = 2^20
-  --min-size B       first size (0); doubled up to
-  --max-size B       largest size (4MiB)
-  --connections LIST numbers of connections, 1 to 256 (1,2,4 ... 256)
-  --iterations N     sizes up to 64 KiB: N/4 timed rounds and N/10 timed windows (1000); fewer for larger sizes
-  --warmup N         untimed iterations before them, scaled in the same way (100)
-  --time-limit S     seconds per size (none); a pilot of four iterations estimates how many fit, at least min(N,10)
-  --check            checked mode: verifies every byte of every message on arrival; not for timing
-
+constexpr std::string_view rest_of_help = R"(
 environment:
   FI_PROVIDER              the provider of libfabric, one that fi_info lists; the same on both sides
   FABRICBENCH_CONNECT_LIMIT_S  seconds in which each connection must open, 1 to 3600 (10); else its number of
@@ -58,6 +53,14 @@ environment:
 output: lines #@key=value and CSV. The last line is #@end=ok, or #@end=failed after a wrong answer.
 exit code: 0 verified, 1 wrong answer or lost connection, 2 bad input.
 )";
+
+std::string help() {
+  constexpr std::array benchmarks{&multiconn};
+  return std::string(usage)
+      .append(micro::options_help())
+      .append(micro::own_options_help(benchmarks))
+      .append(rest_of_help);
+}
 
 /// The request of the command line.
 struct Request {
@@ -148,8 +151,8 @@ int run(const Request& request) {
 int main(int argc, char** argv) {
   const std::string_view first = argc > 1 ? argv[1] : "";
   if (first == "--version" || first == "--help" || first == "-h") {
-    const std::string text(first == "--version" ? micro::version() : usage);
-    std::printf("%s%s", text.c_str(), first == "--version" ? "\n" : "");
+    const std::string text = first == "--version" ? std::string(micro::version()) + "\n" : help();
+    std::fputs(text.c_str(), stdout);
     return exit_verified;
   }
   try {

@@ -2,6 +2,7 @@
 #include "endpoints/multiconn.hpp"
 
 #include "micro/msg_sizes.hpp"
+#include "micro/multiconn.hpp"
 
 namespace fabricbench::endpoints {
 namespace {
@@ -55,27 +56,23 @@ class Throughput final : public ConnectionsPart {
  public:
   using ConnectionsPart::ConnectionsPart;
   void run() override { connections().window(); }
-  micro::Traffic moved() const override { return least_traffic(messages_per_connection); }
-  micro::Traffic carried() const override { return both_ways(messages_per_connection); }
+  micro::Traffic moved() const override { return least_traffic(micro::messages_per_connection); }
+  micro::Traffic carried() const override { return both_ways(micro::messages_per_connection); }
 };
 
-constexpr std::int64_t numbers[]{1, 2, 4, 8, 16, 32, 64, 128, 256};
-constexpr micro::Quantity quantities[]{{.metric = "normalised_latency_us", .fewer_iterations = 4},
-                                       {.metric = "window_us", .fewer_iterations = 10}};
+constexpr micro::Quantity quantities[]{micro::normalised_latency, micro::connection_window};
 
 }  // namespace
 
-const micro::Benchmark multiconn{
-    .name = "multiconn",
-    .summary = "many connections of one client and server at once",
-    .reporters = micro::Reporters::named,
-    .dimensions = {.choice = {},
-                   .amount = {.key = "connections", .defaults = numbers, .least = 1, .most = 256}},
-    .quantities = quantities,
-    .order = micro::Order::by_amount,  // unused open endpoints slow down the others
-    .synchronisation =
-        "an empty message each way before each size; warm-up and timed iterations follow it "
-        "without another"};
+constinit const micro::Benchmark multiconn = [] {
+  micro::Benchmark record = micro::multiconn_record(quantities);
+  record.reporters = micro::Reporters::named;
+  record.order = micro::Order::by_amount;  // unused open endpoints slow down the others
+  record.synchronisation =
+      "an empty message each way before each size; warm-up and timed iterations follow it "
+      "without another";
+  return record;
+}();
 
 Buffers make_buffers(const micro::Options& options) {
   const std::int64_t size = micro::largest_of(options.sizes_bytes);

@@ -8,6 +8,7 @@
 #include <new>
 
 #include "common/usage_error.hpp"
+#include "micro/multiconn.hpp"
 
 namespace fabricbench::endpoints {
 namespace {
@@ -19,8 +20,8 @@ Info find_provider(const std::string& address) {
   if (!hints) throw std::bad_alloc();
   hints->caps = FI_MSG;
   hints->mode = FI_CONTEXT | FI_CONTEXT2;
-  hints->tx_attr->size = messages_per_connection;
-  hints->rx_attr->size = messages_per_connection;
+  hints->tx_attr->size = micro::messages_per_connection;
+  hints->rx_attr->size = micro::messages_per_connection;
   hints->domain_attr->threading = FI_THREAD_DOMAIN;
   hints->domain_attr->control_progress = FI_PROGRESS_MANUAL;
   hints->domain_attr->data_progress = FI_PROGRESS_MANUAL;

@@ -13,9 +13,6 @@
 
 namespace fabricbench::endpoints {
 
-/// Messages each way on each connection in one window.
-inline constexpr int messages_per_connection = 8;
-
 /// A call of libfabric failed; the message names the call and the reason.
 struct Refused : std::runtime_error {
   using std::runtime_error::runtime_error;

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <span>
-#include <string>
 
 #include "micro/benchmark.hpp"
 
@@ -11,11 +10,5 @@ namespace fabricbench::micro {
 /// Prints the benchmarks as JSON, for --describe. Checks, parser, report and tests read a copy of
 /// it: analysis/fabricbench/parsers/tools/micro/benchmarks.json.
 void describe(std::span<const Benchmark* const> benchmarks);
-
-/// Returns one line for each benchmark, for --list.
-[[nodiscard]] std::string list(std::span<const Benchmark* const> benchmarks);
-
-/// Returns the help text of the options that only some benchmarks have, for --help.
-[[nodiscard]] std::string own_options_help(std::span<const Benchmark* const> benchmarks);
 
 }  // namespace fabricbench::micro

@@ -8,6 +8,7 @@
 #include "common/usage_error.hpp"
 #include "micro/benchmark.hpp"
 #include "micro/describe.hpp"
+#include "micro/help.hpp"
 #include "micro/job.hpp"
 #include "micro/mpi_processes.hpp"
 #include "micro/options.hpp"

@@ -4,13 +4,13 @@
 import os
 from collections.abc import Callable
 
-import reframe as rfm
 from reframe.core.builtins import variable
 from reframe.core.exceptions import ReframeError
 from reframe.core.runtime import runtime
 
 from fabricbench.errors import BadInput
 
+from .benchmark import BenchmarkMixin
 from .lane import Named, fabric_of
 
 SHARE_OF_MEMORY = 0.8
@@ -50,18 +50,19 @@ def rank_counts(variable: str, expected: str, allowed: Callable[[int], bool]) ->
     return counts
 
 
-class CoresMixin(rfm.RegressionTestPlugin):
+class CoresMixin(BenchmarkMixin):
     """Skips oversubscribed launches unless ``oversubscribe`` is set, and never times them.
 
     Must precede the base class in the MRO.
     """
 
-    oversubscribe = variable(bool, value=False)
+    oversubscribe: bool = variable(bool, value=False)
+    worker_noun = "ranks or threads"
 
     @property
     def workers(self) -> int:
         """Number of threads of all ranks together."""
-        return int(self.ranks)
+        return self.ranks
 
     @property
     def oversubscribed(self) -> bool:
@@ -73,12 +74,14 @@ class CoresMixin(rfm.RegressionTestPlugin):
         super().configure_job()
 
     def benchmark_skip(self) -> tuple[str, str] | None:
-        skip: tuple[str, str] | None = super().benchmark_skip()
-        if skip is not None:
+        if skip := super().benchmark_skip():
             return skip
-        if self.oversubscribed and not self.oversubscribe:
-            cores = processors(self.current_partition)
-            option = f"-S {type(self).__name__}.oversubscribe=1"
-            hint = f"use more or larger nodes; {option} runs and attests it without timing"
-            return f"{self.workers} ranks or threads on {cores} cores", hint
+        if self.oversubscribed and (hint := self.oversubscription_hint()):
+            return f"{self.workers} {self.worker_noun} on {processors(self.current_partition)} cores", hint
         return None
+
+    def oversubscription_hint(self) -> str:
+        """Returns how to avoid or to allow an oversubscribed launch; empty if it is allowed."""
+        option = f"-S {type(self).__name__}.oversubscribe=1"
+        hint = f"use more or larger nodes; {option} runs and attests it without timing"
+        return "" if self.oversubscribe else hint

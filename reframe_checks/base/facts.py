@@ -7,22 +7,34 @@ from functools import cache
 from importlib import metadata
 from pathlib import Path
 
-import reframe as rfm
 from pydantic import BaseModel
 
 from fabricbench.campaign.write import open_single
 from fabricbench.files.writing import write_json
 from fabricbench.launch.facts import Launch, SkippedLaunch, inherited_variables
 from fabricbench.launch.session import FORECAST, session
+from fabricbench.site.spack import package_of
 
+from .job import JobBase
 from .lane import system
 
 _positions = itertools.count()
 _version = cache(metadata.version)
 
 
-class FactsMixin(rfm.RegressionTestPlugin):
-    """Writes the facts of a launch and of a skip. Needs ``LaneMixin``, ``PortsMixin`` and ``LeafMixin``."""
+class FactsBase(JobBase):
+    """Writes the facts of a launch and of a skip."""
+
+    @property
+    def launch_id(self) -> str:
+        """The identity of the launch in its campaign, the same for each attempt."""
+        words = (self.tool, self.recorded_benchmark, self.message_class, self.named_case, f"np={self.ranks}")
+        return " ".join([f"b{session().block:03d}", self.lane.name, *(word for word in words if word)])
+
+    def spec_hash(self) -> dict[str, str] | None:
+        """Returns Spack's hashes of the stack and of the program's package; None if Spack built neither."""
+        package = package_of(Path(self.program()))
+        return {**self.installed.spec_hash, **({package.name: package.hash} if package else {})} or None
 
     @property
     def writes_facts(self) -> bool:
@@ -40,11 +52,8 @@ class FactsMixin(rfm.RegressionTestPlugin):
             self._write("skipped.json", self._skipped(reason, hint))
 
     def _write(self, name: str, facts: BaseModel) -> None:
-        file = Path(self.stagedir) / name
-        if FORECAST in os.environ:  # the forecast deletes it: no need to sync it to the disk
-            file.write_text(facts.model_dump_json())
-        else:
-            write_json(file, facts.model_dump(mode="json"))
+        is_forecast = FORECAST in os.environ  # which deletes the file
+        write_json(Path(self.stagedir) / name, facts.model_dump(mode="json"), sync=not is_forecast)
 
     def _open_campaign(self) -> None:
         """Creates the campaign if ReFrame was started without ``fabricbench run``."""

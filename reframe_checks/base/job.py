@@ -4,11 +4,10 @@
 import os
 import shlex
 
-import reframe as rfm
-
 from fabricbench.launch.session import lock_file
 
 from .launchers import launcher_of, per_node
+from .ports import PortsBase
 
 WAIT_FOR_LOCK_SECONDS, STARTING_SECONDS = 3600, 60
 LARGEST_REPORTED_BY_RANK = 64
@@ -17,21 +16,21 @@ NODE_DIRECTORY = "/tmp"
 """A directory local to each node, in which the reports of its ranks are gathered."""
 
 
-class JobMixin(rfm.RegressionTestPlugin):
-    """Composes the job of a launch. Needs ``LaneMixin`` and ``LeafMixin``."""
+class JobBase(PortsBase):
+    """Composes the job of a launch."""
 
     @property
     def witness_by_node(self) -> bool:
         """Whether each node writes one witness report: for ranks that daemons start, and for many ranks."""
         by_node = self.fabric.scheduler.launcher == "srun" or self.ranks > LARGEST_REPORTED_BY_RANK
-        return bool(self.stack.level == "mpi" and by_node)
+        return self.stack.level == "mpi" and by_node
 
     def configure_job(self) -> None:
         """Sets the launcher, the paths and the variables of the lane. Values reach the shell quoted."""
         installed = self.installed
         self.num_tasks, self.num_tasks_per_node = self.ranks, per_node(self.ranks, self.nodes)
         self.exclusive_access = self.fabric.scheduler.exclusive
-        self.job.launcher = launcher_of(self.lane, self.nodes, int(self.ranks), self.rank_binding)
+        self.job.launcher = launcher_of(self.lane, self.nodes, self.ranks, self.rank_binding)
         variables = self.lane_variables()
         variables.pop("LD_PRELOAD", None)  # for the program only, not for the launcher
         self.env_vars = {name: shlex.quote(value) for name, value in variables.items()}
@@ -66,7 +65,7 @@ class JobMixin(rfm.RegressionTestPlugin):
         preload = ["env", f"LD_PRELOAD={libraries}", f"FABRICBENCH_WITNESS_DIR={self.stagedir}", expect]
         if self.stack.level == "mpi":
             return [*preload, self.program(), *self.arguments()]
-        words: list[str] = [self.program()]
+        words = [self.program()]
         for word in self.arguments():
             words += [word, *preload] if word in ("--", "::") else [word]
         return words

@@ -4,7 +4,6 @@
 from functools import cache
 from typing import Protocol
 
-import reframe as rfm
 from reframe.core.builtins import variable
 from reframe.core.runtime import runtime
 
@@ -14,6 +13,8 @@ from fabricbench.site.settings import lanes_of
 from fabricbench.site.stacks import Installed, Stack
 from fabricbench.site.system import System, system_in
 from fabricbench.site.transports import BINDINGS
+
+from .leaf import LeafBase
 
 
 class Named(Protocol):
@@ -52,10 +53,10 @@ def fabric_of(partition: Named) -> Fabric:
     return system().fabric(partition.name)
 
 
-class LaneMixin(rfm.RegressionTestPlugin):
+class LaneBase(LeafBase):
     """Gives a test case its lane."""
 
-    binding = variable(str, value="", loggable=True)
+    binding: str = variable(str, value="", loggable=True)
     """The part of a node that each rank is bound to; empty for the fabric's default."""
     threaded = False
     """Whether ranks have threads of their own. Such ranks are not bound: the program places its threads."""
@@ -90,7 +91,7 @@ class LaneMixin(rfm.RegressionTestPlugin):
     @property
     def nodes(self) -> int:
         """Number of nodes: the fabric's, or one for each rank if there are fewer ranks."""
-        return min(self.fabric.nodes.count, int(self.ranks))
+        return min(self.fabric.nodes.count, self.ranks)
 
     @property
     def rank_binding(self) -> str:
@@ -100,11 +101,11 @@ class LaneMixin(rfm.RegressionTestPlugin):
         """
         if self.stack.level != "mpi" or self.threaded or (self.oversubscribed and not self.binding):
             return "none"
-        return str(self.binding or self.fabric.binding)
+        return self.binding or self.fabric.binding
 
     def lane_skip(self) -> tuple[str, str] | None:
         """Returns the reason why this lane cannot run here and a hint; None if it can."""
-        return self.lane.unavailable or self._binding_skip() or self.port_skip()
+        return self.lane.unavailable or self._binding_skip()
 
     def _binding_skip(self) -> tuple[str, str] | None:
         part, stack = self.rank_binding, self.stack.name
@@ -122,6 +123,5 @@ class LaneMixin(rfm.RegressionTestPlugin):
         )
 
     def lane_variables(self) -> dict[str, str]:
-        """The environment variables of the launch; those of the rail policy override the lane's."""
-        rails: dict[str, str] = self.rail_variables()
-        return self.lane.variables(oversubscribed=self.oversubscribed) | rails
+        """Returns the environment variables of the launch."""
+        return self.lane.variables(oversubscribed=self.oversubscribed)

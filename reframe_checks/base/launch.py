@@ -13,16 +13,9 @@ from reframe.core.logging import getlogger
 from reframe.core.meta import RegressionTestMeta
 
 from fabricbench.campaign.attempts import finished_launches
-from fabricbench.campaign.collect import collect
-from fabricbench.launch.record import Record
 from fabricbench.launch.session import session
 
-from .facts import FactsMixin
-from .job import JobMixin
-from .lane import LaneMixin
-from .leaf import LeafMixin
-from .metrics import MetricsMixin
-from .ports import PortsMixin
+from .metrics import MetricsBase
 
 SELDOM = {"standard", "acceptance"}
 """The tiers of checks that are not part of ``make run``."""
@@ -33,8 +26,11 @@ def _finished(campaign: str, block: int) -> dict[str, str]:
     return finished_launches(Path(campaign), block)
 
 
-class LaunchTest(JobMixin, FactsMixin, LaneMixin, PortsMixin, MetricsMixin, LeafMixin, rfm.RunOnlyRegressionTest):
-    """A launch of one program on one lane. ``tags`` are the tiers of ``fabricbench run`` that include it."""
+class LaunchTest(MetricsBase, rfm.RunOnlyRegressionTest):
+    """A launch of one program on one lane. ``tags`` are the tiers of ``fabricbench run`` that include it.
+
+    Its bases form a line, leaf, lane, ports, job, facts, metrics: ReFrame forbids two bases with a common variable.
+    """
 
     valid_systems = ["+fabric"]
     valid_prog_environs = ["+mpi"]
@@ -105,11 +101,3 @@ class LaunchTest(JobMixin, FactsMixin, LaneMixin, PortsMixin, MetricsMixin, Leaf
         if record.binding.problem:
             getlogger().warning(f"{self.lane.name}: not bound as requested: {record.binding.problem}")
         return sn.assert_true(record.state == "ok", msg=f"{self.lane.name}: {record.state}: {record.reason}")
-
-    def record(self) -> Record:
-        """Returns the record of this launch, derived once."""
-        if (record := getattr(self, "_record", None)) is None:
-            directory = Path(self.stagedir)
-            record = collect(directory, directory.relative_to(Path(session().campaign) / "launches").as_posix())
-            self._record = record
-        return record

@@ -1,30 +1,27 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The methods that a leaf check defines, with their defaults, and the identity of its launch."""
+"""The methods that a leaf check defines, with their defaults."""
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import reframe as rfm
 from reframe.core.builtins import variable
 
 from fabricbench.launch.facts import Expected, OmittedSizes, Scalar, WireUp, canonical_case
-from fabricbench.launch.session import session
 from fabricbench.site.profilers import ProfilerName
-from fabricbench.site.spack import package_of
 
 
-class LeafMixin(rfm.RegressionTestPlugin):
+class LeafBase(rfm.RegressionTestPlugin):
     """What a check runs and what it measures.
 
     A leaf sets ``tool`` and ``benchmark`` and defines ``program``, ``arguments`` and ``expected``. Checks of one
     ``family`` that cannot run on a lane are recorded as one skip, that of the family.
     """
 
-    tool = variable(str, loggable=True)
-    benchmark = variable(str, loggable=True)
-    mode = variable(str, value="timed", loggable=True)
-    ranks = variable(int, value=2, loggable=True)
-    limit_seconds = variable(float, value=120.0)
+    tool: str = variable(str, loggable=True)
+    benchmark: str = variable(str, loggable=True)
+    mode: str = variable(str, value="timed", loggable=True)
+    ranks: int = variable(int, value=2, loggable=True)
+    limit_seconds: float = variable(float, value=120.0)
     case: dict[str, Scalar] = {}
     family = ""
     family_skipped = False
@@ -89,11 +86,6 @@ class LeafMixin(rfm.RegressionTestPlugin):
             rows.append(item.model_copy(update={"case": case, "msg_sizes_bytes": sizes}))
         return tuple(rows)
 
-    def spec_hash(self) -> dict[str, str] | None:
-        """Returns Spack's hashes of the stack and of the program's package; None if Spack built neither."""
-        package = package_of(Path(self.program()))
-        return {**self.installed.spec_hash, **({package.name: package.hash} if package else {})} or None
-
     @property
     def message_class(self) -> str | None:
         """``small`` or ``large`` for a benchmark over message sizes; else None."""
@@ -107,10 +99,4 @@ class LeafMixin(rfm.RegressionTestPlugin):
     @property
     def recorded_benchmark(self) -> str:
         """The name in the record: the benchmark's, or the family's if the whole family is skipped."""
-        return str(self.family if self.family_skipped else self.benchmark)
-
-    @property
-    def launch_id(self) -> str:
-        """The identity of the launch in its campaign, the same for each attempt."""
-        words = (self.tool, self.recorded_benchmark, self.message_class, self.named_case, f"np={self.ranks}")
-        return " ".join([f"b{session().block:03d}", self.lane.name, *(word for word in words if word)])
+        return self.family if self.family_skipped else self.benchmark

@@ -5,17 +5,19 @@ import re
 from functools import cache
 from pathlib import Path
 
-import reframe as rfm
 import reframe.utility.sanity as sn
 from reframe.core.builtins import run_before
 
+from fabricbench.campaign.collect import collect
 from fabricbench.files.layout import REQUIREMENTS
 from fabricbench.launch.facts import canonical_case
 from fabricbench.launch.record import Record, Row
+from fabricbench.launch.session import session
 from fabricbench.metrics import METRICS
 from fabricbench.site.requirements import AbsoluteBound, Requirements, absolute_bounds, as_reference
 from fabricbench.site.requirements_file import load_requirements
 
+from .facts import FactsBase
 from .lane import system
 
 
@@ -24,8 +26,16 @@ def _requirements(file: Path) -> Requirements:
     return load_requirements(file)
 
 
-class MetricsMixin(rfm.RegressionTestPlugin):
-    """Makes performance variables of the rows of a record, and references of the site's absolute bounds."""
+class MetricsBase(FactsBase):
+    """Makes performance variables of the rows of the record, and references of the site's absolute bounds."""
+
+    def record(self) -> Record:
+        """Returns the record of this launch, derived once."""
+        if (record := getattr(self, "_record", None)) is None:
+            directory = Path(self.stagedir)
+            record = collect(directory, directory.relative_to(Path(session().campaign) / "launches").as_posix())
+            self._record = record
+        return record
 
     @run_before("performance")
     def report_metrics(self) -> None:
@@ -34,8 +44,7 @@ class MetricsMixin(rfm.RegressionTestPlugin):
 
     def reported_rows(self) -> tuple[Row, ...]:
         """Returns the rows from which ReFrame's performance variables are made."""
-        record: Record = self.record()
-        return record.rows
+        return self.record().rows
 
     def set_performance_variables(self) -> None:
         """Makes a variable of the first and of the last size of every metric."""

@@ -3,22 +3,23 @@
 
 from collections.abc import Mapping, Sequence
 
-import reframe as rfm
 from reframe.core.builtins import variable
 
-from fabricbench.site.stacks import ONE_PORT, PORT_WORD, Stack
+from fabricbench.site.stacks import ONE_PORT, PORT_WORD
+
+from .lane import LaneBase
 
 
-class PortsMixin(rfm.RegressionTestPlugin):
-    """Selects the ports of a launch. Needs ``LaneMixin``."""
+class PortsBase(LaneBase):
+    """Selects the ports of a launch."""
 
-    port = variable(str, value="", loggable=True)
+    port: str = variable(str, value="", loggable=True)
     """The fabric's port that all ranks use; empty for the default of site and stack."""
 
     @property
     def selected_port(self) -> str:
         """The one port that all ranks are set to use; empty if there is none."""
-        return str(self.port)
+        return self.port
 
     @property
     def rail_policy(self) -> tuple[str, Sequence[str]] | None:
@@ -28,8 +29,7 @@ class PortsMixin(rfm.RegressionTestPlugin):
     @property
     def rail_settings(self) -> Mapping[str, Mapping[str, str]]:
         """The stack's variables on this transport by rail policy, with placeholders."""
-        stack: Stack = self.stack
-        return stack.rails.get(self.fabric.transport, {})
+        return self.stack.rails.get(self.fabric.transport, {})
 
     @property
     def supports_port_selection(self) -> bool:
@@ -46,6 +46,13 @@ class PortsMixin(rfm.RegressionTestPlugin):
         for word, value in words.items():
             settings = {name: text.replace(word, value) for name, text in settings.items()}
         return settings
+
+    def lane_variables(self) -> dict[str, str]:
+        """Returns the environment variables of the launch; those of the rail policy override the lane's."""
+        return super().lane_variables() | self.rail_variables()
+
+    def lane_skip(self) -> tuple[str, str] | None:
+        return super().lane_skip() or self.port_skip()
 
     def port_skip(self) -> tuple[str, str] | None:
         """Returns the reason why the selected port cannot be used and a hint; None if it can."""

@@ -4,22 +4,23 @@
 from collections.abc import Iterator
 from pathlib import Path
 
-import reframe as rfm
 from reframe.core.builtins import run_after, variable
 
 from fabricbench.launch.facts import Expected, canonical_case
 from fabricbench.site.profilers import Profiler, ProfilerName, is_static, profiler_of
 
+from .benchmark import BenchmarkMixin
 
-class ProfiledMixin(rfm.RegressionTestPlugin):
+
+class ProfiledMixin(BenchmarkMixin):
     """Loads a profiler into the ranks of the launch, which is then never timed.
 
     Must precede the base class in the MRO. ``profiler``: ``tau`` or ``own``; empty for TAU where the stack has it, else
     this project's. ``separate_waiting``: the own profiler puts a barrier in front of collectives, as TAU always does.
     """
 
-    profiler = variable(str, value="", loggable=True)
-    separate_waiting = variable(bool, value=False)
+    profiler: str = variable(str, value="", loggable=True)
+    separate_waiting: bool = variable(bool, value=False)
 
     @run_after("init")
     def set_mode(self) -> None:
@@ -37,20 +38,17 @@ class ProfiledMixin(rfm.RegressionTestPlugin):
     def lane_variables(self) -> dict[str, str]:
         profiler = self.chosen_profiler
         barrier = {"FABRICBENCH_PROFILE_SYNC": "1"} if self.separate_waiting and profiler.is_own else {}
-        variables: dict[str, str] = super().lane_variables()
-        return variables | profiler.launch_variables(self.stagedir) | barrier
+        return super().lane_variables() | profiler.launch_variables(self.stagedir) | barrier
 
     def preloaded_libraries(self) -> list[str]:
         return [*super().preloaded_libraries(), *self.chosen_profiler.libraries]
 
     def tool_versions(self) -> dict[str, str]:
         profiler = self.chosen_profiler
-        versions: dict[str, str] = super().tool_versions()
-        return versions | ({} if profiler.is_own else {"tau": profiler.version})
+        return super().tool_versions() | ({} if profiler.is_own else {"tau": profiler.version})
 
     def benchmark_skip(self) -> tuple[str, str] | None:
-        skip: tuple[str, str] | None = super().benchmark_skip()
-        if skip is not None:
+        if skip := super().benchmark_skip():
             return skip
         if self.oversubscribed:
             return "more ranks than cores: their waiting times mean nothing", "use more or larger nodes"

@@ -1,16 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Benchmarks over message sizes. Small and large messages run in separate launches, so each is attested by itself."""
 
-import reframe as rfm
 from reframe.core.builtins import parameter, variable
 
-from .benchmark import Benchmark
+from .benchmark import Benchmark, BenchmarkMixin
 
 LARGEST_SMALL_BYTES = 16384
 """The largest size that stacks usually send eagerly, and that collectives treat as short."""
 
 
-class SizedMixin(rfm.RegressionTestPlugin):
+class SizedMixin(BenchmarkMixin):
     """Message sizes that double.
 
     The launch ``small`` has 0 B to 16 KiB, the launch ``large`` has 32 KiB to ``largest_bytes``. ``empty`` says

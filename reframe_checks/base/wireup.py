@@ -12,8 +12,12 @@ from fabricbench.campaign.collect import collect
 from fabricbench.campaign.write import has_completed
 from fabricbench.launch.facts import WireUp
 from fabricbench.launch.session import session
+from fabricbench.parsers.tools.micro.description import TOOL, WIREUP
 
 from .launch import LaunchTest
+
+CLIENT_SERVER_TOOL = "pair"
+"""The tool of a client and a server in the id of a wire-up. The word stays, so that the ids of old campaigns match."""
 
 
 class WireUpLaunch(LaunchTest):
@@ -23,8 +27,8 @@ class WireUpLaunch(LaunchTest):
     If the lane is skipped, or an earlier session measured it, the job runs ``true`` instead.
     """
 
-    tool = "micro"
-    benchmark = "wireup"
+    tool = TOOL
+    benchmark = WIREUP
     mode = "wireup"
     limit_seconds = 30.0
     client_server_limit_seconds = 120.0  # it starts a server and a client for each size
@@ -34,14 +38,14 @@ class WireUpLaunch(LaunchTest):
 
     def adapt_to_lane(self) -> None:
         if self.stack.level == "user":
-            self.tool, self.limit_seconds = "pair", self.client_server_limit_seconds
+            self.tool, self.limit_seconds = CLIENT_SERVER_TOOL, self.client_server_limit_seconds
 
     def program(self) -> str:
         name = "client-server" if self.stack.level == "user" else "micro"
         return f"{self.installed.apps}/bin/fabricbench-{name}"
 
     def arguments(self) -> list[str]:
-        return list(self.lane.handshake or ["wireup"])
+        return list(self.lane.handshake or [WIREUP])
 
     @property
     def launch_id(self) -> str:

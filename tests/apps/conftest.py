@@ -89,3 +89,16 @@ def start(wrapper: Path, tmp_path: Path) -> Iterator[Start]:
             process.terminate()
         with contextlib.suppress(subprocess.TimeoutExpired):
             process.communicate(timeout=10)
+
+
+@pytest.fixture(scope="session")
+def node(prefix: Path) -> Path:
+    """Returns the path of fabricbench-node."""
+    return prefix / "bin/fabricbench-node"
+
+
+@pytest.fixture
+def out(tmp_path: Path) -> Path:
+    """Returns the directory for the node facts."""
+    (tmp_path / "out").mkdir()
+    return tmp_path / "out"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests the own benchmarks on a real stack over a link with known rate and delay.
+"""Tests the project's own benchmarks on a real stack over a link with known rate and delay.
 
 A busy machine can slow the link down by any factor, and nothing speeds it up. So no value may be better than the link
 allows. Simulated networks (test_simulated.py) test that the benchmarks measure rate and delay correctly.

@@ -1,21 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests fabricbench-node, which starts each rank: its node facts and counters, and that the program is unaffected."""
+"""Tests the node facts of fabricbench-node: counters, interfaces, adapters, and which rank writes them."""
 
 import json
 import os
-import signal
-import socket
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from fabricbench.launch.witness import read_reports
-from support.processes import wait_until
+from support.node import HOST, environment
 from support.wrapped import Json, read
 
-HOST = f"host.{socket.gethostname()}"
 TALK = """
 import socket, threading
 server = socket.create_server(("127.0.0.1", 0))
@@ -26,25 +22,6 @@ left = 1_000_000
 while left:
     left -= len(link.recv(left))
 """
-
-
-@pytest.fixture(scope="session")
-def node(prefix: Path) -> Path:
-    """Returns the path of fabricbench-node."""
-    return prefix / "bin/fabricbench-node"
-
-
-@pytest.fixture
-def out(tmp_path: Path) -> Path:
-    """Returns the directory for the node facts."""
-    (tmp_path / "out").mkdir()
-    return tmp_path / "out"
-
-
-def environment(**local_rank: str) -> dict[str, str]:
-    """Returns the environment without the variables of any launcher except these."""
-    launchers = ("MPI_", "OMPI_", "PMI", "SLURM_", "FABRICBENCH_")
-    return {name: value for name, value in os.environ.items() if not name.startswith(launchers)} | local_rank
 
 
 def port(facts: Json, name: str) -> Json:
@@ -97,170 +74,6 @@ def test_one_rank_per_node_writes_the_facts(node: Path, out: Path, variables: di
         output = int(process.communicate(timeout=60)[0])
         assert (output != process.pid) == first
     assert [path.name for path in out.iterdir()] == ([HOST] if first else [])
-
-
-@pytest.mark.parametrize("local_rank", ["0", "1"])
-def test_the_program_has_the_witness_and_unblocked_signals(
-    node: Path, out: Path, witness: Path, local_rank: str
-) -> None:
-    program = 'echo "$LD_PRELOAD $FABRICBENCH_WITNESS_DIR $FABRICBENCH_EXPECT_RANKS"; grep ^SigBlk /proc/self/status'
-    process = subprocess.run(
-        [node, "--dir", out, "--witness", witness, "--expect", "2", "--", "sh", "-c", program],
-        env=environment(SLURM_LOCALID=local_rank, SLURM_PROCID=local_rank),
-        check=True,
-        capture_output=True,
-        text=True,
-    )
-    first, second = process.stdout.splitlines()
-    assert first.split() == [str(witness), str(out), "2"]
-    assert int(second.split()[1], 16) == 0
-    assert list(out.glob(f"witness.{socket.gethostname()}.{local_rank}*.json"))
-
-
-@pytest.mark.parametrize(
-    ("command", "status"),
-    [("exit 0", 0), ("exit 37", 37), ("kill -SEGV $$", -signal.SIGSEGV), ("kill -KILL $$", -signal.SIGKILL)],
-)
-def test_the_exit_status_is_that_of_the_program(node: Path, out: Path, command: str, status: int) -> None:
-    process = subprocess.run(
-        [node, "--dir", out, "--", "sh", "-c", f"ulimit -c 0; {command}"], env=environment(), timeout=60
-    )
-    assert process.returncode == status
-    assert read(out / HOST)["load_after"] is not None
-
-
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGUSR1, signal.SIGINT])
-def test_signals_reach_the_program(node: Path, out: Path, tmp_path: Path, number: signal.Signals) -> None:
-    ready = tmp_path / "ready"
-    program = f"import pathlib, signal, sys\npathlib.Path({str(ready)!r}).touch()\nsys.exit(signal.sigwait([{number}]))"
-    program = f"import signal; signal.pthread_sigmask(signal.SIG_BLOCK, [{number}])\n{program}"
-    with subprocess.Popen([node, "--dir", out, "--", sys.executable, "-c", program], env=environment()) as process:
-        wait_until(ready.exists, "the program")
-        process.send_signal(number)
-        assert process.wait(timeout=60) == number
-
-
-MANY = 70
-
-
-def start_ranks(node: Path, witness: Path, out: Path, base: Path, ranks: int, *program: str) -> list[int]:
-    """Starts ranks of one node whose reports are gathered in ``base``. Returns their exit statuses."""
-    command: list[str | Path] = [node, "--dir", out, "--witness", witness, "--expect", str(ranks)]
-    command += ["--gather", base, "--", *program]
-    processes = [
-        subprocess.Popen(command, env=environment(PMI_RANK=str(rank), PMI_SIZE=str(ranks), MPI_LOCALRANKID=str(rank)))
-        for rank in range(ranks)
-    ]
-    return [process.wait(timeout=60) for process in processes]
-
-
-def handshake(folder: Path, ranks: int) -> str:
-    """Returns a shell program whose ranks wait for each other, as MPI ranks do."""
-    return f': > "{folder}/$PMI_RANK"; while [ "$(ls {folder} | wc -l)" -lt {ranks} ]; do sleep 0.1; done'
-
-
-@pytest.fixture
-def base(tmp_path: Path) -> Path:
-    """Creates the node's directory and one for the handshake of the ranks. Returns the former."""
-    (tmp_path / "met").mkdir()
-    (tmp_path / "node").mkdir()
-    return tmp_path / "node"
-
-
-def test_many_ranks_write_one_file(node: Path, witness: Path, out: Path, base: Path, tmp_path: Path) -> None:
-    assert start_ranks(node, witness, out, base, MANY, "sh", "-c", handshake(tmp_path / "met", MANY)) == [0] * MANY
-    assert sorted(path.name for path in out.iterdir()) == [HOST, f"witness.{socket.gethostname()}.jsonl"]
-    reports = read_reports(out)
-    ranks = [report.rank for report in reports if report.exe == os.path.realpath("/bin/sh") and not report.forked]
-    assert sorted(set(ranks), key=str) == sorted(range(MANY), key=str)
-    assert list(base.iterdir()) == []
-
-
-def test_a_killed_rank_does_not_lose_the_reports_of_others(
-    node: Path, witness: Path, out: Path, base: Path, tmp_path: Path
-) -> None:
-    program = f'{handshake(tmp_path / "met", 3)}; [ "$PMI_RANK" != 1 ] || kill -KILL $$; sleep 0.3'
-    assert start_ranks(node, witness, out, base, 3, "sh", "-c", program) == [0, -signal.SIGKILL, 0]
-    reports = [report for report in read_reports(out) if report.exe == os.path.realpath("/bin/sh")]
-    assert {report.rank for report in reports} == {0, 2}
-    assert list(base.iterdir()) == []
-
-
-def test_old_directories_of_killed_launches_are_removed(node: Path, witness: Path, out: Path, base: Path) -> None:
-    old, new, other = (base / f"fabricbench.{user}.{n}" for n, user in enumerate([os.geteuid(), os.geteuid(), "x"]))
-    for folder in (old, new, other):
-        folder.mkdir(mode=0o700)
-        (folder / "member.1").touch()
-    for folder in (old, other):
-        os.utime(folder, (0, 0))
-    assert start_ranks(node, witness, out, base, 1, "true") == [0]
-    assert sorted(base.iterdir()) == [new, other]
-
-
-def test_a_failed_rank_does_not_wait_for_the_others(node: Path, witness: Path, out: Path, base: Path) -> None:
-    command: list[str | Path] = [node, "--dir", out, "--witness", witness, "--gather", base, "--", "sh", "-c"]
-    with subprocess.Popen([*command, "sleep 300"], env=environment(MPI_LOCALRANKID="1")) as other:
-        process = subprocess.run([*command, "exit 3"], env=environment(MPI_LOCALRANKID="0"), timeout=60)
-        assert (process.returncode, other.poll()) == (3, None)
-        other.kill()
-
-
-def test_without_a_safe_directory_each_rank_writes_a_file(
-    node: Path, witness: Path, out: Path, base: Path, tmp_path: Path
-) -> None:
-    output = tmp_path / "said"
-    assert start_ranks(node, witness, out, base, 1, "sh", "-c", f'echo "$FABRICBENCH_WITNESS_DIR" > {output}') == [0]
-    open_to_all = Path(output.read_text().strip())
-    assert open_to_all.parent == base
-    open_to_all.mkdir()
-    open_to_all.chmod(0o777)
-    for where in (base, tmp_path / "missing"):
-        for path in out.iterdir():
-            path.unlink()
-        assert start_ranks(node, witness, out, where, 2, "true") == [0, 0]
-        names = [f"witness.{socket.gethostname()}.{rank}.json" for rank in range(2)]
-        assert sorted(path.name for path in out.iterdir()) == [HOST, *names]
-    assert list(open_to_all.iterdir()) == []
-
-
-def test_killing_fabricbench_node_keeps_the_facts_and_ends_the_program(node: Path, out: Path, tmp_path: Path) -> None:
-    output = tmp_path / "pid"
-    with subprocess.Popen(
-        [node, "--dir", out, "--", "sh", "-c", f"echo $$ > {output}; exec sleep 300"], env=environment()
-    ) as process:
-        wait_until(lambda: output.exists() and output.read_text().endswith("\n"), "the program")
-        process.kill()
-    pid = int(output.read_text())
-    wait_until(lambda: not _alive(pid), "the program's end")
-    assert read(out / HOST)["counters"]["lo"]["tx_bytes"][1] is None
-
-
-def _alive(pid: int) -> bool:
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except (FileNotFoundError, ProcessLookupError):
-        return False
-
-
-@pytest.mark.parametrize(
-    ("arguments", "status", "complaint"),
-    [
-        (["--", "true"], 2, "--dir"),
-        (["--dir", "{out}"], 2, "PROGRAM"),
-        (["--dir", "missing", "--", "true"], 2, "missing"),
-        (["--dir", "{out}", "--expect", "two", "--", "true"], 2, "two"),
-        (["--dir", "{out}", "--what", "1", "--", "true"], 2, "--what"),
-        (["--dir", "{out}", "--", "no-such-program"], 127, "no-such-program"),
-        (["--dir", "{out}", "--", "/"], 126, "/"),
-    ],
-)
-def test_wrong_use(node: Path, out: Path, arguments: list[str], status: int, complaint: str) -> None:
-    words = [word.replace("{out}", str(out)) for word in arguments]
-    process = subprocess.run([node, *words], env=environment(), capture_output=True, text=True, timeout=60)
-    assert process.returncode == status
-    assert process.stderr.startswith("fabricbench-node: ")
-    assert complaint in process.stderr
-    assert len(process.stderr.splitlines()) == 1
 
 
 def test_interfaces_come_from_the_network_namespace(node: Path, out: Path) -> None:

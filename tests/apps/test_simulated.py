@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests the own programs with SimGrid's SMPI, which links programs as shared objects and runs all ranks in one process.
+"""Tests the project's own programs with SimGrid's SMPI, which links programs as shared objects.
 
-The parameters of a simulated network are known exactly, so the tests compare the measured values with them.
+All ranks run in one process. The parameters of a simulated network are known exactly, so the
+tests compare the measured values with them.
 """
 
 from pathlib import Path

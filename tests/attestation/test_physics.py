@@ -6,9 +6,8 @@ from typing import Any
 import pytest
 
 from attestation.synthetic_launch import launch
-from fabricbench.attestation import physics
 from fabricbench.launch.record import Attestation, Record, Row
-from fabricbench.parsers.registry import half_round_trips
+from support.launches import refute_beyond_physics
 
 
 def record(benchmark: str, metric: str, size: int | None, value: float, **values: Any) -> Record:
@@ -18,11 +17,6 @@ def record(benchmark: str, metric: str, size: int | None, value: float, **values
     facts = launch(values.pop("transport", "tcp"), **values)
     attestation = Attestation(state="attested", reason="")
     return Record(directory="d", launch=facts, state=record_state, attestation=attestation, rows=(row,))
-
-
-def refute_beyond_physics(records: tuple[Record, ...]) -> tuple[Record, ...]:
-    """The records of a campaign as ``read_campaign`` judges them."""
-    return physics.refute_beyond_physics(records, half_round_trips())
 
 
 PINGPONG = record("pingpong", "latency", 8, 10.0)

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Compares the time and the spread of own ping-pong launches with those of another tool at the same sizes.
+"""Compares the time and the spread of launches of the project's own ping-pong with those of another tool.
+
+Both measure the same sizes.
 
     PYTHONPATH=tests python -m benchmarks.measuring_speed [--pairs 20] [--lane mpich@tcp] [--osu PATH] [--largest 65536]
 
@@ -59,7 +61,7 @@ class Side:
 
 
 def own(side: Side) -> Sequence[float]:
-    """Runs the own ping-pong with the arguments of the check; returns seconds, then the median latency at each size."""
+    """Runs the project's own ping-pong as its check does; returns seconds, then the median latency at each size."""
     sizes = ",".join(map(str, side.sizes))
     program = f"{side.installed.apps}/bin/fabricbench-micro"
     seconds, lines = side.launch([program, "pingpong", "--sizes", sizes, "--iterations", "500"])
@@ -115,7 +117,7 @@ def main(
     chosen_lanes = mpi_lanes("local", lane or ["mpich@shm", "mpich@tcp", "impi@tcp"])
     if without := [selection.name for selection, installed in chosen_lanes if not osu and installed.imb is None]:
         sys.exit(f"{without[0]} has no IMB-MPI1: choose other lanes, or name an osu_latency with --osu")
-    print(f"| own / {name} | ratio | 95 % interval | pairs |\n| --- | --- | --- | --- |")
+    print(f"| the project's own / {name} | ratio | 95 % interval | pairs |\n| --- | --- | --- | --- |")
     for selection, installed in chosen_lanes:
         side = Side(selection, installed, largest)
         measurements = interleaved(lambda s=side: own(s), lambda s=side: other(s, osu), pairs)  # type: ignore[misc]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Measures the memory of the own NPB kernels and of NASA's: resident MB of the largest rank, on one lane.
+"""Measures the memory of the project's own NPB kernels and of NASA's: resident MB of the largest rank, on one lane.
 
     PYTHONPATH=tests python -m benchmarks.npb_memory DIRECTORY [--classes A] [--ranks 1,2] [--kernels is,cg,ft]
 
@@ -49,7 +49,7 @@ def main(
     system: str = "local",
 ) -> None:
     ((lane_, installed),) = mpi_lanes(system, [lane])
-    print("| kernel, class, ranks | own, MB | NASA's, MB |\n| --- | --- | --- |")
+    print("| kernel, class, ranks | the project's own, MB | NASA's, MB |\n| --- | --- | --- |")
     for kernel in kernels.split(","):
         for problem in classes.split(","):
             for count in map(int, ranks.split(",")):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Compares the Mop/s of the own kernels with NASA's NPB 3.4, as ratios of interleaved pairs on one lane.
+"""Compares the Mop/s of the project's own kernels with NASA's NPB 3.4, as ratios of interleaved pairs on one lane.
 
     PYTHONPATH=tests python -m benchmarks.npb_speed DIRECTORY... [--classes A,B] [--ranks 1,2] [--pairs 12]
 
@@ -49,7 +49,9 @@ def main(
 ) -> None:
     ((lane_, installed),) = mpi_lanes(system, [lane])
     apps = installed.apps
-    print("| kernel, class, ranks | own / NASA's Mop/s | 95 % interval | pairs |\n| --- | --- | --- | --- |")
+    print(
+        "| kernel, class, ranks | the project's own / NASA's Mop/s | 95 % interval | pairs |\n| --- | --- | --- | --- |"
+    )
     for kernel in kernels.split(","):
         for problem in classes.split(","):
             for count in map(int, ranks.split(",")):

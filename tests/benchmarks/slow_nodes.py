@@ -28,7 +28,7 @@ def alarms(nodes: int, campaigns: int) -> str:
         for blocks in (6, 15):
             rng = np.random.default_rng(nodes)
             world = World(nodes, blocks, noise, spread=0.01)
-            alarms_raised = sum(bool(campaign(world, rng).findings) for _ in range(campaigns))
+            alarms_raised = sum(bool(campaign(world, rng).slow_units) for _ in range(campaigns))
             cells.append(f"{alarms_raised / campaigns:.1%}")
     return f"| {nodes} | {campaigns} | {' | '.join(cells)} |"
 
@@ -44,7 +44,7 @@ def power(nodes: int, campaigns: int) -> str:
             alarms_raised = sum(
                 any(
                     one.suspect.kind == "node" and one.suspect.node == f"n{SLOW}"
-                    for one in campaign(world, rng).findings
+                    for one in campaign(world, rng).slow_units
                 )
                 for _ in range(campaigns)
             )

@@ -43,7 +43,7 @@ def rows_of(name: str, *arguments: str, **variables: str) -> list[list[str]]:
 
 
 def nasa_programs(directory: Path, kernels: list[str]) -> Path:
-    """Links the own kernels under the names of NASA's programs."""
+    """Links the project's own kernels under the names of NASA's programs."""
     apps = stack("mpich").apps
     for kernel in kernels:
         program = directory / f"{kernel}.S.x"

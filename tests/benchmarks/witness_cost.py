@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Measures the cost of the witness: the ratio of own ping-pong latencies with and without it, per lane.
+"""Measures the cost of the witness: the ratio of the project's own ping-pong latencies with and without it, per lane.
 
     PYTHONPATH=tests python -m benchmarks.witness_cost [--pairs 20] [--lane mpich@tcp ...] [--iterations 500]
 

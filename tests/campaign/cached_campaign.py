@@ -34,13 +34,6 @@ def campaign(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The directory of the cache, which does not exist yet."""
-    monkeypatch.setenv(cache.CACHE, str(tmp_path / "cache"))
-    return tmp_path / "cache"
-
-
-@pytest.fixture
 def derived(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The names of launches whose records were derived from facts, one entry per derivation."""
     names: list[str] = []
@@ -53,14 +46,14 @@ def derived(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return names
 
 
-def only_file(folder: Path) -> Path:
-    (file,) = folder.iterdir()
+def only_file(cache_folder: Path) -> Path:
+    (file,) = cache_folder.iterdir()
     return file
 
 
-def forge(folder: Path) -> None:
+def forge(cache_folder: Path) -> None:
     """Replaces every record in the cache by one that contradicts the facts, with valid checksums."""
-    name = only_file(folder).stem
+    name = only_file(cache_folder).stem
     entries = {}
     for key, text in cache.read_entries(name).items():
         record = Record.model_validate_json(text).model_copy(update={"reason": FORGED})

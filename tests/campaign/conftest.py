@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from campaign.cached_campaign import campaign, derived, folder
+from campaign.cached_campaign import campaign, derived
 from support.launches import LAUNCHES, PT2PT
 
-__all__ = ["campaign", "derived", "directory", "folder"]
+__all__ = ["campaign", "derived", "directory"]
 
 
 @pytest.fixture

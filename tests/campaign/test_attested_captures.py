@@ -7,20 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from fabricbench.attestation import physics
 from fabricbench.campaign.collect import collect
 from fabricbench.launch.record import Attestation, Record
 from fabricbench.launch.witness import read_reports, traffic
-from fabricbench.parsers.registry import half_round_trips
+from support.launches import refute_beyond_physics
 
 LAUNCHES = Path(__file__).resolve().parents[1] / "data/launches"
 NAMES = sorted(path.name for path in LAUNCHES.iterdir())
 HONEST = [name for name in NAMES if not name.startswith(("lying-", "failed-"))]
-
-
-def refute_beyond_physics(records: tuple[Record, ...]) -> tuple[Record, ...]:
-    """The records of a campaign as ``read_campaign`` judges them."""
-    return physics.refute_beyond_physics(records, half_round_trips())
 
 
 def attestation_of(record: Record) -> Attestation:

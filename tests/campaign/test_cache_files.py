@@ -12,6 +12,7 @@ import pytest
 from campaign.cached_campaign import forge, only_file
 from fabricbench.campaign import cache
 from fabricbench.campaign.read import read_campaign
+from support.hostile import as_sparse
 
 
 def as_link(file: Path) -> None:
@@ -29,43 +30,38 @@ def as_directory(file: Path) -> None:
     file.mkdir()
 
 
-def as_sparse(file: Path) -> None:
-    with file.open("ab") as stream:
-        stream.truncate(1 << 40)
-
-
 @pytest.mark.parametrize("change", [as_link, as_fifo, as_directory, as_sparse, lambda file: file.chmod(0o622)])
 def test_a_cache_file_of_another_kind_or_mode_is_not_used(
-    campaign: Path, folder: Path, change: Callable[[Path], None]
+    campaign: Path, cache_folder: Path, change: Callable[[Path], None]
 ) -> None:
     before = read_campaign(campaign)
-    forge(folder)
-    change(only_file(folder))
+    forge(cache_folder)
+    change(only_file(cache_folder))
     assert read_campaign(campaign) == before
 
 
 @pytest.mark.parametrize("mode", [0o777, 0o770, 0o1777])
-def test_a_directory_that_others_can_write_to_is_not_used(campaign: Path, folder: Path, mode: int) -> None:
+def test_a_directory_that_others_can_write_to_is_not_used(campaign: Path, cache_folder: Path, mode: int) -> None:
     before = read_campaign(campaign)
-    forge(folder)
-    folder.chmod(mode)
+    forge(cache_folder)
+    cache_folder.chmod(mode)
     assert read_campaign(campaign) == before
 
 
-def test_a_directory_of_another_user_is_not_used(campaign: Path, folder: Path) -> None:
+def test_a_directory_of_another_user_is_not_used(campaign: Path, cache_folder: Path) -> None:
     if os.geteuid() != 0:
         pytest.skip("only root can give a directory away")
     before = read_campaign(campaign)
-    forge(folder)
-    os.chown(folder, 12345, 12345)
+    forge(cache_folder)
+    os.chown(cache_folder, 12345, 12345)
     assert read_campaign(campaign) == before
 
 
-def test_a_link_in_place_of_the_directory_is_not_used(campaign: Path, folder: Path) -> None:
+def test_a_link_in_place_of_the_directory_is_not_used(campaign: Path, cache_folder: Path) -> None:
     before = read_campaign(campaign)
-    forge(folder)
-    folder.rename(folder.with_name("real"))
-    folder.symlink_to("real")
+    forge(cache_folder)
+    cache_folder.rename(cache_folder.with_name("real"))
+    cache_folder.symlink_to("real")
     assert read_campaign(campaign) == before
 
 
@@ -93,42 +89,46 @@ def test_where_the_cache_is(monkeypatch: pytest.MonkeyPatch, variables: dict[str
         monkeypatch.delenv(name, raising=False)
     for name, value in variables.items():
         monkeypatch.setenv(name, value)
-    assert cache.cache_root() == (None if root is None else Path(root))
+    assert cache.record_cache_root() == (None if root is None else Path(root))
 
 
 def test_a_user_without_home_and_entry_has_no_cache(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in (cache.CACHE, "XDG_CACHE_HOME", "HOME"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setattr(os, "geteuid", lambda: 1_999_999_999)
-    assert cache.cache_root() is None
+    assert cache.record_cache_root() is None
     assert cache.read_entries("0" * 64) == {}
 
 
-def test_only_old_files_are_removed(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_old_files_are_removed(cache_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     names = [character * 64 for character in "abcd"]
     for name in names:
         cache.write_entries(name, {"0" * 64: b"x" * 100})
-    (folder / "notes.txt").write_text("mine")
-    leftover = folder / f"{names[0]}.records.0123456789abcdef"
+    (cache_folder / "notes.txt").write_text("mine")
+    leftover = cache_folder / f"{names[0]}.records.0123456789abcdef"
     leftover.write_text("of a command that was killed")
-    for path in (folder / "notes.txt", leftover, folder / f"{names[1]}.records"):
+    for path in (cache_folder / "notes.txt", leftover, cache_folder / f"{names[1]}.records"):
         os.utime(path, (0, 0))
     cache.write_entries(names[0], {"0" * 64: b"y"})
-    assert sorted(path.name for path in folder.iterdir()) == [f"{names[i]}.records" for i in (0, 2, 3)] + ["notes.txt"]
-    os.utime(folder / f"{names[3]}.records", (2**31 - 1, 2**31 - 1))
+    assert sorted(path.name for path in cache_folder.iterdir()) == [f"{names[i]}.records" for i in (0, 2, 3)] + [
+        "notes.txt"
+    ]
+    os.utime(cache_folder / f"{names[3]}.records", (2**31 - 1, 2**31 - 1))
     monkeypatch.setattr(cache, "LARGEST_BYTES", 500)
     cache.write_entries(names[0], {"0" * 64: b"z"})
-    assert sorted(path.name for path in folder.iterdir()) == [f"{names[i]}.records" for i in (0, 3)] + ["notes.txt"]
+    assert sorted(path.name for path in cache_folder.iterdir()) == [f"{names[i]}.records" for i in (0, 3)] + [
+        "notes.txt"
+    ]
 
 
-def test_a_file_in_use_is_not_old(folder: Path) -> None:
+def test_a_file_in_use_is_not_old(cache_folder: Path) -> None:
     cache.write_entries("a" * 64, {"0" * 64: b"x"})
-    os.utime(only_file(folder), (0, 0))
+    os.utime(only_file(cache_folder), (0, 0))
     assert cache.read_entries("a" * 64) == {"0" * 64: b"x"}
-    assert only_file(folder).stat().st_mtime > 1e9
+    assert only_file(cache_folder).stat().st_mtime > 1e9
 
 
-def test_commands_at_once_agree_and_leave_a_whole_file(campaign: Path, folder: Path) -> None:
+def test_commands_at_once_agree_and_leave_a_whole_file(campaign: Path, cache_folder: Path) -> None:
     code = (
         "import sys; from pathlib import Path\n"
         "from fabricbench.campaign.read import read_campaign\n"
@@ -140,5 +140,5 @@ def test_commands_at_once_agree_and_leave_a_whole_file(campaign: Path, folder: P
     ]
     outputs = {process.communicate(timeout=120)[0] for process in running}
     assert outputs == {f"{ {read_campaign(campaign, recompute=True).model_dump_json()} }\n"}
-    assert only_file(folder).read_bytes().count(b"\n") == 3
-    assert len(cache.read_entries(only_file(folder).stem)) == 3
+    assert only_file(cache_folder).read_bytes().count(b"\n") == 3
+    assert len(cache.read_entries(only_file(cache_folder).stem)) == 3

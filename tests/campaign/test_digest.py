@@ -108,6 +108,30 @@ def test_a_module_with_a_leading_underscore_is_not_a_tool(tmp_path: Path) -> Non
     assert (result.stdout, result.stderr) == ("False True\n", "")
 
 
+IMPORTED = """
+import json, sys
+from pathlib import Path
+from fabricbench.campaign.collect import collect
+from fabricbench.parsers.registry import TOOLS, parser_of
+for tool in TOOLS:
+    parser_of(tool)
+for directory in Path(sys.argv[1]).iterdir():
+    collect(directory)
+files = [module.__file__ for name, module in sys.modules.items() if name.partition(".")[0] == "fabricbench"]
+print(json.dumps(files))
+"""
+"""Prints the files of all modules that ``collect`` and the parsers import."""
+
+
+def test_a_key_covers_all_code_that_derives_a_record() -> None:
+    command = [sys.executable, "-c", IMPORTED, str(LAUNCHES)]
+    result = subprocess.run(command, capture_output=True, text=True, timeout=300, check=True)
+    imported = {Path(file) for file in json.loads(result.stdout)}
+    package = REPOSITORY / "analysis/fabricbench"
+    assert package / "errors.py" in imported
+    assert imported - set(digest.code_files()) == set()
+
+
 AUDIT = """
 import json, sys, os
 from pathlib import Path

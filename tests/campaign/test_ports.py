@@ -1,21 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """The state of a captured launch whose transport and port counters are replaced."""
 
-import json
 import shutil
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from fabricbench.campaign.collect import collect
 from fabricbench.campaign.digest import digest
+from support.launches import change
 
 CAPTURE = Path(__file__).resolve().parents[1] / "data/launches/openmpi-shm-micro-pingpong-small"
-
-
-def change(file: Path, **values: Any) -> None:
-    file.write_text(json.dumps(json.loads(file.read_text()) | values))
 
 
 @pytest.fixture

@@ -14,30 +14,7 @@ from fabricbench.campaign.read import read_campaign, read_facts
 from fabricbench.campaign.write import create, has_completed, open_single
 from fabricbench.errors import BadInput
 from fabricbench.launch.table import table
-
-LAUNCHES = Path(__file__).resolve().parents[1] / "data/launches"
-SKIPPED = {
-    **{"schema_version": 1, "id": "g", "block": 0, "system": "local", "fabric": "tcp", "stack": "openmpi"},
-    **{"tool": "imb", "benchmark": "pt2pt", "messages": "small", "reason": "no IMB", "hint": "install it"},
-}
-
-
-def change(file: Path, **values: Any) -> None:
-    file.write_text(json.dumps(json.loads(file.read_text()) | values))
-
-
-def add(campaign: Path, name: str, place: str, **values: Any) -> Path:
-    """Copies a captured launch to ``place`` below the campaign's launches and changes some of its facts."""
-    directory = campaign / "launches" / place
-    shutil.copytree(LAUNCHES / name, directory)
-    change(directory / "launch.json", **values)
-    return directory
-
-
-def add_gap(campaign: Path, place: str, **values: Any) -> None:
-    directory = campaign / "launches" / place
-    directory.mkdir(parents=True)
-    (directory / "skipped.json").write_text(json.dumps(SKIPPED | values))
+from support.launches import LAUNCHES, SKIPPED, add_launch, add_skip, change
 
 
 @pytest.fixture
@@ -45,10 +22,10 @@ def campaign(tmp_path: Path) -> Path:
     """Three launches of block 0 and one of block 1."""
     path = tmp_path / "quick-1"
     create(path, site=tmp_path / "local", tier="quick", seed=3)
-    add(path, "mpich-tcp-wireup", "b000.s00/local/tcp/mpich/WireUp_0")
-    add(path, "mpich-tcp-imb-pt2pt-small", "b000.s00/local/tcp/mpich/Imb_0")
-    add(path, "openmpi-shm-micro-pingpong-small", "b000.s00/local/shm/openmpi/Micro_0")
-    add(path, "mpich-tcp-imb-collectives-small", "b001.s00/local/tcp/mpich/Imb_0", block=1)
+    add_launch(path, "mpich-tcp-wireup", "b000.s00/local/tcp/mpich/WireUp_0")
+    add_launch(path, "mpich-tcp-imb-pt2pt-small", "b000.s00/local/tcp/mpich/Imb_0")
+    add_launch(path, "openmpi-shm-micro-pingpong-small", "b000.s00/local/shm/openmpi/Micro_0")
+    add_launch(path, "mpich-tcp-imb-collectives-small", "b001.s00/local/tcp/mpich/Imb_0", block=1)
     return path
 
 
@@ -102,7 +79,7 @@ def test_foreign_files_are_not_launches(campaign: Path) -> None:
 
 def test_a_directory_whose_name_is_not_utf_8(campaign: Path) -> None:
     place = os.fsdecode(b"b002.s00/\xff\xfe/x")
-    add(campaign, "mpich-tcp-imb-pt2pt-small", place, block=2)
+    add_launch(campaign, "mpich-tcp-imb-pt2pt-small", place, block=2)
     record = read_campaign(campaign).records[-1]
     assert (record.directory, record.state) == ("b002.s00/\ufffd\ufffd/x", "ok")
     table(read_campaign(campaign).records).write_csv()
@@ -111,7 +88,7 @@ def test_a_directory_whose_name_is_not_utf_8(campaign: Path) -> None:
 
 def test_hostile_names_are_data(campaign: Path) -> None:
     place = "b002.s00/<img src=x onerror=alert(1)>/$(touch x);`id`/\x1b[31m'\"\n"
-    add(campaign, "mpich-tcp-imb-pt2pt-small", place, block=2, stack="<b>&amp;\x1b[0m")
+    add_launch(campaign, "mpich-tcp-imb-pt2pt-small", place, block=2, stack="<b>&amp;\x1b[0m")
     assert places(campaign)[-1] == place
     frame = table(read_campaign(campaign).records)
     assert place in set(frame["launch"])
@@ -157,10 +134,10 @@ def test_facts_that_are_a_directory(campaign: Path) -> None:
 
 
 def test_skips_are_named_once_and_in_order(campaign: Path) -> None:
-    add_gap(campaign, "b000.s00/local/tcp/openmpi/Imb_0")
-    add_gap(campaign, "b001.s00/local/tcp/openmpi/Imb_0", block=1, reason="still no IMB")
-    add_gap(campaign, "b000.s00/local/tcp/openmpi/Imb_1", messages="large")
-    add_gap(campaign, "b000.s00/local/shm/impi/Imb_0", stack="impi", fabric="shm")
+    add_skip(campaign, "b000.s00/local/tcp/openmpi/Imb_0")
+    add_skip(campaign, "b001.s00/local/tcp/openmpi/Imb_0", block=1, reason="still no IMB")
+    add_skip(campaign, "b000.s00/local/tcp/openmpi/Imb_1", messages="large")
+    add_skip(campaign, "b000.s00/local/shm/impi/Imb_0", stack="impi", fabric="shm")
     damaged = campaign / "launches/b000.s00/local/shm/impi/Imb_1"
     for number, content in enumerate([b"{", b"[" * 100_000, b"{}", json.dumps(SKIPPED | {"new": 1}).encode()]):
         (damaged / str(number)).mkdir(parents=True)
@@ -174,8 +151,8 @@ def test_skips_are_named_once_and_in_order(campaign: Path) -> None:
 
 
 def test_a_copied_campaign_gives_the_same_table_byte_for_byte(campaign: Path, tmp_path: Path) -> None:
-    add(campaign, "lying-openmpi-shm-micro-pingpong-large", "b001.s00/local/shm/openmpi/Micro_1", block=1)
-    add(campaign, "failed-openmpi-tcp-time-limit", "b001.s00/local/tcp/openmpi/Micro_1", block=1)
+    add_launch(campaign, "lying-openmpi-shm-micro-pingpong-large", "b001.s00/local/shm/openmpi/Micro_1", block=1)
+    add_launch(campaign, "failed-openmpi-tcp-time-limit", "b001.s00/local/tcp/openmpi/Micro_1", block=1)
     original = table(read_campaign(campaign).records).write_csv()
     copy = Path(shutil.copytree(campaign, tmp_path / "far/away"))
     assert table(read_campaign(copy).records).write_csv() == original
@@ -186,10 +163,10 @@ def test_a_copied_campaign_gives_the_same_table_byte_for_byte(campaign: Path, tm
 def test_launches_refuted_by_their_times_stay_refuted_with_the_cache(tmp_path: Path) -> None:
     path = tmp_path / "campaign"
     create(path, site=tmp_path / "local", tier="single", seed=0)
-    add(path, "lying-impi-tcp-imb-collectives-large", "b000.s00/local/tcp/impi/Imb_0")
+    add_launch(path, "lying-impi-tcp-imb-collectives-large", "b000.s00/local/tcp/impi/Imb_0")
     for _ in range(2):
         assert [record.state for record in read_campaign(path).records] == ["ok"]
-    add(path, "lying-impi-tcp-micro-pingpong-small", "b000.s00/local/tcp/impi/Micro_0")
+    add_launch(path, "lying-impi-tcp-micro-pingpong-small", "b000.s00/local/tcp/impi/Micro_0")
     assert sorted(record.state for record in read_campaign(path).records) == ["ok", "refuted"]
 
 
@@ -211,14 +188,18 @@ def test_a_campaign_in_an_unsuitable_place_is_refused(tmp_path: Path) -> None:
 
 
 def test_finished_launches_are_not_repeated(campaign: Path) -> None:
-    add(campaign, "failed-openmpi-tcp-wrong-answer", "b001.s00/local/tcp/openmpi/Micro_1", block=1, id="failed")
-    never = add(campaign, "mpich-tcp-imb-pt2pt-large", "b001.s00/local/tcp/mpich/Imb_1", block=1, id="never back")
+    add_launch(campaign, "failed-openmpi-tcp-wrong-answer", "b001.s00/local/tcp/openmpi/Micro_1", block=1, id="failed")
+    never = add_launch(
+        campaign, "mpich-tcp-imb-pt2pt-large", "b001.s00/local/tcp/mpich/Imb_1", block=1, id="never back"
+    )
     (never / "end").unlink()
     for place, content in (("x", b"{"), ("y", b"[" * 100_000), ("z", b"[]")):
         damaged = campaign / "launches/b001.s00/local/tcp" / place / "Imb"
         damaged.mkdir(parents=True)
         (damaged / "launch.json").write_bytes(content)
-    failed_wireup = add(campaign, "mpich-tcp-wireup", "b001.s00/local/shm/mpich/WireUp_1", block=1, id="failed wire-up")
+    failed_wireup = add_launch(
+        campaign, "mpich-tcp-wireup", "b001.s00/local/shm/mpich/WireUp_1", block=1, id="failed wire-up"
+    )
     change(failed_wireup / "end", status=1)
     finished = finished_launches(campaign, 1)
     wireup = campaign / "launches/b000.s00/local/tcp/mpich/WireUp_0"

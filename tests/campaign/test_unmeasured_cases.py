@@ -2,9 +2,7 @@
 """Lists the planned rows that a campaign did not measure: from skips, skipped sizes and the list of cases."""
 
 import json
-import shutil
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -13,13 +11,8 @@ from fabricbench.campaign.write import create, read_planned, write_planned
 from fabricbench.errors import BadInput
 from fabricbench.launch.case import Case
 from fabricbench.launch.record import Unmeasured
+from support.launches import PT2PT, add_launch, add_skip
 
-LAUNCHES = Path(__file__).resolve().parents[1] / "data/launches"
-PT2PT = "mpich-tcp-imb-pt2pt-small"
-SKIPPED = {
-    **{"schema_version": 1, "id": "g", "block": 0, "system": "local", "fabric": "tcp", "stack": "openmpi"},
-    **{"tool": "imb", "benchmark": "pt2pt", "messages": "small", "reason": "no IMB", "hint": "install it"},
-}
 ROWS = [{"benchmark": "pingpong", "case": "", "metric": "latency", "msg_sizes_bytes": [8, 16]}]
 
 
@@ -28,21 +21,8 @@ def campaign(tmp_path: Path) -> Path:
     """A campaign with one launch: IMB on mpich@tcp."""
     path = tmp_path / "campaign"
     create(path, site=tmp_path / "local", tier="quick", seed=3)
-    add(path, "b000.s00/local/tcp/mpich/ImbPointToPoint_0")
+    add_launch(path, PT2PT, "b000.s00/local/tcp/mpich/ImbPointToPoint_0")
     return path
-
-
-def add(campaign: Path, place: str, **values: Any) -> Path:
-    directory = Path(shutil.copytree(LAUNCHES / PT2PT, campaign / "launches" / place))
-    facts = json.loads((directory / "launch.json").read_text()) | values
-    (directory / "launch.json").write_text(json.dumps(facts))
-    return directory
-
-
-def add_gap(campaign: Path, place: str, **values: Any) -> None:
-    directory = campaign / "launches" / place
-    directory.mkdir(parents=True)
-    (directory / "skipped.json").write_text(json.dumps(SKIPPED | values))
 
 
 def unmeasured(campaign: Path) -> tuple[Unmeasured, ...]:
@@ -50,8 +30,10 @@ def unmeasured(campaign: Path) -> tuple[Unmeasured, ...]:
 
 
 def test_a_skip_is_read_once_with_its_rows(campaign: Path) -> None:
-    add_gap(campaign, "b000.s00/local/tcp/openmpi/Imb_0", expected=ROWS, ranks=2, nodes=1)
-    add_gap(campaign, "b001.s00/local/tcp/openmpi/Imb_0", expected=ROWS, ranks=2, nodes=1, block=1, reason="still none")
+    add_skip(campaign, "b000.s00/local/tcp/openmpi/Imb_0", expected=ROWS, ranks=2, nodes=1)
+    add_skip(
+        campaign, "b001.s00/local/tcp/openmpi/Imb_0", expected=ROWS, ranks=2, nodes=1, block=1, reason="still none"
+    )
     (skip,) = unmeasured(campaign)
     assert (skip.stack, skip.ranks, skip.nodes, skip.reason, skip.hint) == ("openmpi", 2, 1, "no IMB", "install it")
     assert skip.expected is not None
@@ -61,21 +43,22 @@ def test_a_skip_is_read_once_with_its_rows(campaign: Path) -> None:
 def test_the_checks_of_a_family_keep_their_rows_in_one_skip(campaign: Path) -> None:
     for number, metric in enumerate(("latency", "bandwidth")):
         rows = [ROWS[0] | {"metric": metric}]
-        add_gap(campaign, f"b000.s00/local/tcp/openmpi/Osu_{number}", tool="osu", expected=rows, messages=None)
+        add_skip(campaign, f"b000.s00/local/tcp/openmpi/Osu_{number}", tool="osu", expected=rows, messages=None)
     assert len(read_campaign(campaign).skips) == 1
     assert {row.metric for skip in unmeasured(campaign) for row in skip.expected or ()} == {"latency", "bandwidth"}
 
 
 def test_a_skip_recorded_before_skips_had_rows_is_read(campaign: Path) -> None:
-    add_gap(campaign, "b000.s00/local/tcp/openmpi/Imb_0")
+    add_skip(campaign, "b000.s00/local/tcp/openmpi/Imb_0")
     (skip,) = unmeasured(campaign)
     assert (skip.benchmark, skip.expected, skip.applies) == ("pt2pt", None, True)
 
 
 def test_a_size_that_a_launch_left_out_has_the_metrics_of_its_other_sizes(campaign: Path) -> None:
     excluded = {"msg_sizes_bytes": [1 << 30], "reason": "too large"}
-    add(
+    add_launch(
         campaign,
+        PT2PT,
         "b000.s00/local/tcp/impi/Micro_0",
         stack="impi",
         left_out=excluded,
@@ -102,7 +85,7 @@ def test_a_planned_case_without_launch_and_skip_has_the_rows_of_its_check_elsewh
 
 
 def test_a_launch_that_cannot_be_read_is_known_by_its_place(campaign: Path) -> None:
-    damaged = add(campaign, "b000.s00/local/tcp/openmpi/ImbPointToPoint_0")
+    damaged = add_launch(campaign, PT2PT, "b000.s00/local/tcp/openmpi/ImbPointToPoint_0")
     (damaged / "launch.json").write_text("{")
     (skip,) = unmeasured(campaign)
     assert (skip.stack, skip.tool, skip.reason) == ("openmpi", "imb", "its launch cannot be read")

@@ -15,6 +15,7 @@ from fabricbench.setup.probe import probe_imb_mt
 from fabricbench.site.stacks import Installed
 from support import fake_site
 from support.fake_site import REPOSITORY, FakeSite
+from support.launches import change
 from support.processes import clean_environment
 
 CHECKS = ("-c", str(REPOSITORY / "reframe_checks"))
@@ -38,10 +39,6 @@ def site(tmp_path: Path) -> FakeSite:
         path.chmod(0o755)
     change(fake.stack("one") / "stack.json", imb=str(fake.stack("one") / "prefix/bin/IMB-MPI1"))
     return fake
-
-
-def change(file: Path, **facts: str) -> None:
-    file.write_text(json.dumps(json.loads(file.read_text()) | facts))
 
 
 def run(site: FakeSite, name: str, *arguments: str) -> list[dict[str, object]]:

@@ -13,7 +13,6 @@ from pathlib import Path
 
 import pytest
 
-from fabricbench.campaign import cache
 from fabricbench.campaign.attempts import finished_launches
 from fabricbench.campaign.read import read_campaign
 from fabricbench.errors import BadInput
@@ -79,13 +78,7 @@ def original(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv(cache.CACHE, str(tmp_path / "cache"))
-    return tmp_path / "cache"
-
-
-@pytest.fixture
-def campaign(original: Path, tmp_path: Path, folder: Path) -> Path:
+def campaign(original: Path, tmp_path: Path, cache_folder: Path) -> Path:
     return Path(shutil.copytree(original, tmp_path / "campaign"))
 
 
@@ -99,7 +92,7 @@ def test_every_command_reads_the_campaign(campaign: Path) -> None:
 
 
 @pytest.mark.parametrize("seed", range(2))
-def test_no_file_ends_a_command_in_a_traceback(campaign: Path, original: Path, folder: Path, seed: int) -> None:
+def test_no_file_ends_a_command_in_a_traceback(campaign: Path, original: Path, cache_folder: Path, seed: int) -> None:
     chance, began = random.Random(seed), time.monotonic()
     for _ in range(ROUNDS):
         shutil.rmtree(campaign)
@@ -108,7 +101,7 @@ def test_no_file_ends_a_command_in_a_traceback(campaign: Path, original: Path, f
         for _ in range(chance.choice((1, 1, 2, 4))):
             file = chance.choice(files_of(campaign))
             changes.append(f"{file}: {mutate(campaign / file, chance)}")
-        for file in sorted(folder.glob("*"))[: chance.choice((0, 0, 1))]:
+        for file in sorted(cache_folder.glob("*"))[: chance.choice((0, 0, 1))]:
             changes.append(f"cache: {mutate(file, chance)}")
         for command in COMMANDS:
             demand_sound(command, campaign, original, f"seed {seed}: {'; '.join(changes)}")

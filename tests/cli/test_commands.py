@@ -122,7 +122,7 @@ def test_other_options_than_those_of_the_campaign_are_rejected(finished: tuple[F
     site, campaign = finished
     again = ("run", str(campaign), *CHOICE)
     assert "tier 'single', not 'standard'" in refused(site, *again, "--tier", "standard")
-    assert "this campaign's seed is 0" in refused(site, *again, "--seed", "99")
+    assert "--seed 99 differs from the campaign's seed 0" in refused(site, *again, "--seed", "99")
 
 
 def test_a_path_with_blanks_is_refused_before_anything_is_made(site: FakeSite) -> None:

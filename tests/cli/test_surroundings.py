@@ -243,12 +243,12 @@ def own(*options: str) -> list[str]:
     ("command", "problem"),
     [(plain, "has no package fabricbench"), (own, "the system 'generic' of ReFrame's configuration has no fabrics")],
 )
-@pytest.mark.parametrize("options", [("-r",), ("-L",)])
+@pytest.mark.parametrize(("options", "build"), [(("-r",), ""), (("-L",), "/another/build")])
 def test_a_reframe_that_does_not_know_the_environment(
-    tmp_path: Path, command: Callable[..., list[str]], problem: str, options: tuple[str, ...]
+    tmp_path: Path, command: Callable[..., list[str]], problem: str, options: tuple[str, ...], build: str
 ) -> None:
     environment = {key: value for key, value in clean_environment().items() if not key.startswith("PYTHON")}
-    environment["TMPDIR"] = str(tmp_path)
+    environment |= {"TMPDIR": str(tmp_path), **({"FABRICBENCH_BUILD": build} if build else {})}
     argv = command(*options)
     result = subprocess.run(
         argv, cwd=REPOSITORY, env=environment, capture_output=True, text=True, timeout=120, check=False
@@ -256,7 +256,7 @@ def test_a_reframe_that_does_not_know_the_environment(
     assert result.returncode == 2
     assert result.stderr.count("\n") == 1
     assert problem in result.stderr
-    assert "build/env.sh, and start reframe again" in result.stderr
+    assert f"{build or REPOSITORY / 'build'}/env.sh, and start reframe again" in result.stderr
     assert "skipping test file" not in result.stdout
 
 

@@ -48,7 +48,7 @@ def test_all_requirements_are_checked(site: Site) -> None:
         "unknown tool 'mciro'; expected micro",
         "unknown benchmark 'pingpnog'; expected pingpong, pingping, pingpongmt",
         "b: there is no lane two@verbs-only; expected one@verbs-only",
-        "c: 64 nodes; expected at most 2, as the fabrics have",
+        "c: 64 nodes; expected at most 2, the largest number of nodes of the selected fabrics",
     ]
     file.write_text("1 / 0")
     file.with_name("requirements.yaml").write_text(REQUIREMENTS.replace("latency, f", "latnecy, f"))

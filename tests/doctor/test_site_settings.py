@@ -25,7 +25,6 @@ from doctor.synthetic_site import GOOD, Site, texts
             'STACKS = ["one", "one"',
             "fabric gige names the stack 'one' twice; remove one of them",
         ),
-        ('STACKS = ["one"', 'STACKS = ["ome"', "fabric gige names the stack 'ome'; expected one"),
         ('slurm("gige"', 'slurm("gi ge"', "the fabric 'gi ge'; expected letters, digits, '_' and '-' only"),
     ],
 )
@@ -35,6 +34,13 @@ def test_wrong_names_in_the_settings(site: Site, old: str, new: str, message: st
     file.write_text(file.read_text().replace(old, new))
     assert message in texts("broken")
     assert texts("not checked") == ["what the fabrics need of the cluster, until the file is correct"]
+
+
+def test_a_stack_of_a_fabric_that_the_system_lacks(site: Site) -> None:
+    file = site()
+    file.write_text(file.read_text().replace('STACKS = ["one"', 'STACKS = ["ome"'))
+    assert "fabric gige names the stack 'ome'; expected one" in texts("broken")
+    assert texts("not checked") == ["the rest of the file, because it cannot be loaded"]
 
 
 def test_unknown_keys_are_found_by_reframes_schema(site: Site) -> None:

@@ -94,7 +94,7 @@ def test_slurm_that_does_not_answer(site: Site, tmp_path: Path, monkeypatch: pyt
         ),
         (
             'modules=["ucx"]',
-            "fabric x: modules, but no modules_system to load them; "
+            "fabric x names modules, but the System has no modules_system; "
             "expected modules_system='lmod', 'tmod4' or 'envmod' of the System",
         ),
     ],

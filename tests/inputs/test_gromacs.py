@@ -14,7 +14,7 @@ from recipe import recipes, start, water
 from recipe.recipes import RECIPES, GmxStep
 from recipe.structure import read
 from support.fake_site import REPOSITORY
-from support.processes import clean_environment
+from support.processes import clean_environment, shell_program
 
 VERSION_TEXT = """\
 GROMACS version:    2022.5-Debian_2022.5_2
@@ -23,15 +23,8 @@ MPI library:        thread_mpi
 """
 
 
-def script(folder: Path, text: str, name: str = "gmx") -> str:
-    path = folder / name
-    path.write_text(f"#!/bin/sh\n{text}\n")
-    path.chmod(0o755)
-    return str(path)
-
-
 def printing(folder: Path, text: str, name: str = "gmx") -> str:
-    return script(folder, f"cat <<'END'\n{text}END", name)
+    return shell_program(folder, name, f"cat <<'END'\n{text}END")
 
 
 def test_the_command_finds_either_program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -59,7 +52,9 @@ def test_root_on_debian_installs_it(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     (tmp_path / "bin").mkdir()
     monkeypatch.setattr(gromacs, "is_root_on_debian", lambda: True)
     monkeypatch.setattr(
-        gromacs, "apt_install", lambda packages, log: script(tmp_path / "bin", f"/bin/cat <<'END'\n{VERSION_TEXT}END")
+        gromacs,
+        "apt_install",
+        lambda packages, log: shell_program(tmp_path / "bin", "gmx", f"/bin/cat <<'END'\n{VERSION_TEXT}END"),
     )
     lines: list[str] = []
     assert find_gromacs(tmp_path / "log", lines.append).version.startswith("2022.5")
@@ -84,8 +79,9 @@ def test_an_unsuitable_program_is_refused(tmp_path: Path, text: str, message: st
 
 
 def test_a_failing_command_reports_its_error_and_keeps_the_log(tmp_path: Path) -> None:
-    program = script(
+    program = shell_program(
         tmp_path,
+        "gmx",
         "echo Reading; printf '%s\\n' ------- 'Program:     gmx mdrun' '' 'Fatal error:' 'Step 40: too many LINCS' "
         "'warnings (1000)' '' 'For more information and tips see the manual' -------; exit 1",
     )
@@ -94,13 +90,13 @@ def test_a_failing_command_reports_its_error_and_keeps_the_log(tmp_path: Path) -
         run_gmx(Gromacs(program, "1", True), ["mdrun"], directory=tmp_path, log=log, answer="", what="toy, run")
     assert str(error.value) == f"{log}: toy, run failed: Step 40: too many LINCS warnings (1000)"
     assert "Reading" in log.read_text()
-    killed = script(tmp_path, "echo halfway there; kill -9 $$")
+    killed = shell_program(tmp_path, "gmx", "echo halfway there; kill -9 $$")
     with pytest.raises(BadInput, match=r"toy, run failed: .*halfway there"):
         run_gmx(Gromacs(killed, "1", True), ["mdrun"], directory=tmp_path, log=log, answer="", what="toy, run")
 
 
 def test_variables_of_gromacs_and_openmp_are_not_passed_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    program = script(tmp_path, "env")
+    program = shell_program(tmp_path, "gmx", "env")
     for name in ("GMX_NSTLIST", "OMP_NUM_THREADS", "KMP_AFFINITY"):
         monkeypatch.setenv(name, "7")
     monkeypatch.setenv("GMXLIB", "/kept")

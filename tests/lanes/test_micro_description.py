@@ -21,4 +21,4 @@ def test_the_program_prints_the_committed_description(name: str) -> None:
         env=variables, capture_output=True, text=True, timeout=60, check=False,
     )  # fmt: skip
     assert (process.returncode, process.stderr) == (0, "")
-    assert process.stdout == FILE.read_text(), f"renew {FILE.name}: docs/add-a-benchmark.md, 'An own benchmark'"
+    assert process.stdout == FILE.read_text(), f"renew {FILE.name} (docs/add-a-benchmark.md)"

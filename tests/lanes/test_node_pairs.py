@@ -107,5 +107,5 @@ def test_a_campaign_without_node_pairs_prints_one_line(site: FakeSite) -> None:
     run(site)
     process = site.fabricbench("nodes", str(site.root / "campaign"))
     assert process.returncode == 2
-    assert "no pairs of nodes were measured" in process.stderr
+    assert "no node pairs were measured" in process.stderr
     assert process.stderr.count("\n") == 1

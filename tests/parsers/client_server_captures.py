@@ -2,12 +2,9 @@
 """Captured outputs of tools that consist of a client and a server."""
 
 import re
-from pathlib import Path
 
-from fabricbench.launch.facts import Launch
 from fabricbench.parsers.tools import fi_pingpong, iperf3, qperf, ucx_perftest
-
-LAUNCHES = Path(__file__).resolve().parents[1] / "data/launches"
+from support.launches import text_of
 
 CAPTURES = {
     "libfabric-shm-pingpong-small": fi_pingpong.parse,
@@ -24,14 +21,6 @@ CAPTURES = {
 }
 
 IPERF3 = "sockets-tcp-iperf3-streams-4"
-
-
-def launch_of(name: str) -> Launch:
-    return Launch.model_validate_json((LAUNCHES / name / "launch.json").read_bytes())
-
-
-def text_of(name: str) -> str:
-    return (LAUNCHES / name / "stdout").read_text()
 
 
 def sections(name: str) -> dict[int, str]:

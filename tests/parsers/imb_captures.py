@@ -6,8 +6,7 @@ from pathlib import Path
 from fabricbench.launch.facts import Launch
 from fabricbench.parsers.output import Parsed
 from fabricbench.parsers.tools.imb import parse
-
-LAUNCHES = Path(__file__).resolve().parents[1] / "data/launches"
+from support.launches import launch_of
 
 PT2PT = "mpich-tcp-imb-pt2pt-small"
 
@@ -21,14 +20,6 @@ CAPTURES = (
 )
 
 CLOSING = "# All processes entering MPI_Finalize"
-
-
-def launch_of(name: str) -> Launch:
-    return Launch.model_validate_json((LAUNCHES / name / "launch.json").read_bytes())
-
-
-def text_of(name: str) -> str:
-    return (LAUNCHES / name / "stdout").read_text()
 
 
 def parse_text(tmp_path: Path, text: str | bytes, launch: Launch | None = None) -> Parsed:

@@ -11,7 +11,8 @@ import pytest
 from fabricbench.launch.facts import Launch
 from fabricbench.parsers.output import Parsed, Unreadable
 from fabricbench.parsers.tools import iperf3, qperf, ucx_perftest
-from parsers.client_server_captures import CAPTURES, IPERF3, LAUNCHES, launch_of, sections, text_of
+from parsers.client_server_captures import CAPTURES, IPERF3, sections
+from support.launches import LAUNCHES, launch_of, text_of
 
 TABLES = [name for name, parse in CAPTURES.items() if parse is not iperf3.parse]
 

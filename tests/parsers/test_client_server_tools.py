@@ -12,7 +12,8 @@ from fabricbench.launch.facts import Launch
 from fabricbench.launch.record import Row
 from fabricbench.parsers.output import Parsed
 from fabricbench.parsers.tools import fi_pingpong, iperf3, qperf, ucx_perftest
-from parsers.client_server_captures import CAPTURES, IPERF3, LAUNCHES, launch_of, sections, text_of
+from parsers.client_server_captures import CAPTURES, IPERF3, sections
+from support.launches import LAUNCHES, launch_of, text_of
 
 Parse = Callable[[Path, Launch], Parsed]
 

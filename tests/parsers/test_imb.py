@@ -8,7 +8,8 @@ import pytest
 
 from fabricbench.launch.record import Row
 from fabricbench.parsers.tools.imb import parse
-from parsers.imb_captures import CAPTURES, LAUNCHES, PT2PT, launch_of, parse_text, synthetic, text_of
+from parsers.imb_captures import CAPTURES, PT2PT, parse_text, synthetic
+from support.launches import LAUNCHES, launch_of, text_of
 
 # The headers of the captured tables, and the metrics of the columns after the second.
 PINGPONG = ["latency", "bandwidth"]

@@ -12,7 +12,8 @@ from fabricbench.files.reading import LARGEST_OUTPUT_BYTES
 from fabricbench.launch.facts import Launch
 from fabricbench.parsers.output import Parsed, Unreadable
 from fabricbench.parsers.tools.imb import parse
-from parsers.imb_captures import CAPTURES, CLOSING, LAUNCHES, PT2PT, launch_of, parse_text, synthetic, text_of
+from parsers.imb_captures import CAPTURES, CLOSING, PT2PT, parse_text, synthetic
+from support.launches import LAUNCHES, launch_of, text_of
 
 
 @pytest.mark.parametrize("ranks", ["1", "4"])

@@ -11,8 +11,8 @@ from fabricbench.launch.facts import Launch
 from fabricbench.parsers.imb_table import Tables
 from fabricbench.parsers.output import Parsed, Unreadable
 from fabricbench.parsers.tools import imb, imb_mt, imb_nbc, imb_p2p, imb_rma
+from support.launches import LAUNCHES, launch_of, text_of
 
-LAUNCHES = Path(__file__).resolve().parents[1] / "data/launches"
 MODULES = {"imb": imb, "imb_mt": imb_mt, "imb_nbc": imb_nbc, "imb_p2p": imb_p2p, "imb_rma": imb_rma}
 
 WINDOWS = "impi-tcp-imb-windows-small"
@@ -38,14 +38,6 @@ COLUMNS = {
     "overlap[%]": "overlap",
     "Msg/sec": "message_rate",
 }
-
-
-def launch_of(name: str) -> Launch:
-    return Launch.model_validate_json((LAUNCHES / name / "launch.json").read_bytes())
-
-
-def text_of(name: str) -> str:
-    return (LAUNCHES / name / "stdout").read_text()
 
 
 def parse(directory: Path, launch: Launch) -> Parsed:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Parses captured outputs of the own benchmarks: every value, the payload, the expected rows."""
+"""Parses captured outputs of the project's own benchmarks: every value, the payload, the expected rows."""
 
 import statistics
 from pathlib import Path
@@ -8,8 +8,8 @@ import pytest
 
 from fabricbench.parsers.output import Unreadable
 from fabricbench.parsers.tools.micro import parse
-from support.launches import LAUNCHES
-from support.micro_output import CAPTURES, SMALL, launch_of, parse_text, synthetic, text_of, values
+from support.launches import LAUNCHES, launch_of, text_of
+from support.micro_output import CAPTURES, SMALL, parse_text, synthetic, values
 
 
 def test_known_samples(tmp_path: Path) -> None:
@@ -48,7 +48,7 @@ def test_captured_samples(name: str) -> None:
 
 def test_the_captured_samples_at_0_bytes_by_hand() -> None:
     # The middle two of twenty are 4.582 and 4.747; all sum to 94.683.
-    result = values(parse(LAUNCHES / SMALL, launch_of()))
+    result = values(parse(LAUNCHES / SMALL, launch_of(SMALL)))
     assert result["latency", 0] == 4.6645
     assert result["latency_mean", 0] == 4.73415
 

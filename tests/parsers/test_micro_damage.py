@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An output of the own benchmarks that is cut off or wrong is unreadable."""
+"""An output of the project's own benchmarks that is cut off or wrong is unreadable."""
 
 import contextlib
 import random
@@ -9,8 +9,8 @@ import pytest
 
 from fabricbench.parsers.output import Parsed, Unreadable
 from fabricbench.parsers.tools.micro import COLUMNS, parse
-from support.launches import LAUNCHES
-from support.micro_output import SMALL, by_case, launch_of, output, parse_text, synthetic, text_of
+from support.launches import LAUNCHES, launch_of, text_of
+from support.micro_output import SMALL, by_case, output, parse_text, synthetic
 
 
 def test_an_output_without_a_payload(tmp_path: Path) -> None:
@@ -28,24 +28,24 @@ def test_an_invalid_payload(tmp_path: Path, payload: str) -> None:
 
 def test_an_unverified_output_is_refused(tmp_path: Path) -> None:
     with pytest.raises(Unreadable, match="verified=yes"):
-        parse_text(tmp_path, text_of().replace("#@verified=yes", "#@verified=no"))
+        parse_text(tmp_path, text_of(SMALL).replace("#@verified=yes", "#@verified=no"))
 
 
 @pytest.mark.parametrize("end", ["", "#@end=failed", "#@end=o", "#@end="])
 def test_an_output_without_its_end_is_refused(tmp_path: Path, end: str) -> None:
     with pytest.raises(Unreadable, match="cut off"):
-        parse_text(tmp_path, text_of().replace("#@end=ok", end))
+        parse_text(tmp_path, text_of(SMALL).replace("#@end=ok", end))
 
 
 @pytest.mark.parametrize("ranks", ["1", "4", "two"])
 def test_a_world_of_the_wrong_size_is_refused(tmp_path: Path, ranks: str) -> None:
     with pytest.raises(Unreadable, match=f"expected 2 ranks, not {ranks}"):
-        parse_text(tmp_path, text_of().replace("#@ranks=2", f"#@ranks={ranks}"))
+        parse_text(tmp_path, text_of(SMALL).replace("#@ranks=2", f"#@ranks={ranks}"))
 
 
 def test_a_world_of_unknown_size_is_refused(tmp_path: Path) -> None:
     with pytest.raises(Unreadable, match="expected 2 ranks, not unknown"):
-        parse_text(tmp_path, text_of().replace("#@ranks=2\n", ""))
+        parse_text(tmp_path, text_of(SMALL).replace("#@ranks=2\n", ""))
 
 
 def same_or_unreadable(tmp_path: Path, text: str | bytes, whole: Parsed) -> bool:
@@ -58,13 +58,13 @@ def same_or_unreadable(tmp_path: Path, text: str | bytes, whole: Parsed) -> bool
 
 
 def test_cut_off_at_any_line(tmp_path: Path) -> None:
-    lines, whole = text_of().splitlines(keepends=True), parse(LAUNCHES / SMALL, launch_of())
+    lines, whole = text_of(SMALL).splitlines(keepends=True), parse(LAUNCHES / SMALL, launch_of(SMALL))
     for count in range(len(lines) + 1):
         assert same_or_unreadable(tmp_path, "".join(lines[:count]), whole) == (count == len(lines))
 
 
 def test_cut_off_at_any_byte(tmp_path: Path) -> None:
-    raw, whole = text_of().encode(), parse(LAUNCHES / SMALL, launch_of())
+    raw, whole = text_of(SMALL).encode(), parse(LAUNCHES / SMALL, launch_of(SMALL))
     complete = raw.rindex(b"#@end=ok") + len(b"#@end=ok")
     lengths = random.Random(20261121).sample(range(len(raw)), 300) + list(range(complete - 60, len(raw)))
     for length in lengths:
@@ -72,7 +72,7 @@ def test_cut_off_at_any_byte(tmp_path: Path) -> None:
 
 
 def test_bytes_missing_in_an_output_raise_no_other_error(tmp_path: Path) -> None:
-    draw, text = random.Random(7), text_of()
+    draw, text = random.Random(7), text_of(SMALL)
     for _ in range(200):
         at = draw.randrange(len(text))
         with contextlib.suppress(Unreadable):
@@ -123,26 +123,28 @@ def test_a_line_that_is_not_a_sample(tmp_path: Path) -> None:
 
 def test_an_unknown_metric_is_unreadable(tmp_path: Path) -> None:
     with pytest.raises(Unreadable, match="latency_us, not 'latency_s'"):
-        parse_text(tmp_path, text_of().replace("latency_us", "latency_s"))
+        parse_text(tmp_path, text_of(SMALL).replace("latency_us", "latency_s"))
 
 
 @pytest.mark.parametrize("missing", [1, 7])
 def test_missing_samples_are_unreadable(tmp_path: Path, missing: int) -> None:
-    lines = text_of().splitlines()
+    lines = text_of(SMALL).splitlines()
     first = next(at for at, line in enumerate(lines) if line.startswith("pingpong,,8,"))
     with pytest.raises(Unreadable, match=f"samples at 8 bytes, not {20 - missing}"):
         parse_text(tmp_path, "\n".join(lines[:first] + lines[first + missing :]))
 
 
 def test_text_before_the_header_is_not_a_sample(tmp_path: Path) -> None:
-    assert parse_text(tmp_path, "a banner, of a library\n" + text_of()) == parse(LAUNCHES / SMALL, launch_of())
+    assert parse_text(tmp_path, "a banner, of a library\n" + text_of(SMALL)) == parse(
+        LAUNCHES / SMALL, launch_of(SMALL)
+    )
 
 
 def test_a_very_large_output_is_not_read(tmp_path: Path) -> None:
     with (tmp_path / "stdout").open("wb") as stream:
         stream.truncate(65 * 2**20)
     with pytest.raises(Unreadable, match="at most 67108864 bytes"):
-        parse(tmp_path, launch_of())
+        parse(tmp_path, launch_of(SMALL))
 
 
 def test_a_missing_sample_of_one_rank_is_unreadable(tmp_path: Path) -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The committed description of the own benchmarks fits the parts of the package that read it."""
+"""The committed description of the project's own benchmarks fits the parts of the package that read it."""
 
 from fabricbench.attestation.marks import BARRIERS_EACH
 from fabricbench.launch.facts import canonical_case, case_parts

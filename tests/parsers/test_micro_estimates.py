@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from fabricbench.parsers.output import Unreadable
-from support.micro_output import Series, by_case, launch_of, output, parse_text
+from support.launches import launch_of
+from support.micro_output import SMALL, Series, by_case, output, parse_text
 
 
 def test_a_window_without_its_number_of_messages_has_no_rate(tmp_path: Path) -> None:
@@ -115,14 +116,14 @@ def test_ratios_relate_to_the_plain_case_of_the_launch(tmp_path: Path) -> None:
 
 
 def test_the_cases_of_launch_and_program_are_joined(tmp_path: Path) -> None:
-    launch = launch_of().model_copy(update={"case": {"rails": "striped"}})
+    launch = launch_of(SMALL).model_copy(update={"case": {"rails": "striped"}})
     text = output("unidirectional", ("window_us", "window=64", 8, {0: [1.0]}, {"messages_per_run": 64}))
     assert {row.case for row in parse_text(tmp_path, text, launch).rows} == {"rails=striped window=64"}
 
 
 def test_unsupported_points_of_the_program_are_skips(tmp_path: Path) -> None:
     text = output("unexpected", ("latency_us", "queued=0 tags=equal", 8, {0: [1.0]}, {}))
-    launch = launch_of().model_copy(update={"benchmark": "unexpected"})
+    launch = launch_of(SMALL).model_copy(update={"benchmark": "unexpected"})
     (skip,) = parse_text(tmp_path, text + "#@gap.queued:64,tags:equal.8=no <b>memory</b> = none\n", launch).skips
     assert (skip.benchmark, skip.case, skip.msg_size_bytes) == ("unexpected", "queued=64 tags=equal", 8)
     assert skip.reason == "no <b>memory</b> = none"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Parses NPB's report: captures of own kernels and NASA's programs, payload by hand, damaged reports."""
+"""Parses NPB's report: captures of the project's own kernels and NASA's programs, payload by hand, damaged reports."""
 
 from pathlib import Path
 
@@ -9,23 +9,15 @@ from fabricbench.campaign.collect import collect
 from fabricbench.launch.facts import Launch
 from fabricbench.parsers.output import Parsed, Unreadable
 from fabricbench.parsers.tools.npb import CLASSES, KERNELS, PROBLEMS, parse, payload
+from support.launches import LAUNCHES, launch_of, text_of
 
-LAUNCHES = Path(__file__).resolve().parents[1] / "data/launches"
 OWN = "mpich-tcp-npb-cg"
 NASA = "mpich-tcp-nasa-cg"
 
 
-def launch_of(name: str = OWN) -> Launch:
-    return Launch.model_validate_json((LAUNCHES / name / "launch.json").read_bytes())
-
-
-def text_of(name: str = OWN) -> str:
-    return (LAUNCHES / name / "stdout").read_text()
-
-
 def parse_text(tmp_path: Path, text: str, launch: Launch | None = None) -> Parsed:
     (tmp_path / "stdout").write_text(text)
-    return parse(tmp_path, launch or launch_of())
+    return parse(tmp_path, launch or launch_of(OWN))
 
 
 @pytest.mark.parametrize(
@@ -64,7 +56,7 @@ def test_a_part_of_the_communication_time_is_not_the_total(tmp_path: Path) -> No
 
 
 def test_without_timers_there_is_no_communication_time(tmp_path: Path) -> None:
-    text = "".join(line for line in text_of().splitlines(keepends=True) if not line.startswith(" timer"))
+    text = "".join(line for line in text_of(OWN).splitlines(keepends=True) if not line.startswith(" timer"))
     assert {row.metric for row in parse_text(tmp_path, text).rows} == {"mops", "run_time"}
 
 
@@ -116,7 +108,7 @@ def test_without_timers_there_is_no_communication_time(tmp_path: Path) -> None:
     ],
 )
 def test_a_wrong_report_is_unreadable(tmp_path: Path, old: str, new: str, expected: str) -> None:
-    text = text_of()
+    text = text_of(OWN)
     assert old in text
     with pytest.raises(Unreadable, match=expected):
         parse_text(tmp_path, text.replace(old, new))
@@ -165,7 +157,7 @@ def test_one_rank_communicates_for_zero_seconds(tmp_path: Path) -> None:
 
 
 def report_of(kernel: str, problem_class: str, size: str, iterations: int, *, code: str) -> str:
-    """Returns a report of two ranks in the layout of the own kernels or of NASA's programs."""
+    """Returns a report of two ranks in the layout of the project's own kernels or of NASA's programs."""
     text = text_of(OWN if code == "own" else NASA)
     lines = [line for line in text[text.index(" CG Benchmark Completed") :].splitlines() if "timer" not in line]
     values = {"Class": problem_class, "Size": size, "Iterations": str(iterations)}
@@ -194,7 +186,7 @@ def test_size_and_iterations_follow_from_the_class(
     tmp_path: Path, kernel: str, problem_class: str, size: str, iterations: int, code: str
 ) -> None:
     """Expected values: NASA's table of problem sizes (NPB 3.4) and the output of the programs."""
-    launch = launch_of().model_copy(update={"benchmark": f"{kernel.lower()}.{problem_class}"})
+    launch = launch_of(OWN).model_copy(update={"benchmark": f"{kernel.lower()}.{problem_class}"})
     text = report_of(kernel, problem_class, size, iterations, code=code)
     assert {row.metric for row in parse_text(tmp_path, text, launch).rows} == {"mops", "run_time"}
     for report in (
@@ -224,7 +216,7 @@ def test_damage_is_unreadable_or_harmless(tmp_path: Path, name: str) -> None:
 
 def test_a_cut_output_is_unreadable_or_complete(tmp_path: Path) -> None:
     """A cut in the closing form or within a line is Unreadable. Only whole lines of timers may be missing."""
-    text = text_of()
+    text = text_of(OWN)
     for length in range(0, text.index(" Version")):
         with pytest.raises(Unreadable):
             parse_text(tmp_path, text[:length])

@@ -10,8 +10,8 @@ from fabricbench.launch.record import Row
 from fabricbench.parsers.osu_programs import PROGRAMS
 from fabricbench.parsers.output import Unreadable
 from fabricbench.parsers.tools.osu import parse
-from support.launches import LAUNCHES
-from support.osu_output import CAPTURES, LATENCY, launch_of, parse_text, synthetic, text_of
+from support.launches import LAUNCHES, launch_of, text_of
+from support.osu_output import CAPTURES, LATENCY, parse_text, synthetic
 
 ALLREDUCE = "mpich-tcp-osu532-allreduce-large"
 

@@ -11,8 +11,8 @@ import pytest
 from fabricbench.campaign.collect import collect
 from fabricbench.parsers.output import Unreadable
 from fabricbench.parsers.tools.osu import parse
-from support.launches import LAUNCHES
-from support.osu_output import CAPTURES, LATENCY, launch_of, parse_text, text_of
+from support.launches import LAUNCHES, launch_of, text_of
+from support.osu_output import CAPTURES, LATENCY, parse_text
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,8 @@ from fabricbench.launch.facts import Launch
 from fabricbench.parsers.osu_programs import PROGRAMS
 from fabricbench.parsers.osu_table import TITLES, version_of
 from fabricbench.parsers.output import Unreadable
-from support.osu_output import LATENCY, launch_of, parse_text, text_of
+from support.launches import launch_of, text_of
+from support.osu_output import LATENCY, parse_text
 
 COLLECTIVE = "# Size       Avg Latency(us)   Min Latency(us)   Max Latency(us)  Iterations"
 

@@ -10,7 +10,7 @@ import pytest
 from fabricbench.launch.facts import Launch
 from fabricbench.parsers.output import Parsed, Unreadable
 from fabricbench.parsers.tools import perftest
-from parsers.client_server_captures import LAUNCHES
+from support.launches import LAUNCHES
 
 LATENCY = """\
 #@round=0 value=2

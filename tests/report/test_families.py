@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The own benchmarks by family, and LogGP, from synthetic launches with known parameters."""
+"""The project's own benchmarks by family, and LogGP, from synthetic launches with known parameters."""
 
 from fabricbench.metrics import METRICS
 from fabricbench.parsers.tools.micro.description import MEASURED

@@ -27,7 +27,7 @@ SHAPES = {
     "one block": replace(SMALL, blocks=1),
     "all refuted": replace(SMALL, refuted=True, blocks=2),
     "one tool": replace(SMALL, tools=("imb",), blocks=2),
-    "own tool alone": replace(SMALL, tools=("micro",), blocks=2),
+    "the project's own tool alone": replace(SMALL, tools=("micro",), blocks=2),
     "one lane": replace(SMALL, lanes=SMALL.lanes[:1]),
     "variants": replace(SMALL, lanes=tuple(("mpich", "tcp", v) for v in ("", "rails", "<two> rails"))),
     "many fabrics": replace(SMALL, lanes=tuple(("mpich", f"net {i}", "") for i in range(9)), blocks=1),

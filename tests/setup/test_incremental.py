@@ -7,17 +7,16 @@ import shutil
 import subprocess
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from fabricbench.errors import BadInput
 from fabricbench.setup import cmake, prefix, stacks
 from fabricbench.setup.cmake import build_apps
-from fabricbench.setup.environment import write_environment
 from fabricbench.setup.prefix import provide_prefix
 from fabricbench.site.settings import REPOSITORY
 from fabricbench.site.stacks import Stack, read_installed
-from support.processes import clean_environment
 
 PROJECT = """\
 cmake_minimum_required(VERSION 3.22)
@@ -107,6 +106,28 @@ def test_a_changed_file_with_an_old_time_stamp_is_compiled(tree: Tree) -> None:
     assert status(tree) == 6
 
 
+def test_a_file_that_changes_during_a_build_is_compiled_by_the_next(tree: Tree) -> None:
+    """Its object is newer than the change, and was compiled from the earlier content."""
+    edit = f'echo "#define NUMBER 7" > "{tree.source}/greeting.h"; sleep 0.1'
+    slow = tree.source.parent / "slow"
+    slow.write_text(f"""#!/bin/sh
+"$@" || exit
+case "$*" in *"-c {tree.source}/greeting.c")
+    {edit}
+    while [ "$1" != -o ]; do shift; done
+    touch "$2"
+    ;;
+esac
+""")
+    slow.chmod(0o755)
+    (tree.source / "greeting.c").write_text(GREETING + "/* changed */\n")
+    changed = {"CMAKE_C_COMPILER_LAUNCHER": str(slow)}
+    tree.build(**changed)
+    slow.write_text('#!/bin/sh\nexec "$@"\n')
+    tree.build(**changed)
+    assert status(tree) == 7
+
+
 def test_a_killed_build_continues_without_its_partial_output(tree: Tree, monkeypatch: pytest.MonkeyPatch) -> None:
     """The object that was written last is incomplete; the other is kept."""
     monkeypatch.setattr(cmake, "PARTIAL_SECONDS", 0.0)
@@ -166,6 +187,24 @@ def test_a_set_up_after_a_change_compiles_one_file(library: Stack, tmp_path: Pat
     assert stacks.set_up([library], lambda line: None, again=True) == []
 
 
+def test_a_source_that_changes_during_a_set_up_is_built_by_the_next(
+    library: Stack, tmp_path: Path, launcher: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tree = Tree(tmp_path / "apps", tmp_path, launcher)
+    source = tmp_path / "apps/launch/client_server.c"
+
+    def build_and_edit(*arguments: Any, **options: Any) -> None:
+        build_apps(*arguments, **options)
+        source.write_text(source.read_text() + "\n/* changed */\n")
+
+    monkeypatch.setattr(stacks, "build_apps", build_and_edit)
+    assert stacks.set_up([library], lambda line: None) == []
+    tree.compiled()
+    monkeypatch.setattr(stacks, "build_apps", build_apps)
+    assert stacks.set_up([library], lambda line: None) == []
+    assert "client_server.c" in tree.compiled()
+
+
 @pytest.fixture
 def pip(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Replaces the installation of wheels and interrupts the first one half way; returns the calls."""
@@ -199,12 +238,3 @@ def test_an_incomplete_prefix_is_installed_again_and_a_complete_one_is_kept(tmp_
     provide_prefix(Stack(name="mine", pypi=("mine>=2",)), tmp_path, lambda line: None)
     assert len(pip) == 4
     assert json.loads((tmp_path / prefix.RECORD).read_text())["origin"]["pypi"] == ["mine>=2"]
-
-
-@pytest.mark.parametrize("chosen", ["", "/of/the/user"])
-def test_the_build_directory_survives_env_sh(tmp_path: Path, chosen: str) -> None:
-    file = write_environment(tmp_path)
-    variables = {**clean_environment(), **({"FABRICBENCH_BUILD": chosen} if chosen else {})}
-    command = ["sh", "-c", '. "$0"; sh -c "echo \\$FABRICBENCH_BUILD"', str(file)]
-    result = subprocess.run(command, env=variables, capture_output=True, text=True, check=True)
-    assert result.stdout.strip() == (chosen or str(tmp_path))

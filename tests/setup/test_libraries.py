@@ -10,6 +10,7 @@ from fabricbench.errors import BadInput
 from fabricbench.setup import libraries
 from fabricbench.setup.libraries import find_programs
 from fabricbench.site.stacks import Debian, Stack
+from support.processes import shell_program
 
 STACK = Stack(
     name="lib",
@@ -27,28 +28,21 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def program(folder: Path, name: str, text: str = "") -> str:
-    path = folder / name
-    path.write_text(f"#!/bin/sh\n{text}\n")
-    path.chmod(0o755)
-    return str(path)
-
-
 def find(folder: Path) -> tuple[dict[str, str], str]:
     return find_programs(STACK, folder / "log", lambda line: None)
 
 
 def test_programs_and_their_versions(folder: Path) -> None:
     ping, pong = (
-        program(folder, "ping"),
-        program(folder, "pong", "echo 'pong of 2020, version 3.12-rc1 (x86)' >&2; exit 1"),
+        shell_program(folder, "ping"),
+        shell_program(folder, "pong", "echo 'pong of 2020, version 3.12-rc1 (x86)' >&2; exit 1"),
     )
-    program(folder, "ping_info", "echo 'ping_info: 1.17.0'; echo 'libping: 9.9.9'")
+    shell_program(folder, "ping_info", "echo 'ping_info: 1.17.0'; echo 'libping: 9.9.9'")
     assert find(folder) == ({"ping": ping, "pong": pong}, "ping_info 1.17.0, pong 3.12-rc1")
 
 
 def test_missing_programs_are_left_out(folder: Path) -> None:
-    pong = program(folder, "pong", "echo no number")
+    pong = shell_program(folder, "pong", "echo no number")
     assert find(folder) == ({"pong": pong}, "pong unknown")
 
 
@@ -65,7 +59,7 @@ def test_missing_packages_are_installed_as_root(folder: Path, monkeypatch: pytes
     def install(packages: tuple[str, ...], log: Path) -> None:
         calls.append(packages)
         for name in ("ping", "pong"):
-            program(folder, name, "echo 1.0")
+            shell_program(folder, name, "echo 1.0")
 
     monkeypatch.setattr(libraries, "is_root_on_debian", lambda: True)
     monkeypatch.setattr(libraries, "apt_install", install)
@@ -87,7 +81,7 @@ def test_a_package_without_a_program_is_identified_by_its_files(folder: Path, mo
     monkeypatch.setattr(libraries, "is_root_on_debian", lambda: True)
     monkeypatch.setattr(libraries, "apt_install", install)
     for name in ("ping", "pong"):
-        program(folder, name, "echo 1.0")
+        shell_program(folder, name, "echo 1.0")
     for _ in range(2):
         find_programs(replace(STACK, debian=debian), folder / "log", lambda line: None)
     assert calls == [("lib-tools", "lib-dev")]
@@ -95,5 +89,5 @@ def test_a_package_without_a_program_is_identified_by_its_files(folder: Path, mo
 
 def test_a_program_that_hangs_has_no_version(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(libraries, "LIMIT_SECONDS", 0.2)
-    hangs = program(folder, "pong", "exec /bin/sleep 60")
+    hangs = shell_program(folder, "pong", "exec /bin/sleep 60")
     assert find(folder) == ({"pong": hangs}, "pong unknown")

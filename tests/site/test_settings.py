@@ -2,9 +2,11 @@
 """Systems and their lanes, loaded from ``settings.py``, and what ReFrame receives of them."""
 
 import random
-from collections.abc import Iterator
-from dataclasses import replace
+from collections.abc import Iterable, Iterator, Mapping
+from copy import deepcopy
+from dataclasses import fields, is_dataclass, replace
 from pathlib import Path
+from types import MappingProxyType, NoneType
 from typing import Any
 
 import pytest
@@ -14,8 +16,8 @@ from fabricbench.launch.configuration import reframe_configuration
 from fabricbench.launch.session import session
 from fabricbench.site.fabric import Fabric, Nodes, Scheduler
 from fabricbench.site.lane import Lane, LaneName, LaneNamed
-from fabricbench.site.settings import REPOSITORY, build_root, choose, lanes, load_system
-from fabricbench.site.stacks import Installed
+from fabricbench.site.settings import REPOSITORY, build_root, choose, lanes, load_settings, load_system
+from fabricbench.site.stacks import Installed, Stack
 from fabricbench.site.system import System, system_in
 
 STACKS = """\
@@ -120,7 +122,44 @@ def test_a_stack_that_is_not_declared(site: Path) -> None:
 
 def test_a_fabric_names_a_stack_that_the_system_does_not_have(site: Path) -> None:
     with pytest.raises(BadInput, match="fabric gige names the stack 'ome'; expected "):
-        list(system(site, stacks=["ome"]).pairings())
+        system(site, stacks=["ome"])
+
+
+def parts(value: object) -> Iterator[object]:
+    """Yields a declaration and everything in it, in depth."""
+    yield value
+    inner: Iterable[object] = ()
+    if is_dataclass(value):
+        inner = [getattr(value, field.name) for field in fields(value)]
+    elif isinstance(value, Mapping):
+        inner = value.values()
+    elif isinstance(value, tuple):
+        inner = value
+    for part in inner:
+        yield from parts(part)
+
+
+@pytest.mark.parametrize("file", sorted((REPOSITORY / "site").glob("*/settings.py")), ids=lambda file: file.parent.name)
+def test_a_loaded_system_is_immutable_in_depth(file: Path) -> None:
+    declared = load_settings(file).system
+    every_part = list(parts(declared))
+    kinds = {type(part) for part in every_part if not is_dataclass(part)}
+    assert kinds <= {str, int, bool, NoneType, tuple, MappingProxyType} | {type(Path())}
+    assert all(part.__dataclass_params__.frozen for part in every_part if is_dataclass(part))  # type: ignore[union-attr]
+    assert {System, Fabric, Scheduler, Nodes, Stack} <= {type(part) for part in every_part}
+
+
+def test_a_later_change_of_a_sites_list_does_not_reach_the_fabric() -> None:
+    ports, settings = ["a"], {"mine": {"A": "1"}}
+    fabric = Fabric(name="gige", transport="tcp", stacks=["mine"], ports=ports, stack_variables=settings)
+    ports.append("b")
+    settings["mine"]["A"] = "2"
+    assert (fabric.ports, fabric.stack_variables) == (("a",), {"mine": {"A": "1"}})
+
+
+def test_reframes_copy_of_its_configuration_carries_the_same_system(site: Path) -> None:
+    declared = system(site)
+    assert system_in(deepcopy(declared.extras)) is declared
 
 
 def test_the_lanes_of_a_system_have_their_installed_stack(site: Path) -> None:

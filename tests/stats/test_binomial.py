@@ -24,7 +24,7 @@ def test_the_sum_of_integers_is_exact() -> None:
 
 
 @pytest.mark.parametrize(("least", "n"), [(1, 1), (6, 6), (5, 6), (23, 30), (900, 1000)])
-def test_the_chance_that_gives_a_power(least: int, n: int) -> None:
+def test_chance_for_is_the_quantile_of_the_beta_distribution(least: int, n: int) -> None:
     assert chance_for(least, n, 0.8) == pytest.approx(beta.ppf(0.8, least, n - least + 1), rel=1e-12)
 
 

@@ -104,7 +104,7 @@ def _socket(file: Path) -> None:
         os.chdir(there)
 
 
-def _sparse(file: Path) -> None:
+def as_sparse(file: Path) -> None:
     with file.open("ab") as stream:
         stream.truncate(1 << 40)
 
@@ -119,7 +119,7 @@ NOT_REGULAR: dict[str, Callable[[Path], None]] = {
 }
 WRONG: dict[str, Callable[[Path], object]] = {
     **NOT_REGULAR,
-    "sparse": _sparse,
+    "sparse": as_sparse,
     "missing": Path.unlink,
     "empty": lambda file: file.write_bytes(b""),
     "nested": lambda file: file.write_bytes(b"[" * 200_000),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs the own benchmarks on real stacks and parses their output."""
+"""Runs the project's own benchmarks on real stacks and parses their output."""
 
 import os
 import signal

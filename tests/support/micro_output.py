@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Outputs of the own benchmarks: captures, and synthetic ones with known samples."""
+"""Outputs of the project's own benchmarks: captures, and synthetic ones with known samples."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -8,23 +8,15 @@ from pathlib import Path
 from fabricbench.launch.facts import Launch
 from fabricbench.parsers.output import Parsed
 from fabricbench.parsers.tools.micro import COLUMNS, parse
-from support.launches import LAUNCHES
+from support.launches import launch_of
 
 SMALL = "impi-tcp-micro-pingpong-small"
 CAPTURES = (SMALL, "openmpi-shm-micro-pingpong-small", "openmpi-tcp-micro-pingpong-large")
 
 
-def launch_of(name: str = SMALL) -> Launch:
-    return Launch.model_validate_json((LAUNCHES / name / "launch.json").read_bytes())
-
-
-def text_of(name: str = SMALL) -> str:
-    return (LAUNCHES / name / "stdout").read_text()
-
-
 def parse_text(tmp_path: Path, text: str | bytes, launch: Launch | None = None) -> Parsed:
     (tmp_path / "stdout").write_bytes(text.encode() if isinstance(text, str) else text)
-    return parse(tmp_path, launch or launch_of())
+    return parse(tmp_path, launch or launch_of(SMALL))
 
 
 def synthetic(

@@ -13,14 +13,6 @@ CAPTURES = sorted(path.name for path in LAUNCHES.glob("*-osu*") if not path.name
 LATENCY = "mpich-tcp-osu74-latency-small"
 
 
-def launch_of(name: str, **changes: object) -> Launch:
-    return Launch.model_validate_json((LAUNCHES / name / "launch.json").read_bytes()).model_copy(update=changes)
-
-
-def text_of(name: str) -> str:
-    return (LAUNCHES / name / "stdout").read_text()
-
-
 def parse_text(tmp_path: Path, text: str | bytes, launch: Launch) -> Parsed:
     (tmp_path / "stdout").write_bytes(text.encode() if isinstance(text, str) else text)
     return parse(tmp_path, launch)

@@ -50,6 +50,14 @@ def alive(pid: int) -> bool:
         return False
 
 
+def shell_program(folder: Path, name: str, text: str = "") -> str:
+    """Writes a program for the shell and returns its path."""
+    path = folder / name
+    path.write_text(f"#!/bin/sh\n{text}\n")
+    path.chmod(0o755)
+    return str(path)
+
+
 def program(pid: int) -> str:
     """Returns the name of the executable; empty if the process does not exist."""
     try:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs the own programs on a simulated network, SimGrid's SMPI, whose latency and bandwidth are exactly known."""
+"""Runs the project's own programs on a simulated network (SimGrid's SMPI) with known latency and bandwidth."""
 
 import shutil
 import subprocess

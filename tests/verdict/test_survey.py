@@ -2,6 +2,7 @@
 """Simulated rates at which healthy and slow nodes and pairs are named, with and without stalls."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -9,13 +10,13 @@ from scipy.stats import binom
 
 from fabricbench.stats.node_pairs import NodePairs
 from fabricbench.verdict.nodes import Matrix
-from fabricbench.verdict.survey import Finding, Survey, as_frame
+from fabricbench.verdict.survey import SlowUnit, Survey, as_frame
 from fabricbench.verdict.suspects import ALPHA, TOLERANCE
 from verdict.simulated_node_pairs import NOISES, World, campaign, matrix
 
 
 def names(found: Survey) -> set[tuple[str, str]]:
-    return {(finding.suspect.kind, finding.suspect.node + finding.suspect.other) for finding in found.findings}
+    return {(unit.suspect.kind, unit.suspect.node + unit.suspect.other) for unit in found.slow_units}
 
 
 def often(world: World, campaigns: int, wrong: str, seed: int = 1) -> tuple[int, int]:
@@ -79,13 +80,13 @@ def test_the_untouched_node_of_a_stalling_campaign_is_not_named() -> None:
 @pytest.mark.parametrize("noise", NOISES)
 def test_affected_blocks_are_counted_from_the_values(noise: str) -> None:
     result = campaign(World(6, 20, noise, slow={3: 1.6}), np.random.default_rng(5))
-    rows = [one for one in result.findings if one.suspect.kind == "node"]
+    rows = [one for one in result.slow_units if one.suspect.kind == "node"]
     assert rows
     for one in rows:
         assert (one.suspect.affected_blocks, one.suspect.blocks) == count_by_hand(result, one)
 
 
-def count_by_hand(found: Survey, one: Finding) -> tuple[int, int]:
+def count_by_hand(found: Survey, one: SlowUnit) -> tuple[int, int]:
     """By hand: in how many blocks the median of the node's pairs is ``TOLERANCE`` times that of the others or more."""
     (of,) = (matrix for matrix in found.matrices if matrix.key == one.matrix)
     pairs, node = of.pairs, of.names.index(one.suspect.node)
@@ -105,7 +106,7 @@ def count_by_hand(found: Survey, one: Finding) -> tuple[int, int]:
 @pytest.mark.parametrize("noise", NOISES[2:])
 def test_two_modes_are_named_as_stalls(noise: str) -> None:
     result = campaign(World(8, 15, noise), np.random.default_rng(6))
-    assert result.findings == ()
+    assert result.slow_units == ()
     (note,) = [note for note in result.notes if "(latency at 8 bytes)" in note]
     assert "of the values stall (latency at 8 bytes): two modes, with medians 1." in note or "medians 0.9" in note
     assert "us and 1" in note or "us and 9" in note
@@ -182,12 +183,12 @@ def few_rounds(world: World, rng: np.random.Generator) -> Survey:
 
 
 def of_lane(of: Matrix, stack: str) -> Matrix:
-    return Matrix(of.key._replace(stack=stack), of.names, of.pairs)
+    return Matrix(replace(of.key, stack=stack), of.names, of.pairs)
 
 
 def test_p_is_adjusted_for_all_tests() -> None:
     """The p-value of a node that is the slowest in all blocks, times 20 tests, over the share of nodes in alpha."""
     result = campaign(World(4, 6, cv=0.01, slow={1: 3.0}), np.random.default_rng(10))
-    p_values = [finding.p for finding in result.findings]
+    p_values = [unit.p for unit in result.slow_units]
     assert len(p_values) == 5
     assert p_values == pytest.approx([20 * 4.0**-6 / 0.7] * 5)

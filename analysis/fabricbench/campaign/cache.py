@@ -31,7 +31,7 @@ _OWN_NAME = re.compile(r"[0-9a-f]{64}\.records(\.[0-9a-f]{16})?")
 _OTHERS_MAY_WRITE = stat.S_IWGRP | stat.S_IWOTH
 
 
-def cache_root() -> Path | None:
+def record_cache_root() -> Path | None:
     """The directory of the cache: ``FABRICBENCH_CACHE``, else ``fabricbench`` in ``XDG_CACHE_HOME`` or in ``.cache`` of
     the home directory. None for a user without these."""
     if directory := os.environ.get(CACHE):
@@ -101,7 +101,7 @@ def _checksum(key: bytes, text: bytes) -> bytes:
 @contextmanager
 def _directory(*, make: bool) -> Iterator[int]:
     """A descriptor of the cache directory; raises OSError if it is missing or other users can write to it."""
-    root = cache_root()
+    root = record_cache_root()
     if root is None:
         raise FileNotFoundError("no cache directory")
     if make:

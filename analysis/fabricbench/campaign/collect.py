@@ -10,10 +10,9 @@ from typing import Any
 
 from fabricbench.attestation.binding import check_binding
 from fabricbench.attestation.rules import attest
-from fabricbench.campaign.write import CANNOT_START
 from fabricbench.files.reading import last_lines
 from fabricbench.launch.counters import port_counters
-from fabricbench.launch.facts import Begin, End, Launch, canonical_case
+from fabricbench.launch.facts import CANNOT_START, Begin, End, Launch, canonical_case
 from fabricbench.launch.host import Host, foreign_cpu_share
 from fabricbench.launch.lost import why_lost
 from fabricbench.launch.record import Agreement, Attestation, Payload, Record, Row, SkippedSize, State, Traffic

@@ -14,7 +14,8 @@ from fabricbench.parsers.registry import TOOLS, files_of
 FACTS = re.compile(r"launch\.json|begin|end|stdout|stderr|(witness|host|profile)\..*", re.DOTALL)
 """The names of the files that the record of every launch is derived from, whatever its tool."""
 _ROOMS = ("files", "site", "launch", "attestation", "parsers")
-"""The packages whose code and data decide what a record holds."""
+_MODULES = ("__init__", "errors", "metrics", "campaign/__init__", "campaign/collect", "campaign/digest")
+"""The packages, and the modules outside them, whose code and data decide what a record holds."""
 _ENDS_BYTES = 1 << 20
 """The bytes that are read at each end of an output too large to parse; ``why_failed`` of a parser reads no more."""
 
@@ -64,10 +65,15 @@ def _content(name: str, folder: int) -> tuple[str, bytes]:
 
 @cache
 def code_digest() -> bytes:
-    """A hash over the code and the data of the package that records are derived with."""
+    """A hash over the code and the data of the package that derives records from launches."""
     total = hashlib.sha256()
-    package = Path(__file__).parents[1]
-    rooms = [path for room in _ROOMS for kind in ("*.py", "*.json") for path in (package / room).rglob(kind)]
-    for path in sorted([package / "metrics.py", package / "campaign/collect.py", Path(__file__), *rooms]):
+    for path in code_files():
         total.update(path.read_bytes())
     return total.digest()
+
+
+def code_files() -> list[Path]:
+    """Returns the files of the package that decide what a record holds: code and data."""
+    package = Path(__file__).parents[1]
+    rooms = [path for room in _ROOMS for kind in ("*.py", "*.json") for path in (package / room).rglob(kind)]
+    return sorted([*(package / f"{module}.py" for module in _MODULES), *rooms])

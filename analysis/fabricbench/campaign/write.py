@@ -13,11 +13,9 @@ from fabricbench.files.layout import FACTS, LAUNCHES, PLANNED, REQUIREMENTS
 from fabricbench.files.reading import read_regular
 from fabricbench.files.writing import write_json
 from fabricbench.launch.case import Case
+from fabricbench.launch.facts import CANNOT_START
 from fabricbench.launch.lost import why_lost
 from fabricbench.launch.record import CampaignFacts
-
-CANNOT_START = (126, 127)
-"""Exit statuses of a command that was not found or cannot be executed."""
 
 LOOKS = {"single": (1,), "quick": (6,), "standard": (8, 15, 30), "acceptance": (8, 15, 30)}
 """Numbers of blocks after which a campaign of each tier is tested; fixed before the first launch."""

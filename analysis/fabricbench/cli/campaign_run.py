@@ -69,7 +69,8 @@ class Options:
         path = self.path or self._unfinished(tier, quiet) or new_campaign(tier)
         facts = read_facts(path) if os.path.lexists(path / FACTS) else None
         if facts is not None and self.seed not in (None, facts.seed):
-            raise BadInput(f"this campaign's seed is {facts.seed}", where=str(path), hint="leave --seed out")
+            what = f"--seed {self.seed} differs from the campaign's seed {facts.seed}"
+            raise BadInput(what, where=str(path), hint="omit --seed")
         return Plan(
             path=path,
             system=self.system,

@@ -37,6 +37,6 @@ Reference = Annotated[
 Recompute = Annotated[
     bool, typer.Option("--recompute", help="derive every record from the campaign's files; ignore the cache")
 ]
-System = Annotated[str, typer.Option(help="name of a directory in site/")]
-Lanes = Annotated[list[str] | None, typer.Option("--lane", help="use only this lane, STACK@FABRIC; repeatable")]
+SystemOption = Annotated[str, typer.Option(help="name of a directory in site/")]
+LaneOption = Annotated[list[str] | None, typer.Option("--lane", help="use only this lane, STACK@FABRIC; repeatable")]
 OtherRequirements = Annotated[Path | None, typer.Option(help="use this file instead of the campaign's requirements")]

@@ -19,7 +19,7 @@ def write(frame: pl.DataFrame, format: str, output: Path | None) -> None:
     """Writes a table in one of ``options.FORMATS`` to a file, or to standard output. Raises BadInput for a file that
     cannot be written, and for Parquet on standard output."""
     if format == "parquet" and output is None:
-        raise BadInput("parquet is not for a terminal", expected="--output FILE")
+        raise BadInput("parquet cannot be written to standard output", expected="--output FILE")
     try:
         if format == "parquet" and output is not None:
             frame.write_parquet(output)

@@ -36,7 +36,8 @@ def examine(candidates: Iterable[Lane]) -> Iterator[LaneDiagnosis]:
             continue
         request = request_of(lane.fabric)
         if request and lane.pmi is None:
-            detail, hint = "its own launcher needs an allocation", "not checked: reframe -r tries it"
+            detail = "not checked: the stack's own launcher runs only inside an allocation"
+            hint = "run reframe -r, which requests one"
             yield LaneDiagnosis(lane.name, False, detail, hint)
             continue
         launcher = request.two_ranks(lane.pmi) if request and lane.pmi is not None else ()
@@ -70,7 +71,7 @@ def _gromacs(build: GromacsBuild | None) -> str:
     if build.problem:
         return f"; GROMACS (skipped): {build.problem}"
     better = better_simd(build.simd, processor_flags())
-    slow = f", built for less than this processor's {better}" if better else ""
+    slow = f" (this processor also supports {better}, which is faster)" if better else ""
     return f"; GROMACS {build.version}, {build.precision} precision, SIMD {build.simd}{slow}, {build.mpi_library}"
 
 

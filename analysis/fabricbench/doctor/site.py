@@ -27,7 +27,7 @@ from fabricbench.site.system import System
 from fabricbench.slurm.allocation import request_of
 from fabricbench.slurm.check import Demand, slurm_problems
 
-State = Literal["broken", "warning", "not checked"]
+ProblemState = Literal["broken", "warning", "not checked"]
 _Name = TypeVar("_Name", str, tuple[str, str])
 
 
@@ -35,7 +35,7 @@ _Name = TypeVar("_Name", str, tuple[str, str])
 class Problem:
     """A problem in one line: what, where, and the hint. A site with a ``broken`` problem cannot be run."""
 
-    state: State
+    state: ProblemState
     text: str
 
 
@@ -69,7 +69,7 @@ class _Site:
     def unchecked(self, what: str) -> Problem:
         return self._problem("not checked", what, "", "")
 
-    def _problem(self, state: State, what: str, expected: str, hint: str) -> Problem:
+    def _problem(self, state: ProblemState, what: str, expected: str, hint: str) -> Problem:
         return Problem(state, str(BadInput(what, where=str(self.file), expected=expected, hint=hint)))
 
 
@@ -120,8 +120,7 @@ def _names(site: _Site) -> Iterator[Problem]:
     if site.system.name != folder:
         what = f"the system is called '{site.system.name}'"
         yield site.broken(what, expected=f"'{folder}', the name of its folder")
-    pairings = [(fabric, name) for fabric in site.system.fabrics for name in fabric.stacks]
-    entries = [(fabric.name, name) for fabric, name in pairings]
+    entries = [(fabric.name, name) for fabric in site.system.fabrics for name in fabric.stacks]
     kinds: tuple[tuple[str, list[str]], ...] = (
         ("fabric", [fabric.name for fabric in site.system.fabrics]),
         ("stack", list(site.system.stacks)),
@@ -134,9 +133,6 @@ def _names(site: _Site) -> Iterator[Problem]:
                 yield site.broken(f"the {kind} '{name[:40]}'", expected="letters, digits, '_' and '-' only")
     for place, name in _duplicates(entries):
         yield site.broken(f"fabric {place} names the stack '{name}' twice", hint="remove one of them")
-    unknown_stacks = {(fabric.name, name): fabric for fabric, name in pairings if name not in site.system.stacks}
-    for (_, name), fabric in unknown_stacks.items():
-        yield Problem("broken", str(site.system.unknown_stack(fabric, name)))
     for name in sorted(set(site.system.stacks) - {name for _, name in entries}):
         yield site.warning(f"no fabric names the stack '{name}'", hint="add it to the stacks of a fabric")
 
@@ -165,7 +161,7 @@ def _modules(site: _Site, fabric: Fabric) -> Iterator[Problem]:
     """Checks that the modules exist, by their files in MODULEPATH, without starting a module system."""
     modules, folders = fabric.scheduler.modules, os.environ.get("MODULEPATH", "").split(":")
     if modules and site.system.modules_system == "nomod":
-        what = f"fabric {fabric.name}: modules, but no modules_system to load them"
+        what = f"fabric {fabric.name} names modules, but the System has no modules_system"
         yield site.broken(what, expected="modules_system='lmod', 'tmod4' or 'envmod' of the System")
     elif modules and not any(folders):
         yield site.unchecked(f"fabric {fabric.name}: the modules {' '.join(modules)}; MODULEPATH is not set here")
@@ -193,7 +189,7 @@ def _ports(site: _Site, fabric: Fabric) -> Iterator[Problem]:
     absent = [port for port in fabric.ports if not _is_port(port)]
     if absent and fabric.scheduler.name == "local":
         what = f"fabric {name}: this node has no port {', '.join(absent)}"
-        yield site.warning(what, hint="ip link and ls /sys/class/infiniband name them")
+        yield site.warning(what, hint="list this node's ports with: ip link; ls /sys/class/infiniband")
     elif absent:
         yield site.unchecked(
             f"fabric {name}: the port {', '.join(absent)} is not on this node; this node may not belong to the fabric"
@@ -281,7 +277,7 @@ def _unmeasured(item: Requirement, available: list[Lane]) -> Iterator[BadInput]:
     nodes = item.counts.get("nodes", 1)
     largest = max(lane.fabric.nodes.count for lane in candidates)
     if nodes > largest:
-        expected = f"at most {largest}, as the fabrics have"
+        expected = f"at most {largest}, the largest number of nodes of the selected fabrics"
         yield BadInput(f"{item.id}: {nodes} nodes", where=item.where("select.nodes"), expected=expected)
 
 

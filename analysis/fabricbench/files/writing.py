@@ -10,15 +10,19 @@ from typing import Any
 from fabricbench.errors import BadInput
 
 
-def write_json(file: Path, value: Any) -> None:
-    """Writes ``value`` as JSON to ``file``, atomically; raises BadInput if the file cannot be written."""
+def write_json(file: Path, value: Any, *, sync: bool = True) -> None:
+    """Writes ``value`` as JSON to ``file``, atomically; raises BadInput if the file cannot be written.
+
+    ``sync`` waits until the disk has the content; without it, a crash of the machine may leave the file empty.
+    """
     temporary = file.with_name(f".{file.name}.{os.getpid()}")
     try:
         temporary.unlink(missing_ok=True)
         with temporary.open("x", encoding="utf-8") as stream:
             json.dump(value, stream, indent=1, sort_keys=True)
             stream.flush()
-            os.fsync(stream.fileno())
+            if sync:
+                os.fsync(stream.fileno())
         temporary.replace(file)
     except OSError as error:
         with contextlib.suppress(OSError):

@@ -65,7 +65,7 @@ class MissingInput:
     hint: str
 
 
-def cache_root() -> Path:
+def input_cache_root() -> Path:
     """The default directory of the cache."""
     return build_root() / "inputs/gromacs"
 
@@ -87,7 +87,7 @@ def find_input(name: str, copies: int = 1, root: Path | None = None) -> RunInput
             system(name)
         return MissingInput(f"there is no {name}.tpr", f"put it into {user_directory}")
     reasons = []
-    for place in (user_directory, root or cache_root()):
+    for place in (user_directory, root or input_cache_root()):
         directories = place.glob(f"{name}-x{copies}-*") if place else ()
         for directory in sorted(directories, key=_modification_time, reverse=True):
             result = check_directory(directory, system(name))

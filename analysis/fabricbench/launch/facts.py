@@ -42,6 +42,9 @@ MPI_VARIABLES = (
 )
 """Prefixes of the environment variables that change the behaviour of an MPI stack."""
 
+CANNOT_START = (126, 127)
+"""Exit statuses of a command that was not found or cannot be executed."""
+
 Mode = Literal["timed", "profiled", "injected", "checked", "wireup"]
 Scalar = str | int | float | bool
 Block = Annotated[int, Field(ge=0, lt=2**30)]

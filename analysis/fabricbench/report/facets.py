@@ -108,7 +108,7 @@ def lanes(table: pl.DataFrame) -> list[LaneName]:
 
 
 def pingpong(every: list[Panel]) -> tuple[list[Panel], str]:
-    """The latency and bandwidth panels of the ping-pong and the tool that measured it; the own tool if it did."""
+    """The latency and bandwidth panels of the ping-pong, and its tool: the project's own if it measured them."""
     names = half_round_trips()
     pingpongs = [p for p in every if (p.facet.tool, p.facet.benchmark) in names]
     candidates = [p for p in pingpongs if p.metric in ("latency", "bandwidth")]
@@ -121,7 +121,7 @@ def pingpong(every: list[Panel]) -> tuple[list[Panel], str]:
 def others(every: list[Panel]) -> list[Panel]:
     """Returns one panel per facet of other tools with message sizes, except the ping-pong: its main or first metric.
 
-    ``report.families`` shows the own tool's other benchmarks.
+    ``report.families`` shows the other benchmarks of the project's own tool.
     """
     by_facet: dict[Facet, dict[str, Panel]] = defaultdict(dict)
     of_pingpong = {panel.facet for panel in pingpong(every)[0]}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Draws the own benchmarks by section of the page, over the message size or over a part of the case.
+"""Draws the project's own benchmarks by section of the page, over the message size or over a part of the case.
 
 The record of each benchmark names its section and its pictures (``parsers/tools/micro/benchmarks.json``).
 """
@@ -31,7 +31,7 @@ class FamilyView:
 
 
 def sections() -> list[Section]:
-    """Every section with a picture of an own benchmark, in the order of the page."""
+    """Every section with a picture of a benchmark of the project, in the order of the page."""
     drawn = [benchmark.section for benchmark in MEASURED.values() if benchmark.pictures and benchmark.section]
     by_key = {section.key: section for section in reversed(drawn)}
     return sorted(by_key.values(), key=lambda section: section.place)

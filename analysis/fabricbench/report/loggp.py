@@ -18,7 +18,7 @@ from fabricbench.verdict.series import CellKey, Series, all_series
 
 CURVES = ("round_trip", "send_overhead", "receive_overhead", "gap")
 PLOGP = frozenset(name for name, one in MEASURED.items() if set(CURVES) <= {metric.name for metric in one.metrics})
-"""The own benchmarks that report all curves of P-LogP."""
+"""The project's own benchmarks that report all curves of P-LogP."""
 
 
 @dataclass(frozen=True, slots=True)

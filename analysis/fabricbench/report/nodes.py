@@ -19,7 +19,7 @@ from fabricbench.stats.median import median
 from fabricbench.stats.paired import finite_ratio
 from fabricbench.verdict.nodes import BENCHMARKS, LEAST_BLOCKS, Matrix, MatrixKey
 from fabricbench.verdict.series import all_series
-from fabricbench.verdict.survey import Finding, Survey, survey
+from fabricbench.verdict.survey import SlowUnit, Survey, survey
 from fabricbench.verdict.suspects import ALPHA, MARGIN, TOLERANCE
 
 MOST_ROWS = 16
@@ -27,9 +27,9 @@ MOST_ROWS = 16
 
 
 @dataclass(frozen=True, slots=True)
-class FindingView:
-    """One finding as text. ``slowdown``: a factor; ``blocks``: in how many it was slow; ``stalled``, ``others``: the
-    share of stalled values on the node and on the other nodes."""
+class SlowUnitView:
+    """A slow unit of one matrix as text. ``slowdown``: a factor; ``blocks``: in how many it was slow; ``stalled``,
+    ``others``: the share of stalled values on the node and on the other nodes."""
 
     role: str
     slowdown: str
@@ -43,10 +43,10 @@ class FindingView:
 
 @dataclass(frozen=True, slots=True)
 class Slow:
-    """A slow node or node pair, with the findings on it."""
+    """A slow node or node pair, with its slow units, one for each matrix and role."""
 
     name: str
-    evidence: tuple[FindingView, ...]
+    evidence: tuple[SlowUnitView, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,9 +115,9 @@ def nodes(table: pl.DataFrame, confidence: float) -> NodePairsView:
     sums = _sums(rows)
     anchors = slugs(by_lane, "nodes")
     return NodePairsView(
-        nodes=_slow([f for f in result.findings if f.suspect.kind == "node"]),
-        pairs=_slow([f for f in result.findings if f.suspect.other]),
-        stalls=_slow([f for f in result.findings if f.suspect.kind == "stalls"]),
+        nodes=_slow([unit for unit in result.slow_units if unit.suspect.kind == "node"]),
+        pairs=_slow([unit for unit in result.slow_units if unit.suspect.other]),
+        stalls=_slow([unit for unit in result.slow_units if unit.suspect.kind == "stalls"]),
         decidable=result.decidable,
         notes=tuple(result.notes),
         margin=number(MARGIN, 2),
@@ -132,26 +132,26 @@ def nodes(table: pl.DataFrame, confidence: float) -> NodePairsView:
     )
 
 
-def _slow(findings: Sequence[Finding]) -> tuple[Slow, ...]:
-    """The findings by node or node pair, the slowest first."""
-    by_name: dict[str, list[Finding]] = defaultdict(list)
-    for finding in sorted(findings, key=lambda finding: -(finding.suspect.slowdown or 0.0)):
-        suspect = finding.suspect
-        by_name[f"{suspect.node} → {suspect.other}" if suspect.other else suspect.node].append(finding)
+def _slow(units: Sequence[SlowUnit]) -> tuple[Slow, ...]:
+    """The slow units by node or node pair, the slowest first."""
+    by_name: dict[str, list[SlowUnit]] = defaultdict(list)
+    for unit in sorted(units, key=lambda unit: -(unit.suspect.slowdown or 0.0)):
+        suspect = unit.suspect
+        by_name[f"{suspect.node} → {suspect.other}" if suspect.other else suspect.node].append(unit)
     return tuple(Slow(name, tuple(map(_evidence, of_name))) for name, of_name in by_name.items())
 
 
-def _evidence(finding: Finding) -> FindingView:
-    suspect = finding.suspect
-    return FindingView(
+def _evidence(unit: SlowUnit) -> SlowUnitView:
+    suspect = unit.suspect
+    return SlowUnitView(
         role=suspect.role,
         slowdown="" if suspect.slowdown is None else number(suspect.slowdown, 3),
         blocks=f"{suspect.affected_blocks} of {plural(suspect.blocks, 'block')}",
-        p=f"{finding.p:.2g}",
+        p=f"{unit.p:.2g}",
         stalled=f"{suspect.stall_share:.0%}",
         others=f"{suspect.others_stall_share:.0%}",
-        lane=finding.matrix.lane,
-        what=_what(finding.matrix),
+        lane=unit.matrix.lane,
+        what=_what(unit.matrix),
     )
 
 
@@ -184,7 +184,7 @@ def _map(matrix: Matrix, result: Survey, key: str) -> MapView:
     what = _what(matrix.key)
     caption = f"{what[0].upper()}{what[1:]}: {plural(len(matrix.names), 'node')}, {plural(matrix.blocks, 'block')}"
     tabled = len(matrix.names) > 2
-    slow = [finding.suspect for finding in result.of(matrix)]
+    slow = [unit.suspect for unit in result.of(matrix)]
     return MapView(
         key=key,
         caption=caption,

@@ -181,7 +181,7 @@ def _expect(plan: Plan, ready: set[str]) -> None:
     vanished_lanes = sorted(ready - {lane.name for lane in ready_lanes(plan)})
     if vanished_lanes:
         raise BadInput(
-            f"{', '.join(vanished_lanes)} vanished since this run began",
+            f"no longer ready since this run began: {', '.join(vanished_lanes)}",
             where=str(plan.path),
             hint="finished launches are kept: set the stack up again (fabricbench setup) and repeat the command",
         )

@@ -50,7 +50,7 @@ class CampaignProgress:
         self._count = count
         self._bar.update(self._task, completed=count)
 
-    def look(self, stage: Path, block: int) -> None:
+    def update(self, stage: Path, block: int) -> None:
         """Reports the launches in ``stage`` that have begun or ended since the last call."""
         for skip in stage.glob("*/*/*/skipped.json"):
             if str(skip) not in self._reports:

@@ -95,9 +95,9 @@ def run_session(start: Start, progress: CampaignProgress) -> SessionEnd:
         began = time.monotonic() - min(waited, POLL_SECONDS)
         while worker.is_alive():
             worker.join(POLL_SECONDS)
-            progress.look(start.stage / start.system, session.block)
+            progress.update(start.stage / start.system, session.block)
     seconds = time.monotonic() - began
-    progress.look(start.stage / start.system, session.block)
+    progress.update(start.stage / start.system, session.block)
     if not result:
         raise _not_run(failed, lines, log)
     if start.request and allocation.granted(lines) is None:

@@ -10,13 +10,14 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from fabricbench.errors import BadInput
+from fabricbench.files.writing import write_json
 from fabricbench.processes.external_programs import run_logged
 from fabricbench.site.settings import REPOSITORY
 
 CONFIGURED = "fabricbench-configured.json"
 """File in a build tree with the options of its configuration. It is written after CMake has configured the tree."""
 SOURCES = "fabricbench-sources.json"
-"""File in a build tree with the digests of the sources at the begin of the last build."""
+"""File in a build tree with the digests of the sources, taken before its last configuration and build."""
 UNFINISHED = "fabricbench-unfinished"
 """File in a build tree that exists while a build runs, or after it was killed."""
 PARTIAL_SECONDS = 10.0
@@ -28,7 +29,7 @@ def build_apps(home: Path, options: Mapping[str, str], *, source: Path) -> None:
     """Builds ``source`` in ``home/build`` and installs it in ``home/apps``. A BadInput has the last lines of the log.
 
     The tree is configured anew if its options differ from those of its last configuration, and if a source has
-    changed whose time stamp is older than the last build, because make would not compile it again.
+    changed that make would not compile again, because its time stamp is older than the end of the last build.
     """
     log, tree = home / "setup.log", home / "build"
     cmake = shutil.which("cmake") or str(Path(sys.executable).with_name("cmake"))
@@ -44,8 +45,8 @@ def build_apps(home: Path, options: Mapping[str, str], *, source: Path) -> None:
     if _read(tree / CONFIGURED) != configure or _has_older_change(tree, source, digests):
         shutil.rmtree(tree, ignore_errors=True)
         run_logged(configure, log, what="configuring", environment=environment)
-        (tree / CONFIGURED).write_text(json.dumps(configure))
-    (tree / SOURCES).write_text(json.dumps(digests))
+    write_json(tree / SOURCES, digests)
+    write_json(tree / CONFIGURED, configure)
     if (tree / UNFINISHED).exists():
         _remove_partial_outputs(tree)
     (tree / UNFINISHED).touch()
@@ -73,13 +74,18 @@ def _digest(file: Path) -> str:
 
 
 def _has_older_change(tree: Path, source: Path, digests: Mapping[str, str]) -> bool:
-    """Whether a source has changed since the last build, but has a time stamp from before it."""
+    """Whether a source differs from that of the last build, but its time stamp is not newer than every file it wrote.
+
+    A source that was edited during the build is such a file: its object may be newer, and hold the earlier content.
+    """
     earlier = _read(tree / SOURCES)
     if not isinstance(earlier, dict):
-        return False
-    last_build = (tree / SOURCES).stat().st_mtime
+        return True
     changed = [REPOSITORY / name for name, digest in digests.items() if earlier.get(name) != digest]
-    return any(path.stat().st_mtime <= last_build for path in changed)
+    if not changed:
+        return False
+    end = max(path.stat().st_mtime_ns for path in tree.rglob("*") if path.is_file())
+    return any(path.stat().st_mtime_ns <= end for path in changed)
 
 
 def _remove_partial_outputs(tree: Path) -> None:

@@ -5,31 +5,46 @@ import shlex
 import sys
 from pathlib import Path
 
-from fabricbench.site.settings import REPOSITORY, site_root
+from fabricbench.site.settings import BUILD, REPOSITORY, SITES, site_root
 
 
 def write_environment(root: Path) -> Path:
     """Writes ``root/env.sh``, to be sourced, and ``root/bin/reframe``, which it puts on PATH. Returns its path.
 
-    A build directory other than the default is exported too, unless the shell that sources the file has set its own.
+    A build directory and a directory of systems other than the defaults are exported too, unless the shell that sources
+    the file has set its own.
     """
     programs = root / "bin"
     programs.mkdir(exist_ok=True)
     reframe = programs / "reframe"
     reframe.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -m fabricbench.runner.reframe "$@"\n')
     reframe.chmod(0o755)
-    settings = f"{shlex.quote(str(site_root()))}/[!_]*/settings.py"
+    sites = site_root()
     path = f"{programs}:{Path(sys.executable).parent}"
     file = root / "env.sh"
     lines = [
         "# Written by fabricbench setup. Source it.",
         f'export PATH={shlex.quote(path)}:"$PATH"',
-        f'RFM_CONFIG_FILES=$(printf "%s:" {settings})',  # at each sourcing: a site added later is included
+        *_export(BUILD, root, REPOSITORY / "build"),
+        *_export(SITES, sites, REPOSITORY / "site"),
+        f'[ -n "${{{SITES}:-}}" ] && _sites=${SITES} || _sites={shlex.quote(str(sites))}',
+        'RFM_CONFIG_FILES=$(printf "%s:" "$_sites"/[!_]*/settings.py)',  # a system added later is included
         'export RFM_CONFIG_FILES="${RFM_CONFIG_FILES%:}"',
         'export RFM_SYSTEM="${RFM_SYSTEM:-local}"',
+        "unset _sites",
     ]
-    if root != REPOSITORY / "build":
-        lines.append(f'[ -n "${{FABRICBENCH_BUILD:-}}" ] || FABRICBENCH_BUILD={shlex.quote(str(root))}')
-        lines.append("export FABRICBENCH_BUILD")
     file.write_text("".join(f"{line}\n" for line in lines))
     return file
+
+
+def _export(name: str, value: Path, default: Path) -> list[str]:
+    """The lines that set a variable, except where a user has set it; a default unsets it.
+
+    A second variable records the value of the last ``env.sh``: the value of a user is one that differs from it.
+    """
+    record = name.replace("FABRICBENCH_", "FABRICBENCH_ENV_")
+    if value == default:
+        action = f"unset {name}; unset {record}"
+    else:
+        action = f"export {name}={shlex.quote(str(value))} {record}={shlex.quote(str(value))}"
+    return [f'if [ -z "${{{name}:-}}" ] || [ "${name}" = "${{{record}:-}}" ]; then {action}; fi']

@@ -42,7 +42,7 @@ def provide_prefix(stack: Stack, home: Path, say: Say) -> Prefix:
     if debian is not None and not is_installed(stack, debian) and is_root_on_debian():
         say(f"installing Debian's {' '.join(debian.packages)}")
         apt_install(debian.packages, home / "setup.log")
-    origin = _origin(stack)
+    origin = origin_of(stack)
     if (current := _read(home, origin)) is not None:
         return current
     for name in ("prefix", "abi", "build"):
@@ -60,12 +60,25 @@ def forget_prefix(home: Path) -> None:
     (home / RECORD).unlink(missing_ok=True)
 
 
-def _origin(stack: Stack) -> dict[str, object]:
-    """The origin of a prefix: Debian's commands, each with its time of change, or the wheels' requirements."""
+def origin_of(stack: Stack) -> dict[str, object]:
+    """The origin of a stack: the files of the system, each with its time of change, or the wheels' requirements.
+
+    The files are Debian's commands of an MPI stack, and the programs and the ``debian.files`` of a library.
+    """
+    if stack.level == "user":
+        files = stack.debian.files if stack.debian else ()
+        programs = {name: shutil.which(name) for name in stack.programs}
+        return {"programs": _changes(programs), "files": _changes({file: file for file in files})}
     if stack.debian is not None and is_installed(stack, stack.debian):
-        paths = {role: shutil.which(command) for role, command in stack.debian.commands.items()}
-        return {"debian": {role: [path, Path(path).stat().st_mtime_ns] for role, path in paths.items() if path}}
+        return {"debian": _changes({role: shutil.which(name) for role, name in stack.debian.commands.items()})}
     return {"pypi": list(stack.pypi), "links": dict(stack.links), "gfortran": shutil.which("gfortran") or ""}
+
+
+def _changes(paths: Mapping[str, str | None]) -> dict[str, object]:
+    """The path and the time of change, in ns, of every file that exists."""
+    return {
+        name: [path, Path(path).stat().st_mtime_ns] for name, path in paths.items() if path and os.path.exists(path)
+    }
 
 
 def _read(home: Path, origin: Mapping[str, object]) -> Prefix | None:

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from fabricbench.parsers.tools.micro.description import WIREUP
 from fabricbench.site.stacks import Installed
 
 RANKS = 2
@@ -40,7 +41,7 @@ def probe(
 
     ``launcher`` replaces the stack's own launcher.
     """
-    wireup = (f"{installed.apps}/bin/fabricbench-micro", "wireup")
+    wireup = (f"{installed.apps}/bin/fabricbench-micro", WIREUP)
     mpi = [*launcher, *wireup] if launcher else _on_two_ranks(installed, *wireup)
     return _started(
         installed, variables, [f"{installed.apps}/bin/fabricbench-client-server", *handshake] if handshake else mpi

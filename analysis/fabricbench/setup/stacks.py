@@ -3,14 +3,14 @@
 
 As root on Debian missing packages are installed; elsewhere the wheels of PyPI are used, and an error names the command
 that installs what is still missing. A set-up that was interrupted continues when it is repeated: a stack counts as set
-up when its ``stack.json`` exists, which is written last, and finished prefixes and compiled files are kept.
+up when its ``stack.json`` and its stamp exist, which are written last; finished prefixes and compiled files are kept.
 """
 
 import fcntl
 import hashlib
 import json
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -18,7 +18,7 @@ from pathlib import Path
 
 from fabricbench.errors import BadInput
 from fabricbench.files.writing import write_json
-from fabricbench.inputs.cache import cache_root
+from fabricbench.inputs.cache import input_cache_root
 from fabricbench.inputs.systems import QUICK, system
 from fabricbench.processes.leftovers import MARK, end_marked
 from fabricbench.setup.cmake import build_apps, source_digests
@@ -28,7 +28,7 @@ from fabricbench.setup.gromacs.prepare import prepare_inputs
 from fabricbench.setup.imb import imb_program, link_openmp_of_imb
 from fabricbench.setup.libraries import find_programs
 from fabricbench.setup.packages import install_packages
-from fabricbench.setup.prefix import Prefix, forget_prefix, provide_prefix
+from fabricbench.setup.prefix import Prefix, forget_prefix, origin_of, provide_prefix
 from fabricbench.setup.probe import probe, probe_imb_mt
 from fabricbench.site.settings import REPOSITORY, build_root
 from fabricbench.site.stacks import STACK_FILE, Installed, Stack, read_installed
@@ -43,8 +43,12 @@ BUILDS_AT_ONCE = 2
 
 @dataclass(frozen=True, slots=True)
 class _Built:
-    """A stack whose programs are built: the prefix of an MPI stack, the programs and version of a library."""
+    """A stack whose programs are built: the prefix of an MPI stack, the programs and version of a library.
 
+    ``digest``: the digest of everything that it was built from, taken before the build.
+    """
+
+    digest: str
     prefix: Prefix | None = None
     programs: dict[str, str] = field(default_factory=dict)
     version: str = ""
@@ -63,10 +67,11 @@ def set_up(stacks: Sequence[Stack], say: Say, *, again: bool = False, for_tests:
         if again:
             for stack in stacks:
                 _forget(root / "stacks" / stack.name)
-        outdated = [stack for stack in stacks if not _is_current(stack, root)]
+        sources = source_digests(APPS, REPOSITORY / "inputs/npb")  # before the builds: a later change is not built
+        outdated = [stack for stack in stacks if not _is_current(stack, root, sources)]
         problems = []
         with ThreadPoolExecutor(BUILDS_AT_ONCE) as pool:
-            builds = [pool.submit(_build, stack, root, say) for stack in outdated]
+            builds = [pool.submit(_build, stack, root, sources, say) for stack in outdated]
         for stack, built in zip(outdated, builds, strict=True):
             try:
                 _record(stack, root, built.result(), say)
@@ -83,7 +88,7 @@ def set_up_input(say: Say) -> str:
     if not any(build and not build.problem for build in builds):
         return ""
     try:
-        prepare_inputs([system(QUICK)], 1, cache_root(), say)
+        prepare_inputs([system(QUICK)], 1, input_cache_root(), say)
     except BadInput as error:
         return f"{QUICK}: {error}"
     return ""
@@ -107,14 +112,17 @@ def _sole_set_up(root: Path, say: Say) -> Iterator[None]:
             del os.environ[MARK]
 
 
-def _is_current(stack: Stack, root: Path) -> bool:
-    """Whether the stack is set up from the present sources. Updates the record of a GROMACS that has changed since."""
+def _is_current(stack: Stack, root: Path, sources: Mapping[str, str]) -> bool:
+    """Whether the stack is set up from these sources, given by their digests.
+
+    Updates the record of a GROMACS that has changed since.
+    """
     home = root / "stacks" / stack.name
     try:
         installed = read_installed(home / STACK_FILE)
     except BadInput:  # an invalid record, or one of another version, is written again
         return False
-    if installed is None or installed.missing_file or _read(home / STAMP) != _digest(stack):
+    if installed is None or installed.missing_file or _read(home / STAMP) != _digest(stack, sources):
         return False
     if stack.level == "mpi":
         gromacs = gromacs_of(installed, installed.variables(stack, next(iter(stack.transports))))
@@ -130,7 +138,7 @@ def _forget(home: Path) -> None:
     forget_prefix(home)
 
 
-def _build(stack: Stack, root: Path, say: Say) -> _Built:
+def _build(stack: Stack, root: Path, sources: Mapping[str, str], say: Say) -> _Built:
     """Provides the stack and builds the programs on it, unless they are up to date."""
     home = root / "stacks" / stack.name
     home.mkdir(parents=True, exist_ok=True)
@@ -138,15 +146,17 @@ def _build(stack: Stack, root: Path, say: Say) -> _Built:
         (home / name).unlink(missing_ok=True)
     if stack.level == "user":
         programs, version = find_programs(stack, home / "setup.log", say)
+        digest = _digest(stack, sources)
         say(f"building launch wrapper and witness for {stack.name}")
         for name in stack.own:
             (home / "apps/bin" / name).unlink(missing_ok=True)
         build_apps(home, {"FABRICBENCH_MPI": "OFF", **dict.fromkeys(stack.own.values(), "ON")}, source=APPS)
-        return _Built(programs=programs, version=version)
+        return _Built(digest, programs=programs, version=version)
     prefix = provide_prefix(stack, home, say)
+    digest = _digest(stack, sources)
     say(f"building the benchmarks on {stack.name} ({prefix.source})")
     build_apps(home, _mpi_options(prefix), source=APPS)
-    return _Built(prefix=prefix)
+    return _Built(digest, prefix=prefix)
 
 
 def _mpi_options(prefix: Prefix) -> dict[str, str]:
@@ -168,7 +178,7 @@ def _record(stack: Stack, root: Path, built: _Built, say: Say) -> None:
     else:
         installed = _installed_stack(stack, root, home, built.prefix)
     write_json(home / STACK_FILE, installed.model_dump(mode="json"))
-    (home / STAMP).write_text(_digest(stack))
+    (home / STAMP).write_text(built.digest)
     say(f"{stack.name} is ready: {installed.version}")
 
 
@@ -207,12 +217,9 @@ def _installed_stack(stack: Stack, root: Path, home: Path, prefix: Prefix) -> In
     return installed.model_copy(update={"version": outcome.library, "imb_mt_problem": problem, "gromacs": gromacs})
 
 
-def _digest(stack: Stack) -> str:
-    """The digest of all that a stack is built from: its own description and the sources in ``apps`` and ``inputs``."""
-    programs = [*stack.programs, *stack.own]
-    facts = [stack.name, stack.pypi, str(stack.debian), dict(stack.links), stack.runs_imb, *programs]
-    files = source_digests(APPS, REPOSITORY / "inputs/npb")
-    return hashlib.sha256(json.dumps([facts, files]).encode()).hexdigest()
+def _digest(stack: Stack, sources: Mapping[str, str]) -> str:
+    """The digest of all that a stack is built and probed with: its description, its origin and the sources."""
+    return hashlib.sha256(json.dumps([repr(stack), origin_of(stack), dict(sources)]).encode()).hexdigest()
 
 
 def _read(path: Path) -> str:

@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import Literal
 
 from fabricbench.errors import BadInput, nearest
+from fabricbench.site.frozen import freeze
 from fabricbench.site.transports import BINDINGS, TRANSPORTS, Binding, Transport
 
 Launcher = Literal["mpirun", "srun"]
-Attestation = Literal["required", "optional"]
+AttestationPolicy = Literal["required", "optional"]
 LAUNCHERS: tuple[Launcher, ...] = ("mpirun", "srun")
 
 SLURM = ("slurm", "squeue")
@@ -38,6 +39,9 @@ class Scheduler:
     exclusive: bool = True
     modules: Sequence[str] = ()
     max_jobs: int = 1
+
+    def __post_init__(self) -> None:
+        freeze(self)
 
     @property
     def is_local(self) -> bool:
@@ -88,7 +92,10 @@ class Fabric:
     binding: Binding = "none"
     variables: Mapping[str, str] = field(default_factory=dict)
     stack_variables: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
-    attestation: Attestation = "required"
+    attestation: AttestationPolicy = "required"
+
+    def __post_init__(self) -> None:
+        freeze(self)
 
     @property
     def rail_count(self) -> int:

@@ -16,13 +16,14 @@ from fabricbench.site.system import System, system_in
 REPOSITORY = Path(__file__).resolve().parents[3]
 """The root of the checkout that contains this package."""
 
+BUILD = "FABRICBENCH_BUILD"
 SITES = "FABRICBENCH_SITES"
 _UNSAFE = re.compile(r"[^\w@%+=,./~-]")
 
 
 def build_root() -> Path:
     """Returns the directory of the stacks and of the programs built on them: ``build/``, or ``FABRICBENCH_BUILD``."""
-    return Path(os.environ.get("FABRICBENCH_BUILD") or REPOSITORY / "build").resolve()
+    return Path(os.environ.get(BUILD) or REPOSITORY / "build").resolve()
 
 
 def site_root() -> Path:

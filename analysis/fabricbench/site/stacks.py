@@ -10,6 +10,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from fabricbench.errors import BadInput, nearest
 from fabricbench.site.execute import execute
+from fabricbench.site.frozen import freeze
 from fabricbench.site.transports import BINDINGS
 
 STACK_FILE = "stack.json"
@@ -44,6 +45,9 @@ class Debian:
     abi_library: str | None = None
     files: tuple[str, ...] = ()
 
+    def __post_init__(self) -> None:
+        freeze(self)
+
 
 @dataclass(frozen=True, slots=True)
 class Handshake:
@@ -55,6 +59,9 @@ class Handshake:
 
     server: tuple[str, ...]
     client: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        freeze(self)
 
     def arguments(self, paths: Mapping[str, str], address: str) -> tuple[str, ...]:
         """Returns the arguments of ``fabricbench-client-server``, with the address and the programs' ``paths``."""
@@ -100,6 +107,9 @@ class Stack:
     own: Mapping[str, str] = field(default_factory=dict)
     handshake: Handshake | None = None
     unsupported: Mapping[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        freeze(self)
 
     @property
     def features(self) -> list[str]:

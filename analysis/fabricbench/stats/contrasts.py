@@ -78,9 +78,9 @@ def stall_counts(measured: NodePairs, stalled: Bools) -> Ints:
     return np.where(_full(cells, size, size, count), sums, -1).reshape(measured.nodes, count)
 
 
-def _full(cells: Ints, role: int, size: int, blocks: int) -> Bools:
-    """Returns which cells, of a node in a block, have as many entries as any other of the same block and role."""
-    degree = np.bincount(cells, minlength=size).reshape(-1, role // blocks, blocks)
+def _full(places: Ints, role: int, size: int, blocks: int) -> Bools:
+    """Returns which (node, block) pairs have as many entries as any other pair of the same block and role."""
+    degree = np.bincount(places, minlength=size).reshape(-1, role // blocks, blocks)
     full: Bools = (degree == degree.max(axis=1, keepdims=True)) & (degree > 0)
     return full.reshape(-1)
 

@@ -13,7 +13,7 @@ _IN_MPI: tuple[Quantity, ...] = ("half_round_trip", "windows_one_way", "windows_
 
 
 class Alike(NamedTuple):
-    """The metric of an own benchmark and that of a public one for the same quantity."""
+    """The metric of a benchmark of the project and that of a public one for the same quantity."""
 
     own: Mean
     other: Mean
@@ -23,8 +23,8 @@ class Alike(NamedTuple):
 def like_against_like() -> tuple[Alike, ...]:
     """Returns the only metrics that may be compared across tools of one lane.
 
-    All are means over the launch's iterations. The own ``latency`` is a median, which IMB and OSU do not report; the
-    own ``bandwidth`` comes from that median, IMB's from its mean.
+    All are means over the launch's iterations. The project's own ``latency`` is a median, which IMB and OSU do not
+    report; its ``bandwidth`` comes from that median, IMB's from its mean.
     """
     return tuple(
         Alike(own, other)
@@ -36,7 +36,7 @@ def like_against_like() -> tuple[Alike, ...]:
 
 
 def mpi_mean() -> Mean:
-    """Returns the own half round trip in MPI, the only metric that may be compared with those below MPI."""
+    """Returns the project's own half round trip in MPI, the only metric that may be compared with those below MPI."""
     return next(one for one in means("half_round_trip") if one.tool == TOOL)
 
 

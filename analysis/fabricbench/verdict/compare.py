@@ -48,7 +48,7 @@ def compare(
             nothing = f"nothing was measured on '{lane}': {reasons[0]}" if reasons else ""
             raise BadInput(nothing or f"unknown lane '{lane}'", expected=nearest(lane, lanes))
     if lane_a == lane_b:
-        raise BadInput(f"lane '{lane_a}' against itself", expected="two lanes")
+        raise BadInput(f"both lanes are '{lane_a}'", expected="two different lanes")
     a, b = lanes[lane_a], lanes[lane_b]
     compared = _sides(series, a, b, across_levels=across_levels)
     return comparison(compared, series, alpha, main_only=True, reasons=_reasons(series, unmeasured, a, b))

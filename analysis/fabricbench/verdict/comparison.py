@@ -166,6 +166,6 @@ def _finding(row: Comparison, q: float, alpha: float, tests: int) -> str:
     if row.ratio is not None and q <= alpha * (1.0 + 1e-9):
         return f"{row.a} {'lower' if row.ratio < 1 else 'higher'} by {percent(abs(row.ratio - 1))}"
     if row.low is not None and row.high is not None and not row.low <= 1 <= row.high:
-        return f"the interval excludes 1, but is not significant among the {tests} tests of this curve"
+        return f"the interval excludes 1, but the difference is not significant among the {tests} tests of this curve"
     would = "" if row.mde is None else f" (a difference of {percent(row.mde)} would be detected)"
     return f"no difference detected{would}"

@@ -3,9 +3,8 @@
 
 import re
 from collections import defaultdict
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import NamedTuple
 
 import numpy as np
 import polars as pl
@@ -14,17 +13,18 @@ from fabricbench.launch.facts import canonical_case, case_parts
 from fabricbench.launch.table import usable
 from fabricbench.metrics import METRICS
 from fabricbench.parsers.tools.micro import node_pairs as micro_node_pairs
-from fabricbench.site.lane import LaneName
+from fabricbench.site.lane import LaneNamed
 from fabricbench.stats.modes import Modes, modes
 from fabricbench.stats.node_pairs import Effects, Floats, NodePairs, estimate_effects
 
 BENCHMARKS = micro_node_pairs.BENCHMARKS
 
 LEAST_BLOCKS = 6
-"""The least number of values whose median has a 95 % interval; with fewer blocks there are no findings."""
+"""The least number of values whose median has a 95 % interval; with fewer blocks no node or node pair is selected."""
 
 
-class MatrixKey(NamedTuple):
+@dataclass(frozen=True, slots=True, order=True)
+class MatrixKey(LaneNamed):
     """The quantity in a matrix: a metric of one case, apart from the node pair, on one lane."""
 
     system: str
@@ -36,11 +36,6 @@ class MatrixKey(NamedTuple):
     metric: str
     msg_size_bytes: int
     nodes: int
-
-    @property
-    def lane(self) -> str:
-        """The name of the lane as text."""
-        return LaneName(self.stack, self.fabric, self.variant).name
 
     @property
     def words(self) -> str:
@@ -104,7 +99,7 @@ def matrices(table: pl.DataFrame) -> list[Matrix]:
             one, other = case.pop("from"), case.pop("to")
             if not _directed(key.metric):
                 one, other = sorted((one, other))
-            values[key._replace(case=canonical_case(case))][one, other, block].append(value)
+            values[replace(key, case=canonical_case(case))][one, other, block].append(value)
     return [_matrix(key, values[key]) for key in sorted(values)]
 
 

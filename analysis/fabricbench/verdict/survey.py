@@ -18,7 +18,7 @@ peers and its p-values cannot be very small; the peers of a pair are all other p
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class SlowUnit:
     """A slow node or node pair, beyond chance. ``p``: adjusted for all tests of the campaign, at most ``ALPHA``."""
 
     suspect: Suspect
@@ -38,12 +38,12 @@ class Survey:
         return tuple(MatrixTests(matrix) for matrix in self.matrices)
 
     @cached_property
-    def findings(self) -> tuple[Finding, ...]:
-        """The findings: in each matrix nodes, then pairs, then nodes that stall, the slowest first.
+    def slow_units(self) -> tuple[SlowUnit, ...]:
+        """The slow nodes and node pairs: in each matrix nodes, then pairs, then nodes that stall, the slowest first.
 
         Definition: a p-value is multiplied by the number of tests of its kind in all matrices of the campaign, and
-        divided by the kind's share of alpha (Bonferroni's method). A suspect with at most ``ALPHA`` is a finding.
-        Error: the probability that a campaign yields any finding on healthy nodes and pairs is at most ``ALPHA``,
+        divided by the kind's share of alpha (Bonferroni's method). A suspect with at most ``ALPHA`` is selected.
+        Error: the probability that a campaign selects any unit with healthy nodes and pairs is at most ``ALPHA``,
         whatever the dependence between tests.
         """
         numbered = list(enumerate(self.tests))
@@ -55,34 +55,34 @@ class Survey:
             *self._significant(pairs, sum(tests.of_pairs for tests in self.tests), OF_PAIRS),
             *self._significant(stalls, sum(tests.of_stalls for tests in self.tests), OF_STALLS),
         ]
-        return tuple(finding for _, finding in sorted(result, key=lambda item: item[0]))
+        return tuple(unit for _, unit in sorted(result, key=lambda item: item[0]))
 
-    def of(self, matrix: Matrix) -> tuple[Finding, ...]:
-        """Returns the findings in one matrix."""
-        return tuple(finding for finding in self.findings if finding.matrix == matrix.key)
+    def of(self, matrix: Matrix) -> tuple[SlowUnit, ...]:
+        """Returns the slow units of one matrix."""
+        return tuple(unit for unit in self.slow_units if unit.matrix == matrix.key)
 
     @property
     def decidable(self) -> bool:
-        """Whether a node could be a finding: one that is the slowest in every block of some matrix."""
+        """Whether the blocks suffice to select a node that is the slowest in every block of some matrix."""
         return any(tests.of_nodes and self._least_blocks(tests) <= tests.matrix.blocks for tests in self.tests)
 
     @property
     def notes(self) -> list[str]:
-        """Limits of the findings, each once: too few blocks, two nodes, a slow network, stalls."""
+        """Limits of the survey, each once: too few blocks, two nodes, a slow network, stalls."""
         return list(dict.fromkeys(line for tests in self.tests for line in self._notes(tests)))
 
     @property
     def _of_nodes(self) -> int:
         return sum(tests.of_nodes for tests in self.tests)
 
-    def _significant(self, suspects: list[tuple[int, Suspect]], tests: int, share: float) -> list[tuple[int, Finding]]:
-        """Returns the findings of one kind, the slowest first, each with the number of its matrix."""
+    def _significant(self, suspects: list[tuple[int, Suspect]], tests: int, share: float) -> list[tuple[int, SlowUnit]]:
+        """Returns the slow units of one kind, the slowest first, each with the number of its matrix."""
         adjusted = [(at, one, one.p * tests / share) for at, one in suspects]
-        findings = [(at, Finding(one, p, self.matrices[at].key)) for at, one, p in adjusted if p <= ALPHA]
-        return sorted(findings, key=lambda numbered: -(numbered[1].suspect.slowdown or 0.0))
+        units = [(at, SlowUnit(one, p, self.matrices[at].key)) for at, one, p in adjusted if p <= ALPHA]
+        return sorted(units, key=lambda numbered: -(numbered[1].suspect.slowdown or 0.0))
 
     def _least_blocks(self, tests: MatrixTests) -> int:
-        """Returns the least number of blocks after which the slowest node, or direction, can be a finding."""
+        """Returns the least number of blocks after which the slowest node, or direction, can be selected."""
         nodes = len(tests.matrix.names)
         return max(LEAST_BLOCKS, ceil(log(max(1, self._of_nodes) / (ALPHA * OF_NODES), nodes) - 1e-9))
 
@@ -141,13 +141,13 @@ def survey(table: pl.DataFrame) -> Survey:
 
 
 def as_frame(campaign_survey: Survey) -> pl.DataFrame:
-    """Returns one row for each finding; ``other`` is empty for nodes, ``slowdown`` for stalls."""
+    """Returns one row for each slow unit; ``other`` is empty for nodes, ``slowdown`` for stalls."""
     rows = [
         (one.kind, one.node, one.other, one.role, None if one.slowdown is None else round(one.slowdown, 4),
-         float(f"{finding.p:.3g}"), one.affected_blocks, one.blocks,
+         float(f"{unit.p:.3g}"), one.affected_blocks, one.blocks,
          round(one.stall_share, 4), round(one.others_stall_share, 4),
-         finding.matrix.lane, finding.matrix.benchmark, finding.matrix.case, finding.matrix.metric,
-         finding.matrix.msg_size_bytes)
-        for finding in campaign_survey.findings for one in (finding.suspect,)
+         unit.matrix.lane, unit.matrix.benchmark, unit.matrix.case, unit.matrix.metric,
+         unit.matrix.msg_size_bytes)
+        for unit in campaign_survey.slow_units for one in (unit.suspect,)
     ]  # fmt: skip
     return pl.DataFrame(rows, schema=SCHEMA, orient="row").sort("kind", "node", maintain_order=True)

@@ -16,7 +16,7 @@ from fabricbench.stats.node_pairs import Bools, Floats, Ints, NodePairs, numbere
 from fabricbench.verdict.nodes import LEAST_BLOCKS, Matrix
 
 ALPHA = 0.05
-"""The largest probability that a campaign on a healthy machine yields any finding."""
+"""The largest probability that a campaign on a healthy machine yields any slow unit."""
 
 MARGIN = 1.1
 """The least slowdown, as a factor, that makes a node or pair a suspect."""

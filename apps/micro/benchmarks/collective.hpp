@@ -80,7 +80,7 @@ inline constexpr Picture collective_pictures[]{{.metric = "time"}};
 
 inline constexpr Section collective_section{
     .key = "collectives",
-    .title = "Collectives, own",
+    .title = "Collectives of the project",
     .note = "Mean over ranks of each rank's median, a barrier before every call.",
     .place = 9};
 

@@ -8,11 +8,10 @@
 #include <vector>
 
 #include "micro/benchmarks/rank_pair.hpp"
+#include "micro/multiconn.hpp"
 
 namespace fabricbench::micro {
 namespace {
-
-constexpr int messages_per_connection = 8;
 
 /// The connections of one rank. Their receives share one buffer, as in windows; in checked mode
 /// each connection has its own.
@@ -125,12 +124,15 @@ class Throughput final : public Connections {
   }
 };
 
-constexpr std::int64_t numbers[]{1, 2, 4, 8, 16, 32, 64, 128, 256};
-constexpr Quantity quantities[]{
-    {.metric = "normalised_latency_us",
-     .set_up = make_part<NormalisedLatency>,
-     .fewer_iterations = 4},
-    {.metric = "window_us", .set_up = make_part<Throughput>, .fewer_iterations = 10}};
+/// Returns the quantity with the part that measures it.
+template <class P>
+constexpr Quantity measured_by(Quantity quantity) {
+  quantity.set_up = make_part<P>;
+  return quantity;
+}
+
+constexpr Quantity quantities[]{measured_by<NormalisedLatency>(normalised_latency),
+                                measured_by<Throughput>(connection_window)};
 
 constexpr Metric metrics[]{{.name = "normalised_latency"},
                            {.name = "message_rate"},
@@ -141,27 +143,21 @@ constexpr Section section{
     .key = "multiconn",
     .title = "Many connections",
     .note =
-        "A pair of ranks over many connections at once (Rashti 2007, figure 2): half round "
-        "trip of all together over their number, and both-way throughput. A connection is a "
-        "communicator on MPI stacks, a pair of endpoints on libfabric.",
+        "One rank pair communicates over many connections at once (Rashti 2007, figure 2). "
+        "Latency: half of the round trip over all connections, divided by their number. "
+        "Throughput: both directions together. A connection is a communicator on MPI stacks, a "
+        "pair of endpoints on libfabric.",
     .place = 6};
 constexpr Picture pictures[]{
     {.metric = "normalised_latency", .over = "connections", .sizes = drawn_sizes},
     {.metric = "bandwidth", .over = "connections", .sizes = drawn_sizes}};
 
-const Benchmark multiconn{
-    .name = "multiconn",
-    .summary =
-        "many connections of one rank pair at once; latency per connection, both-way throughput",
-    .dimensions = {.choice = {},
-                   .amount = {.key = "connections",
-                              .defaults = numbers,
-                              .least = 1,
-                              .most = 256,
-                              .meaning = "connections of a rank pair"}},
-    .quantities = quantities,
-    .metrics = metrics,
-    .figure = {.section = section, .pictures = pictures}};
+constexpr Benchmark multiconn = [] {
+  Benchmark record = multiconn_record(quantities);
+  record.metrics = metrics;
+  record.figure = {.section = section, .pictures = pictures};
+  return record;
+}();
 const Registration registration{&multiconn};
 
 }  // namespace

@@ -171,7 +171,9 @@ constexpr Metric metrics[]{{.name = "latency"},
 constexpr Section section{
     .key = "one-sided",
     .title = "One-sided transfers",
-    .note = "One transfer with its synchronisation, and 64 with one (Narravula 2007, figure 5).",
+    .note =
+        "Latency: one transfer and its synchronisation. Bandwidth: 64 transfers and one "
+        "synchronisation (Narravula 2007, figure 5).",
     .place = 2};
 constexpr Picture pictures[]{{.metric = "latency"}, {.metric = "bandwidth"}};
 

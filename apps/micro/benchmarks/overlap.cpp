@@ -143,9 +143,10 @@ constexpr Section section{
     .key = "overlap",
     .title = "Overlap and progress",
     .note =
-        "The time saved by computing beside a transfer, as a share of the shorter of the two: "
-        "1 hides it, 0 does not. Overlap computes as long as the transfer takes; progress four "
-        "times as long, without calls or with calls of MPI_Test.",
+        "The time saved by computing during a transfer, divided by the shorter of the two "
+        "durations: 1 means that it is fully hidden, 0 that nothing is. The benchmark overlap "
+        "computes for the duration of the transfer; progress computes four times as long, once "
+        "without MPI calls and once with calls of MPI_Test.",
     .place = 7};
 constexpr Picture overlap_pictures[]{{.metric = "overlap"}};
 constexpr Metric share_progressed[]{{.name = "progress"}, {.name = "progress_tested"}};
@@ -161,7 +162,7 @@ const Benchmark overlap{.name = "overlap",
 const Benchmark progress{
     .name = "progress",
     .summary =
-        "whether a transfer goes on during a long computation, without calls and with MPI_Test",
+        "progress of a transfer during a long computation, without MPI calls and with MPI_Test",
     .dimensions = dimensions,
     .quantities = beside_much,
     .metrics = share_progressed,

@@ -159,13 +159,14 @@ constexpr Section section{
 constexpr Picture pictures[]{
     {.metric = "send_overhead"}, {.metric = "receive_overhead"}, {.metric = "gap"}};
 
-const Benchmark plogp{
-    .name = "plogp",
-    .summary = "P-LogP: overheads of sender and receiver, gap by flooding, round trip; adds sizes",
-    .quantities = quantities,
-    .adaptive = true,
-    .metrics = metrics,
-    .figure = {.section = section, .pictures = pictures}};
+const Benchmark plogp{.name = "plogp",
+                      .summary =
+                          "P-LogP: overheads of sender and receiver, gap, round trip; adds sizes "
+                          "where the round trip bends",
+                      .quantities = quantities,
+                      .adaptive = true,
+                      .metrics = metrics,
+                      .figure = {.section = section, .pictures = pictures}};
 const Registration registration{&plogp};
 
 }  // namespace

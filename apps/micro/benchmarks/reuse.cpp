@@ -91,7 +91,7 @@ constexpr Picture pictures[]{{.metric = "latency_ratio", .only = "reuse=0"},
 const Benchmark reuse{
     .name = "reuse",
     .summary =
-        "ping-pong over 1024 buffers, of which a share of the iterations takes the last again",
+        "ping-pong over 1024 buffers; a given percentage of iterations reuses the previous buffer",
     .dimensions =
         {.choice = {},
          .amount = {.key = "reuse",

@@ -8,13 +8,13 @@ import typer
 from fabricbench.cli.options import CampaignPath, Format, Output, Recompute
 from fabricbench.cli.output import say
 
-Lane = Annotated[str, typer.Argument(help="lane of the numerator, STACK@FABRIC")]
+LaneArgument = Annotated[str, typer.Argument(help="lane of the numerator, STACK@FABRIC")]
 Other = Annotated[str, typer.Argument(help="lane of the denominator, STACK@FABRIC")]
 
 
 def compare(
     campaign: CampaignPath,
-    lane: Lane,
+    lane: LaneArgument,
     other: Other,
     format: Format = "text",
     output: Output = None,

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from fabricbench.cli.options import BAD_INPUT, Lanes, System
+from fabricbench.cli.options import BAD_INPUT, LaneOption, SystemOption
 from fabricbench.cli.output import print_problems, say
 
 NOTHING_READY = 1
@@ -17,7 +17,7 @@ Spack = Annotated[
 ]
 
 
-def doctor(system: System = "local", site: Site = False, spack: Spack = False, lane: Lanes = None) -> None:
+def doctor(system: SystemOption = "local", site: Site = False, spack: Spack = False, lane: LaneOption = None) -> None:
     """Lists the lanes that can run here, and for every other lane the reason and a hint."""
     if spack:
         ready = _check_spack(system)

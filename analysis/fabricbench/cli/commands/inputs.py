@@ -16,12 +16,12 @@ Directory = Annotated[Path | None, typer.Option(help="directory for the inputs, 
 
 def inputs(name: OnlySystems = None, copies: Copies = 1, directory: Directory = None) -> None:
     """Prepares the GROMACS inputs (.tpr) from the committed systems; inputs that are up to date are kept."""
-    from fabricbench.inputs.cache import cache_root
+    from fabricbench.inputs.cache import input_cache_root
     from fabricbench.inputs.systems import checked_copies, known_systems, system
     from fabricbench.setup.gromacs.prepare import prepare_inputs
 
     systems = [system(item) for item in dict.fromkeys(name or known_systems())]
-    root = directory.resolve() if directory else cache_root()
+    root = directory.resolve() if directory else input_cache_root()
     try:
         prepare_inputs(systems, checked_copies(copies), root, say)
     except KeyboardInterrupt:

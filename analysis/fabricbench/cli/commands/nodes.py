@@ -26,7 +26,7 @@ def nodes(campaign: CampaignPath, format: Format = "text", output: Output = None
     if not result.matrices:
         checks = " ".join(f"--check {name.title().replace('_', '')}" for name in BENCHMARKS)
         raise BadInput(
-            "no pairs of nodes were measured",
+            "no node pairs were measured",
             where=str(campaign),
             expected=f"attested launches of {' or '.join(BENCHMARKS)}",
             hint=f"fabricbench run {checks}, on a fabric of several nodes",
@@ -35,7 +35,7 @@ def nodes(campaign: CampaignPath, format: Format = "text", output: Output = None
     if format != "text" or output is not None or not frame.is_empty():
         write(frame, format, output)
     if format == "text":
-        nothing = ["no node and no pair is named"] if frame.is_empty() and result.decidable else []
+        nothing = ["no slow node or node pair was detected"] if frame.is_empty() and result.decidable else []
         for line in (*nothing, *result.notes):
             say(line)
     raise typer.Exit(SOME_ARE_SLOW if len(frame) else 0)

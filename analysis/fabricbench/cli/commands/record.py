@@ -8,10 +8,10 @@ import typer
 from fabricbench.cli.options import CampaignPath, Recompute
 from fabricbench.errors import BadInput, nearest
 
-Launch = Annotated[str, typer.Argument(help="directory of the launch below launches/, as in the long table")]
+LaunchArgument = Annotated[str, typer.Argument(help="directory of the launch below launches/, as in the long table")]
 
 
-def record(campaign: CampaignPath, launch: Launch, recompute: Recompute = False) -> None:
+def record(campaign: CampaignPath, launch: LaunchArgument, recompute: Recompute = False) -> None:
     """Prints the record of one launch as JSON: its state, the evidence of its attestation, its values."""
     from fabricbench.campaign.read import read_campaign
 

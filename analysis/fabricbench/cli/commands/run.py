@@ -6,9 +6,9 @@ from typing import Annotated
 
 import typer
 
-from fabricbench.cli.options import Lanes, System
+from fabricbench.cli.options import LaneOption, SystemOption
 
-Campaign = Annotated[
+CampaignArgument = Annotated[
     Path | None,
     typer.Argument(help="directory of the campaign; default: the interrupted one with these options, or a new one"),
 ]
@@ -32,10 +32,10 @@ ForecastFormat = Annotated[str, typer.Option("--format", "-f", help="with --dry-
 
 
 def run(
-    campaign: Campaign = None,
-    system: System = "local",
+    campaign: CampaignArgument = None,
+    system: SystemOption = "local",
     tier: Tier = None,
-    lane: Lanes = None,
+    lane: LaneOption = None,
     check: Checks = None,
     variable: Variables = None,
     seed: Seed = None,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reads the report of a NAS parallel benchmark. The own kernels and NASA's programs use the same format."""
+"""Reads the report of a NAS parallel benchmark. The project's own kernels and NASA's programs use the same format."""
 
 import math
 import re

@@ -64,7 +64,7 @@ def _sample(line: str, at: int) -> tuple[Place, str, int, float]:
     if name not in SAMPLES:
         raise Unreadable("stdout", at, f"a known metric such as latency_us, not '{name[:40]}'")
     if benchmark not in MEASURED:
-        raise Unreadable("stdout", at, f"an own benchmark such as pingpong, not '{benchmark[:40]}'")
+        raise Unreadable("stdout", at, f"a benchmark of the project such as pingpong, not '{benchmark[:40]}'")
     place = Place(benchmark, case, whole(size, "stdout", at) if size else None)
     return place, name, whole(rank, "stdout", at), number(value, "stdout", at)
 

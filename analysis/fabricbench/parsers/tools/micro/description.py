@@ -14,7 +14,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict
 from fabricbench.parsers.quantities import Quantity
 
 TOOL = "micro"
-"""The tool of the own benchmarks, as in the long table."""
+"""The tool of the project's own benchmarks, as in the long table."""
 
 FILE = Path(__file__).with_name("benchmarks.json")
 
@@ -136,4 +136,6 @@ class Description(_Model):
 
 DESCRIPTION = Description.model_validate_json(FILE.read_bytes())
 MEASURED = {benchmark.name: benchmark for benchmark in DESCRIPTION.benchmarks if benchmark.samples}
-"""The benchmarks that measure something, by name: all but ``wireup``."""
+"""The benchmarks that measure something, by name."""
+(WIREUP,) = (benchmark.name for benchmark in DESCRIPTION.benchmarks if not benchmark.samples)
+"""The one benchmark that sends no message: it measures the wire-up."""

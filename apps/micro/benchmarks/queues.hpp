@@ -1,16 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// The time of matching with long queues (Rashti and Afsahi 2007, section 6.5): the common part of
+// unexpected.cpp and posted.cpp. The initiator reports half of the round trip of a ping-pong.
 //
-// The time of matching with long queues (Rashti and Afsahi 2007, section 6.5).
-//
-// unexpected: each rank has k unexpected messages, for which no receive is posted. Both ranks then
-// run a ping-pong of synchronous sends, so that no search overlaps with a transfer.
-//
-// posted: each rank has k posted receives that match no message yet. The receive of the ping-pong
-// is posted after them, so the search for it passes them all in a stack that keeps one list.
-//
-// The k messages or receives all have the same tag, except the last one (equal), or a different tag
-// each (different), or a different tag each while the receive of the ping-pong accepts any tag
-// (wildcard). Reported by the initiator: half of the round trip.
+// The k queued messages or receives all have the same tag, except the last one (equal), or a
+// different tag each (different), or a different tag each while the receive of the ping-pong
+// accepts any tag (wildcard).
 #include <algorithm>
 #include <array>
 #include <iterator>
@@ -21,19 +17,16 @@
 #include "timing/clock.hpp"
 
 namespace fabricbench::micro {
-namespace {
 
 enum Tags : std::size_t { equal, different, wildcard };
-constexpr std::string_view words[]{"equal", "different", "wildcard"};
-constexpr std::string_view words_of_unexpected[]{"equal", "different"};
-
-constexpr std::string_view meaning_of_tags = "tags of the queued messages or receives";
-constexpr int first_queued_tag = 16;
-constexpr int queued_bytes = 8;
-constexpr std::int64_t most_queued = 1 << 20;
-constexpr std::int64_t point_step = 101;  // prime, so that the bytes of each point differ
-constexpr std::int64_t patience_ns = 10'000'000'000;
-constexpr std::int64_t least_tag_bound = 32767 - first_queued_tag;  // what the standard promises
+inline constexpr std::string_view meaning_of_tags = "tags of the queued messages or receives";
+inline constexpr int first_queued_tag = 16;
+inline constexpr int queued_bytes = 8;
+inline constexpr std::int64_t most_queued = 1 << 20;
+inline constexpr std::int64_t point_step = 101;  // prime, so that the bytes of each point differ
+inline constexpr std::int64_t patience_ns = 10'000'000'000;
+inline constexpr std::int64_t least_tag_bound =
+    32767 - first_queued_tag;  // what the standard promises
 
 using Queued = std::array<std::uint8_t, queued_bytes>;
 
@@ -186,154 +179,39 @@ class QueuePart : public RankPairPart {
   std::vector<MPI_Request> receive_requests_;
 };
 
-class Unexpected final : public QueuePart {
- public:
-  explicit Unexpected(const Setting& setting) : QueuePart(setting, 1) {}
-
-  int enter(const Point& point) override {
-    next_point(point);
-    received_early_ = false;
-    int error = start_sends(queued());
-    if (const auto there = exchange_in_time(sends())) {
-      there_ = *there;
-      // Messages of one sender do not overtake each other, so with the last all are here. It stays
-      // unreceived.
-      if (there_ > 0) MPI_Probe(peer_, tag(there_ - 1), comm_, MPI_STATUS_IGNORE);
-      return error;
-    }
-    // Nothing else gets past the queue, the ranks' agreement neither, before it is received.
-    error = start_receives(queued());
-    cancel_receives_from(exchanged_late());
-    received_early_ = true;
-    return std::max(error, error_stuck);
-  }
-  void run() override {
-    if (initiates_) {
-      send_synchronously();
-      receive_measured();
-    } else {
-      receive_measured();
-      send_synchronously();
-    }
-  }
-  void leave() override {
-    if (!received_early_) static_cast<void>(start_receives(there_));
-    wait_for_queued();
-  }
-
- private:
-  void send_synchronously() const {
-    MPI_Ssend(send_.data(), point_.msg_size, MPI_BYTE, peer_, measured_tag, comm_);
-  }
-  void receive_measured() const {
-    MPI_Recv(receive_.data(), point_.msg_size, MPI_BYTE, peer_, measured_tag, comm_,
-             MPI_STATUS_IGNORE);
-  }
-
-  std::int64_t there_ = 0;  ///< messages of the peer that wait here
-  bool received_early_ = false;
-};
-
-class Posted final : public QueuePart {
- public:
-  explicit Posted(const Setting& setting) : QueuePart(setting, 2) {}
-
-  int enter(const Point& point) override {
-    next_point(point);
-    const int error = start_receives(queued());
-    if (!initiates_) post();
-    there_ = exchange(receives());
-    return error;
-  }
-  void before() override {
-    if (initiates_) post();
-  }
-  /// The responder posts its next receive before it answers, so that it is there when the next
-  /// message comes.
-  void run() override {
-    if (initiates_) send_measured(point_.msg_size);
-    MPI_Wait(&request_, MPI_STATUS_IGNORE);
-    if (!initiates_) {
-      post();
-      send_measured(point_.msg_size);
-    }
-  }
-  void leave() override {
-    static_cast<void>(start_sends(there_));
-    if (initiates_) {
-      send_measured(0);
-    } else {
-      MPI_Wait(&request_, MPI_STATUS_IGNORE);
-    }
-    wait_for_queued();
-  }
-  /// What the last message but those that are still awaited has filled.
-  std::optional<Mismatch> verify(std::int64_t iteration) override {
-    const std::size_t filled = initiates_ ? posted_ : posted_ - 1;
-    return find_mismatch(slot(filled), message(peer_, iteration));
-  }
-
- private:
-  [[nodiscard]] std::span<std::uint8_t> slot(std::size_t number) const {
-    return {receive_.data() + (number % 2) * size(), size()};
-  }
-  void post() {
-    const int tag = point_.choice == wildcard ? MPI_ANY_TAG : measured_tag;
-    MPI_Irecv(slot(++posted_).data(), point_.msg_size, MPI_BYTE, peer_, tag, comm_, &request_);
-  }
-  void send_measured(int bytes) const {
-    MPI_Send(send_.data(), bytes, MPI_BYTE, peer_, measured_tag, comm_);
-  }
-
-  std::int64_t there_ = 0;  ///< receives that the peer has posted
-  std::size_t posted_ = 0;
-  MPI_Request request_ = MPI_REQUEST_NULL;
-};
-
-constexpr std::int64_t lengths[]{0, 1, 4, 16, 64, 256, 1024, 4096};
-constexpr Amount queue{.key = "queued",
-                       .defaults = lengths,
-                       .least = 0,
-                       .most = most_queued,
-                       .meaning = "length of the queue"};
-constexpr Quantity with_unexpected[]{{.metric = "latency_us", .set_up = make_part<Unexpected>}};
-constexpr Quantity with_posted[]{{.metric = "latency_us", .set_up = make_part<Posted>}};
-
-constexpr Metric metrics[]{{.name = "latency"}, {.name = "latency_ratio"}};
-constexpr Section section{
+inline constexpr std::int64_t queue_lengths[]{0, 1, 4, 16, 64, 256, 1024, 4096};
+inline constexpr Amount queue{.key = "queued",
+                              .defaults = queue_lengths,
+                              .least = 0,
+                              .most = most_queued,
+                              .meaning = "length of the queue"};
+inline constexpr Metric queue_metrics[]{{.name = "latency"}, {.name = "latency_ratio"}};
+inline constexpr Section queue_section{
     .key = "queues",
     .title = "Message queues",
     .note =
-        "Latency past a queue over latency without one (Rashti 2007, figures 7 and 8): 1024 "
-        "unexpected messages, or 1024 posted receives that do not match; and of 8 bytes over "
-        "the length of the queue.",
+        "Latency with a queue divided by latency without one (Rashti 2007, figures 7 and 8). One "
+        "figure shows all sizes for a queue of 1024 unexpected messages or 1024 posted receives "
+        "that do not match; the other shows 8 bytes for each queue length.",
     .place = 5};
-constexpr std::int64_t drawn_sizes[]{8};
-constexpr Picture pictures[]{{.metric = "latency_ratio", .only = "queued=1024"},
-                             {.metric = "latency_ratio", .over = "queued", .sizes = drawn_sizes}};
-constexpr Figure figure{.section = section, .pictures = pictures};
+inline constexpr std::int64_t queue_drawn_sizes[]{8};
+inline constexpr Picture queue_pictures[]{
+    {.metric = "latency_ratio", .only = "queued=1024"},
+    {.metric = "latency_ratio", .over = "queued", .sizes = queue_drawn_sizes}};
+inline constexpr Figure queue_figure{.section = queue_section, .pictures = queue_pictures};
 
-const Benchmark unexpected{.name = "unexpected",
-                           .summary = "ping-pong of synchronous sends past k unexpected messages",
-                           .dimensions = {.choice = {.key = "tags",
-                                                     .words = words_of_unexpected,
-                                                     .meaning = meaning_of_tags},
-                                          .amount = queue},
-                           .quantities = with_unexpected,
-                           .metrics = metrics,
-                           .base = "queued=0",
-                           .figure = figure};
+/// Returns the record of a benchmark of a queue, whose `words` are the kinds of tags.
+constexpr Benchmark queue_record(std::string_view name, std::string_view summary,
+                                 std::span<const std::string_view> words,
+                                 std::span<const Quantity> quantities) {
+  return {.name = name,
+          .summary = summary,
+          .dimensions = {.choice = {.key = "tags", .words = words, .meaning = meaning_of_tags},
+                         .amount = queue},
+          .quantities = quantities,
+          .metrics = queue_metrics,
+          .base = "queued=0",
+          .figure = queue_figure};
+}
 
-const Benchmark posted{
-    .name = "posted",
-    .summary = "ping-pong past k posted receives that do not match",
-    .dimensions = {.choice = {.key = "tags", .words = words, .meaning = meaning_of_tags},
-                   .amount = queue},
-    .quantities = with_posted,
-    .metrics = metrics,
-    .base = "queued=0",
-    .figure = figure};
-const Registration registration{&unexpected, &posted};
-
-}  // namespace
 }  // namespace fabricbench::micro
