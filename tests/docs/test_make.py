@@ -17,7 +17,7 @@ PARTS = {
     "lint": "the linter ruff",
     "set-up": "fabricbench setup --for-tests",
     "measuring tests": "python -m pytest -q tests/one tests/two",
-    "other tests": "python -m pytest -q -n 2 --dist loadfile"
+    "other tests": "python -m pytest -q -n 3 --dist loadfile"
     " --ignore=tests/one --ignore=tests/two --ignore=tests/three --ignore=tests/four",
     "cluster tests": "python -m pytest -q --ignore=tests/one --ignore=tests/two tests/three tests/four",
 }
@@ -43,7 +43,7 @@ def run(directory: Path, failing: set[str]) -> tuple[int, list[str], dict[str, s
         pretend(directory, name, f'echo "the linter {name}" >> {log}; exit {status("lint") * (name == "ruff")}')
     pretend(directory, "fabricbench", f'echo "fabricbench $*" >> {log}; exit {status("set-up")}')
     others, cluster, measuring = (status(part) for part in ("other tests", "cluster tests", "measuring tests"))
-    choose = f'case "$*" in *"-n 2"*) exit {others};; *--ignore*) exit {cluster};; *) exit {measuring};; esac'
+    choose = f'case "$*" in *"-n 3"*) exit {others};; *--ignore*) exit {cluster};; *) exit {measuring};; esac'
     pretend(directory, "python", f'echo "python $*" >> {log}; {choose}')
     result = subprocess.run(
         ["sh", str(REPOSITORY / "tests/all.sh"), str(directory), "tests/one tests/two", "tests/three tests/four"],

@@ -77,7 +77,11 @@ def test_modules_are_found_by_their_files(site: Site, tmp_path: Path, monkeypatc
     ("fabric", "state", "message"),
     [
         ('slurm("x", ports=("mlx5_9:1",))', "not checked", "the port mlx5_9:1 is not on this node"),
-        ('here("x", transport="tcp", ports=("eno99",))', "warning", "this node has no port eno99; ip link"),
+        (
+            'here("x", transport="tcp", ports=("eno99",))',
+            "warning",
+            "this node has no port eno99; list this node's ports",
+        ),
         ('here("x", transport="verbs", ports=("lo",))', "warning", "it has one node, so that no launch on verbs"),
         ('slurm("x", "verbs", ports=())', "warning", "it declares no ports, so that no launch on verbs"),
         (

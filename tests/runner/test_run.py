@@ -84,7 +84,7 @@ def test_a_stack_that_vanishes_during_a_run(site: FakeSite) -> None:
     os.rename(site.stack("two"), copy)
     output, _ = process.communicate(timeout=120)
     assert process.returncode == 2
-    assert "two@shm vanished" in output
+    assert "no longer ready since this run began: two@shm" in output
     os.rename(copy, site.stack("two"))
     result = site.inside("run", str(campaign), *CHOICE, "--budget", "0")
     assert result.returncode == 0, result.stdout + result.stderr
