@@ -30,7 +30,7 @@ def made_up_tool(monkeypatch: pytest.MonkeyPatch, **names: object) -> str:
     return "made_up"
 
 
-def launch_of(tool: str, directory: Path) -> Path:
+def made_up_launch(tool: str, directory: Path) -> Path:
     (directory / "launch.json").write_text(json.dumps({"tool": tool}))
     for name in ("stdout", "stderr", TABLE, "notes.txt"):
         (directory / name).write_text("1\n")
@@ -47,14 +47,14 @@ def keys_before_and_after_a_change(directory: Path, name: str) -> tuple[str, str
 def test_a_key_covers_the_declared_files_of_its_tool(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, covered: bool
 ) -> None:
-    directory = launch_of(made_up_tool(monkeypatch, FILES=(TABLE,)), tmp_path)
+    directory = made_up_launch(made_up_tool(monkeypatch, FILES=(TABLE,)), tmp_path)
     before, after = keys_before_and_after_a_change(directory, name)
     assert (before != after) == covered
 
 
 @pytest.mark.parametrize("name", ["md.log", "reference.json"])
 def test_a_key_of_gromacs_covers_its_log_and_its_reference(tmp_path: Path, name: str) -> None:
-    before, after = keys_before_and_after_a_change(launch_of("gromacs", tmp_path), name)
+    before, after = keys_before_and_after_a_change(made_up_launch("gromacs", tmp_path), name)
     assert before != after
 
 
@@ -63,7 +63,7 @@ def test_a_key_covers_no_file_that_another_tool_declares(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tool: object
 ) -> None:
     made_up_tool(monkeypatch, FILES=(TABLE,))
-    directory = launch_of("", tmp_path)
+    directory = made_up_launch("", tmp_path)
     (directory / "launch.json").write_text(json.dumps({"tool": tool}))
     before, after = keys_before_and_after_a_change(directory, TABLE)
     assert before == after

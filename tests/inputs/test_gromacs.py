@@ -69,7 +69,7 @@ def test_root_on_debian_installs_it(tmp_path: Path, monkeypatch: pytest.MonkeyPa
             "gmx: it is version 2019.6; expected GROMACS 2022 or newer",
         ),
         ("another program\n", "gmx: its --version prints no version; expected GROMACS's gmx"),
-        (VERSION_TEXT.replace("mixed", "double"), "gmx: it is in double precision; expected mixed precision"),
+        (VERSION_TEXT.replace("mixed", "double"), "gmx: it has double precision; expected mixed precision"),
     ],
 )
 def test_an_unsuitable_program_is_refused(tmp_path: Path, text: str, message: str) -> None:

@@ -11,15 +11,15 @@ from fabricbench.parsers.tools.gromacs import Log, read_log
 CAPTURES = Path(__file__).resolve().parents[1] / "data/gromacs"
 
 
-def text_of(name: str) -> str:
+def log_text(name: str) -> str:
     return (CAPTURES / name / "md.log").read_text()
 
 
 def log_of(name: str) -> Log:
-    return read_log(text_of(name))
+    return read_log(log_text(name))
 
 
-def launch_of(**values: Any) -> Launch:
+def synthetic_launch(**values: Any) -> Launch:
     facts: dict[str, Any] = {
         "id": "b000 openmpi@tcp gromacs villin np=2",
         "block": 0,

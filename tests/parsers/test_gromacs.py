@@ -8,7 +8,7 @@ import pytest
 
 from fabricbench.metrics import METRICS
 from fabricbench.parsers.tools.gromacs import parse, payload
-from parsers.gromacs_captures import CAPTURES, launch_of, log_of, values_of
+from parsers.gromacs_captures import CAPTURES, log_of, synthetic_launch, values_of
 
 ALL = sorted(path.parent.name for path in CAPTURES.glob("*/md.log"))
 
@@ -43,7 +43,7 @@ def test_two_ranks_of_every_release(name: str, version: str, mpi: str, possible:
 
 
 def test_values_of_two_ranks() -> None:
-    values = values_of(parse(CAPTURES / "2022-two", launch_of()))
+    values = values_of(parse(CAPTURES / "2022-two", synthetic_launch()))
     times = {
         "domain-decomp": 0.001,
         "dd-comm-load": 0.0,
@@ -75,7 +75,7 @@ def test_values_of_two_ranks() -> None:
 
 def test_one_rank_has_no_communication_and_no_imbalance() -> None:
     for name in ("2020-one", "2022-one", "2025-one", "2026-one"):
-        parsed = parse(CAPTURES / name, launch_of(ranks=1))
+        parsed = parse(CAPTURES / name, synthetic_launch(ranks=1))
         values = values_of(parsed)
         assert values["communication_time"] == 0
         assert not values.keys() & {"load_imbalance", "imbalance_wait", "pme_force_load"}
@@ -88,7 +88,7 @@ def test_separate_pme_ranks() -> None:
     log = log_of("2020-pme")
     assert (log.ranks, log.pme_ranks, log.pme_domains) == (3, 1, (1, 1, 1))
     assert (log.pme_force_load, log.pme_wait, log.imbalance_wait) == (0.132, 0.218, 0.195)
-    values = values_of(parse(CAPTURES / "2020-pme", launch_of(ranks=3, argv=("mdrun", "-nsteps", "80"))))
+    values = values_of(parse(CAPTURES / "2020-pme", synthetic_launch(ranks=3, argv=("mdrun", "-nsteps", "80"))))
     assert log.cycles is not None
     whole = [row.slug for row in log.cycles.activities if not row.part]
     assert sum(values[slug] for slug in whole) == pytest.approx(0.352, abs=0.002)
@@ -107,7 +107,7 @@ def test_a_reset_of_the_counters_shortens_the_counted_part() -> None:
         force = log.cycles.activity("Force")
         assert force is not None
         assert force.calls == 41
-        parse(CAPTURES / name, launch_of(argv=("mdrun", "-resetstep", "40", "-nsteps", "80")))
+        parse(CAPTURES / name, synthetic_launch(argv=("mdrun", "-resetstep", "40", "-nsteps", "80")))
 
 
 def test_threads_grids_tuning_balancing_and_precision_are_read() -> None:
@@ -137,7 +137,7 @@ def test_energies_of_reproducible_runs_are_read() -> None:
 def test_every_finished_capture_is_readable(name: str) -> None:
     log = log_of(name)
     argv = ("mdrun", "-nsteps", str(log.planned_steps))
-    parsed = parse(CAPTURES / name, launch_of(ranks=log.ranks, argv=argv, case={"threads": log.threads}))
+    parsed = parse(CAPTURES / name, synthetic_launch(ranks=log.ranks, argv=argv, case={"threads": log.threads}))
     assert {row.metric for row in parsed.rows} <= METRICS.keys()
     assert len({(row.metric, row.case) for row in parsed.rows}) == len(parsed.rows)
     assert all(f"threads={log.threads}" in row.case for row in parsed.rows)
@@ -166,4 +166,4 @@ def test_payload_by_hand() -> None:
 
 def test_only_the_launch_directory_is_read(tmp_path: Path) -> None:
     copy = Path(shutil.copytree(CAPTURES / "2025-two", tmp_path / "launch"))
-    assert parse(copy, launch_of()) == parse(CAPTURES / "2025-two", launch_of())
+    assert parse(copy, synthetic_launch()) == parse(CAPTURES / "2025-two", synthetic_launch())

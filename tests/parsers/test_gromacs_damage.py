@@ -10,12 +10,12 @@ import pytest
 
 from fabricbench.parsers.output import Parsed, Unreadable
 from fabricbench.parsers.tools.gromacs import parse
-from parsers.gromacs_captures import CAPTURES, launch_of, log_of, text_of, values_of
+from parsers.gromacs_captures import CAPTURES, log_of, log_text, synthetic_launch, values_of
 
 
 def parse_text(tmp_path: Path, text: str, **values: Any) -> Parsed:
     (tmp_path / "md.log").write_text(text)
-    return parse(tmp_path, launch_of(**values))
+    return parse(tmp_path, synthetic_launch(**values))
 
 
 @pytest.mark.parametrize(
@@ -31,13 +31,13 @@ def parse_text(tmp_path: Path, text: str, **values: Any) -> Parsed:
 )
 def test_a_log_of_another_launch_is_unreadable(tmp_path: Path, values: dict[str, Any], expected: str) -> None:
     with pytest.raises(Unreadable, match=expected):
-        parse_text(tmp_path, text_of("2022-two"), **values)
+        parse_text(tmp_path, log_text("2022-two"), **values)
 
 
 def test_a_log_of_the_launch_is_readable(tmp_path: Path) -> None:
     for argv in (("mdrun",), ("mdrun", "-nsteps", "-2"), ("mdrun", "-nsteps", "9", "-nsteps", "40")):
-        parse_text(tmp_path, text_of("2022-two"), argv=argv, versions={"atoms": "2339"}, case={"threads": 1})
-    parse_text(tmp_path, text_of("2022-two"), argv=("mdrun", "-ntomp", "1"))
+        parse_text(tmp_path, log_text("2022-two"), argv=argv, versions={"atoms": "2339"}, case={"threads": 1})
+    parse_text(tmp_path, log_text("2022-two"), argv=("mdrun", "-ntomp", "1"))
 
 
 @pytest.mark.parametrize("name", ["2022-ended", "2026-ended"])
@@ -46,7 +46,7 @@ def test_a_terminated_run_is_unreadable(name: str) -> None:
     log = log_of(name)
     assert log.finished
     with pytest.raises(Unreadable, match=f"expected its 1000000 steps, it ended at step {log.last_step}"):
-        parse(CAPTURES / name, launch_of(argv=("mdrun", "-nsteps", "1000000")))
+        parse(CAPTURES / name, synthetic_launch(argv=("mdrun", "-nsteps", "1000000")))
 
 
 @pytest.mark.parametrize("name", ["2022-killed", "2026-killed"])
@@ -56,7 +56,7 @@ def test_a_killed_run_is_unreadable(name: str) -> None:
     assert log.last_step is not None
     assert log.last_step > 400
     with pytest.raises(Unreadable, match="'Finished mdrun': the log is cut off"):
-        parse(CAPTURES / name, launch_of(argv=("mdrun",)))
+        parse(CAPTURES / name, synthetic_launch(argv=("mdrun",)))
 
 
 @pytest.mark.parametrize(
@@ -94,7 +94,7 @@ def test_a_killed_run_is_unreadable(name: str) -> None:
     ],
 )
 def test_an_impossible_value_is_unreadable(tmp_path: Path, old: str, new: str, expected: str) -> None:
-    text = text_of("2022-two")
+    text = log_text("2022-two")
     assert old in text
     if not expected:  # an unknown activity is a row too
         assert "west" in values_of(parse_text(tmp_path, text.replace(old, new)))
@@ -104,7 +104,7 @@ def test_an_impossible_value_is_unreadable(tmp_path: Path, old: str, new: str, e
 
 
 def test_rows_that_do_not_sum_to_the_total_are_unreadable(tmp_path: Path) -> None:
-    text = text_of("2022-two")
+    text = log_text("2022-two")
     row = next(line for line in text.splitlines() if line.startswith(" PME mesh"))
     cycles = row.split()[-2]
     for other in (row.replace(cycles, f"{float(cycles) / 2:.3f}"), row.replace(cycles, f"{float(cycles) * 2:.3f}")):
@@ -114,7 +114,7 @@ def test_rows_that_do_not_sum_to_the_total_are_unreadable(tmp_path: Path) -> Non
 
 def test_a_log_cut_anywhere_is_unreadable(tmp_path: Path) -> None:
     for name in ("2022-two", "2026-pme"):
-        text = text_of(name)
+        text = log_text(name)
         ranks = log_of(name).ranks
         for length in range(0, text.index("Finished mdrun"), 97):
             with pytest.raises(Unreadable):
@@ -123,26 +123,26 @@ def test_a_log_cut_anywhere_is_unreadable(tmp_path: Path) -> None:
 
 def test_a_log_with_text_after_its_end_is_unreadable(tmp_path: Path) -> None:
     with pytest.raises(Unreadable, match="the log is cut off"):
-        parse_text(tmp_path, text_of("2022-two") + "Restarting from checkpoint\n")
+        parse_text(tmp_path, log_text("2022-two") + "Restarting from checkpoint\n")
 
 
 @pytest.mark.parametrize("raw", [b"", b"\n", b"\0\1", b"\xff\xfe" * 999, b"x" * 1_000_000, b"Step Time\n" * 9999])
 def test_another_file_is_unreadable(tmp_path: Path, raw: bytes) -> None:
     (tmp_path / "md.log").write_bytes(raw)
     with pytest.raises(Unreadable):
-        parse(tmp_path, launch_of())
+        parse(tmp_path, synthetic_launch())
 
 
 def test_a_missing_log_is_unreadable(tmp_path: Path) -> None:
     with pytest.raises(Unreadable, match=r"md\.log: expected the tool's output, the file is missing"):
-        parse(tmp_path, launch_of())
+        parse(tmp_path, synthetic_launch())
 
 
 def test_changed_logs_give_rows_or_unreadable(tmp_path: Path) -> None:
     """Dropped, doubled and shuffled lines, changed numbers and flipped bytes raise no other exception."""
     rng = random.Random(6)
     for name in ("2022-two", "2026-pme", "2020-reset"):
-        lines = text_of(name).splitlines(keepends=True)
+        lines = log_text(name).splitlines(keepends=True)
         for _ in range(60):
             changed = list(lines)
             for _ in range(rng.choice((1, 5, 50))):
