@@ -1,5 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reads and writes campaigns, which are directories of launches.
-
-Checks, stats and the rooms above may import it; imports parsers, attestation.
-"""
+"""Reads and writes campaigns, which are directories of launches. Imported by cli, runner and the checks."""
