@@ -106,6 +106,14 @@ def test_a_changed_file_with_an_old_time_stamp_is_compiled(tree: Tree) -> None:
     assert status(tree) == 6
 
 
+def test_a_tree_with_broken_digests_is_built_anew(tree: Tree) -> None:
+    (tree.home / "build" / cmake.SOURCES).write_text("{")
+    (tree.source / "greeting.h").write_text("#define NUMBER 6\n")
+    os.utime(tree.source / "greeting.h", (0, 0))
+    tree.build()
+    assert status(tree) == 6
+
+
 def test_a_file_that_changes_during_a_build_is_compiled_by_the_next(tree: Tree) -> None:
     """Its object is newer than the change, and was compiled from the earlier content."""
     edit = f'echo "#define NUMBER 7" > "{tree.source}/greeting.h"; sleep 0.1'

@@ -1,5 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reads and writes campaigns, which are directories of launches.
-
-Checks, verdict and the rooms above it may import it; it imports parsers and attestation.
-"""
+"""Reads and writes campaigns, which are directories of launches. Imported by cli, runner and the checks."""

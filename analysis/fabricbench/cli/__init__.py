@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The command line. Imports all other rooms; no other room imports it."""
+"""The command line. Imported by no other room."""
 
 from fabricbench.processes.terminal import ignore_python_settings
 

@@ -15,11 +15,12 @@ def write_json(file: Path, value: Any, *, sync: bool = True) -> None:
 
     ``sync`` waits until the disk has the content; without it, a crash of the machine may leave the file empty.
     """
+    text = json.dumps(value, indent=1, sort_keys=True)
     temporary = file.with_name(f".{file.name}.{os.getpid()}")
     try:
         temporary.unlink(missing_ok=True)
         with temporary.open("x", encoding="utf-8") as stream:
-            json.dump(value, stream, indent=1, sort_keys=True)
+            stream.write(text)
             stream.flush()
             if sync:
                 os.fsync(stream.fileno())

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The GROMACS inputs: the committed systems, and the ``.tpr`` files made of them.
+"""The GROMACS inputs: the committed systems, and the ``.tpr`` files made of them. Starts no process.
 
-Checks, setup and cli may import it; starts no process.
+Imported by cli, setup and the checks.
 """

@@ -4,18 +4,19 @@
 import re
 import shutil
 import subprocess
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from fabricbench.errors import BadInput
 from fabricbench.processes.external_programs import apt_install, is_root_on_debian
+from fabricbench.setup.record import Say
 from fabricbench.site.stacks import Stack
 
 LIMIT_SECONDS = 10
 _VERSION = re.compile(r"\d+(?:\.\d+)+\S*")
 
 
-def find_programs(stack: Stack, log: Path, say: Callable[[str], None]) -> tuple[dict[str, str], str]:
+def find_programs(stack: Stack, log: Path, say: Say) -> tuple[dict[str, str], str]:
     """Paths of the stack's programs by name, and their versions as text; raises BadInput if none is on PATH.
 
     As root on Debian, missing programs are installed. Benchmarks whose program is still missing are skipped.

@@ -4,14 +4,14 @@
 import os
 import shutil
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from fabricbench.errors import BadInput
 from fabricbench.processes.external_programs import apt_install, is_root_on_debian, run_logged
+from fabricbench.setup.record import Say
 from fabricbench.site.stacks import Debian, Stack
 
-Say = Callable[[str], None]
 TOOLCHAIN = ("g++", "gfortran", "make", "cmake")
 STACK_COMMANDS = ("mpirun", "mpicc", "mpicxx")
 """The commands without which Debian's package of an MPI stack counts as missing."""

@@ -9,7 +9,7 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -17,9 +17,9 @@ from fabricbench.errors import BadInput
 from fabricbench.files.writing import write_json
 from fabricbench.processes.external_programs import apt_install, is_root_on_debian, run_logged
 from fabricbench.setup.packages import is_installed
+from fabricbench.setup.record import Say
 from fabricbench.site.stacks import Debian, Stack
 
-Say = Callable[[str], None]
 RECORD = "prefix.json"
 ROLES = ("mpicc", "mpicxx", "mpif90", "mpirun")
 _PIP = (sys.executable, "-m", "pip", "install", "-q", "--disable-pip-version-check", "--ignore-installed")

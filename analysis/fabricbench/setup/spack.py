@@ -7,7 +7,7 @@ A login node may not start MPI programs: ``fabricbench doctor`` tests the lanes 
 import os
 import re
 import subprocess
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,6 +15,7 @@ from fabricbench.errors import BadInput, nearest
 from fabricbench.files.writing import write_json
 from fabricbench.setup.environment import write_environment
 from fabricbench.setup.gromacs.builds import gromacs_of
+from fabricbench.setup.record import Say, remove_record
 from fabricbench.site.settings import REPOSITORY, build_root, lanes, settings_file, site_root
 from fabricbench.site.spack import (
     ENVIRONMENT,
@@ -33,7 +34,6 @@ from fabricbench.site.spack import (
 )  # fmt: skip
 from fabricbench.site.stacks import STACK_FILE, Installed, Stack, site_stacks
 
-Say = Callable[[str], None]
 LEAST: tuple[int, ...] = (1, 1)
 """The oldest version of Spack that spack.yaml and its recipes support."""
 LIMIT_SECONDS = 120
@@ -113,8 +113,7 @@ def set_up_views(stacks: Sequence[Stack], views: Path, say: Say) -> list[str]:
 def _set_up_view(stack: Stack, path: Path, say: Say) -> None:
     home = build_root() / "stacks" / stack.name
     home.mkdir(parents=True, exist_ok=True)
-    for name in (STACK_FILE, "stamp"):
-        (home / name).unlink(missing_ok=True)
+    remove_record(home)
     view = whole_view(path)
     installed = Installed(
         stack=stack.name,

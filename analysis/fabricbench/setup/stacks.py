@@ -10,7 +10,7 @@ import fcntl
 import hashlib
 import json
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -30,13 +30,11 @@ from fabricbench.setup.libraries import find_programs
 from fabricbench.setup.packages import install_packages
 from fabricbench.setup.prefix import Prefix, forget_prefix, origin_of, provide_prefix
 from fabricbench.setup.probe import probe, probe_imb_mt
+from fabricbench.setup.record import STAMP, Say, remove_record
 from fabricbench.site.settings import REPOSITORY, build_root
 from fabricbench.site.stacks import STACK_FILE, Installed, Stack, read_installed
 
-Say = Callable[[str], None]
 APPS = REPOSITORY / "apps"
-STAMP = "stamp"
-"""File beside ``stack.json`` with the digest of everything that the stack was built from."""
 BUILDS_AT_ONCE = 2
 """The number of stacks that are built at the same time: one compiles while the other is configured or linked."""
 
@@ -142,8 +140,7 @@ def _build(stack: Stack, root: Path, sources: Mapping[str, str], say: Say) -> _B
     """Provides the stack and builds the programs on it, unless they are up to date."""
     home = root / "stacks" / stack.name
     home.mkdir(parents=True, exist_ok=True)
-    for name in (STACK_FILE, STAMP):
-        (home / name).unlink(missing_ok=True)
+    remove_record(home)
     if stack.level == "user":
         programs, version = find_programs(stack, home / "setup.log", say)
         digest = _digest(stack, sources)

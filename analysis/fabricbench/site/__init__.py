@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The model of a site: systems, fabrics, stacks, lanes and requirements.
 
-Every room above may import it; imports files and metrics.
+Imported by attestation, campaign, cli, doctor, inputs, launch, report, runner, setup, slurm, verdict, the checks and
+site/.
 """

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Queries Slurm and requests allocations. Doctor, runner and cli may import it; imports processes."""
+"""Queries Slurm and requests allocations. Imported by doctor and runner."""

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Statistical functions on plain arrays. Verdict and report may import it; imports no other room."""
+"""Statistical functions on plain arrays. Imported by report and verdict."""

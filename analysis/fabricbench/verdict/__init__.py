@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Judges a campaign against requirements, compares lanes, and finds slow nodes. Report and cli may import it."""
+"""Judges a campaign against requirements, compares lanes, and finds slow nodes. Imported by cli and report."""

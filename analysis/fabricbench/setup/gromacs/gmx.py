@@ -5,7 +5,7 @@ import os
 import re
 import shutil
 import subprocess
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,6 +14,7 @@ from fabricbench.files.reading import last_lines
 from fabricbench.inputs.systems import LEAST_GROMACS
 from fabricbench.processes.external_programs import apt_install, is_root_on_debian
 from fabricbench.processes.leftovers import die_with_parent
+from fabricbench.setup.record import Say
 
 PROGRAMS = ("gmx", "gmx_mpi")
 THREADS = 2
@@ -42,7 +43,7 @@ class Gromacs:
         return (*ranks, "-ntomp", str(THREADS), "-nb", "cpu", "-pin", "off", "-reprod")
 
 
-def find_gromacs(log: Path, say: Callable[[str], None]) -> Gromacs:
+def find_gromacs(log: Path, say: Say) -> Gromacs:
     """The first of ``gmx`` and ``gmx_mpi`` on PATH; root on Debian installs it. BadInput if there is none."""
     program = _on_path()
     if program is None and is_root_on_debian():

@@ -9,7 +9,7 @@ import errno
 import fcntl
 import re
 import shutil
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -20,15 +20,14 @@ from fabricbench.inputs.cache import InputRecord, RunInput
 from fabricbench.inputs.systems import COORDINATES, PRODUCTION, TOPOLOGY, MolecularSystem, repeated_topology
 from fabricbench.setup.gromacs.gmx import Gromacs, find_gromacs, run_gmx
 from fabricbench.setup.gromacs.reference import ensure_reference
+from fabricbench.setup.record import Say
 
 LOG = "gmx.log"
 _MARGIN_BYTES = 50_000_000
 _BYTES_PER_ATOM = 500
 
 
-def prepare_inputs(
-    systems: Sequence[MolecularSystem], copies: int, root: Path, say: Callable[[str], None]
-) -> list[RunInput]:
+def prepare_inputs(systems: Sequence[MolecularSystem], copies: int, root: Path, say: Say) -> list[RunInput]:
     """The inputs of ``systems``; prepares those that the cache ``root`` lacks, and reports each in a line.
 
     Raises BadInput if GROMACS is missing, if it fails, or if ``root`` cannot be written.
@@ -69,9 +68,7 @@ def setting(settings: str, name: str) -> str:
     return match[1]
 
 
-def _prepare(
-    system: MolecularSystem, copies: int, root: Path, gromacs: Gromacs, say: Callable[[str], None]
-) -> RunInput:
+def _prepare(system: MolecularSystem, copies: int, root: Path, gromacs: Gromacs, say: Say) -> RunInput:
     directory = cache.input_directory(root, system, gromacs.version, copies)
     result = cache.check_directory(directory, system)
     if not isinstance(result, RunInput):

@@ -6,7 +6,6 @@ Those of a committed system are committed with it. Those of several copies come 
 
 import shutil
 import tempfile
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -20,6 +19,7 @@ from fabricbench.inputs.systems import CHECKED_STEPS, MolecularSystem
 from fabricbench.parsers.output import Unreadable
 from fabricbench.parsers.tools.gromacs import TERMS, Reference, read_reference
 from fabricbench.setup.gromacs.gmx import Gromacs, run_gmx
+from fabricbench.setup.record import Say
 
 Energies = dict[int, dict[str, float]]
 """kJ/mol, by step and term."""
@@ -27,9 +27,7 @@ Energies = dict[int, dict[str, float]]
 LOG = "reference.log"
 
 
-def ensure_reference(
-    system: MolecularSystem, run_input: RunInput, gromacs: Gromacs, say: Callable[[str], None]
-) -> None:
+def ensure_reference(system: MolecularSystem, run_input: RunInput, gromacs: Gromacs, say: Say) -> None:
     """Writes the reference of an input unless it is there already.
 
     Reports in a line if there are no committed energies and no GROMACS in double precision.
