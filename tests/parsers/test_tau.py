@@ -13,7 +13,7 @@ from fabricbench.launch.facts import Launch
 from fabricbench.parsers.output import Unreadable
 from fabricbench.parsers.tau.files import metrics_in, read_profile
 from fabricbench.parsers.tau.model import SYNC, Profile, Timer
-from fabricbench.parsers.tau.rows import bytes_by_peer, rows_of
+from fabricbench.parsers.tau.rows import bytes_by_peer, rank_shares, rows_of
 
 DATA = Path(__file__).resolve().parents[1] / "data"
 PROFILES = DATA / "profiles"
@@ -217,3 +217,23 @@ def test_a_timed_launch_has_no_rows_of_a_profile(tmp_path: Path) -> None:
     launch = profiled_launch(tmp_path / "launch")
     (launch / "launch.json").write_text(launch_of("timed").model_dump_json())
     assert "mpi_share" not in {row.metric for row in collect(launch).rows}
+
+
+@pytest.mark.parametrize("kernel", sorted(COUNTS))
+def test_shares_by_rank_agree_with_the_rows(kernel: str) -> None:
+    profile = read_profile(MPICH / kernel, 2)
+    shares, rows = rank_shares(profile), values(profile)
+    assert sum(shares.mpi) / 2 == pytest.approx(rows["mpi_share", "", None])
+    assert (min(shares.mpi), max(shares.mpi)) == (rows["mpi_share_min", "", None], rows["mpi_share_max", "", None])
+    for rank, share in enumerate(shares.mpi):
+        assert sum(by_rank[rank] for by_rank in shares.calls.values()) == pytest.approx(share)
+    assert "MPI_Init" not in shares.calls
+
+
+def test_shares_by_rank_of_known_times() -> None:
+    """IS's barrier is a function of its own."""
+    profile = read_profile(MPICH / "is.S", 2)
+    main = profile.threads[1]
+    seconds = main.total - sum(one.inclusive for one in main.mpi() if one.call in ("MPI_Init", "MPI_Finalize"))
+    (sync,) = (one for one in main.mpi() if one.call == SYNC)
+    assert rank_shares(profile).calls["collective_sync"][1] == pytest.approx(sync.exclusive / seconds)
