@@ -138,10 +138,11 @@ class NasQuickProfile(ProfiledMixin, OwnKernel):
     np = parameter([QUICK_RANKS], loggable=True)
     problem_class = QUICK_CLASS
 
-    def adapt_to_lane(self) -> None:
-        super().adapt_to_lane()
-        installed = self.lane.installed
-        self.skip_if(installed is None or installed.gromacs is None, "the quick tier profiles stacks with GROMACS")
+    @run_after("init")
+    def choose_stacks(self) -> None:
+        self.valid_prog_environs = sorted(
+            {lane.stack.name for lane in lanes() if lane.installed and lane.installed.gromacs}
+        )
 
 
 def nasa_folder(lane: Lane) -> Path | None:

@@ -110,12 +110,17 @@ def before(binding: Binding) -> list[str]:
         return handles(binding)
     if function.kind_of_call == "release":
         return [f"requests_free(handle_of({binding.handle('request')}));"]
-    if function.kind_of_call == "free":
-        name = function.arguments[0].name
-        return [f"peers_forget((uint64_t)({binding.handle(name)}));"]
     if function.kind_of_call == "collective" and function.name != "MPI_Barrier":
         return [f"if (profile.sync) synchronize(thread, {function.id}, {binding.value('comm')});"]
     return []
+
+
+def first(binding: Binding) -> list[str]:
+    """The statements of calls that are not counted, too: a callback inside MPI may free a handle."""
+    function = binding.function
+    if function.kind_of_call != "free":
+        return []
+    return [f"peers_forget((uint64_t)({binding.handle(function.arguments[0].name)}));"]
 
 
 def handles(binding: Binding) -> list[str]:
@@ -173,6 +178,7 @@ def c_wrapper(function: Function) -> str:
     binding = Binding(function)
     status = "status" if function.has("status") else "array_of_statuses"
     lines = [
+        *first(binding),
         "struct thread* thread = profile_enter();",
         f"if (!thread) return {call};",
         *own_status(function),
@@ -222,6 +228,7 @@ def fortran_body(function: Function, names: list[str]) -> list[str]:
         return ["profile_region(fortran_integer(level));", call]
     binding = Fortran(function)
     return [
+        *first(binding),
         "struct thread* thread = profile_enter();",
         "if (!thread) {",
         f"  {call}",

@@ -156,6 +156,8 @@ void text_of_metadata(struct text* text) {
   add_attribute(text, "Collective Barrier", profile.sync ? "yes" : "no");
   add_attribute(text, "Clock", clock_uses_tsc ? "TSC" : "clock_gettime");
   add_number(text, "Profiler Nanoseconds per Call", profile.overhead_ns);
+  add_number(text, "Profiler Seconds at Start",
+             1e-6 * clock_microseconds() * (double)profile.start_ticks);
   add_attribute(text, "Unprofiled MPI Functions", unknown);
   text_add(text, "</metadata>");
 }

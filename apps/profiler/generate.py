@@ -141,8 +141,7 @@ def main() -> None:
     (output / "profiler").mkdir(parents=True, exist_ok=True)
     for name, content in texts.items():
         target = output / "profiler" / name
-        if not target.exists() or target.read_text() != content:
-            target.write_text(content)
+        target.write_text(content)
 
 
 if __name__ == "__main__":

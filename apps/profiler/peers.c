@@ -39,7 +39,7 @@ static uint8_t class_of_world(int rank) {
 
 static void classify(struct group_facts* facts, MPI_Group group) {
   size_t count = (size_t)facts->peers;
-  int* ranks = malloc(2 * count * sizeof *ranks);
+  int* ranks = calloc(2 * count, sizeof *ranks);
   if (!ranks) abort();
   for (int i = 0; i < facts->peers; i++) ranks[i] = i;
   PMPI_Group_translate_ranks(group, facts->peers, ranks, world, ranks + count);
@@ -146,6 +146,7 @@ uint8_t peers_class(const struct group_facts* group, int rank) {
 }
 
 void peers_forget(uint64_t handle) {
+  if (!profile.active) return;
   pthread_mutex_lock(&lock);
   for (struct group_facts** at = &known; *at; at = &(*at)->next)
     if ((*at)->handle == handle) {

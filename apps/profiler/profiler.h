@@ -147,7 +147,8 @@ struct profile {
   MPI_Comm node;
   struct thread* volatile threads;
   uint64_t begin, end, region_begin, region_ticks, region_calls;  // ticks
-  double overhead_ns;
+  double overhead_ns;                                             // of one call
+  uint64_t start_ticks;                                           // in profile_start
   char directory[4096], host[256];
 };
 

@@ -85,12 +85,12 @@ __attribute__((constructor)) static void load(void) {
 
 // Counts a call of no function many times. Returns the cost of one in nanoseconds.
 static double overhead(void) {
-  enum { CALLS = 20000 };
+  enum { REPEATS = 5, CALLS = 4000 };
   struct facts facts = {.bytes = 8, .comm_size = 2, .peer = PEER_SELF, .sized = true};
   double best = 1e9;
-  for (int repeat = 0; repeat < 5; repeat++) {
+  for (int repeat = 0; repeat < REPEATS; repeat++) {
     uint64_t begin = clock_nanoseconds();
-    for (int i = 0; i < CALLS / 5; i++) {
+    for (int i = 0; i < CALLS; i++) {
       struct thread* thread = profile_enter();
       if (!thread) return 0;
       uint64_t ticks = clock_ticks();
@@ -101,7 +101,7 @@ static double overhead(void) {
       table_add(&thread->table, FUNCTION_NONE, &facts, ticks);
       profile_leave(thread);
     }
-    double each = (double)(clock_nanoseconds() - begin) / (CALLS / 5);
+    double each = (double)(clock_nanoseconds() - begin) / CALLS;
     if (each < best) best = each;
   }
   table_clear(&self->table);
@@ -121,6 +121,7 @@ void profile_start(enum function function, uint64_t ticks) {
   profile.begin = clock_ticks();
 #endif
   if (!*profile.directory) return;
+  uint64_t begin = clock_ticks();
   read_host();
   PMPI_Comm_rank(MPI_COMM_WORLD, &profile.rank);
   PMPI_Comm_size(MPI_COMM_WORLD, &profile.size);
@@ -129,6 +130,7 @@ void profile_start(enum function function, uint64_t ticks) {
   peers_start();
   profile.active = true;
   profile.overhead_ns = overhead();
+  profile.start_ticks = clock_ticks() - begin;
   struct thread* thread = profile_enter();
   profile_count(thread, function, ticks);
   profile_leave(thread);

@@ -44,7 +44,7 @@ static bool is_known(const char* symbol) {
   snprintf(name, sizeof name, "%s", symbol);
   if (symbol[0] == 'm') strip(name);
   size_t length = strlen(name);
-  if (strncasecmp(name, "MPI_T_", 6) == 0) return true;
+  if (strncasecmp(name, "MPI_T_", 6) == 0 || strncasecmp(name, "MPIX_Query_", 11) == 0) return true;
   if (length > 3 && strcasecmp(name + length - 3, "_fn") == 0) return true;
   for (size_t i = 0; i < known_function_count; i++)
     if (strcasecmp(known_functions[i], name) == 0) return true;
@@ -75,6 +75,7 @@ static void check(struct list* list, const char* symbol) {
 
 // glibc has relocated the addresses of the dynamic section; other loaders have not.
 static const void* address_in(const struct dl_phdr_info* object, ElfW(Addr) value) {
+  // NOLINTNEXTLINE(performance-no-int-to-ptr): the loader's tables hold addresses as integers
   return (const void*)(value < object->dlpi_addr ? object->dlpi_addr + value : value);
 }
 
@@ -112,8 +113,7 @@ static int read_object(struct dl_phdr_info* object, size_t size, void* context) 
     return 0;
   for (int i = 0; i < object->dlpi_phnum; i++)
     if (object->dlpi_phdr[i].p_type == PT_DYNAMIC)
-      read_symbols(context, object,
-                   (const void*)(object->dlpi_addr + object->dlpi_phdr[i].p_vaddr));
+      read_symbols(context, object, address_in(object, object->dlpi_phdr[i].p_vaddr));
   return 0;
 }
 

@@ -16,8 +16,9 @@ void text_add(struct text* text, const char* format, ...) {
   size_t needed = text->used + (size_t)(length > 0 ? length : 0) + 1;
   if (needed > text->capacity) {
     text->capacity = 2 * needed;
-    text->bytes = realloc(text->bytes, text->capacity);
-    if (!text->bytes) abort();
+    char* larger = realloc(text->bytes, text->capacity);
+    if (!larger) abort();
+    text->bytes = larger;
   }
   vsnprintf(text->bytes + text->used, text->capacity - text->used, format, again);
   va_end(again);

@@ -24,15 +24,20 @@ static bool write_all(int fd, const char* bytes, size_t length) {
 }
 
 struct output {
-  char name[PATH_MAX + 512], temporary[PATH_MAX + 1024];
+  char name[PATH_MAX + 512], other[PATH_MAX + 512], temporary[PATH_MAX + 512];
   int fd;
   bool ok;
 };
 
-static void output_begin(struct output* output, const char* name) {
-  snprintf(output->name, sizeof output->name, "%s/%s", profile.directory, name);
-  snprintf(output->temporary, sizeof output->temporary, "%s/.%s.%ld.%llu.tmp", profile.directory,
-           name, (long)getpid(), (unsigned long long)clock_nanoseconds());
+// The file is `stem` and `suffix`. The second program of a host that ends in the same directory,
+// such as one that MPI_Comm_spawn started, writes `stem`.PID and `suffix`.
+static void output_begin(struct output* output, const char* stem, const char* suffix) {
+  const char* directory = profile.directory;
+  long pid = (long)getpid();
+  snprintf(output->name, sizeof output->name, "%s/%s%s", directory, stem, suffix);
+  snprintf(output->other, sizeof output->other, "%s/%s.%ld%s", directory, stem, pid, suffix);
+  snprintf(output->temporary, sizeof output->temporary, "%s/.%s.%ld.%llu.tmp", directory, stem, pid,
+           (unsigned long long)clock_nanoseconds());
   output->fd = open(output->temporary, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
   output->ok = output->fd >= 0;
 }
@@ -41,15 +46,16 @@ static void output_add(struct output* output, const char* bytes, size_t length) 
   if (output->ok) output->ok = write_all(output->fd, bytes, length);
 }
 
-// Gives the file its name. An existing file stays: the second one of a host gets the pid, too.
+// Gives the file its name. A file system without hard links renames it.
+static bool publish(const struct output* output) {
+  if (link(output->temporary, output->name) == 0) return true;
+  if (errno == EEXIST) return link(output->temporary, output->other) == 0;
+  return rename(output->temporary, output->name) == 0;
+}
+
 static void output_end(struct output* output) {
-  char other[PATH_MAX + 1024];
   if (output->fd >= 0 && close(output->fd) != 0) output->ok = false;
-  snprintf(other, sizeof other, "%s.%ld", output->name, (long)getpid());
-  bool named = output->ok && (link(output->temporary, output->name) == 0 ||
-                              (errno == EEXIST ? link(output->temporary, other) == 0
-                                               : rename(output->temporary, output->name) == 0));
-  if (!named) {
+  if (!output->ok || !publish(output)) {
     char message[PATH_MAX + 1024];
     snprintf(message, sizeof message, "%s: cannot write the profile: %s", output->name,
              strerror(errno));
@@ -85,7 +91,7 @@ static void write_tau_file(const struct thread* thread, void* context) {
   char name[64];
   snprintf(name, sizeof name, "profile.%d.0.%d", profile.rank, thread->number);
   text_of_thread(&text, thread, texts->scale);
-  output_begin(&output, name);
+  output_begin(&output, name, "");
   output_add(&output, text.bytes, text.used);
   output_end(&output);
   free(text.bytes);
@@ -93,7 +99,7 @@ static void write_tau_file(const struct thread* thread, void* context) {
 
 static void host_name(char* name, size_t size) {
   static const char allowed[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
-  snprintf(name, size, "profile.%s.txt", profile.host);
+  snprintf(name, size, "profile.%s", profile.host);
   for (char* at = name; *at; at++)
     if (!strchr(allowed, *at)) *at = '_';
 }
@@ -110,7 +116,7 @@ static void write_node(const struct text* text) {
   struct output output;
   char name[320];
   host_name(name, sizeof name);
-  output_begin(&output, name);
+  output_begin(&output, name, ".txt");
   output_add(&output, text->bytes, (size_t)length);
   for (int rank = 1; rank < number; rank++) {
     PMPI_Recv(&length, 1, MPI_INT, rank, 0, profile.node, MPI_STATUS_IGNORE);

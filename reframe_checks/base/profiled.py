@@ -2,12 +2,13 @@
 """Launches with an MPI profiler in each rank."""
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import reframe as rfm
 from reframe.core.builtins import run_after, variable
 
 from fabricbench.launch.facts import Expected
-from fabricbench.site.profilers import Profiler, ProfilerName, profiler_of
+from fabricbench.site.profilers import Profiler, ProfilerName, is_static, profiler_of
 
 
 class ProfiledMixin(rfm.RegressionTestPlugin):
@@ -53,6 +54,8 @@ class ProfiledMixin(rfm.RegressionTestPlugin):
             return skip
         if self.oversubscribed:
             return "more ranks than cores: their waiting times mean nothing", "use more or larger nodes"
+        if is_static(Path(self.program())):
+            return f"{self.program()} is a static program: no profiler can be loaded", "link it dynamically"
         profiler = self.chosen_profiler
         return (profiler.problem, profiler.hint) if profiler.problem else None
 

@@ -179,7 +179,11 @@ def _stack(home: Path, name: str, real: Path) -> None:
         (home / folder).mkdir(parents=True)
     for program in ("bin/fabricbench-launch", "bin/fabricbench-node"):
         shutil.copy(real / program, home / "apps/bin")
-    for library in ("lib/libfabricbench_witness.so", "lib/libfabricbench_ucx_close.so"):
+    for library in (
+        "lib/libfabricbench_witness.so",
+        "lib/libfabricbench_ucx_close.so",
+        "lib/libfabricbench_profiler.so",
+    ):
         shutil.copy(real / library, home / "apps/lib")
     for path, text in (("prefix/bin/mpirun", MPIRUN), ("apps/bin/fabricbench-micro", MICRO)):
         (home / path).write_text(textwrap.dedent(text))

@@ -9,6 +9,7 @@ from fabricbench.errors import BadInput
 from fabricbench.setup.gromacs.builds import better_simd, processor_flags
 from fabricbench.setup.probe import probe
 from fabricbench.site.lane import Lane
+from fabricbench.site.profilers import Profiler, profiler_of
 from fabricbench.site.settings import build_root, lanes, settings_file
 from fabricbench.site.stacks import GromacsBuild, Installed
 from fabricbench.slurm.allocation import request_of
@@ -54,7 +55,13 @@ def _beside(installed: Installed) -> str:
     if installed.programs:
         return ""
     imb = "; no IMB (skipped)" if not installed.imb else "; no IMB-MT (skipped)" if installed.imb_mt_problem else ""
-    return imb + _gromacs(installed.gromacs)
+    return imb + _gromacs(installed.gromacs) + _profiler(profiler_of(installed))
+
+
+def _profiler(profiler: Profiler) -> str:
+    if profiler.problem:
+        return f"; no profiler (skipped): {profiler.problem}"
+    return f"; TAU {profiler.version}".rstrip() if profiler.name == "tau" else "; no TAU: this project's profiler"
 
 
 def _gromacs(build: GromacsBuild | None) -> str:

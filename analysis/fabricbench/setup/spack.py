@@ -40,7 +40,7 @@ LIMIT_SECONDS = 120
 IMB = "bin/IMB-MPI1"
 OWN = (
     *("bin/fabricbench-launch", "bin/fabricbench-node", "bin/fabricbench-micro", "bin/fabricbench-is"),
-    *("lib/libfabricbench_witness.so", "lib/libfabricbench_ucx_close.so"),
+    *("lib/libfabricbench_witness.so", "lib/libfabricbench_ucx_close.so", "lib/libfabricbench_profiler.so"),
 )
 PROGRAMS = {
     "intel-mpi-benchmarks": IMB,

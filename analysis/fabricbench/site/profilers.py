@@ -3,6 +3,7 @@
 
 import os
 import re
+import struct
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -20,7 +21,10 @@ OWN_LIBRARY = "lib/libfabricbench_profiler.so"
 REGION_LIBRARY = "lib/libfabricbench_tau_region.so"
 """This project's programs on a stack: its profiler, and the library that passes the marked region to TAU."""
 
-_VERSION = re.compile(rb"TAU_VERSION\s+\"([0-9][0-9A-Za-z.]{0,19})\"")
+_ELF_HEADER = struct.Struct("<16sHHIQQQIHHHHHH")
+_INTERPRETER = 3
+"""The type of the program header that names the dynamic linker (System V ABI, ELF-64)."""
+_VERSION = re.compile(rb"TAU_VERSION\s+\"([0-9][0-9A-Za-z.-]{0,19})\"")
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +62,26 @@ def profiler_of(installed: Installed, name: str = "") -> Profiler:
     return _own(installed)
 
 
+def is_static(program: Path) -> bool:
+    """Returns whether an executable is linked statically, so that nothing can be preloaded into it.
+
+    False for scripts, for damaged files and for those that cannot be read.
+    """
+    try:
+        with program.open("rb") as stream:
+            header = stream.read(_ELF_HEADER.size)
+            if len(header) < _ELF_HEADER.size or header[:6] != b"\x7fELF\x02\x01":
+                return False
+            offset, size, count = (_ELF_HEADER.unpack(header)[index] for index in (5, 9, 10))
+            stream.seek(offset)
+            table = stream.read(size * count)
+    except (OSError, ValueError):  # ValueError: an offset beyond any file
+        return False
+    if size < 4 or len(table) < size * count:
+        return False
+    return _INTERPRETER not in [struct.unpack_from("<I", table, at)[0] for at in range(0, len(table), size)]
+
+
 def _own(installed: Installed) -> Profiler:
     library = Path(installed.apps, OWN_LIBRARY)
     if not library.exists():
@@ -83,7 +107,7 @@ def _tau(installed: Installed) -> Profiler | None:
             "TAU_METRICS": "TIME",
             "TAU_TRACK_MESSAGE": "1",
             "TAU_CALLPATH": "1",
-            "TAU_CALLPATH_DEPTH": "2",
+            "TAU_CALLPATH_DEPTH": "3",
         },
     )
 

@@ -13,8 +13,8 @@ TIMER_SHARE = 0.02
 """Largest difference between a timer and the time of its MPI calls, as a share of the run time."""
 BYTES_SHARE = 0.1
 """Accepted excess of sockets over the bytes of the calls, and shortfall below them, as a share."""
-BYTES_PER_CALL = 256
-"""Accepted bytes of protocol per call and rank: headers, requests to send and acknowledgements of the stack."""
+BYTES_PER_MESSAGE = 256
+"""Accepted bytes of the stack's protocol per message: headers, requests to send and acknowledgements."""
 
 _UNPROFILED = "Unprofiled MPI Functions"
 
@@ -103,7 +103,7 @@ def _sockets(profile: Profile, launch: Launch, traffic: Traffic | None) -> tuple
             profile=total.least,
             other=float(traffic.bytes),
             least=(1 - BYTES_SHARE) * total.least,
-            most=(1 + BYTES_SHARE) * total.most + BYTES_PER_CALL * total.calls * launch.ranks + 2 * wireup,
+            most=(1 + BYTES_SHARE) * total.most + BYTES_PER_MESSAGE * total.messages + 2 * wireup,
             unit="B",
         ),
     )

@@ -21,7 +21,10 @@ MESSAGE_SIZE = "message size"
 """The parameter of a call's size in bytes, as TAU names it."""
 
 REGION = "measured region"
-"""The timer of the region that the program marks. Only this project's profiler has it; TAU ignores MPI_Pcontrol."""
+"""The timer of the region that the program marks by MPI_Pcontrol."""
+
+CALLED_BY = " => "
+"""Between caller and called in the name of a timer in the group of call paths."""
 
 IN_REGION = ("region", "1")
 """The parameter of the calls in that region."""
@@ -133,6 +136,14 @@ class ThreadProfile:
     def by_all(self) -> Iterator[Timer]:
         """Yields the timers that divide the calls of an MPI function by all parameters; none in profiles of TAU."""
         return (timer for timer, is_by_size in self._by_parameters() if not is_by_size)
+
+    def in_region(self) -> Iterator[Timer]:
+        """Yields timers that together count each call in the marked region once.
+
+        They are those with the parameter of the region, and in a profile of TAU the call paths through the region.
+        """
+        yield from (timer for timer in self.by_all() if IN_REGION in timer.params)
+        yield from (timer for timer in self.timers if timer.call and CALLPATH in timer.groups)
 
     def _by_parameters(self) -> Iterator[tuple[Timer, bool]]:
         """Yields each timer with parameters, and whether it counts all calls of one size.

@@ -132,7 +132,7 @@ def _share(threads: tuple[ThreadProfile, ...], seconds: float, region: bool) -> 
 def _timers(thread: ThreadProfile, region: bool) -> Iterator[Timer]:
     """Yields timers that together count each call in the described time once."""
     if region:
-        return (timer for timer in thread.by_all() if IN_REGION in timer.params)
+        return thread.in_region()
     return (timer for timer in thread.mpi() if timer.call not in _START_AND_END)
 
 

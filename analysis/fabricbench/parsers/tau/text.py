@@ -12,7 +12,18 @@ from html import unescape
 from typing import IO
 
 from fabricbench.parsers.output import Unreadable, number, whole
-from fabricbench.parsers.tau.model import CALLPATH, MPI, PARAM, SYNC, THROTTLED, ThreadProfile, Timer, UserEvent
+from fabricbench.parsers.tau.model import (
+    CALLED_BY,
+    CALLPATH,
+    MPI,
+    PARAM,
+    REGION,
+    SYNC,
+    THROTTLED,
+    ThreadProfile,
+    Timer,
+    UserEvent,
+)
 
 LONGEST_LINE_BYTES = 1 << 20
 """The longest accepted line. TAU writes all metadata on one line, some 10 kB."""
@@ -135,7 +146,8 @@ def _timer(lines: Lines, scale: float) -> Timer:
         raise lines.unreadable(f"an inclusive time of at least the exclusive one, not {numbers[3]} and {numbers[2]}")
     if THROTTLED in groups:
         raise lines.unreadable(f"a profile without throttled timers (TAU_THROTTLE=0), not '{name[:80]}'")
-    call = _call(name, lines) if MPI in groups and CALLPATH not in groups else ""
+    callee = _callee(name, groups) if MPI in groups else ""
+    call = _call(callee, lines) if callee else ""
     return Timer(name, call, groups, params, calls, subcalls, exclusive, inclusive, lines.at)
 
 
@@ -162,6 +174,14 @@ def split_name(text: str, lines: Lines) -> tuple[str, tuple[tuple[str, str], ...
     if len({key for key, _ in params}) < len(params):
         raise lines.unreadable("each parameter once")
     return name.rstrip(), params
+
+
+def _callee(name: str, groups: tuple[str, ...]) -> str:
+    """Returns the name of the function that a timer counts; empty for one on a path outside the marked region."""
+    if CALLPATH not in groups:
+        return name
+    *callers, callee = (part.strip() for part in name.split(CALLED_BY))
+    return callee if REGION in callers else ""
 
 
 def _call(name: str, lines: Lines) -> str:

@@ -35,8 +35,8 @@ def _one_block_each(total: float, ranks: int) -> tuple[float, float]:
 
 
 def _gathered_by_all(total: float, ranks: int) -> tuple[float, float]:
-    """The size is one rank's block, which each other rank receives."""
-    return total * (ranks - 1), total * (ranks - 1)
+    """The size is one rank's block, which each other rank receives. A stack may send it to its own rank too."""
+    return total * (ranks - 1), total * ranks
 
 
 def _all_of_all(total: float, ranks: int) -> tuple[float, float]:
@@ -45,9 +45,12 @@ def _all_of_all(total: float, ranks: int) -> tuple[float, float]:
 
 
 def _exchanged(total: float, ranks: int) -> tuple[float, float]:
-    """The size is a sent and a received block of one partner; small blocks pass several ranks."""
-    direct = total / 2 * (ranks - 1)
-    return direct, max(direct, total / 2 * ranks / 2 * _steps(ranks))
+    """The size is a sent and a received block of one partner.
+
+    Small blocks pass several ranks. Intel MPI sends the block of a rank to itself over TCP too.
+    """
+    block = total / 2
+    return block * (ranks - 1), block * max(ranks, ranks / 2 * _steps(ranks))
 
 
 def _exchanged_sums(total: float, ranks: int) -> tuple[float, float]:
@@ -88,20 +91,21 @@ _RECEIVES = re.compile(r"MPI_(I?m?recv|M?probe|Im?probe|Wait.*|Test.*|Start.*|[A
 
 @dataclass(frozen=True, slots=True)
 class WireBytes:
-    """The least and the most bytes between all ranks, and the number of calls that move them.
+    """The least and the most bytes between all ranks.
 
-    ``unknown``: functions with a message size for which there are no limits.
+    ``messages``: the number of messages that carry them directly, without a tree. ``unknown``: functions with a message
+    size for which there are no limits.
     """
 
     least: float
     most: float
-    calls: int
+    messages: int
     unknown: tuple[str, ...]
 
 
 def wire_bytes(profile: Profile) -> WireBytes:
     """Returns the limits of the bytes between ranks from Init to Finalize, for a profile of this project's profiler."""
-    sums, calls = _sums(profile)
+    sums, messages = _sums(profile)
     least = most = 0.0
     unknown = set()
     for (call, ranks, role), total in sums.items():
@@ -111,7 +115,7 @@ def wire_bytes(profile: Profile) -> WireBytes:
             continue
         low, high = limits(total, ranks)
         least, most = least + low, most + high
-    return WireBytes(least, most, calls, tuple(sorted(unknown)))
+    return WireBytes(least, most, messages, tuple(sorted(unknown)))
 
 
 def _limits(call: str, role: str) -> Limits | None:
@@ -127,23 +131,24 @@ def _limits(call: str, role: str) -> Limits | None:
 
 
 def _sums(profile: Profile) -> tuple[Mapping[tuple[str, int, str], float], int]:
-    """Returns the sum of the message sizes by function, ranks of the communicator and role, and the number of calls.
+    """Returns the sum of the message sizes by function, ranks of the communicator and role, and the messages.
 
     Messages of a rank to itself, and collectives of one rank, are left out.
     """
     sums: dict[tuple[str, int, str], float] = defaultdict(float)
-    calls = 0
+    messages = 0
     for thread in profile.threads:
         for timer in thread.by_all():
             params = dict(timer.params)
             ranks = int(params.get("communicator size", "0"))
             if params.get("peer") == "self" or ranks == 1:
                 continue
-            calls += timer.calls
+            if not _RECEIVES.fullmatch(timer.call):
+                messages += timer.calls * (1 if _SENDS.fullmatch(timer.call) else max(1, ranks - 1))
             if timer.bytes:
                 sums[timer.call, ranks or profile.ranks, params.get("role", "")] += timer.bytes
         for event in thread.events:
             call, params = call_of_event(event.name), parameters_of(event.name)
             if call and sizes_of_event(event.name, False) and params.get("peer") != "self":
                 sums[call, int(params.get("communicator size", profile.ranks)), params.get("role", "")] += event.total
-    return sums, calls
+    return sums, messages

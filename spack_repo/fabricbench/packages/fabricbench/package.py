@@ -38,6 +38,7 @@ class Fabricbench(CMakePackage):
     depends_on("cxx", type="build")
     depends_on("fortran", type="build", when="+fortran")
     depends_on("cmake@3.22:", type="build")
+    depends_on("python@3.9:", type="build")
     depends_on("mpi@3:")
 
     root_cmakelists_dir = "apps"
@@ -70,6 +71,14 @@ class Fabricbench(CMakePackage):
         for rank in range(2):
             if not find(".", f"witness.*.{rank}.json"):
                 raise RuntimeError(f"no report of rank {rank} in {os.getcwd()}")
+
+    def test_profiler(self):
+        """The profiler writes a file for the node"""
+        profiler = self.prefix.lib.join("libfabricbench_profiler.so")
+        preload = ["env", f"LD_PRELOAD={profiler}", f"FABRICBENCH_PROFILE={os.getcwd()}"]
+        self._on_two_ranks("fabricbench-is", "--class", "S", before=preload)
+        if not find(".", "profile.*.txt"):
+            raise RuntimeError(f"no profile in {os.getcwd()}")
 
     def _on_two_ranks(self, program, *arguments, before=()):
         command = [*before, self.prefix.bin.join(program), *arguments]
