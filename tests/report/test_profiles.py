@@ -145,6 +145,15 @@ def test_launches_that_do_not_count_are_named() -> None:
     assert (link.label, reason) == ("2.0", "refuted; only 3 % on TCP")
 
 
+def test_a_profile_without_a_launch_that_counts_is_named() -> None:
+    campaign = campaign_of(Profiled(timed=(1.0,), profiled=(1.0,), states={0: "refuted"}))
+    html = report(campaign, table(campaign.records), None, ranks_of=ranks_of)
+    text = Page(html).text
+    assert "no launch" in text
+    assert "refuted; only 3 % on TCP" in text
+    assert "Time by MPI function" not in text
+
+
 def test_a_lane_with_two_profilers_has_a_row_for_each() -> None:
     (view,) = views_of(Profiled(), Profiled(timed=(), versions={"tau": "2.34.1"}))
     assert [row.lane for row in view.rows] == ["mpich@tcp, TAU 2.34.1", "mpich@tcp, own"]

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
-from fabricbench.launch.facts import Launch
+from fabricbench.launch.facts import Expected, Launch
 from fabricbench.launch.record import Agreement, Record, Row, State
 
 CALLS = {"MPI_Sendrecv": (0.5, 3000, 96000), "MPI_Allreduce": (0.25, 500, 4000)}
@@ -73,6 +73,7 @@ class Profiled:
             id=f"b{block:03d} {self.lane} {self.tool} {self.benchmark} {mode}", block=block, position=0,
             system="local", fabric=fabric, transport="tcp", stack=stack, variant="", tool=self.tool,
             benchmark=self.benchmark, messages=None, ranks=self.ranks, nodes=1, mode=mode, argv=("mpiexec",),
+            expected=(Expected(benchmark=self.benchmark, metric="mpi_share"),) if mode == "profiled" else (),
             environment={}, versions=dict(self.versions), limit_seconds=60,
             profiler=None if mode == "timed" else "tau" if "tau" in self.versions else "own",
         )  # fmt: skip
@@ -83,7 +84,7 @@ class Profiled:
             state=self.states.get(block, "ok") if is_profiled else "ok",
             reason="only 3 % on TCP" if is_profiled and block in self.states else "",
             hosts=("one",),
-            rows=rows,
+            rows=() if is_profiled and self.states.get(block) == "unreadable" else rows,
             agreements=self.agreements.get(block, ()) if is_profiled else (),
         )
 

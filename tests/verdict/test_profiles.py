@@ -3,7 +3,7 @@
 
 import pytest
 
-from fabricbench.launch.record import Agreement
+from fabricbench.launch.record import Agreement, State
 from fabricbench.launch.table import table
 from fabricbench.verdict.profile_tables import call_table, summary_table
 from fabricbench.verdict.profiles import ProfileSummary, profiles
@@ -119,6 +119,14 @@ def test_launches_that_are_not_attested_do_not_count() -> None:
     assert one.profiled_time == 1.0
     assert one.launches == (run.directory(0), run.directory(2))
     assert one.others == ((run.directory(1), "refuted; only 3 % on TCP"),)
+
+
+@pytest.mark.parametrize("state", ["refuted", "unreadable"])
+def test_a_profile_without_a_launch_that_counts(state: State) -> None:
+    one = summary(Profiled(timed=(1.0,) * 2, profiled=(1.0,) * 2, states={0: state, 1: state}))
+    assert (one.state, one.reasons, one.note) == ("no launch", (f"{state}; only 3 % on TCP",), "")
+    assert (one.launches, len(one.others), one.median_launch) == ((), 2, "")
+    assert summary_table([one])["state"].to_list() == ["no launch"]
 
 
 def test_profiles_of_two_profilers_are_separate() -> None:

@@ -26,6 +26,7 @@ _TAGS: dict[ProfileState, tuple[str, str]] = {
     "disputed": ("fail", "✗"),
     "not used": ("inconclusive", "–"),
     "unpaired": ("inconclusive", "?"),
+    "no launch": ("invalid", "⊘"),
 }
 _WITNESSES = {"timers": "timers of the application", "sockets": "bytes on the sockets", "imports": "imported functions"}
 
@@ -152,15 +153,15 @@ def _bar(label: str, one: ProfileSummary) -> Bar:
 
 
 def _row(label: str, one: ProfileSummary, launches: Launches) -> ProfileRow:
-    tag, symbol = _TAGS[one.state] if one.launches else ("invalid", "–")
+    tag, symbol = _TAGS[one.state]
     spread = (one.share_min, one.share_max)
     return ProfileRow(
         lane=label,
         profiler=one.key.profiler,
-        state=one.state if one.launches else "no launch",
+        state=one.state,
         tag=tag,
         symbol=symbol,
-        notes=(*one.reasons, *([one.note] if one.note else [])) if one.launches else (),
+        notes=(*one.reasons, *([one.note] if one.note else [])),
         share=_number(one.mpi_share, one.confidence, percents=True),
         ranks=percent(None) if None in spread else " to ".join(map(percent, spread)),
         dilation=_number(one.dilation, one.confidence),

@@ -22,7 +22,7 @@ DILATION = 1.10
 SYNC = "collective_sync"
 """The call of the barrier that a profiler puts in front of collectives."""
 
-ProfileState = Literal["usable", "disputed", "not used", "unpaired"]
+ProfileState = Literal["usable", "disputed", "not used", "unpaired", "no launch"]
 
 _CALL = "call="
 
@@ -112,7 +112,9 @@ class ProfileSummary:
 
     @property
     def state(self) -> ProfileState:
-        """Whether the profile may be used; ``unpaired``: its dilation is unknown."""
+        """Whether the profile may be used; ``unpaired``: its dilation is unknown; ``no launch``: no launch counts."""
+        if not self.launches:
+            return "no launch"
         if not all(witness.agrees for witness in self.witnesses):
             return "disputed"
         if self.dilation.estimate is None:
@@ -122,6 +124,8 @@ class ProfileSummary:
     @property
     def reasons(self) -> tuple[str, ...]:
         """All reasons against the use of the profile, with numbers; empty if it is usable."""
+        if not self.launches:
+            return tuple(dict.fromkeys(reason for _, reason in self.others))
         disputes = (_dispute(witness) for witness in self.witnesses if not witness.agrees)
         if self.dilation.estimate is None:
             return (*disputes, "no timed launch of the same blocks")
@@ -133,7 +137,7 @@ class ProfileSummary:
     @property
     def note(self) -> str:
         """Why the dilation has no interval of the confidence; empty if it has one, and without a dilation."""
-        if self.dilation.estimate is None or has_confidence(self.dilation, self.confidence):
+        if not self.launches or self.dilation.estimate is None or has_confidence(self.dilation, self.confidence):
             return ""
         blocks = "1 block is" if self.dilation.n == 1 else f"{self.dilation.n} blocks are"
         return f"{blocks} too few for a {100 * self.confidence:g} % interval of the dilation"
