@@ -231,7 +231,7 @@ def test_shares_by_rank_agree_with_the_rows(kernel: str) -> None:
 
 
 def test_shares_by_rank_of_known_times() -> None:
-    """IS's barrier is a function of its own."""
+    """The barrier of TAU is a function of its own."""
     profile = read_profile(MPICH / "is.S", 2)
     main = profile.threads[1]
     seconds = main.total - sum(one.inclusive for one in main.mpi() if one.call in ("MPI_Init", "MPI_Finalize"))
