@@ -16,7 +16,7 @@ class ProfiledMixin(BenchmarkMixin):
     """Loads a profiler into the ranks of the launch, which is then never timed.
 
     Must precede the base class in the MRO. ``profiler``: ``tau`` or ``own``; empty for TAU where the stack has it, else
-    this project's. ``separate_waiting``: the own profiler puts a barrier in front of collectives, as TAU always does.
+    this project's. ``separate_waiting``: this project's profiler puts a barrier in front of collectives, as TAU does.
     """
 
     profiler: str = variable(str, value="", loggable=True)

@@ -135,6 +135,29 @@ def test_the_command_on_a_damaged_campaign(tmp_path: Path) -> None:
     assert not (tmp_path / "export").exists()
 
 
+@pytest.mark.parametrize("options", [[], ["--calls"]])
+@pytest.mark.parametrize("form", ["text", "csv", "json"])
+def test_the_command_without_a_launch_prints_the_summary(tmp_path: Path, form: str, options: list[str]) -> None:
+    campaign = campaign_with(tmp_path / "campaign", "profiled")
+    result = CliRunner().invoke(app, ["profile", str(campaign), "-f", form, *options])
+    assert result.exit_code == 0, result.output
+    assert all(word in result.stdout for word in ("mpich@tcp", "profiler", "unpaired"))
+
+
+def test_the_summary_of_a_campaign_without_profiles(tmp_path: Path) -> None:
+    campaign = campaign_with(tmp_path / "campaign", "timed")
+    error = CliRunner().invoke(app, ["profile", str(campaign)]).exception
+    assert isinstance(error, BadInput)
+    assert "no launch was profiled; expected launches of mode profiled" in str(error)
+
+
+def test_a_launch_without_a_directory(tmp_path: Path) -> None:
+    campaign = campaign_with(tmp_path / "campaign", "profiled")
+    error = CliRunner().invoke(app, ["profile", str(campaign), "b000/local/loopback/mpich/NasCG"]).exception
+    assert isinstance(error, BadInput)
+    assert "no directory for the profile" in str(error)
+
+
 _ROW = re.compile(r" *[\d.]+ +\S+ +\S+ +(\S+) +\S+ +\S+ (\S.*?) *")
 
 

@@ -41,6 +41,7 @@ def report_page(
     recompute: bool = False,
 ) -> str:
     """The report of the campaign at ``path`` as HTML; its links are relative to the directory ``place``."""
+    from fabricbench.campaign.profiles import read_rank_shares
     from fabricbench.campaign.provenance import read_provenance
     from fabricbench.report.page import report
 
@@ -48,7 +49,16 @@ def report_page(
     frame = long_table(campaign.records)
     judgement = judgement_of(campaign, path, requirements_file, frame)
     base = "" if place is None or place.resolve() == path.resolve() else os.path.relpath(path, place)
-    return report(campaign, frame, judgement, provenance=read_provenance(path, campaign), reference=other, base=base)
+    records = {record.directory: record for record in campaign.records}
+    return report(
+        campaign,
+        frame,
+        judgement,
+        provenance=read_provenance(path, campaign),
+        reference=other,
+        base=base,
+        ranks_of=lambda directory: read_rank_shares(path, records[directory]),
+    )
 
 
 def decided(path: Path) -> bool:

@@ -111,14 +111,14 @@ def _runs(panels: Sequence[Panel], tool: str, styles: Mapping[LaneName, LaneStyl
     of_tool = [panel for panel in panels if panel.facet.tool == tool]
     rated = {panel.facet for panel in of_tool if panel.metric in RATES}
     for panel in (panel for panel in of_tool if panel.facet in rated):
-        title = _title(panel.facet)
+        title = heading(panel.facet)
         for lane, line in panel.lines.items():
             if panel.metric in RATES:
                 rates[title][lane][panel.facet.ranks] = line[0]
                 units[title] = panel.unit
             values[title, lane, panel.facet.ranks][panel.metric] = line[0].estimate
     anchors = slugs(rates, tool)
-    parts = splits(of_tool, _title, anchors)
+    parts = splits(of_tool, heading, anchors)
     return [
         RunView(
             anchors[title],
@@ -132,7 +132,8 @@ def _runs(panels: Sequence[Panel], tool: str, styles: Mapping[LaneName, LaneStyl
     ]
 
 
-def _title(facet: Facet) -> str:
+def heading(facet: Facet) -> str:
+    """The problem and its case in words, without lane and ranks."""
     return f"{_about(facet.tool).name(facet.benchmark)} {facet.case}".strip()
 
 

@@ -18,6 +18,7 @@ from fabricbench.verdict.compare import compare, compare_tools
 from fabricbench.verdict.comparison import Comparison
 from fabricbench.verdict.frames import rows_of
 from fabricbench.verdict.overhead import Overhead
+from fabricbench.verdict.series import all_series
 
 RATIO = "ratio"
 
@@ -31,16 +32,17 @@ def ratios(
     alpha: float,
     cells: Measured | None = None,
 ) -> list[Group]:
-    """A group for every fabric with two or more stacks: the curves of the page, relative to the reference stack.
+    """A group for every fabric with two or more timed stacks: the curves of the page, relative to the reference stack.
 
     ``cells``: the result of ``all_series(table)``.
     """
     candidates = [*(p for p in pingpong(panels)[0] if p.metric == "latency"), *compared(panels), *others(panels)]
     metrics = {panel.facet: panel.metric for panel in reversed(candidates)}
     doubtful = _doubtful(table)
+    timed = {key.lane_name for key in (all_series(table) if cells is None else cells)}
     result = []
-    for fabric, key in slugs(sorted({lane.fabric for lane in styles}), "ratios").items():
-        lanes = sorted(lane for lane in styles if lane.fabric == fabric)
+    for fabric, key in slugs(sorted({lane.fabric for lane in timed}), "ratios").items():
+        lanes = sorted(lane for lane in timed if lane.fabric == fabric)
         reference = _reference(lanes, candidates, doubtful)
         lines: dict[tuple[Facet, str], dict[LaneName, Line]] = defaultdict(dict)
         for lane in lanes:

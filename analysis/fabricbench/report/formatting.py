@@ -63,6 +63,16 @@ def number(value: float | None, digits: int = 4) -> str:
     return text.replace("-", "\u2212")
 
 
+def duration(seconds: float | None, digits: int = 3) -> str:
+    """A time in s, ms or µs: ``1.53 s``, ``72.0 µs``."""
+    if seconds is None or not math.isfinite(seconds):
+        return MISSING
+    for unit, scale in (("s", 1.0), ("ms", 1e3)):
+        if abs(seconds) * scale >= 1 or seconds == 0:
+            return f"{number(seconds * scale, digits)}{NARROW}{unit}"
+    return f"{number(seconds * 1e6, digits)}{NARROW}µs"
+
+
 def tick(value: float) -> str:
     """A number on an axis, without trailing zeros."""
     text = number(value, 6)

@@ -18,14 +18,16 @@ from fabricbench.report.applications import applications
 from fabricbench.report.attestation import attestation, lanes_attested
 from fabricbench.report.comparisons import estimators, ratios
 from fabricbench.report.families import families
-from fabricbench.report.formatting import clean, instant, unit
+from fabricbench.report.formatting import clean, instant, percent, unit
 from fabricbench.report.links import Launches
 from fabricbench.report.loggp import loggp_views
 from fabricbench.report.nodes import nodes, of_pairs
+from fabricbench.report.profiles import RanksOf, profile_views
 from fabricbench.report.provenance import provenance_view
 from fabricbench.report.style import lane_styles
 from fabricbench.report.user_level import user_level
 from fabricbench.report.verdicts import verdicts
+from fabricbench.verdict.profiles import DILATION, profiles
 from fabricbench.verdict.result import FOREIGN_LOAD, Judgement
 from fabricbench.verdict.series import all_series
 
@@ -40,12 +42,13 @@ def report(
     provenance: Provenance | None = None,
     reference: Provenance | None = None,
     base: str = "",
+    ranks_of: RanksOf | None = None,
 ) -> str:
     """The page as one HTML document that loads no other file; the same arguments give the same bytes.
 
     ``provenance``: the campaign with the facts of its nodes and MPI libraries, if they are known; ``reference``:
     another campaign, for the differences from it; ``base``: path from the page's directory to the campaign's
-    directory, empty if they are the same.
+    directory, empty if they are the same; ``ranks_of``: reads the time in MPI by rank of a launch.
     """
     launches = Launches(campaign, base)
     alpha = judgement.alpha if judgement else campaign.facts.alpha
@@ -66,6 +69,8 @@ def report(
         launches=outcomes.rows(campaign.records, launches),
         foreign=FOREIGN_LOAD,
         provenance=provenance_view(provenance or Provenance(campaign), launches, reference),
+        profiles=profile_views(profiles(table, campaign.records, alpha), launches, ranks_of),
+        most_dilation=percent(DILATION - 1, 2),
         **_figures(table, alpha),
     ) + "\n"  # fmt: skip
 

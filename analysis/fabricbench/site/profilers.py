@@ -54,7 +54,7 @@ class Profiler:
 
 
 def profiler_of(installed: Installed, name: str = "") -> Profiler:
-    """Returns the profiler called ``name`` for a stack; without a name TAU if the stack has it, else the own one."""
+    """Returns the profiler called ``name`` for a stack; without a name TAU if the stack has it, else this project's."""
     if name and name not in PROFILERS:
         return Profiler("own", problem=f"unknown profiler '{name[:40]}'", hint=f"choose one of {', '.join(PROFILERS)}")
     if name != "own":

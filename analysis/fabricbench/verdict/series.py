@@ -99,17 +99,17 @@ class _CellValues:
     losses: dict[int, set[tuple[str, str]]] = field(default_factory=lambda: defaultdict(set))
 
 
-def all_series(table: pl.DataFrame) -> dict[CellKey, Series]:
-    """Returns every cell of the timed rows, independent of the order of rows.
+def all_series(table: pl.DataFrame, mode: str = "timed") -> dict[CellKey, Series]:
+    """Returns every cell of the rows of launches of one ``mode``, independent of the order of rows.
 
     Only values of state ``ok`` count. A launch without one is ``failed``, unless it was lost (``LOST_STATES``) and a
     repeat gave its block a value. A block is finished before the next begins, so a cell without any row in a block that
     is not the last has lost its launch.
     """
-    timed = table.filter(pl.col("mode") == "timed").select(*CELL, "block", "launch", "value", "state")
-    finished = sorted(timed["block"].unique())[:-1]
+    rows = table.filter(pl.col("mode") == mode).select(*CELL, "block", "launch", "value", "state")
+    finished = sorted(rows["block"].unique())[:-1]
     by_columns: dict[tuple[Any, ...], _CellValues] = defaultdict(_CellValues)
-    for row in timed.iter_rows():
+    for row in rows.iter_rows():
         block, launch, value, state = row[-4:]
         cell = by_columns[row[:-4]]
         cell.blocks.add(block)

@@ -55,6 +55,17 @@ def has_profile(directory: Path) -> bool:
     return any(pattern.fullmatch(name) for name in names for pattern in (THREAD_FILE, PACKED_FILE, METRIC_DIRECTORY))
 
 
+def size_of_profile(directory: Path) -> int:
+    """Returns the bytes of the files of a profile in ``directory``, without those in directories of metrics."""
+    try:
+        with os.scandir(directory) as entries:
+            files = [entry for entry in entries if entry.is_file(follow_symlinks=False)]
+            patterns = (THREAD_FILE, PACKED_FILE)
+            return sum(one.stat().st_size for one in files if any(pattern.fullmatch(one.name) for pattern in patterns))
+    except OSError:
+        return 0
+
+
 def preload_error(directory: Path) -> str:
     """Returns the dynamic linker's message that it could not preload a library; empty if it gave none."""
     try:

@@ -26,6 +26,31 @@ class _Call:
     seconds: list[float]
 
 
+@dataclass(frozen=True, slots=True)
+class RankShares:
+    """The shares of the described time, by rank. ``mpi``: in MPI. ``calls``: by function; their sum is ``mpi``."""
+
+    mpi: tuple[float, ...]
+    calls: Mapping[str, tuple[float, ...]]
+
+
+def rank_shares(profile: Profile) -> RankShares:
+    """Returns the share of each rank's time in each MPI function, for the described time of ``rows_of``.
+
+    Of a rank's threads, the one with the most time in MPI gives the sum; it is divided in the ratio of the times of all
+    threads. Unreadable where the profile contradicts itself.
+    """
+    region = _has_region(profile)
+    shares = tuple(_share(threads, _run_time(threads[0], region), region) for threads in profile.by_rank())
+    seconds = {_slug(name): call.seconds for name, call in _calls(profile, region).items()}
+    totals = [sum(by_rank) for by_rank in zip(*seconds.values(), strict=True)]
+    calls = {
+        name: tuple(s * t / total if total else 0.0 for s, t, total in zip(shares, times, totals, strict=True))
+        for name, times in seconds.items()
+    }
+    return RankShares(shares, calls)
+
+
 def rows_of(profile: Profile, launch: Launch) -> tuple[Row, ...]:
     """Returns the rows of a profiled launch; Unreadable where the profile contradicts itself.
 
