@@ -92,6 +92,7 @@ WITNESSED = {
     "mpich-tcp-nasa-cg": (4706629, 2559, 8),
     "mpich-tcp-nasa-is": (2939181, 446, 8),
     "mpich-tcp-npb-cg": (4707916, 2572, 8),
+    "openmpi-tcp-npb-cg-profiled": (23373792, 2640, 4),
     "mpich-tcp-npb-is-alone": (102, 4, 2),
     "openmpi-tcp-npb-is": (1490512, 188, 4),
     "impi-tcp-imb-allreduce-small-16k": (56148722, 45823, 2),

@@ -118,7 +118,8 @@ def test_a_selection_without_test_cases_is_an_error(site: FakeSite, arguments: t
 def test_no_configuration_is_an_error(site: FakeSite) -> None:
     result = site.reframe(*MICRO, "-r", **campaign(site), RFM_CONFIG_FILES="", RFM_SYSTEM="")
     assert result.returncode == 2
-    assert "the system 'generic' of ReFrame's configuration has no fabrics; source " in result.stdout
+    assert "the system 'generic' of ReFrame's configuration has no fabrics; " in result.stdout
+    assert f"source {site.environment['FABRICBENCH_BUILD']}/env.sh" in result.stdout
 
 
 def test_a_check_that_cannot_be_imported_is_an_error(site: FakeSite, tmp_path: Path) -> None:

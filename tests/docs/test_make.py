@@ -25,6 +25,9 @@ PARTS = {
 CODES = {"lint": 1, "set-up": 3, "measuring tests": 5, "other tests": 1, "cluster tests": 4}
 """By part, its exit status in a test where it fails."""
 
+LINTED_BY_PYTHON = 'case "$1" in -c) exit 0;; esac'
+"""The lint of templates is a short program of Python."""
+
 
 def pretend(directory: Path, name: str, body: str) -> None:
     file = directory / name
@@ -44,7 +47,7 @@ def run(directory: Path, failing: set[str]) -> tuple[int, list[str], dict[str, s
     pretend(directory, "fabricbench", f'echo "fabricbench $*" >> {log}; exit {status("set-up")}')
     others, cluster, measuring = (status(part) for part in ("other tests", "cluster tests", "measuring tests"))
     choose = f'case "$*" in *"-n 3"*) exit {others};; *--ignore*) exit {cluster};; *) exit {measuring};; esac'
-    pretend(directory, "python", f'echo "python $*" >> {log}; {choose}')
+    pretend(directory, "python", f'{LINTED_BY_PYTHON}; echo "python $*" >> {log}; {choose}')
     result = subprocess.run(
         ["sh", str(REPOSITORY / "tests/all.sh"), str(directory), "tests/one tests/two", "tests/three tests/four"],
         capture_output=True, text=True, timeout=120, check=False, cwd="/",
@@ -71,7 +74,7 @@ def test_the_quick_tests_run_concurrently_with_lint(tmp_path: Path, failing: str
     log = tmp_path / "started"
     for name in LINTERS:
         pretend(tmp_path, name, f"exit {int(failing == 'lint')}")
-    pretend(tmp_path, "python", f'echo "python $*" >> {log}; exit {5 * (failing == "tests")}')
+    pretend(tmp_path, "python", f'{LINTED_BY_PYTHON}; echo "python $*" >> {log}; exit {5 * (failing == "tests")}')
     command = ["sh", str(REPOSITORY / "tests/quick.sh"), str(tmp_path), "tests/one", "tests/two"]
     result = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False, cwd="/")
     assert result.returncode == {"": 0, "lint": 1, "tests": 5}[failing]

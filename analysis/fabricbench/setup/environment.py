@@ -37,12 +37,15 @@ def write_environment(root: Path) -> Path:
     return file
 
 
+_RECORDS = {BUILD: "FABRICBENCH_ENV_BUILD", SITES: "FABRICBENCH_ENV_SITES"}
+
+
 def _export(name: str, value: Path, default: Path) -> list[str]:
     """The lines that set a variable, except where a user has set it; a default unsets it.
 
     A second variable records the value of the last ``env.sh``: the value of a user is one that differs from it.
     """
-    record = name.replace("FABRICBENCH_", "FABRICBENCH_ENV_")
+    record = _RECORDS[name]
     if value == default:
         action = f"unset {name}; unset {record}"
     else:
