@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-PATCH = Path(__file__).resolve().parents[2] / "apps/patches/ucx_close.c"
+APPS = Path(__file__).resolve().parents[2] / "apps"
+PATCH = APPS / "patches/ucx_close.c"
 
 UCX = """
 #include <stdlib.h>
@@ -103,6 +104,7 @@ def compiled(folder: Path, name: str, source: str, *options: str) -> Path:
         "-Wall",
         "-Wextra",
         "-Werror",
+        f"-I{APPS}",
         "-o",
         str(folder / name),
     ]

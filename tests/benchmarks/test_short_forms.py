@@ -73,6 +73,17 @@ def test_witness_cost_on_every_ready_mpi_lane() -> None:
     assert all(re.fullmatch(NUMBER, row[1]) for row in rows)
 
 
+def test_profiler_cost_of_calls_and_of_a_kernel() -> None:
+    stack("mpich")
+    result = run("profiler_cost", "--pairs", "1", "--lane", "mpich@shm", "--class", "S")
+    assert result.returncode == 0, result.stdout[-2000:] + result.stderr[-2000:]
+    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in result.stdout.splitlines()]
+    measured = {row[0]: row[1] for row in rows if row[0].startswith("mpich@shm, fabricbench")}
+    assert set(measured) == {f"mpich@shm, fabricbench, {what}" for what in ("probe", "message", "cg.S")}
+    assert re.fullmatch(rf"{NUMBER} ns more", measured["mpich@shm, fabricbench, probe"])
+    assert re.fullmatch(rf"{NUMBER} times", measured["mpich@shm, fabricbench, cg.S"])
+
+
 SIZES = (8, 4096, 65536)
 
 

@@ -17,7 +17,7 @@ PARTS = {
     "lint": "the linter ruff",
     "set-up": "fabricbench setup --for-tests",
     "measuring tests": "python -m pytest -q tests/one tests/two",
-    "other tests": "python -m pytest -q -n 3 --dist loadfile"
+    "other tests": "python -m pytest -q -n 4 --dist loadfile"
     " --ignore=tests/one --ignore=tests/two --ignore=tests/three --ignore=tests/four",
     "cluster tests": "python -m pytest -q --ignore=tests/one --ignore=tests/two tests/three tests/four",
 }
@@ -46,7 +46,7 @@ def run(directory: Path, failing: set[str]) -> tuple[int, list[str], dict[str, s
         pretend(directory, name, f'echo "the linter {name}" >> {log}; exit {status("lint") * (name == "ruff")}')
     pretend(directory, "fabricbench", f'echo "fabricbench $*" >> {log}; exit {status("set-up")}')
     others, cluster, measuring = (status(part) for part in ("other tests", "cluster tests", "measuring tests"))
-    choose = f'case "$*" in *"-n 3"*) exit {others};; *--ignore*) exit {cluster};; *) exit {measuring};; esac'
+    choose = f'case "$*" in *"-n 4"*) exit {others};; *--ignore*) exit {cluster};; *) exit {measuring};; esac'
     pretend(directory, "python", f'{LINTED_BY_PYTHON}; echo "python $*" >> {log}; {choose}')
     result = subprocess.run(
         ["sh", str(REPOSITORY / "tests/all.sh"), str(directory), "tests/one tests/two", "tests/three tests/four"],
@@ -64,8 +64,8 @@ def test_all_parts_run_and_are_reported(tmp_path: Path, failing: set[str]) -> No
     assert status == int(bool(failing))
     for line in PARTS.values():
         assert line in [command.rstrip() for command in parts]
-    assert list(results) == ["lint", "set-up", "clang-tidy", *list(PARTS)[2:]]
-    assert results.pop("clang-tidy") == "passed"  # it leaves out files without compile commands
+    assert list(results) == ["lint", "set-up", "measuring tests", "other tests", "clang-tidy", "cluster tests"]
+    results.pop("clang-tidy")  # its compile commands are those of this checkout, if there are any
     assert results == {part: f"FAILED, exit status {CODES[part]}" if part in failing else "passed" for part in PARTS}
 
 
