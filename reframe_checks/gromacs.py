@@ -18,7 +18,7 @@ from fabricbench.parsers.output import Unreadable
 from fabricbench.parsers.tools.gromacs import REFERENCE, read_reference
 
 from .base import SELDOM, Benchmark, ProfiledMixin
-from .base.cores import rank_counts
+from .base.cores import rank_counts, with_messages
 from .base.threads import ThreadsMixin
 
 RANKS = "FABRICBENCH_GROMACS_RANKS"
@@ -162,6 +162,8 @@ class Gromacs(TimedMdrun):
 
 class WholeMdrun(TimedMdrun):
     """Counts all steps, as a profile does. The case ``counted=all`` separates it from ``Gromacs``."""
+
+    np = parameter(with_messages(RANK_COUNTS), loggable=True)
 
     @run_after("init")
     def count_all_steps(self) -> None:

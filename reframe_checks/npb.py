@@ -13,7 +13,7 @@ from fabricbench.parsers.tools.npb import CLASSES, KERNELS, PROBLEMS
 from fabricbench.site.lane import Lane
 
 from .base import SELDOM, Benchmark, ProfiledMixin
-from .base.cores import SHARE_OF_MEMORY, CoresMixin, node_memory_bytes, rank_counts
+from .base.cores import SHARE_OF_MEMORY, CoresMixin, node_memory_bytes, rank_counts, with_messages
 from .base.lane import lanes
 
 LIMIT_SECONDS = dict(zip(CLASSES, (60.0, 60.0, 120.0, 600.0, 3600.0, 28800.0), strict=True))
@@ -122,6 +122,7 @@ class NasProfile(ProfiledMixin, OwnKernel):
     """The profile that belongs to the timed launches of ``NPB`` on the same ranks."""
 
     descr = "a NAS kernel under an MPI profiler, this project's program"
+    np = parameter(with_messages(RANK_COUNTS), loggable=True)
 
 
 @rfm.simple_test
