@@ -12,7 +12,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 # Tests that start MPI programs, which would share the cores if they ran at the same time
-MEASURING := tests/apps tests/benchmarks tests/lanes
+MEASURING := tests/apps tests/benchmarks tests/lanes tests/vcluster/test_acceptance.py
 # Tests on a Slurm of virtual nodes, which mostly wait for Slurm
 CLUSTER := tests/vcluster tests/runner/test_time_limit.py
 # Tests that need no stack
