@@ -163,7 +163,7 @@ class Gromacs(TimedMdrun):
 class WholeMdrun(TimedMdrun):
     """Counts all steps, as a profile does: half as many steps as ``Gromacs`` does, so that both count the same number.
 
-    The case ``counted=all`` separates it from ``Gromacs``.
+    The case ``counted=all`` separates it from ``Gromacs``. Steps that the user sets are run as they are.
     """
 
     np = parameter(with_messages(RANK_COUNTS), loggable=True)

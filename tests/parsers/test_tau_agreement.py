@@ -96,6 +96,35 @@ def test_messages_of_a_rank_to_itself_cross_nothing(tmp_path: Path) -> None:
     assert (total.least, total.most, total.messages) == (0, 0, 0)
 
 
+def test_a_started_persistent_send_moves_its_message(tmp_path: Path) -> None:
+    labels = "<operation> = <MPI_Send_init> " + LABELS.format(ranks=2)
+    total = wire_bytes(profile_of(tmp_path, 2, ("MPI_Start", 1000, 3, labels)))
+    assert (total.least, total.most, total.messages) == (6000, 6000, 6)
+
+
+def test_a_started_persistent_receive_moves_nothing(tmp_path: Path) -> None:
+    labels = "<operation> = <MPI_Recv_init> " + LABELS.format(ranks=2)
+    total = wire_bytes(profile_of(tmp_path, 2, ("MPI_Start", 1000, 3, labels)))
+    assert (total.least, total.most, total.messages) == (0, 0, 0)
+
+
+@pytest.mark.parametrize("size", ["x", "0", "-3", "99999999999999999999"])
+def test_a_damaged_communicator_size_is_that_of_the_launch(tmp_path: Path, size: str) -> None:
+    labels = f"<peer> = <same node> <communicator size> = <{size}>"
+    assert wire_bytes(profile_of(tmp_path, 2, ("MPI_Bcast", 1000, 1, labels))).least == 1000
+
+
+def test_barriers_in_front_of_collectives_widen_the_limit_of_a_timer(tmp_path: Path) -> None:
+    profile = profile_of(tmp_path, 2, ("MPI_Alltoall", 16, 500, ""))
+    own = launch(transport="shm")
+    timed = TimedCalls("activity_time", "activity=fft", ("MPI_Alltoall",), region=True)
+    rows = (row("run_time", 1.0), row("activity_time", 0.15, "activity=fft"), *rows_of(profile, own))
+    (one,) = agreements(profile, own, rows, (timed,), None)
+    assert not one.agrees
+    (one,) = agreements(profile, own, (*rows, row("mpi_time", 0.1, "call=collective_sync")), (timed,), None)
+    assert one.agrees
+
+
 def test_a_function_without_limits_is_named(tmp_path: Path) -> None:
     profile = profile_of(tmp_path, 2, ("MPI_Neighbor_alltoall", 1000, 1, ""), ("MPI_Send", 8, 1, ""))
     assert wire_bytes(profile).unknown == ("MPI_Neighbor_alltoall",)

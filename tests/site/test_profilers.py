@@ -54,6 +54,30 @@ def test_tau_in_the_named_directory(installed: Installed, tmp_path: Path, monkey
     assert profiler_of(installed, "own").name == "own"
 
 
+def test_a_relative_directory_is_resolved(
+    installed: Installed, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Ranks run in another directory than the command."""
+    add_tau(tmp_path / "tau/mpich", "shared-mpi")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv(TAU, "tau")
+    assert all(Path(path).is_absolute() for path in profiler_of(installed).libraries)
+
+
+def test_a_directory_that_does_not_exist(installed: Installed, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(TAU, str(tmp_path / "tao"))
+    assert profiler_of(installed).problem == f"{TAU} names {tmp_path / 'tao'}, which is no directory"
+
+
+def test_a_stack_without_the_library_of_the_region(
+    installed: Installed, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    add_tau(tmp_path / "tau/mpich", "shared-mpi")
+    monkeypatch.setenv(TAU, str(tmp_path / "tau"))
+    Path(installed.apps, "lib/libfabricbench_tau_region.so").unlink()
+    assert "marked regions" in profiler_of(installed).problem
+
+
 def test_tau_in_the_view_of_the_stack(installed: Installed, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv(TAU, raising=False)
     folder = Path(installed.apps, "lib/shared-mpi")

@@ -98,15 +98,20 @@ def _own(installed: Installed) -> Profiler:
 def _tau(installed: Installed) -> Profiler | None:
     """Returns the TAU of a stack; None without. If it has several configurations, one that records message sizes."""
     named = os.environ.get(TAU)
-    folder = Path(named, installed.stack) if named else Path(installed.apps)
+    if named and not Path(named).is_dir():
+        return Profiler("tau", problem=f"{TAU} names {named}, which is no directory", hint=f"correct or unset {TAU}")
+    folder = Path(named, installed.stack).resolve() if named else Path(installed.apps)
     library = _tau_library(folder, searches=bool(named))
     if library is None:
         return None
     region = Path(installed.apps, REGION_LIBRARY)
+    if not region.exists():
+        problem = f"{installed.stack} was set up without the library that passes marked regions to TAU"
+        return Profiler("tau", problem=problem, hint=f"run: fabricbench setup --again {installed.stack}")
     return Profiler(
         "tau",
         version=_tau_version(library),
-        libraries=(*((str(region),) if region.exists() else ()), str(library)),
+        libraries=(str(region), str(library)),
         variables={
             "TAU_THROTTLE": "0",
             "TAU_METRICS": "TIME",

@@ -7,6 +7,7 @@ from fabricbench.launch.facts import Launch, joined_case
 from fabricbench.launch.record import Agreement, Row, Traffic
 from fabricbench.parsers.output import TimedCalls
 from fabricbench.parsers.tau.model import Profile
+from fabricbench.parsers.tau.rows import SYNC_CALL
 from fabricbench.parsers.tau.wire_bytes import wire_bytes
 
 TIMER_SHARE = 0.02
@@ -32,7 +33,7 @@ def agreements(
     time of which calls, as its parser declares.
     """
     if launch.ranks == 1:
-        return ()
+        return _completeness(profile)
     region = all(thread.region for thread in profile.threads if not thread.thread)
     timers = [_timer(launch, rows, item) for item in timed_calls if item.region == region]
     return (*_completeness(profile), *(item for item in timers if item), *_sockets(profile, launch, traffic))
@@ -72,13 +73,15 @@ def _timer(launch: Launch, rows: Sequence[Row], item: TimedCalls) -> Agreement |
         and (row.case in cases if cases else any(part.startswith("call=") for part in row.case.split()))
     )
     margin = TIMER_SHARE * run_time
+    barriers = joined_case(launch.case, f"call={SYNC_CALL}")  # of any collective, so they only widen the limit
+    waiting = sum(row.value for row in rows if row.metric == "mpi_time" and row.case == barriers) if cases else 0.0
     return Agreement(
         witness="timers",
         what=f"{item.metric}{f', {item.case}' if item.case else ''}: {', '.join(item.calls) or 'all calls of MPI'}",
         profile=in_mpi,
         other=timed,
         least=in_mpi - margin,
-        most=in_mpi + margin,
+        most=in_mpi + waiting + margin,
         unit="s",
     )
 

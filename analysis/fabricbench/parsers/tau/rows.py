@@ -12,6 +12,8 @@ from fabricbench.parsers.output import Unreadable
 from fabricbench.parsers.tau.calls import SENT_BY, call_of_event, sizes_of_event
 from fabricbench.parsers.tau.model import IN_REGION, SYNC, Profile, ThreadProfile, Timer, parameters_of
 
+SYNC_CALL = "collective_sync"
+"""The name in a case of the barrier in front of collectives."""
 _START_AND_END = ("MPI_Init", "MPI_Init_thread", "MPI_Finalize")
 _NO_TRANSFER = re.compile(r"MPI_(Wait|Test)(all|any|some)?|MPI_[A-Za-z]+_init")
 _ROUNDING_SHARE = 0.01
@@ -100,7 +102,7 @@ def _values(profile: Profile) -> Iterator[tuple[str, str, int | None, float]]:
 
 
 def _slug(name: str) -> str:
-    return "collective_sync" if name == SYNC else name
+    return SYNC_CALL if name == SYNC else name
 
 
 def _has_region(profile: Profile) -> bool:

@@ -86,6 +86,8 @@ _COLLECTIVES: dict[str, Limits] = {
 
 _BLOCKS_OF_OTHERS = {"gather", "gatherv", "scatter", "scatterv"}
 _SENDS = re.compile(r"MPI_(I?[bsr]?send|Sendrecv(_replace)?|R?(put|get|accumulate))", re.IGNORECASE)
+_SEND_INIT = re.compile(r"MPI_[BSR]?send_init", re.IGNORECASE)
+_COUNT = re.compile(r"[1-9][0-9]{0,8}")
 _RECEIVES = re.compile(r"MPI_(I?m?recv|M?probe|Im?probe|Wait.*|Test.*|Start.*|[A-Za-z]+_init)", re.IGNORECASE)
 
 
@@ -130,6 +132,17 @@ def _limits(call: str, role: str) -> Limits | None:
     return _COLLECTIVES.get(base)
 
 
+def _ranks(params: Mapping[str, str], profile: Profile) -> int:
+    """Returns the number of ranks of a call's communicator; that of the launch if it is not given or no number."""
+    text = params.get("communicator size", "")
+    return int(text) if _COUNT.fullmatch(text) else profile.ranks
+
+
+def _moving_call(call: str, params: Mapping[str, str]) -> str:
+    """Returns the function whose data a call moves: a started persistent send moves its message as ``MPI_Send``."""
+    return "MPI_Send" if call.startswith("MPI_Start") and _SEND_INIT.match(params.get("operation", "")) else call
+
+
 def _sums(profile: Profile) -> tuple[Mapping[tuple[str, int, str], float], int]:
     """Returns the sum of the message sizes by function, ranks of the communicator and role, and the messages.
 
@@ -140,15 +153,16 @@ def _sums(profile: Profile) -> tuple[Mapping[tuple[str, int, str], float], int]:
     for thread in profile.threads:
         for timer in thread.by_all():
             params = dict(timer.params)
-            ranks = int(params.get("communicator size", "0"))
+            ranks, call = _ranks(params, profile), _moving_call(timer.call, params)
             if params.get("peer") == "self" or ranks == 1:
                 continue
-            if not _RECEIVES.fullmatch(timer.call):
-                messages += timer.calls * (1 if _SENDS.fullmatch(timer.call) else max(1, ranks - 1))
+            if not _RECEIVES.fullmatch(call):
+                messages += timer.calls * (1 if _SENDS.fullmatch(call) else ranks - 1)
             if timer.bytes:
-                sums[timer.call, ranks or profile.ranks, params.get("role", "")] += timer.bytes
+                sums[call, ranks, params.get("role", "")] += timer.bytes
         for event in thread.events:
             call, params = call_of_event(event.name), parameters_of(event.name)
-            if call and sizes_of_event(event.name, False) and params.get("peer") != "self":
-                sums[call, int(params.get("communicator size", profile.ranks)), params.get("role", "")] += event.total
+            ranks = _ranks(params, profile)
+            if call and ranks > 1 and sizes_of_event(event.name, False) and params.get("peer") != "self":
+                sums[_moving_call(call, params), ranks, params.get("role", "")] += event.total
     return sums, messages
