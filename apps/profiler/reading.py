@@ -53,7 +53,7 @@ class Function:
 
 
 class Binding:
-    """How the body reads an argument of a C function."""
+    """Builds the C expressions that read the arguments of a C function."""
 
     def __init__(self, function: Function) -> None:
         self.function = function
@@ -79,7 +79,7 @@ class Binding:
 
 
 class Fortran(Binding):
-    """How the body reads an argument of a Fortran entry point, which is an address."""
+    """Builds the C expressions that read the arguments of a Fortran entry point, which are addresses."""
 
     def value(self, name: str) -> str:
         kind = self.types[name].type

@@ -81,7 +81,7 @@ def test_a_rank_may_finalize_before_the_others(mpich: Installed, early: Path, tr
 
 
 def test_without_the_preload_the_same_launch_hangs(mpich: Installed, early: Path) -> None:
-    """Without the preload the launch hangs, so the test above exercises the workaround."""
+    """Without the preloaded library the launch hangs, which shows that the launches with it need it."""
     if not re.search(r"\b4\.[01]\b", mpich.version):
         pytest.skip(f"only MPICH 4.0 and 4.1 wait for a barrier after the close: {mpich.version}")
     assert not all(ends(mpich, "tcp", 3, str(early), "1", preload=False, limit=8) for _ in range(3))

@@ -232,7 +232,7 @@ def test_payload_by_hand() -> None:
     assert payload("IS", "S", 2).model_dump() == {"bytes": 10 * 4 * 65536 // 2, "messages": 20}
     assert payload("FT", "S", 2).model_dump() == {"bytes": 7 * 16 * 64**3 // 2, "messages": 14}
     assert payload("CG", "S", 2).model_dump() == {"bytes": 15 * 26 * 8 * 1400, "messages": (15 * 26 + 2 * 15 * 25) * 2}
-    # four ranks: three quarters move; CG's processor grid is 2 x 2, so it still has two columns
+    # On four ranks three quarters of the data move. CG's processor grid is 2 x 2, with two columns as on two ranks.
     assert payload("IS", "S", 4).model_dump() == {"bytes": 10 * 4 * 65536 * 3 // 4, "messages": 80}
     assert payload("FT", "S", 4).bytes == 7 * 16 * 64**3 * 3 // 4
     assert payload("CG", "S", 4).bytes == payload("CG", "S", 2).bytes

@@ -81,7 +81,7 @@ def estimators(
 
 
 def ratio_point(row: Comparison | Overhead, interval: Interval, alpha: float) -> Point:
-    """Returns the point of ``interval``, one of those of ``row``, which must have an estimate.
+    """Returns the point of the figure for an ``interval`` of ``row``. The interval must have an estimate.
 
     A point is weak unless the row's q-value is at most ``alpha``; it has an interval if that has a confidence of at
     least 1 - ``alpha``.

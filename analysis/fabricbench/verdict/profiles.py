@@ -209,7 +209,7 @@ def _key(cell: CellKey, case: str, profiler: str) -> ProfileKey:
 
 
 def _split(case: str) -> tuple[str, str]:
-    """Returns the case without the call, and the call; empty if the case has none."""
+    """Splits a case into its other parameters and the value of ``call``, which is empty if the case has none."""
     words = case.split()
     calls = [word.removeprefix(_CALL) for word in words if word.startswith(_CALL)]
     return " ".join(word for word in words if not word.startswith(_CALL)), calls[0] if calls else ""

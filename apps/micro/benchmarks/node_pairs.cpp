@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Every rank pair, with one rank on each node: a round robin whose rounds are disjoint rank pairs.
+// Measures every rank pair, with one rank on each node, in rounds. The pairs of a round are
+// disjoint.
 //   pair_latency    ping-pong, one rank pair after the other
 //   pair_bandwidth  windows from one rank to the other, then back; alone: one rank pair after the
 //                   other; at-once: all rank pairs of a round, with a barrier before every window

@@ -22,7 +22,7 @@ class VerbsTest:
 
     @property
     def atomic(self) -> bool:
-        """Whether it is an atomic operation, which always has 8 bytes."""
+        """Whether the test measures an atomic operation. Atomic operations always have 8 bytes."""
         return self.program.startswith("ib_atomic")
 
     @property
