@@ -85,9 +85,7 @@ def _parts(one: Operations, curves: Curves, stamped: bool, synced: bool) -> Part
     divided = cost.alone or (synced and cost.collective) or (stamped and not cost.has_partner)
     share = 0.0 if divided or not one.count else 1.0 - min(1.0, one.matched / one.count)
     undivided = max(0.0, remainder) * share
-    return Parts(
-        latency=latency, bandwidth=bandwidth, waiting=waiting, undivided=undivided, rest=remainder - undivided
-    )
+    return Parts(latency=latency, bandwidth=bandwidth, waiting=waiting, undivided=undivided, rest=remainder - undivided)
 
 
 def _modelled(one: Operations, cost: Cost) -> tuple[float, float]:

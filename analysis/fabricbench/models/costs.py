@@ -123,13 +123,12 @@ def _exchange(one: Operations, curves: MessageCurves) -> Cost | str:
         return "exchange"
     if one.bytes is None:
         return Cost(unsized=True)
-    send, receive = curves.send_overhead, curves.receive_overhead
-    both = (lambda size: send.at(size) + receive.at(size)) if send and receive else lambda size: 0.0
+    overheads = [overhead for overhead in (curves.send_overhead, curves.receive_overhead) if overhead]
     return Cost(
         curve.at(one.bytes),
         curve.smallest,
-        both(one.bytes),
-        both(0),
+        sum(overhead.at(one.bytes) for overhead in overheads),
+        sum(overhead.smallest for overhead in overheads),
         extrapolates=curve.extrapolates(one.bytes),
     )
 

@@ -101,13 +101,11 @@ class Missing:
     command: str
 
 
-COMMANDS = {
-    "half round trip": "MicroPingpong",
-    "send overhead": "MicroPlogp",
-    "receive overhead": "MicroPlogp",
-    "gap": "MicroPlogp",
-    "exchange": "MicroWindow",
-    "barrier": "MicroBarrier",
+CHECKS = {
+    "half round trip": "CurveMessages",
+    "send overhead": "CurveMessages",
+    "exchange": "CurveExchange",
+    "barrier": "CurveBarrier",
 }
 """The check that measures each curve; any other curve is that of a collective."""
 
@@ -115,6 +113,6 @@ COMMANDS = {
 def missing(names: Iterable[str]) -> tuple[Missing, ...]:
     """Returns each of these curves with the command that measures it, in order of the names."""
     return tuple(
-        Missing(name, f"fabricbench run CAMPAIGN --check {COMMANDS.get(name, 'MicroCollective')}")
+        Missing(name, f"fabricbench run --tier standard --check {CHECKS.get(name, 'CurveCollective')}")
         for name in sorted(set(names))
     )

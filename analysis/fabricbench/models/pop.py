@@ -12,8 +12,8 @@ class Efficiencies:
 
     Definition, with U the computation of a rank, T the time of the slowest rank and T_id the run time on a network
     without latency and with infinite bandwidth: load balance LB = avg U / max U; communication efficiency CommE = max U
-    / T; parallel efficiency PE = LB CommE = avg U / T; serialisation SerE = max U / T_id; transfer TE = T_id / T.
-    T_id lies between the largest U + waiting, and the largest U + waiting + undivided, so SerE and TE are intervals
+    / T; parallel efficiency PE = LB CommE = avg U / T; serialisation SerE = max U / T_id; transfer efficiency = T_id over T.
+    T_id lies between the largest U + waiting, and the largest U + waiting + undivided, so SerE and the transfer efficiency are intervals
     (low, high); both ends are equal if all waiting is measured. Additive form: 1 - PE = ``imbalance_loss`` +
     ``serialisation_loss`` + ``transfer_loss``, with T_id in the middle of its interval.
     Source: POP Centre of Excellence, Standard Metrics for Performance Analysis (co-design.pop-coe.eu); Rosas, Gimenez,

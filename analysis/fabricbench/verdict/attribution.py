@@ -218,9 +218,7 @@ def _summary(
         calls={name: _median(block.run.by_call().get(name, Parts()) for block in blocks) for name in names},
         ranks=tuple(_median(block.run.ranks[rank].parts for block in blocks) for rank in range(count)),
         label=_label(shares),
-        agreement=", ".join(
-            f"{one.worst.witness} {one.agreeing} of {one.launches}" for one in summary.witnesses
-        ),
+        agreement=", ".join(f"{one.worst.witness} {one.agreeing} of {one.launches}" for one in summary.witnesses),
         missing=tuple((one.curve, one.command) for one in missing(absent)),
         notes=notes,
     )
@@ -240,8 +238,8 @@ def _median(parts: Iterable[Parts]) -> Parts:
 def _efficiencies(every: Sequence[Efficiencies | None], confidence: float) -> dict[str, Interval]:
     """Returns the intervals by the names of ``models.pop``.
 
-    Those of the serialisation and the transfer efficiency contain the intervals of both limits; the estimate is in the
-    middle of the limits' medians.
+    Those of the serialisation and the transfer efficiency contain the intervals of both limits; their estimate is the
+    median of the limits' middle.
     """
     known = [one for one in every if one is not None]
     result = {}
@@ -249,9 +247,8 @@ def _efficiencies(every: Sequence[Efficiencies | None], confidence: float) -> di
         values = [getattr(one, name) for one in known]
         if values and isinstance(values[0], tuple):
             low, high = (median_interval(side, confidence) for side in zip(*values, strict=True))
-            middle = (low.estimate + high.estimate) / 2 if low.estimate is not None and high.estimate is not None else None
-            ends = (low.low, high.high) if low.low is not None else (low.estimate, high.estimate)
-            result[name] = Interval(middle, *ends, low.confidence, low.n, low.rank)
+            middle = median([(one[0] + one[1]) / 2 for one in values])
+            result[name] = Interval(middle, low.low, high.high, low.confidence, low.n, low.rank)
         else:
             result[name] = median_interval(values, confidence)
     return result

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The attributions of a campaign as tables: one row per application and lane, per MPI function, or per rank."""
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, fields
+from typing import Any
 
 import polars as pl
 
@@ -115,29 +116,38 @@ def _ends(interval: Interval) -> tuple[float | None, float | None, float | None]
 
 
 def _row(one: Attribution) -> AttributionRow:
-    shares = [end for name in one.shares for end in _ends(one.shares[name])]
-    names = ("parallel_efficiency", "load_balance", "communication_efficiency")
-    names += ("serialisation_efficiency", "transfer_efficiency")
     missing = [f"no curve of {curve}; measure it: {command}" for curve, command in one.missing]
-    return AttributionRow(
-        *_place(one.key),
-        one.seconds.estimate,
-        *shares,
-        *(one.efficiencies[name].estimate for name in names),
-        *_ends(one.closing_error),
-        one.dilation.estimate,
-        *_ends(one.unexplained),
-        one.agreement,
-        one.seconds.confidence,
-        one.seconds.n,
-        one.label,
-        "; ".join([*missing, *one.notes]),
+    intervals = {**one.shares, "closing_error": one.closing_error, "unexplained": one.unexplained}
+    ends = {
+        column: value
+        for name, interval in intervals.items()
+        for column, value in zip((name, f"{name}_low", f"{name}_high"), _ends(interval), strict=True)
+    }
+    return _filled(
+        one.key,
+        {
+            **ends,
+            **{name: interval.estimate for name, interval in one.efficiencies.items()},
+            "time_s": one.seconds.estimate,
+            "dilation": one.dilation.estimate,
+            "agreement": one.agreement,
+            "confidence": one.seconds.confidence,
+            "n": one.seconds.n,
+            "label": one.label,
+            "reason": "; ".join([*missing, *one.notes]),
+        },
     )
 
 
 def _refused(one: Refusal) -> AttributionRow:
-    empty = [None] * 32
-    return AttributionRow(*_place(one.key), *empty, agreement="", confidence=None, n=0, label="", reason=one.reason)
+    return _filled(one.key, {"agreement": "", "n": 0, "label": "", "reason": one.reason})
+
+
+def _filled(key: ProfileKey, values: Mapping[str, str | int | float | None]) -> AttributionRow:
+    """Returns the row with these values; the other columns are None."""
+    columns: list[Any] = [values.get(field.name) for field in fields(AttributionRow)]
+    place = _place(key)
+    return AttributionRow(*place, *columns[len(place) :])
 
 
 def _parts(one: Attribution, call: str, rank: int | None, parts: Parts) -> PartsRow:

@@ -2,7 +2,7 @@
 """The curves of each lane by block, from the long table: those that the project's benchmarks measured, else IMB's."""
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from fabricbench.launch.facts import case_parts
@@ -12,7 +12,11 @@ from fabricbench.site.lane import LaneName
 from fabricbench.stats.median import median
 from fabricbench.verdict.series import CellKey, Series
 
-COLLECTIVES = ("allgather", "allreduce", "alltoall", "barrier", "bcast", "gather", "reduce", "reduce_scatter", "scatter")
+COLLECTIVES = (
+    *("allgather", "allreduce", "alltoall", "barrier", "bcast"),
+    *("gather", "reduce", "reduce_scatter", "scatter"),
+)
+"""The collectives with a curve, by the names of the benchmarks."""
 _TIMES = ("time", "time_min", "time_max")
 _MICROSECOND = 1e-6
 
@@ -32,19 +36,36 @@ class _Source:
     seconds: Callable[[float, int], float] = lambda value, ranks: value * _MICROSECOND
 
 
+_ATTRIBUTION = (("use", "attribution"),)
+"""The case of the checks that measure curves for attributions (reframe_checks/curves.py)."""
+_WINDOW = ("window", "1")
+
+
+def _per_message(rate: float, ranks: int) -> float:
+    """Returns the time of an exchange: each rank sends one message in it."""
+    return ranks / rate
+
+
 _MESSAGES: dict[str, tuple[_Source, ...]] = {
+    "send_overhead": (
+        _Source(TOOL, "plogp", "send_overhead", _ATTRIBUTION),
+        _Source(TOOL, "plogp", "send_overhead"),
+    ),
+    "receive_overhead": (
+        _Source(TOOL, "plogp", "receive_overhead", _ATTRIBUTION),
+        _Source(TOOL, "plogp", "receive_overhead"),
+    ),
+    "gap": (_Source(TOOL, "plogp", "gap", _ATTRIBUTION), _Source(TOOL, "plogp", "gap")),
+    "round_trip": (_Source(TOOL, "plogp", "round_trip", _ATTRIBUTION), _Source(TOOL, "plogp", "round_trip")),
     "half_round_trip": (_Source(TOOL, "pingpong", "latency"), _Source("imb", "pingpong", "latency_mean")),
-    "send_overhead": (_Source(TOOL, "plogp", "send_overhead"),),
-    "receive_overhead": (_Source(TOOL, "plogp", "receive_overhead"),),
-    "gap": (_Source(TOOL, "plogp", "gap"),),
     "exchange": (
-        _Source(TOOL, "bidirectional", "message_rate", (("window", "1"),), lambda value, ranks: ranks / value),
+        _Source(TOOL, "bidirectional", "message_rate", (*_ATTRIBUTION, _WINDOW), _per_message),
+        _Source(TOOL, "bidirectional", "message_rate", (_WINDOW,), _per_message),
         _Source("imb", "sendrecv", "time"),
     ),
 }
-"""The sources of each curve of messages, the preferred one first. In the exchange each rank sends one message, so the
-time of one is the number of ranks over the message rate.
-"""
+"""The sources of each curve of messages, the preferred one first."""
+_COLLECTIVE_SOURCES = ((TOOL, _ATTRIBUTION), (TOOL, ()), ("imb", ()))
 _COLLECTIVE_TOOLS = (TOOL, "imb")
 
 
@@ -63,13 +84,13 @@ class LaneCurves:
         active ranks, else that of the nearest number.
         """
         notes: dict[str, None] = {}
-        messages = {}
-        for name, sources in _MESSAGES.items():
-            for source in sources:
-                points = self._points(source, block, ranks, notes)
-                if points:
-                    messages[name] = curve_of(points)
-                    break
+        points = {name: self._first(sources, block, ranks, notes) for name, sources in _MESSAGES.items()}
+        round_trip = points.pop("round_trip")
+        if round_trip:
+            # The message goes one way and an empty one comes back: h(s) = RTT(s) - RTT(0) / 2.
+            back = round_trip[min(round_trip)] / 2
+            points["half_round_trip"] = {size: seconds - back for size, seconds in round_trip.items()}
+        messages = {name: curve_of(found) for name, found in points.items()}
         collectives = {}
         for name in COLLECTIVES:
             for count in self._counts(name):
@@ -79,6 +100,10 @@ class LaneCurves:
 
     def _counts(self, name: str) -> list[int]:
         return sorted({key.ranks for tool in _COLLECTIVE_TOOLS for key in self._cells.get((tool, name, "time"), {})})
+
+    def _first(self, sources: Sequence[_Source], block: int, ranks: int, notes: dict[str, None]) -> _Points:
+        """Returns the points of the first source that has some."""
+        return next((points for one in sources if (points := self._points(one, block, ranks, notes))), {})
 
     def _points(self, source: _Source, block: int, ranks: int, notes: dict[str, None]) -> _Points:
         counts = {key.ranks for key in self._matching(source)}
@@ -90,9 +115,9 @@ class LaneCurves:
         return self._values(source, block, count, notes)
 
     def _collective(self, name: str, ranks: int, block: int, notes: dict[str, None]) -> CollectiveCurves | None:
-        for tool in _COLLECTIVE_TOOLS:
-            curves = [curve_of(self._values(_Source(tool, name, metric), block, ranks, notes)) for metric in _TIMES]
-            mean, least, most = curves
+        for tool, case in _COLLECTIVE_SOURCES:
+            sources = [_Source(tool, name, metric, case) for metric in _TIMES]
+            mean, least, most = [curve_of(self._values(source, block, ranks, notes)) for source in sources]
             if mean and least and most:
                 return CollectiveCurves(mean, least, most)
         return None

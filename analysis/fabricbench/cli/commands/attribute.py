@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from fabricbench.cli.options import CampaignPath, Format, Output, Recompute
-from fabricbench.cli.output import say
 from fabricbench.errors import BadInput
 
 if TYPE_CHECKING:
@@ -58,5 +57,3 @@ def attributions_of(campaign: Path, *, recompute: bool = False) -> "Attributions
             hint="fabricbench run --check NasProfile --check NPB",
         )
     return found
-
-
