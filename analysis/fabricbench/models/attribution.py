@@ -67,12 +67,16 @@ def _rank(rank: RankOperations, curves: Curves, stamped: bool) -> RankParts:
     synced = any(one.call == SYNC for one in rank.operations)
     calls: dict[str, Parts] = defaultdict(Parts)
     for one in rank.operations:
-        calls[one.operation] = calls[one.operation] + _parts(one, curves, stamped, synced)
+        calls[one.operation] = calls[one.operation] + operation_parts(one, curves, stamped, synced)
     in_mpi = sum(one.seconds for one in rank.operations)
     return RankParts(rank.rank, rank.seconds - in_mpi, dict(calls))
 
 
-def _parts(one: Operations, curves: Curves, stamped: bool, synced: bool) -> Parts:
+def operation_parts(one: Operations, curves: Curves, stamped: bool, synced: bool = False) -> Parts:
+    """Returns the parts of the time of some operations of a rank.
+
+    ``stamped``: whether the launch has time stamps. ``synced``: whether a barrier of the profiler precedes collectives.
+    """
     cost = cost_of(one, curves)
     if isinstance(cost, str):
         cost = Cost()

@@ -10,11 +10,17 @@ from fabricbench.models.parts import RunParts
 class Efficiencies:
     """The efficiencies of one launch, 0 to 1.
 
-    Definition, with U the computation of a rank, T the time of the slowest rank and T_id the run time on a network
-    without latency and with infinite bandwidth: load balance LB = avg U / max U; communication efficiency CommE = max U
-    / T; parallel efficiency PE = LB CommE = avg U / T; serialisation SerE = max U / T_id; transfer efficiency = T_id over T.
-    T_id lies between the largest U + waiting, and the largest U + waiting + undivided, so SerE and the transfer efficiency are intervals
-    (low, high); both ends are equal if all waiting is measured. Additive form: 1 - PE = ``imbalance_loss`` +
+    Definition, with U the computation of a rank, T the time of the slowest rank, and T_id the run time on a network
+    without latency and with infinite bandwidth:
+
+    - ``load_balance`` LB = avg U / max U
+    - ``communication_efficiency`` CommE = max U / T
+    - ``parallel_efficiency`` PE = LB CommE = avg U / T
+    - ``serialisation_efficiency`` SerE = max U / T_id
+    - ``transfer_efficiency``: T_id over T; CommE is the product of the last two
+
+    T_id is between the largest U + waiting and the largest U + waiting + undivided. So the last two are intervals (low,
+    high), whose ends are equal if all waiting is measured. Additive form: 1 - PE = ``imbalance_loss`` +
     ``serialisation_loss`` + ``transfer_loss``, with T_id in the middle of its interval.
     Source: POP Centre of Excellence, Standard Metrics for Performance Analysis (co-design.pop-coe.eu); Rosas, Gimenez,
     Labarta 2014; additive form as in pyPOP.

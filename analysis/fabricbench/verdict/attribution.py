@@ -14,7 +14,7 @@ from fabricbench.models.pop import Efficiencies, efficiencies
 from fabricbench.parsers.tau.operations import RankOperations
 from fabricbench.stats.interval import Interval, median_interval
 from fabricbench.stats.median import median
-from fabricbench.verdict.curves import LaneCurves, lane_curves
+from fabricbench.verdict.curves import LaneCurves, Place, lane_curves
 from fabricbench.verdict.profiles import ProfileKey, ProfileSummary, profiles
 from fabricbench.verdict.series import CellKey, Series, all_series
 
@@ -85,6 +85,16 @@ class Attribution:
 
 
 @dataclass(frozen=True, slots=True)
+class ProfiledLaunch:
+    """The operations by rank of one profiled launch, and the curves of its lane in its block."""
+
+    record: Record
+    block: int
+    ranks: tuple[RankOperations, ...]
+    curves: Curves
+
+
+@dataclass(frozen=True, slots=True)
 class Refusal:
     """A profile that is not attributed, with the reason."""
 
@@ -94,10 +104,15 @@ class Refusal:
 
 @dataclass(frozen=True, slots=True)
 class Attributions:
-    """The attributions of a campaign in order of benchmark and lane, and the profiles without one."""
+    """The attributions of a campaign in order of benchmark and lane, and the profiles without one.
+
+    ``launches``: those of each attribution. ``curves``: those of each lane and number of nodes.
+    """
 
     items: tuple[Attribution, ...]
     refused: tuple[Refusal, ...]
+    launches: Mapping[ProfileKey, tuple[ProfiledLaunch, ...]]
+    curves: Mapping[Place, LaneCurves]
 
 
 def attributions(
@@ -112,17 +127,35 @@ def attributions(
     cells = all_series(table)
     curves = lane_curves(cells)
     known = {record.directory: record for record in records}
-    items, refused = [], []
+    items, refused, launches = [], [], {}
     for summary in profiles(table, records, alpha):
         key = summary.key
+        if summary.state != "usable":
+            refused.append(Refusal(key, f"{summary.state}: {'; '.join(summary.reasons)}"))
+            continue
         lane = curves.get((key.system, key.lane, key.nodes), LaneCurves({}))
-        timed = _timed(cells, key)
-        one = _attribution(summary, lane, timed, [known[name] for name in summary.launches], operations)
-        if isinstance(one, str):
-            refused.append(Refusal(key, one))
-        else:
-            items.append(one)
-    return Attributions(tuple(items), tuple(refused))
+        used, problems = _launches([known[name] for name in summary.launches], lane, operations)
+        if not used:
+            refused.append(Refusal(key, "; ".join(dict.fromkeys(problems))))
+            continue
+        launches[key] = tuple(used)
+        items.append(_attribution(summary, used, problems, _timed(cells, key)))
+    return Attributions(tuple(items), tuple(refused), launches, curves)
+
+
+def _launches(
+    records: Iterable[Record], lane: LaneCurves, operations: Operations
+) -> tuple[list[ProfiledLaunch], list[str]]:
+    """Returns the launches with a readable profile, and the reasons why others have none."""
+    used, problems = [], []
+    for record in records:
+        ranks = operations(record)
+        if isinstance(ranks, str):
+            problems.append(ranks)
+        elif record.launch is not None:
+            block = record.launch.block
+            used.append(ProfiledLaunch(record, block, ranks, lane.at(block, record.launch.ranks)))
+    return used, problems
 
 
 def _timed(cells: Mapping[CellKey, Series], key: ProfileKey) -> dict[int, float]:
@@ -133,43 +166,24 @@ def _timed(cells: Mapping[CellKey, Series], key: ProfileKey) -> dict[int, float]
 
 
 def _attribution(
-    summary: ProfileSummary,
-    lane: LaneCurves,
-    timed: Mapping[int, float],
-    records: Sequence[Record],
-    operations: Operations,
-) -> Attribution | str:
-    """Returns the attribution of one profile, or the reason why there is none."""
-    if summary.state != "usable":
-        return f"{summary.state}: {'; '.join(summary.reasons)}"
-    read = [(record, operations(record)) for record in records if record.launch]
-    problems = [result for _, result in read if isinstance(result, str)]
-    usable = [(record, result) for record, result in read if not isinstance(result, str)]
-    if not usable:
-        return problems[0] if problems else "no launch has a readable profile"
-    used: list[tuple[Record, tuple[RankOperations, ...], Curves]] = []
-    for record, ranks in usable:
-        assert record.launch is not None
-        used.append((record, ranks, lane.at(record.launch.block, record.launch.ranks)))
-    uses = [curve_use(ranks, curves) for _, ranks, curves in used]
+    summary: ProfileSummary, used: Sequence[ProfiledLaunch], problems: Sequence[str], timed: Mapping[int, float]
+) -> Attribution:
+    uses = [curve_use(one.ranks, one.curves) for one in used]
     absent = _absent(uses)
-    blocks = [] if absent else [_block(*one, timed) for one in used]
-    notes = tuple(dict.fromkeys([*problems, *(note for *_, one in used for note in one.notes), *_notes(uses, used)]))
-    return _summary(summary, blocks, absent, notes)
+    blocks = [] if absent else [_block(one, timed.get(one.block)) for one in used]
+    notes = [*problems, *(note for one in used for note in one.curves.notes), *_notes(uses, used)]
+    return _summary(summary, blocks, absent, tuple(dict.fromkeys(notes)))
 
 
-def _block(
-    record: Record, ranks: tuple[RankOperations, ...], curves: Curves, timed: Mapping[int, float]
-) -> BlockAttribution:
-    assert record.launch is not None
-    run_time = next((row.value for row in record.rows if row.metric == "run_time"), None)
-    overhead = max(rank.overhead_seconds for rank in ranks)
+def _block(one: ProfiledLaunch, timed: float | None) -> BlockAttribution:
+    run_time = next((row.value for row in one.record.rows if row.metric == "run_time"), None)
+    overhead = max(rank.overhead_seconds for rank in one.ranks)
     return BlockAttribution(
-        block=record.launch.block,
-        launch=record.directory,
-        run=attribute_run(ranks, curves),
+        block=one.block,
+        launch=one.record.directory,
+        run=attribute_run(one.ranks, one.curves),
         run_time=None if run_time is None else run_time - overhead,
-        timed=timed.get(record.launch.block),
+        timed=timed,
     )
 
 
@@ -180,17 +194,15 @@ def _absent(uses: Iterable[CurveUse]) -> tuple[str, ...]:
     )
 
 
-def _notes(
-    uses: Sequence[CurveUse], used: Sequence[tuple[Record, tuple[RankOperations, ...], Curves]]
-) -> Iterable[str]:
+def _notes(uses: Sequence[CurveUse], used: Sequence[ProfiledLaunch]) -> Iterable[str]:
     """Yields what limits the attribution, except for what the curves' own notes have."""
-    if names := sorted({name for use in uses for name in use.absent}):
+    if names := sorted({name for use in uses for name in use.absent} - set(_absent(uses))):
         yield f"no curve of {', '.join(names)}: their time is rest"
     if (share := extrapolated_share(uses)) > 0:
         yield f"extrapolated beyond the largest measured size: up to {100 * share:.2g} % of the time"
     if any(use.unsized > ABSENT_AT_MOST * use.total for use in uses):
         yield "operations of unknown size have no cost: their time is undivided"
-    if not any(one.matched for _, ranks, _ in used for rank in ranks for one in rank.operations):
+    if not any(one.matched for launch in used for rank in launch.ranks for one in rank.operations):
         yield "no time stamps: waiting is not divided from rest"
 
 

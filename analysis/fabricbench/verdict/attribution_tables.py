@@ -67,6 +67,26 @@ class AttributionRow:
 
 
 @dataclass(frozen=True, slots=True)
+class ShortRow:
+    """One attribution as text for a terminal: shares of the profiled time in percent, each with its interval."""
+
+    application: str
+    lane: str
+    ranks: int
+    blocks: int
+    time_s: str
+    computation: str
+    latency: str
+    bandwidth: str
+    waiting: str
+    undivided: str
+    rest: str
+    closing_error: str
+    unexplained: str
+    label: str
+
+
+@dataclass(frozen=True, slots=True)
 class PartsRow:
     """The parts of one MPI function, mean over ranks, or of one rank, in seconds; the fields are the columns.
 
@@ -95,6 +115,36 @@ def attribution_table(found: Attributions) -> pl.DataFrame:
     """Returns a row of type ``AttributionRow`` for each attribution, then one for each refused profile."""
     rows = [_row(one) for one in found.items] + [_refused(one) for one in found.refused]
     return frame_of(AttributionRow, rows)
+
+
+def short_table(items: Iterable[Attribution]) -> pl.DataFrame:
+    """Returns a row of type ``ShortRow`` for each attribution that has blocks."""
+    rows = []
+    for one in items:
+        key, shares = one.key, {name: _percent(interval) for name, interval in one.shares.items()}
+        if one.blocks:
+            row = ShortRow(
+                application=" ".join(word for word in (key.benchmark, key.case) if word),
+                lane=key.lane.name,
+                ranks=key.ranks,
+                blocks=one.seconds.n,
+                time_s=f"{one.seconds.estimate:.4g}",
+                **shares,
+                closing_error=_percent(one.closing_error),
+                unexplained=_percent(one.unexplained),
+                label=one.label,
+            )
+            rows.append(row)
+    return frame_of(ShortRow, rows)
+
+
+def _percent(interval: Interval) -> str:
+    if interval.estimate is None:
+        return "-"
+    text = f"{100 * interval.estimate:.1f}"
+    if interval.low is None or interval.high is None:
+        return text
+    return f"{text} ({100 * interval.low:.1f} to {100 * interval.high:.1f})"
 
 
 def parts_by_call(items: Iterable[Attribution]) -> pl.DataFrame:
