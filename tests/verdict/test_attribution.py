@@ -3,6 +3,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -14,12 +15,14 @@ from fabricbench.parsers.tau.operations import RankOperations
 from fabricbench.verdict.attribution import Attribution, Attributions, attributions
 from fabricbench.verdict.attribution_tables import attribution_table, parts_by_call, parts_by_rank, short_table
 from fabricbench.verdict.difference import lane_difference, on_both_lanes
+from fabricbench.verdict.explain import explain
 from fabricbench.verdict.explain_attribution import explain_attribution
+from fabricbench.verdict.judge import judge
 from fabricbench.verdict.prediction import predictions
 from fabricbench.verdict.sentences import difference_lines, refusal, sentence
 from models.known import rank, some
 from verdict.synthetic_profiles import Profiled, timers
-from verdict.synthetic_table import Rows, lane_rows, table_of
+from verdict.synthetic_table import Rows, entry, facts, lane_rows, requirements, table_of
 
 BLOCKS = 6
 SECONDS = (1.0, 1.1, 1.2, 1.3, 1.4, 1.5)
@@ -139,7 +142,8 @@ def test_profiles_that_may_not_be_used_are_refused_by_name(one: Profiled, reason
 
 @pytest.mark.parametrize("other", [{"benchmark": "ft.A"}, {"ranks": 4}])
 def test_timed_launches_of_another_input_or_rank_count_are_no_pair(other: dict[str, object]) -> None:
-    result = found([run(timed=()), run(profiled=(), **other)], curves("mpich@tcp", 20.0, 10.0))
+    strangers = replace(run(profiled=()), **other)  # type: ignore[arg-type]
+    result = found([run(timed=()), strangers], curves("mpich@tcp", 20.0, 10.0))
     assert [one.reason for one in result.refused] == ["unpaired: no timed launch of the same blocks"]
 
 
@@ -202,7 +206,8 @@ def test_a_prediction_stands_beside_its_back_test() -> None:
     assert row.backtest_error == pytest.approx(0.01 / 1.25)
     assert other.predicted_s == pytest.approx(1.25 - 5e-3)
     (measured,) = predictions("mpich@b", result.items, result.launches, result.curves)
-    assert (measured.measured_s, measured.backtests) == (pytest.approx(1.25), 1)
+    assert measured.measured_s == pytest.approx(1.25)
+    assert measured.backtests == 1
 
 
 def test_a_prediction_without_a_back_test_is_not_printed() -> None:
@@ -236,3 +241,31 @@ def test_tables_sentences_and_explanations() -> None:
     assert "not attributed: unpaired" in explain_attribution("cg.A/mpich@shm", result)[0]
     with pytest.raises(BadInput, match="unknown cell"):
         explain_attribution("cg.A/mpich@ib", result)
+
+
+@pytest.mark.parametrize(
+    ("metric", "values", "bound", "verdict"),
+    [
+        ("mpi_share", (0.2,) * 8, "at_most: 0.3 share", "PASS"),
+        ("mpi_share", (0.4,) * 8, "at_most: 0.3 share", "FAIL"),
+        ("parallel_efficiency", (0.85,) * 8, "at_least: 0.8 share", "PASS"),
+        ("parallel_efficiency", (0.7, 0.9) * 4, "at_least: 0.8 share", "INCONCLUSIVE"),
+    ],
+)
+def test_requirements_on_profiles_are_judged_by_profiled_launches(
+    tmp_path: Path, metric: str, values: tuple[float, ...], bound: str, verdict: str
+) -> None:
+    place = {"tool": "npb", "benchmark": "ft.B", "msg_size_bytes": None}
+    frame = table_of(
+        lane_rows("mpich@tcp", values, metric=metric, mode="profiled", **place),
+        lane_rows("mpich@tcp", [9.0] * 8, metric="run_time", mode="profiled", **place),
+        lane_rows("mpich@tcp", [1.0] * 8, metric="run_time", **place),
+    )
+    on_profile = entry("profile", bound, tool="npb", benchmark="ft.B", metric=metric)
+    on_time = entry("time", "at_most: 2 s", tool="npb", benchmark="ft.B", metric="run_time")
+    judgement = judge(frame, requirements(tmp_path, on_profile, on_time), facts(8))
+    profile, time = judgement.cells
+    assert profile.verdict == verdict
+    assert profile.n == 8
+    assert (time.estimate, time.verdict) == (1.0, "PASS")
+    assert any("npb ft.B" in line for line in explain(profile.name, judgement, frame))
