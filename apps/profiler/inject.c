@@ -10,7 +10,7 @@ struct entry {
   uint64_t handle, bytes;
   uint64_t due;                // when the program may see the message, if it has arrived
   const struct thread* owner;  // whose call completes it; other threads must not touch it
-  int self;                    // the own rank in the communicator
+  int source, self;            // the requested rank, and the own one in the communicator
   bool sends, persistent, active, arrived, hidden, remote;
 };
 
@@ -103,7 +103,8 @@ static void arrive(struct entry* entry, const MPI_Status* status, uint64_t now) 
   int bytes = MPI_UNDEFINED;
   if (status) {
     PMPI_Get_count(status, MPI_BYTE, &bytes);
-    entry->remote = is_remote(status->MPI_SOURCE, entry->self);
+    if (entry->source == MPI_ANY_SOURCE)
+      entry->remote = is_remote(status->MPI_SOURCE, entry->self);
   }
   if (bytes != MPI_UNDEFINED && bytes >= 0) entry->bytes = (uint64_t)bytes;
   entry->arrived = true;
@@ -157,9 +158,10 @@ static int self_in(struct thread* thread, MPI_Comm comm) {
 void inject_received(struct thread* thread, MPI_Comm comm, int source, int tag, uint64_t bytes,
                      const MPI_Status* status) {
   if (source == MPI_PROC_NULL) return;
-  if (status) source = status->MPI_SOURCE, tag = status->MPI_TAG;
+  if (status && source == MPI_ANY_SOURCE) source = status->MPI_SOURCE;
+  if (status && tag == MPI_ANY_TAG) tag = status->MPI_TAG;
   uint64_t probed = take_probed((uint64_t)comm, source, tag);
-  struct entry entry = {.bytes = bytes, .self = self_in(thread, comm)};
+  struct entry entry = {.bytes = bytes, .source = source, .self = self_in(thread, comm)};
   entry.remote = is_remote(source, entry.self);
   begin();
   if (!probed) arrive(&entry, status, now_ns());
@@ -176,7 +178,8 @@ void inject_send(struct thread* thread, MPI_Comm comm, int dest) {
 void inject_posted(struct thread* thread, MPI_Request handle, MPI_Comm comm, int source, int tag,
                    uint64_t bytes, bool persistent) {
   if (handle == MPI_REQUEST_NULL || source == MPI_PROC_NULL) return;
-  struct entry entry = {.handle = (uint64_t)handle, .bytes = bytes, .self = self_in(thread, comm)};
+  struct entry entry = {.handle = (uint64_t)handle, .bytes = bytes, .source = source};
+  entry.self = self_in(thread, comm);
   entry.remote = is_remote(source, entry.self);
   entry.persistent = persistent;
   entry.active = !persistent;

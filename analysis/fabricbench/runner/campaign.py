@@ -151,6 +151,7 @@ def _start(plan: Plan, session: Session, request: Request | None, mark: str) -> 
     return Start(
         session=session,
         system=plan.system,
+        settings=plan.environment,
         arguments=(*selection(plan), "-r", "--exec-order=random", "--exec-policy=serial"),
         mark=mark,
         request=request,
@@ -196,6 +197,7 @@ def _create(plan: Plan) -> CampaignFacts:
         lanes=plan.lanes,
         checks=plan.checks,
         variables=plan.variables,
+        injected=plan.injected,
     )
 
 

@@ -3,6 +3,7 @@
 
 import threading
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass
 from os.path import lexists
 from pathlib import Path
@@ -29,11 +30,12 @@ PATIENCE_SECONDS = 10.0
 class Start:
     """The start of ReFrame for a session.
 
-    ``arguments`` are ReFrame's; ``request`` describes the allocation, None if the session needs none.
+    ``settings``: environment variables of ReFrame's settings and checks. ``arguments`` are ReFrame's; ``request`` describes the allocation, None if the session needs none.
     """
 
     session: Session
     system: str
+    settings: Mapping[str, str]
     arguments: tuple[str, ...]
     mark: str
     request: allocation.Request | None
@@ -46,7 +48,7 @@ class Start:
     def environment(self) -> dict[str, str]:
         """The environment variables that describe the block for ReFrame."""
         return {
-            **reframe.settings_environment([settings_file(self.system)], self.system),
+            **self.settings,
             **self.session.environment,
             MARK: self.mark,
             "RFM_POLL_RATE_MAX": POLLS_PER_SECOND,
