@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A program for the tests of injected delays: each round sends messages around all ranks, and the
-// first argument says how they are received. Prints the time of the fastest round in microseconds.
-//   injected METHOD ROUNDS BYTES [HOPS]
+// A program for the tests of injected delays: each round sends messages around
+// all ranks, and the arguments say how they are received. Prints the time of
+// the fastest round in microseconds for each method.
+//   injected ROUNDS BYTES HOPS METHOD...
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -143,11 +144,21 @@ static const struct {
   void (*receive)(void);
   int messages;
 } methods[] = {
-    {"recv", recv, 1},         {"any_source", any_source, 1}, {"wait", wait_one, 1},
-    {"test", test, 1},         {"start", start, 1},           {"probe", probe, 1},
-    {"iprobe", iprobe, 1},     {"mprobe", mprobe, 1},         {"improbe", improbe, 1},
-    {"waitall", waitall, MANY},   {"waits", waits, MANY},     {"waitany", waitany, MANY},
-    {"waitsome", waitsome, MANY}, {"testany", testany, MANY}, {"testsome", testsome, MANY},
+    {"recv", recv, 1},
+    {"any_source", any_source, 1},
+    {"wait", wait_one, 1},
+    {"test", test, 1},
+    {"start", start, 1},
+    {"probe", probe, 1},
+    {"iprobe", iprobe, 1},
+    {"mprobe", mprobe, 1},
+    {"improbe", improbe, 1},
+    {"waitall", waitall, MANY},
+    {"waits", waits, MANY},
+    {"waitany", waitany, MANY},
+    {"waitsome", waitsome, MANY},
+    {"testany", testany, MANY},
+    {"testsome", testsome, MANY},
     {"testall", testall, MANY},
 };
 
@@ -155,7 +166,8 @@ static void send(int messages) {
   for (int i = 0; i < messages; i++) MPI_Send(out, bytes, MPI_CHAR, after, i, world);
 }
 
-// One message around all ranks: as many receives one after the other as there are ranks.
+// One message around all ranks: as many receives one after the other as there
+// are ranks.
 static void round_of(const char* name) {
   if (strcmp(name, "sendrecv") == 0) {
     MPI_Sendrecv(out, bytes, MPI_CHAR, after, 0, in[0], LARGEST, MPI_CHAR, before, 0, world,
@@ -184,19 +196,21 @@ int main(int argc, char** argv) {
   MPI_Comm_size(world, &ranks);
   before = (rank + ranks - 1) % ranks;
   after = (rank + 1) % ranks;
-  int rounds = atoi(argv[2]), hops = argc > 4 ? atoi(argv[4]) : 1;
-  bytes = atoi(argv[3]);
+  int rounds = atoi(argv[1]), hops = atoi(argv[3]);
+  bytes = atoi(argv[2]);
   MPI_Recv_init(in[0], LARGEST, MPI_CHAR, before, 0, world, &persistent);
-  double best = 1e9;
-  for (int i = 0; i < rounds; i++) {
-    MPI_Barrier(world);
-    double begin = MPI_Wtime();
-    for (int hop = 0; hop < hops; hop++) round_of(argv[1]);
-    double seconds = MPI_Wtime() - begin;
-    if (seconds < best) best = seconds;
+  for (int at = 4; at < argc; at++) {
+    double best = 1e9;
+    for (int i = 0; i < rounds; i++) {
+      MPI_Barrier(world);
+      double begin = MPI_Wtime();
+      for (int hop = 0; hop < hops; hop++) round_of(argv[at]);
+      double seconds = MPI_Wtime() - begin;
+      if (seconds < best) best = seconds;
+    }
+    if (rank == 0) printf("%s %.3f\n", argv[at], 1e6 * best);
   }
   MPI_Request_free(&persistent);
-  if (rank == 0) printf("%.3f\n", 1e6 * best);
   MPI_Finalize();
   return 0;
 }

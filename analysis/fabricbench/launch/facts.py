@@ -115,8 +115,8 @@ class Launch(LaneNamed, FileModel):
 
     ``runs``: the number of program starts. ``ports``: the fabric's ports on every node. ``port``: the requested one of
     them, or empty. ``profiler``: the one that is loaded into the ranks in mode ``profiled``. ``injected``: the delays
-    of a launch of mode ``injected``. ``exclusive``: whether the launch had the nodes to itself. ``spec_hash``: Spack's hashes of the stack and of the program's package, by package;
-    None if Spack built neither.
+    of a launch of mode ``injected``. ``exclusive``: whether the launch had the nodes to itself. ``spec_hash``: Spack's
+    hashes of the stack and of the program's package, by package; None if Spack built neither.
     """
 
     schema_version: Literal[1] = SCHEMA

@@ -21,6 +21,7 @@ UNITS: dict[Kind, str] = {"latency": "us", "per_byte": "ns", "overhead": "us"}
 _NUMBER = re.compile(r"(\d{1,6}(?:\.\d{1,9})?)([a-z]+)", re.ASCII)
 _EXPECTED = "latency=5us,10us, per_byte=0.1ns,0.2ns or overhead=1us,2us"
 
+
 def levels_of(texts: Iterable[str]) -> tuple[str, ...]:
     """Returns the levels in lists such as ``latency=5us,10us``: ``latency=5us``, ``latency=10us``, each once.
 

@@ -151,10 +151,10 @@ def _start(plan: Plan, session: Session, request: Request | None, mark: str) -> 
     return Start(
         session=session,
         system=plan.system,
-        settings=plan.environment,
         arguments=(*selection(plan), "-r", "--exec-order=random", "--exec-policy=serial"),
         mark=mark,
         request=request,
+        injected=plan.injected,
     )
 
 

@@ -38,10 +38,10 @@ def _directories(plan: Plan, folder: Path) -> list[Path]:
     start = Start(
         session=Session(campaign=str(folder.resolve()), block=0, session=0, seed=plan.seed, lanes=plan.lanes),
         system=plan.system,
-        settings=plan.environment,
         arguments=arguments,
         mark="",
         request=next((request for request in by_nodes(plan) if request), None),
+        injected=plan.injected,
     )
     environment = {
         **start.environment(),

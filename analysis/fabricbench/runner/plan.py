@@ -12,7 +12,6 @@ from fabricbench.campaign.read import read_facts
 from fabricbench.errors import BadInput, nearest
 from fabricbench.files.layout import FACTS, LAUNCHES, SKIPPED
 from fabricbench.launch.case import Case
-from fabricbench.launch.injection import LEVELS
 from fabricbench.launch.record import CampaignFacts
 from fabricbench.runner import reframe
 from fabricbench.site.lane import Lane
@@ -49,8 +48,7 @@ class Plan:
     @property
     def environment(self) -> dict[str, str]:
         """The environment variables that make ReFrame use the settings of the system and define the injected checks."""
-        settings = reframe.settings_environment([settings_file(self.system)], self.system)
-        return settings | {LEVELS: " ".join(self.injected)}
+        return reframe.settings_environment([settings_file(self.system)], self.system, self.injected)
 
 
 def ready_lanes(plan: Plan) -> list[Lane]:

@@ -3,7 +3,6 @@
 
 import threading
 import time
-from collections.abc import Mapping
 from dataclasses import dataclass
 from os.path import lexists
 from pathlib import Path
@@ -30,15 +29,16 @@ PATIENCE_SECONDS = 10.0
 class Start:
     """The start of ReFrame for a session.
 
-    ``settings``: environment variables of ReFrame's settings and checks. ``arguments`` are ReFrame's; ``request`` describes the allocation, None if the session needs none.
+    ``arguments`` are ReFrame's; ``request`` describes the allocation, None if the session needs none. ``injected``: the
+    levels of injected delays.
     """
 
     session: Session
     system: str
-    settings: Mapping[str, str]
     arguments: tuple[str, ...]
     mark: str
     request: allocation.Request | None
+    injected: tuple[str, ...] = ()
 
     @property
     def stage(self) -> Path:
@@ -48,7 +48,7 @@ class Start:
     def environment(self) -> dict[str, str]:
         """The environment variables that describe the block for ReFrame."""
         return {
-            **self.settings,
+            **reframe.settings_environment([settings_file(self.system)], self.system, self.injected),
             **self.session.environment,
             MARK: self.mark,
             "RFM_POLL_RATE_MAX": POLLS_PER_SECOND,
