@@ -85,7 +85,7 @@ def sensitivities(
     for application, levels in sorted(_levels(table).items()):
         base = levels.get(0.0) or timed.get(application.key)
         times = _times(levels, base.medians() if base else {})
-        one = _fit(application, times, confidence)
+        one = _fit(application, times, tuple(sorted(levels)), confidence)
         if reason := _in_collectives(application.key, profiles):
             one = replace(one, slope=_NONE, relative=_NONE, reason=reason)
         elif application.kind == "latency" and not one.reason:
@@ -120,8 +120,8 @@ def _times(levels: Mapping[float, Series], base: Mapping[int, float]) -> _Times:
     return {block: of_block for block, of_block in sorted(times.items()) if len(of_block) > 1 and 0.0 in of_block}
 
 
-def _fit(application: Application, times: _Times, confidence: float) -> Sensitivity:
-    levels = tuple(sorted({delay for of_block in times.values() for delay in of_block}))
+def _fit(application: Application, times: _Times, requested: tuple[float, ...], confidence: float) -> Sensitivity:
+    levels = tuple(sorted({delay for of_block in times.values() for delay in of_block})) or requested
     run_time = median_interval([of_block[0.0] for of_block in times.values()], confidence)
     one = Sensitivity(application.key, application.kind, levels, run_time)
     if not times:
