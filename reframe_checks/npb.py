@@ -12,7 +12,7 @@ from fabricbench.launch.facts import Expected
 from fabricbench.parsers.tools.npb import CLASSES, KERNELS, PROBLEMS
 from fabricbench.site.lane import Lane
 
-from .base import SELDOM, Benchmark, ProfiledMixin
+from .base import LEVELS, SELDOM, Benchmark, InjectedMixin, ProfiledMixin
 from .base.cores import SHARE_OF_MEMORY, CoresMixin, node_memory_bytes, rank_counts, with_messages
 from .base.lane import lanes
 
@@ -139,6 +139,25 @@ class NasQuickProfile(ProfiledMixin, OwnKernel):
         self.valid_prog_environs = sorted(
             {lane.stack.name for lane in lanes() if lane.installed and lane.installed.gromacs}
         )
+
+
+if LEVELS:
+
+    @rfm.simple_test
+    class NPBInjected(InjectedMixin, OwnKernel):
+        """The launches with delayed messages that belong to the timed launches of ``NPB`` on the same ranks."""
+
+        descr = "a NAS kernel with delayed messages, this project's program"
+        np = parameter(with_messages(RANK_COUNTS), loggable=True)
+
+    @rfm.simple_test
+    class NasQuickInjected(InjectedMixin, OwnKernel):
+        """The launches with delayed messages that belong to the timed launches of ``NasQuick``."""
+
+        descr = "a NAS kernel of the quick tier with delayed messages, this project's program"
+        tags = {"quick", *SELDOM}
+        np = parameter([QUICK_RANKS], loggable=True)
+        problem_class = QUICK_CLASS
 
 
 def nasa_folder(lane: Lane) -> Path | None:
