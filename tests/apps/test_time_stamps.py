@@ -34,11 +34,13 @@ def run(request: pytest.FixtureRequest, tmp_path: Path) -> Run:
     if installed is None:
         pytest.skip(f"the stack {name} is not set up: run `make setup`")
     stack = Profiled(STACKS[name], installed, tmp_path)
-    program = str(stack.compile(PROGRAMS / "late.c"))
+    program = str(stack.compile(PROGRAMS / "late.c", "-pthread"))
 
     def run_mode(mode: str, ranks: int = 2, **variables: str) -> Ranks:
         done = stack.launch([program, mode, str(round(LATE * 1e6))], ranks, **variables)
         assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
+        if "no MPI_THREAD_MULTIPLE" in done.stdout:
+            pytest.skip(f"{name} has no MPI_THREAD_MULTIPLE")
         return operations_of(read_profile(tmp_path, ranks))
 
     return run_mode
@@ -124,6 +126,15 @@ def test_communicators_of_the_same_ranks_do_not_mix(run: Run) -> None:
     assert one(first, "MPI_Barrier", comm_size=2).late_seconds >= LEAST
     assert one(first, "MPI_Barrier", comm_size=1).late_seconds == 0
     assert one(second, "MPI_Barrier", comm_size=2).count == 2
+
+
+def test_threads_with_tags_of_their_own_are_matched(run: Run) -> None:
+    assert one(run("threads")[0], "MPI_Recv").late_seconds >= LEAST
+
+
+def test_messages_that_threads_may_have_exchanged_are_unmatched(run: Run) -> None:
+    for rank in run("threads_one_tag"):
+        assert [(row.count, row.matched) for row in rank.operations] == [(1, 0)]
 
 
 def test_messages_to_nobody_have_no_stamps(run: Run) -> None:
