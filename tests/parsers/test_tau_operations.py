@@ -1,38 +1,130 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The operations of captures of both profilers."""
+"""Reads the operations of profiles: sizes, peers, time stamps, and contradictions between them."""
 
 from pathlib import Path
 
 import pytest
 
+from fabricbench.parsers.output import Unreadable
 from fabricbench.parsers.tau.files import read_profile
-from fabricbench.parsers.tau.rows import rank_shares
+from fabricbench.parsers.tau.operations import RankOperations
 from fabricbench.parsers.tau.timed_operations import operations_of
+from parsers.test_tau import MPICH
+from support.profile_text import application, packed, part, region, text, timer
 
-PROFILES = Path(__file__).parent.parent / "data/profiles"
-
-
-@pytest.mark.parametrize("source", ["fabricbench-0.1.0-mpich", "fabricbench-0.1.0-openmpi", "tau-2.35.2-mpich"])
-@pytest.mark.parametrize("program", ["is.S", "cg.S", "ft.S", "point-to-point"])
-def test_the_operations_of_captures_add_up_to_the_time_in_mpi(source: str, program: str) -> None:
-    captured = read_profile(PROFILES / source / program, 2)
-    shares = rank_shares(captured).mpi
-    for rank, share in zip(operations_of(captured), shares, strict=True):
-        assert sum(one.seconds for one in rank.operations) / rank.seconds == pytest.approx(share, abs=1e-9)
-        assert all(one.count > 0 and one.seconds >= 0 for one in rank.operations)
+DATA = MPICH.parent
+RECEIVE = "<message size> = <64> <peer> = <same node> <communicator size> = <2>"
+WAIT = RECEIVE.replace(" <peer>", " <operation> = <MPI_Irecv> <peer>")
+INSIDE = "<region> = <1>"
 
 
-def test_a_capture_of_the_projects_profiler_has_sizes_and_peers() -> None:
-    rank, _ = operations_of(read_profile(PROFILES / "fabricbench-0.1.0-mpich/point-to-point", 2))
-    by_name = {one.operation: one for one in rank.operations}
-    assert {"MPI_Isend", "MPI_Irecv"} <= by_name.keys()
-    for name in ("MPI_Isend", "MPI_Irecv"):
-        assert by_name[name].bytes is not None
-        assert by_name[name].comm_size == 2
+def event(
+    title: str, call: str, params: str, count: object, total: float, least: float = 0, most: object = None
+) -> str:
+    mean = total / int(str(count))
+    return f'"{title} : {call}()   [ {params} ]" {count} {max(mean, total) if most is None else most} {least} {mean} 0'
 
 
-def test_a_capture_of_tau_has_the_mean_size_of_a_function_that_has_an_event_of_its_own() -> None:
-    rank, _ = operations_of(read_profile(PROFILES / "tau-2.35.2-mpich/ft.S", 2))
-    sizes = {one.call: one.bytes for one in rank.operations}
-    assert sizes["MPI_Alltoall"] == 2 * 64**3 * 16 / 4
-    assert sizes.get("MPI Collective Sync") is None
+def operations(path: Path, timers: list[str], events: list[str]) -> RankOperations:
+    path.joinpath("profile.node.txt").write_text(packed((0, 0, text(timers, events))))
+    (rank,) = operations_of(read_profile(path, 1))
+    return rank
+
+
+TIMERS = [application(1000), timer("MPI_Recv()", 4, 400), part("MPI_Recv", RECEIVE, 4, 400)]
+
+
+def test_time_stamps_of_receives(tmp_path: Path) -> None:
+    events = [
+        event("Late partner", "MPI_Recv", RECEIVE, 3, 150),
+        event("Head start 9", "MPI_Recv", RECEIVE, 1, 0.6),
+        event("Head start 12", "MPI_Recv", RECEIVE, 1, 5),
+    ]
+    rank = operations(tmp_path, TIMERS, events)
+    (receive,) = rank.operations
+    assert rank.seconds == pytest.approx(1e-3)
+    assert (receive.call, receive.operation, receive.bytes, receive.peer) == ("MPI_Recv", "MPI_Recv", 64, "same node")
+    assert (receive.comm_size, receive.root, receive.count, receive.matched) == (2, False, 4, 3)
+    assert receive.calls == 4
+    assert receive.seconds == pytest.approx(400e-6)
+    assert receive.late_seconds == pytest.approx(150e-6)
+    assert [start.count for start in receive.head_starts] == [1, 1]
+    assert [start.seconds for start in receive.head_starts] == pytest.approx([0.6e-6, 5e-6])
+
+
+def test_operations_of_one_call_share_it(tmp_path: Path) -> None:
+    timers = [application(1000), timer("MPI_Waitall()", 2, 400), part("MPI_Waitall", WAIT, 4, 400)]
+    rank = operations(tmp_path, timers, [event("Calls", "MPI_Waitall", WAIT, 4, 2, 0.5, 0.5)])
+    (wait,) = rank.operations
+    assert (wait.call, wait.operation, wait.count, wait.calls) == ("MPI_Waitall", "MPI_Irecv", 4, 2)
+    assert wait.head_starts == ()
+
+
+def test_a_marked_region_has_its_own_operations(tmp_path: Path) -> None:
+    inside = f"{RECEIVE} {INSIDE}"
+    timers = [*TIMERS[:1], region(500), timer("MPI_Recv()", 6, 600), *TIMERS[2:], part("MPI_Recv", inside, 2, 200)]
+    rank = operations(tmp_path, timers, [event("Late partner", "MPI_Recv", inside, 2, 20)])
+    (receive,) = rank.operations
+    assert rank.seconds == pytest.approx(500e-6)
+    assert (receive.count, receive.matched) == (2, 2)
+
+
+def test_a_range_of_sizes_has_the_mean_of_its_event(tmp_path: Path) -> None:
+    params = RECEIVE.replace("<64>", "<64-127>")
+    timers = [application(1000), timer("MPI_Recv()", 4, 400), part("MPI_Recv", params, 4, 400)]
+    assert operations(tmp_path, timers, []).operations[0].bytes == 95.5
+    rank = operations(tmp_path, timers, [event("Message size", "MPI_Recv", params, 4, 400, 100, 100)])
+    assert rank.operations[0].bytes == 100
+
+
+@pytest.mark.parametrize(
+    ("events", "line", "expected"),
+    [
+        ([event("Late partner", "MPI_Recv", RECEIVE, 5, 50)], 10, "at most 4 matched operations, not 5"),
+        ([event("Late partner", "MPI_Recv", RECEIVE, 4, 50, -1)], 10, "times of at least 0, not -1"),
+        ([event("Late partner", "MPI_Recv", RECEIVE, 4, 50, 0, "nan")], 10, "a finite number of at least 0, not 'nan'"),
+        ([event("Late partner", "MPI_Recv", RECEIVE, 4, 410)], 10, "late partners of at most 0.0004 s"),
+        ([event("Late partner", "MPI_Send", RECEIVE, 4, 50)], 10, "a timer for the event 'Late partner : MPI_Send()"),
+        ([event("Head start 3", "MPI_Recv", RECEIVE, 1, 0.01)], 10, "at most 0 head starts"),
+        ([event("Calls", "MPI_Recv", RECEIVE, 4, 0)], 10, "shares above 0 and at most 1 of 4 operations"),
+        ([event("Late partner", "MPI_Recv", RECEIVE, 1, 0)] * 2, 11, "one event of this name, the first is line 10"),
+    ],
+)
+def test_contradictions_are_unreadable(tmp_path: Path, events: list[str], line: int, expected: str) -> None:
+    with pytest.raises(Unreadable) as error:
+        operations(tmp_path, TIMERS, events)
+    assert str(error.value).startswith(f"profile.node.txt:{line}: expected {expected}")
+
+
+def test_lateness_may_exceed_the_time_by_rounding(tmp_path: Path) -> None:
+    (receive,) = operations(tmp_path, TIMERS, [event("Late partner", "MPI_Recv", RECEIVE, 4, 400.001)]).operations
+    assert receive.late_seconds == receive.seconds
+
+
+def test_capture_with_time_stamps() -> None:
+    ranks = operations_of(read_profile(DATA / "fabricbench-0.1.0-mpich/cg.S-stamps", 2))
+    for rank in ranks:
+        assert (rank.stamps, rank.clock_error_seconds) == ("complete", 0.0)
+        assert {row.bytes: (row.count, row.matched) for row in rank.operations} == {
+            8.0: (780, 780),
+            16.0: (15, 15),
+            5600.0: (390, 390),
+        }
+        assert all(0 < row.late_seconds < row.seconds for row in rank.operations)
+        assert rank.overhead_seconds == pytest.approx(1185 * 43e-9, rel=0.5)
+
+
+@pytest.mark.parametrize("capture", ["fabricbench-0.1.0-mpich/cg.S", "fabricbench-0.1.0-openmpi/is.S"])
+def test_captures_without_time_stamps(capture: str) -> None:
+    for rank in operations_of(read_profile(DATA / capture, 2)):
+        assert rank.stamps == ""
+        assert {(row.matched, row.late_seconds, row.head_starts) for row in rank.operations} == {(0, 0.0, ())}
+        assert sum(row.seconds for row in rank.operations) < rank.seconds
+
+
+def test_captures_of_tau_have_sizes_without_peers() -> None:
+    for rank in operations_of(read_profile(MPICH / "point-to-point-param", 2)):
+        assert rank.overhead_seconds == 0
+        assert {row.peer for row in rank.operations} == {""}
+        sizes = {row.bytes: row.count for row in rank.operations if row.call == "MPI_Isend"}
+        assert all(size is not None for size in sizes)

@@ -4,6 +4,10 @@
 // argument says which; the second is the pause in microseconds. Simulated ranks pause in simulated
 // time.
 #include <mpi.h>
+#ifndef SIMULATED
+#include <pthread.h>
+#endif
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -169,6 +173,37 @@ static void imbalanced(void) {
   }
 }
 
+#ifndef SIMULATED
+static void* talk(void* argument) {
+  int tag = *(int*)argument;
+  char received[SMALL];
+  if (rank == 1) {
+    usleep(late_us);
+    send(SMALL, 0, tag, MPI_COMM_WORLD);
+  } else if (rank == 0) {
+    MPI_Recv(received, SMALL, MPI_CHAR, 1, tag, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  }
+  return NULL;
+}
+
+static void talk_in_threads(int second_tag) {
+  pthread_t second;
+  int tags[2] = {0, second_tag};
+  pthread_create(&second, NULL, talk, &tags[1]);
+  talk(&tags[0]);
+  pthread_join(second, NULL);
+}
+
+// Two threads of each rank talk. With one tag nobody knows which message belongs to which thread.
+static void threads(void) {
+  talk_in_threads(1);
+}
+
+static void threads_one_tag(void) {
+  talk_in_threads(0);
+}
+#endif
+
 static const struct {
   const char* name;
   void (*run)(void);
@@ -184,10 +219,24 @@ static const struct {
              {"pingpong", pingpong},
              {"ring", ring},
              {"alltoall", alltoall},
+#ifndef SIMULATED
+             {"threads", threads},
+             {"threads_one_tag", threads_one_tag},
+#endif
              {"imbalanced", imbalanced}};
 
 int main(int argc, char** argv) {
+#ifdef SIMULATED
   MPI_Init(&argc, &argv);
+#else
+  bool threaded = argc > 1 && strncmp(argv[1], "threads", 7) == 0;
+  int provided;
+  MPI_Init_thread(&argc, &argv, threaded ? MPI_THREAD_MULTIPLE : MPI_THREAD_SINGLE, &provided);
+  if (threaded && provided != MPI_THREAD_MULTIPLE) {
+    puts("no MPI_THREAD_MULTIPLE");
+    return MPI_Finalize();
+  }
+#endif
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &size);
   if (argc > 2) late_us = (useconds_t)strtoul(argv[2], NULL, 10);

@@ -3,7 +3,7 @@
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import groupby
 
 MPI = "MPI"
@@ -98,7 +98,7 @@ class UserEvent:
     minimum: float
     mean: float
     sum_of_squares: float
-    line: int = 0
+    line: int = field(default=0, compare=False)
 
     @property
     def total(self) -> float:
