@@ -12,7 +12,7 @@ from fabricbench.launch.facts import Expected
 from fabricbench.parsers.tools.npb import CLASSES, KERNELS, PROBLEMS
 from fabricbench.site.lane import Lane
 
-from .base import SELDOM, Benchmark, ProfiledMixin
+from .base import LEVELS, SELDOM, Benchmark, InjectedMixin, ProfiledMixin
 from .base.cores import SHARE_OF_MEMORY, CoresMixin, node_memory_bytes, rank_counts, with_messages
 from .base.lane import gromacs_stacks, lanes
 
@@ -137,6 +137,25 @@ class NasQuickProfile(ProfiledMixin, OwnKernel):
     @run_after("init")
     def choose_stacks(self) -> None:
         self.valid_prog_environs = gromacs_stacks()
+
+
+if LEVELS:
+
+    @rfm.simple_test
+    class NPBInjected(InjectedMixin, OwnKernel):
+        """The launches with delayed messages that belong to the timed launches of ``NPB`` on the same ranks."""
+
+        descr = "a NAS kernel with delayed messages, this project's program"
+        np = parameter(with_messages(RANK_COUNTS), loggable=True)
+
+    @rfm.simple_test
+    class NasQuickInjected(InjectedMixin, OwnKernel):
+        """The launches with delayed messages that belong to the timed launches of ``NasQuick``."""
+
+        descr = "a NAS kernel of the quick tier with delayed messages, this project's program"
+        tags = {"quick", *SELDOM}
+        np = parameter([QUICK_RANKS], loggable=True)
+        problem_class = QUICK_CLASS
 
 
 def nasa_folder(lane: Lane) -> Path | None:

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The bodies of the wrappers: what a wrapper of each class of function counts, in C and in Fortran."""
 
+from injection import injected
 from reading import Binding, Fortran, Function, group, peer, size
 
 # Functions with character arguments, and how many hidden lengths their Fortran entry points have.
@@ -265,7 +266,7 @@ def c_wrapper(function: Function) -> str:
         *own_status(function),
         *before(binding),
         "uint64_t begin = clock_ticks();",
-        f"int result = {call};",
+        *injected(binding, f"result = {call};", status),
         "uint64_t ticks = clock_ticks() - begin;",
         *after(binding, status),
         "profile_leave(thread);",
@@ -317,7 +318,7 @@ def fortran_body(function: Function, names: list[str]) -> list[str]:
         "}",
         *before(binding),
         "uint64_t begin = clock_ticks();",
-        call,
+        *injected(binding, call, fortran_statuses(function)),
         "uint64_t ticks = clock_ticks() - begin;",
         *after(binding, fortran_statuses(function)),
         "profile_leave(thread);",
