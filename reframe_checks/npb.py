@@ -14,7 +14,7 @@ from fabricbench.site.lane import Lane
 
 from .base import LEVELS, SELDOM, Benchmark, InjectedMixin, ProfiledMixin
 from .base.cores import SHARE_OF_MEMORY, CoresMixin, node_memory_bytes, rank_counts, with_messages
-from .base.lane import lanes
+from .base.lane import gromacs_stacks, lanes
 
 LIMIT_SECONDS = dict(zip(CLASSES, (60.0, 60.0, 120.0, 600.0, 3600.0, 28800.0), strict=True))
 NASA = "FABRICBENCH_NPB"
@@ -136,9 +136,7 @@ class NasQuickProfile(ProfiledMixin, OwnKernel):
 
     @run_after("init")
     def choose_stacks(self) -> None:
-        self.valid_prog_environs = sorted(
-            {lane.stack.name for lane in lanes() if lane.installed and lane.installed.gromacs}
-        )
+        self.valid_prog_environs = gromacs_stacks()
 
 
 if LEVELS:

@@ -254,7 +254,9 @@ def c_wrapper(function: Function) -> str:
         return head + block(end_lines(function.id)) + f"  return {call};\n}}\n"
     if function.kind_of_call == "region":
         head = f"EXPORT int {function.name}({declarations}, ...) {{\n"
-        return head + block([f"profile_region({names});", f"return {call};"]) + "}\n"
+        lines = ["#ifdef FABRICBENCH_PROFILER_SMPI", "  return MPI_SUCCESS;  // SimGrid's ends the program", "#else"]
+        text = "".join(f"{line}\n" for line in lines)
+        return head + block([f"profile_region({names});"]) + text + f"  return {call};\n#endif\n}}\n"
     binding = Binding(function)
     status = "status" if function.has("status") else "array_of_statuses"
     lines = [
