@@ -6,6 +6,7 @@ import sys
 
 import typer
 
+from fabricbench.cli.commands.attribute import attribute
 from fabricbench.cli.commands.compare import compare
 from fabricbench.cli.commands.doctor import doctor
 from fabricbench.cli.commands.inputs import inputs
@@ -21,7 +22,7 @@ from fabricbench.cli.commands.table import table
 from fabricbench.cli.options import BAD_INPUT
 from fabricbench.errors import BadInput
 
-COMMANDS = (setup, inputs, doctor, run, table, record, profile, compare, nodes, provenance, judge, report)
+COMMANDS = (setup, inputs, doctor, run, table, record, profile, attribute, compare, nodes, provenance, judge, report)
 """In the order of ``fabricbench --help``."""
 
 _USER_CAN_MEND = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM)
