@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from fabricbench.models.parts import PARTS, Parts, RankParts, RunParts
 from fabricbench.stats.interval import Interval, median_interval
-from fabricbench.verdict.attribution import Attribution, BlockAttribution
+from fabricbench.verdict.attribution import Attribution, Attributions, BlockAttribution, Refusal
 from fabricbench.verdict.profiles import ProfileKey
 
 SHARES = {"computation": 0.39, "latency": 0.02, "bandwidth": 0.48, "waiting": 0.09, "rest": 0.02}
@@ -55,6 +55,7 @@ class Attributed:
             calls=blocks[0].run.by_call() if blocks else {},
             ranks=tuple(rank.parts for rank in blocks[0].run.ranks) if blocks else (),
             label=self.label if blocks else "",
+            agreement="timers 6 of 6",
             missing=self.missing,
             notes=self.notes,
         )
@@ -81,11 +82,16 @@ class Attributed:
             values["communication_efficiency"].append(max(computations) / block.run.time)
         balance, communication = values["load_balance"], values["communication_efficiency"]
         values["parallel_efficiency"] = [b * c for b, c in zip(balance, communication, strict=True)]
-        values["serialisation_efficiency_low"] = [0.85 for _ in blocks]
-        values["serialisation_efficiency_high"] = [0.95 for _ in blocks]
+        values["serialisation_efficiency"] = [0.9 for _ in blocks]
         values["transfer_efficiency"] = [c / 0.9 for c in communication]
         return {name: _interval(of) for name, of in values.items()}
 
 
 def _interval(values: list[float]) -> Interval:
     return median_interval(values, 0.95)
+
+
+def attributions_of(*runs: Attributed, refused: Mapping[str, str] | None = None) -> Attributions:
+    """The attributions of a campaign. ``refused``: by lane, the reason why the profile of ``is.B`` is not used."""
+    reasons = (Refusal(Attributed(lane).attribution.key, reason) for lane, reason in (refused or {}).items())
+    return Attributions(tuple(one.attribution for one in runs), tuple(reasons), {}, {})

@@ -16,10 +16,12 @@ from fabricbench.report.facets import Facet
 from fabricbench.report.formatting import duration, enumerate_words, number, percent, plural, slugs
 from fabricbench.report.groups import Number
 from fabricbench.stats.interval import Interval
-from fabricbench.verdict.attribution import Attribution
-from fabricbench.verdict.attribution_pairs import difference, first_pairs
-from fabricbench.verdict.attribution_words import PART_NAMES, sentence
-from fabricbench.verdict.profiles import has_confidence
+from fabricbench.stats.median import median
+from fabricbench.verdict.attribution import Attribution, Attributions, Refusal
+from fabricbench.verdict.attribution_pairs import first_pairs
+from fabricbench.verdict.difference import lane_difference
+from fabricbench.verdict.profiles import ProfileKey, has_confidence
+from fabricbench.verdict.sentences import WORDS, sentence
 
 ACCEPTABLE = 0.8
 """Efficiencies from here on are acceptable. Source: POP, Standard Metrics for Performance Analysis."""
@@ -32,7 +34,7 @@ _EFFICIENCIES = (
 
 @dataclass(frozen=True, slots=True)
 class LaneRow:
-    """The attribution of one lane: the sentence, and what stands beside it."""
+    """The attribution of one lane in a sentence, and its qualities. ``agreement``: the profile's witnesses."""
 
     lane: str
     sentence: str
@@ -42,16 +44,17 @@ class LaneRow:
     closing_error: Number
     dilation: Number
     unexplained: Number
+    agreement: str
     blocks: int
     notes: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Missing:
-    """A curve that the campaign lacks on some lanes, and the command that measures it."""
+    """Curves that the campaign lacks on some lanes, and the command that measures them."""
 
     lanes: str
-    curve: str
+    curves: str
     command: str
 
 
@@ -94,6 +97,7 @@ class AttributionView:
     title: str
     rows: tuple[LaneRow, ...]
     missing: tuple[Missing, ...]
+    refused: tuple[tuple[str, str], ...]
     shares: Markup
     ranks: Markup
     efficiencies: tuple[tuple[str, tuple[EfficiencyCell | None, ...]], ...]
@@ -102,30 +106,39 @@ class AttributionView:
 
 
 EFFICIENCY_NAMES = tuple(name.removesuffix("_efficiency").replace("_", " ") for name in _EFFICIENCIES)
-PART_COLUMNS = tuple(PART_NAMES[name] for name in PARTS if name != "computation")
+PART_COLUMNS = tuple(WORDS[name] for name in PARTS if name != "computation")
 
 
-def attribution_views(attributions: Sequence[Attribution], confidence: float) -> list[AttributionView]:
+def attribution_views(found: Attributions | None, confidence: float) -> list[AttributionView]:
     """Returns a view for every problem and number of ranks, in the order of the attributions."""
-    groups: dict[str, list[Attribution]] = defaultdict(list)
-    for one in attributions:
-        key = one.key
-        facet = Facet(key.tool, key.benchmark, key.case, key.ranks, key.nodes)
-        groups[f"{heading(facet)}, {plural(key.ranks, 'rank')} on {plural(key.nodes, 'node')}"].append(one)
+    groups: dict[str, tuple[list[Attribution], list[Refusal]]] = defaultdict(lambda: ([], []))
+    for one in found.items if found else ():
+        groups[_title(one.key)][0].append(one)
+    for refused in found.refused if found else ():
+        groups[_title(refused.key)][1].append(refused)
     anchors = slugs(groups, "attribution")
-    return [_view(title, anchors[title], group, confidence) for title, group in groups.items()]
+    return [_view(title, anchors[title], *group, confidence) for title, group in groups.items()]
 
 
-def _view(title: str, key: str, group: Sequence[Attribution], confidence: float) -> AttributionView:
-    labels = _labels(group)
-    measured = {label: one for label, one in zip(labels, group, strict=True) if one.blocks}
+def _title(key: ProfileKey) -> str:
+    facet = Facet(key.tool, key.benchmark, key.case, key.ranks, key.nodes)
+    return f"{heading(facet)}, {plural(key.ranks, 'rank')} on {plural(key.nodes, 'node')}"
+
+
+def _view(
+    title: str, key: str, group: Sequence[Attribution], refused: Sequence[Refusal], confidence: float
+) -> AttributionView:
+    labels = _labels([*(one.key for one in group), *(one.key for one in refused)])
+    attributed = dict(zip(labels, group, strict=False))
+    measured = {label: one for label, one in attributed.items() if one.blocks}
     bars = [_bar(label, one) for label, one in measured.items()]
     strips = [strip for label, one in measured.items() if (strip := _strip(label, one))]
     return AttributionView(
         anchor=key,
         title=title,
         rows=tuple(_row(label, one, confidence) for label, one in measured.items()),
-        missing=tuple(_missing(labels, group)),
+        missing=tuple(_missing(attributed)),
+        refused=tuple((label, one.reason) for label, one in zip(labels[len(group) :], refused, strict=True)),
         shares=Markup(shares_svg(bars, f"{key}-shares", f"{title}: parts of the time by lane")) if bars else Markup(),
         ranks=Markup(ranks_svg(strips, f"{key}-ranks", f"{title}: parts of the time by rank")) if strips else Markup(),
         efficiencies=tuple((label, _efficiencies(one, confidence)) for label, one in measured.items()),
@@ -134,12 +147,11 @@ def _view(title: str, key: str, group: Sequence[Attribution], confidence: float)
     )
 
 
-def _labels(group: Sequence[Attribution]) -> list[str]:
-    """The lanes, with the profiler where a lane has attributions of several."""
-    lanes = [one.key.lane.name for one in group]
+def _labels(keys: Sequence[ProfileKey]) -> list[str]:
+    """The lanes, with the profiler where a lane has profiles of several."""
+    lanes = [key.lane.name for key in keys]
     return [
-        lane if lanes.count(lane) == 1 else f"{lane}, {one.key.profiler}"
-        for lane, one in zip(lanes, group, strict=True)
+        lane if lanes.count(lane) == 1 else f"{lane}, {key.profiler}" for lane, key in zip(lanes, keys, strict=True)
     ]
 
 
@@ -160,12 +172,13 @@ def _row(label: str, one: Attribution, confidence: float) -> LaneRow:
     return LaneRow(
         lane=label,
         sentence=sentence(one),
-        label=PART_NAMES.get(one.label, one.label),
+        label=one.label,
         seconds=_number(one.seconds, confidence, duration),
         mpi=_number(_complement(computation), confidence, percent),
         closing_error=_number(one.closing_error, confidence, percent),
         dilation=_number(one.dilation, confidence, _ratio),
         unexplained=_number(one.unexplained, confidence, percent),
+        agreement=one.agreement,
         blocks=len(one.blocks),
         notes=one.notes,
     )
@@ -188,49 +201,60 @@ def _complement(share: Interval) -> Interval:
     return replace(share, estimate=value, low=low, high=high)
 
 
-def _missing(labels: Sequence[str], group: Sequence[Attribution]) -> Iterator[Missing]:
-    lanes: dict[tuple[str, str], list[str]] = defaultdict(list)
-    for label, one in zip(labels, group, strict=True):
-        for item in one.missing:
-            lanes[item].append(label)
-    for (curve, command), names in lanes.items():
-        yield Missing(enumerate_words(names), curve, command)
+def _missing(attributed: Mapping[str, Attribution]) -> Iterator[Missing]:
+    """Yields the lacking curves, those with the same command together."""
+    lanes: dict[str, dict[str, None]] = defaultdict(dict)
+    curves: dict[str, dict[str, None]] = defaultdict(dict)
+    for label, one in attributed.items():
+        for curve, command in one.missing:
+            lanes[command][label] = curves[command][curve] = None
+    for command, names in lanes.items():
+        yield Missing(enumerate_words(names), enumerate_words(curves[command]), command)
 
 
 def _efficiencies(one: Attribution, confidence: float) -> tuple[EfficiencyCell | None, ...]:
-    return tuple(_efficiency(one.efficiencies, name, confidence) for name in _EFFICIENCIES)
+    return tuple(_efficiency(one.efficiencies.get(name), confidence) for name in _EFFICIENCIES)
 
 
-def _efficiency(values: Mapping[str, Interval], name: str, confidence: float) -> EfficiencyCell | None:
-    """The cell of one efficiency; None if it is unknown."""
-    least, most = (values.get(name, values.get(f"{name}_{end}")) for end in ("low", "high"))
-    if least is None or most is None or least.estimate is None or most.estimate is None:
+def _efficiency(value: Interval | None, confidence: float) -> EfficiencyCell | None:
+    """The cell of one efficiency; None if it is unknown. Without an interval the bar ends at the estimate."""
+    if value is None or value.estimate is None:
         return None
-    known = has_confidence(least, confidence) and has_confidence(most, confidence)
-    low, high = (least.low, most.high) if known else (None, None)
-    text = _ratio(least.estimate)
-    if least.estimate != most.estimate:
-        text += f" to {_ratio(most.estimate)}"
-    low, high = least.estimate if low is None else low, most.estimate if high is None else high
-    return EfficiencyCell(
-        number=Number(text, f"{_ratio(low)} to {_ratio(high)}" if known else "", least.n, False),
-        estimate=(least.estimate + most.estimate) / 2,
-        low=min(1.0, max(0.0, low)),
-        high=min(1.0, max(0.0, high)),
-        below=high < ACCEPTABLE,
-    )
+    shown = _number(value, confidence, _ratio)
+    low, high = (value.low, value.high) if shown.interval else (None, None)
+    low, high = value.estimate if low is None else low, value.estimate if high is None else high
+    return EfficiencyCell(shown, _limited(value.estimate), _limited(low), _limited(high), high < ACCEPTABLE)
+
+
+def _limited(value: float) -> float:
+    return min(1.0, max(0.0, value))
 
 
 def _waterfalls(measured: Mapping[str, Attribution], key: str, title: str, confidence: float) -> Iterator[Figure]:
     labels = {id(one): label for label, one in measured.items()}
-    for at, (base, other) in enumerate(first_pairs(list(measured.values()))):
-        change = difference(base, other, confidence)
-        if change is None:
+    for at, (slow, fast) in enumerate(first_pairs(list(measured.values()))):
+        change = lane_difference(slow, fast, confidence)
+        if not change.blocks:
             continue
-        names = labels[id(base)], labels[id(other)]
-        fall = Waterfall(*names, change.base, change.other, tuple(change.parts.items()))
-        caption = f"{names[1]} over {names[0]}"
-        yield Figure(caption, Markup(waterfall_svg(fall, f"{key}-change-{at}", f"{title}: {caption}")))
+        base, other = labels[id(fast)], labels[id(slow)]
+        steps = tuple((name, part) for name, part in change.parts.items() if part.estimate or part.low or part.high)
+        fall = Waterfall(base, other, _mean_time(fast, change.blocks), _mean_time(slow, change.blocks), steps)
+        caption = f"{other} minus {base}"
+        yield Figure(
+            f"{caption}: {_explained(change.explained)}",
+            Markup(waterfall_svg(fall, f"{key}-change-{at}", f"{title}: {caption}")),
+        )
+
+
+def _mean_time(one: Attribution, blocks: Sequence[int]) -> float:
+    """The median over blocks of the mean time of the ranks, in seconds."""
+    return median([block.run.mean.total for block in one.blocks if block.block in blocks])
+
+
+def _explained(share: Interval) -> str:
+    if share.estimate is None:
+        return "no difference beyond the interval"
+    return f"{percent(share.estimate)} of the difference is explained"
 
 
 def _calls(label: str, one: Attribution) -> Iterator[PartsRow]:

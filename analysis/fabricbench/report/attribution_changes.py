@@ -13,7 +13,7 @@ from fabricbench.report.bars import label_names
 from fabricbench.report.formatting import clean, number
 from fabricbench.report.style import LaneStyle
 from fabricbench.stats.interval import Interval
-from fabricbench.verdict.attribution_words import PART_NAMES
+from fabricbench.verdict.sentences import WORDS
 
 _LEFT, _WIDTH = 0.33, 0.37
 _ROW_INCHES = 0.27
@@ -54,7 +54,7 @@ def waterfall_svg(fall: Waterfall, key: str, title: str) -> str:
         for at, seconds in ((0, fall.base_seconds), (rows - 1, fall.other_seconds)):
             axes.text(1.04, at, number(scale * seconds, 3), transform=beside, fontsize=8, va="center", weight="bold")
         axes.text(1.04, -0.85, f"{unit}, interval", transform=beside, fontsize=8, va="center", color=_LINE_COLOUR)
-        label_names(axes, [fall.base, *(PART_NAMES[name] for name, _ in fall.steps), fall.other])
+        label_names(axes, [fall.base, *(WORDS[name] for name, _ in fall.steps), fall.other])
         axes.axvline(0, color=_LINE_COLOUR, linewidth=0.8)
         axes.set_xlim(*_limits(axes))
         axes.set_xlabel(f"profiled time T, {unit}")
@@ -99,7 +99,7 @@ def _signed(value: float | None, scale: float) -> str:
 
 
 def _describe(fall: Waterfall, unit: str, scale: float) -> str:
-    steps = ", ".join(f"{PART_NAMES[name]} {_change(change, scale)}" for name, change in fall.steps)
+    steps = ", ".join(f"{WORDS[name]} {_change(change, scale)}" for name, change in fall.steps)
     return (
         f"{fall.base}: {number(scale * fall.base_seconds, 3)} {unit}; {steps}; "
         f"{fall.other}: {number(scale * fall.other_seconds, 3)} {unit}"

@@ -16,7 +16,7 @@ from fabricbench.report import svg
 from fabricbench.report.bars import ink_on, label_names
 from fabricbench.report.formatting import clean, duration, percent
 from fabricbench.report.profile_figures import MOST_RANKS
-from fabricbench.verdict.attribution_words import PART_NAMES
+from fabricbench.verdict.sentences import WORDS
 
 COLOUR = {
     "computation": "#e5e7eb",
@@ -36,7 +36,7 @@ _LEFT, _WIDTH = 0.33, 0.51
 _AXIS_COLOUR = "#6b7280"
 _NARROWEST_LABEL = 0.05
 """Smallest width of a part with a label, as a share of the axis."""
-_MOST_SEPARATED = 64
+_MOST_SEPARATED = 32
 _BINS = 128
 """Columns of a strip of more than ``MOST_RANKS`` ranks."""
 
@@ -66,7 +66,7 @@ class Strip:
 def colours(parts: Iterable[str]) -> list[Patch]:
     """The entries of a legend for the parts."""
     return [
-        Patch(facecolor=COLOUR[name], hatch=HATCH.get(name), edgecolor=_edge(name), linewidth=0, label=PART_NAMES[name])
+        Patch(facecolor=COLOUR[name], hatch=HATCH.get(name), edgecolor=_edge(name), linewidth=0, label=WORDS[name])
         for name in parts
     ]
 
@@ -141,7 +141,7 @@ def _block(axes: Axes, at: int, name: str, start: float, share: float, *, label:
 
 
 def _describe(bar: ShareBar) -> str:
-    parts = ", ".join(f"{PART_NAMES[name]} {percent(share)}" for name, share in bar.shares.items() if share)
+    parts = ", ".join(f"{WORDS[name]} {percent(share)}" for name, share in bar.shares.items() if share)
     return f"{bar.label}, T {duration(bar.seconds)}: {parts}"
 
 
@@ -204,7 +204,7 @@ def _columns(strip: Strip) -> tuple[dict[str, np.ndarray], np.ndarray]:
 
 def _describe_strip(strip: Strip) -> str:
     means = ", ".join(
-        f"{PART_NAMES[name]} {percent(float(strip.parts[name].min()))} to {percent(float(strip.parts[name].max()))}"
+        f"{WORDS[name]} {percent(float(strip.parts[name].min()))} to {percent(float(strip.parts[name].max()))}"
         for name in PARTS
         if strip.parts[name].any()
     )

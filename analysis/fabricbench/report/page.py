@@ -3,7 +3,6 @@
 
 import base64
 import hashlib
-from collections.abc import Sequence
 from functools import cache
 from importlib import resources
 from typing import Any
@@ -29,7 +28,7 @@ from fabricbench.report.provenance import provenance_view
 from fabricbench.report.style import lane_styles
 from fabricbench.report.user_level import user_level
 from fabricbench.report.verdicts import verdicts
-from fabricbench.verdict.attribution import Attribution
+from fabricbench.verdict.attribution import Attributions
 from fabricbench.verdict.profiles import DILATION, profiles
 from fabricbench.verdict.result import FOREIGN_LOAD, Judgement
 from fabricbench.verdict.series import all_series
@@ -46,7 +45,7 @@ def report(
     reference: Provenance | None = None,
     base: str = "",
     ranks_of: RanksOf | None = None,
-    attributions: Sequence[Attribution] = (),
+    attributions: Attributions | None = None,
 ) -> str:
     """The page as one HTML document that loads no other file; the same arguments give the same bytes.
 
