@@ -15,7 +15,6 @@ from fabricbench.models.parts import PARTS
 from fabricbench.report import svg
 from fabricbench.report.bars import ink_on, label_names
 from fabricbench.report.formatting import clean, duration, percent
-from fabricbench.report.profile_figures import MOST_RANKS
 from fabricbench.verdict.sentences import WORDS
 
 COLOUR = {
@@ -37,8 +36,8 @@ _AXIS_COLOUR = "#6b7280"
 _NARROWEST_LABEL = 0.05
 """Smallest width of a part with a label, as a share of the axis."""
 _MOST_SEPARATED = 32
-_BINS = 128
-"""Columns of a strip of more than ``MOST_RANKS`` ranks."""
+MOST_RANKS = 128
+"""A strip of more ranks has this many groups of ranks instead of ranks."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,11 +84,11 @@ def shares_svg(bars: Sequence[ShareBar], key: str, title: str) -> str:
         figure = Figure(figsize=(5.3, above + height + 0.5))
         inches = figure.get_figheight()
         axes = figure.add_axes((_LEFT, 0.5 / inches, _WIDTH, height / inches))
-        low, high = _extent([list(bar.shares.values()) for bar in bars])
+        low, high = extent([list(bar.shares.values()) for bar in bars])
         axes.set_xlim(100 * low, 100 * high)
         beside = axes.get_yaxis_transform()
         for at, bar in enumerate(bars):
-            for name, start, share in _stacked(bar.shares):
+            for name, start, share in stacked(bar.shares):
                 _block(axes, at, name, start, share, label=abs(share) >= _NARROWEST_LABEL * (high - low))
             axes.text(1.03, at, duration(bar.seconds), transform=beside, fontsize=8.5, va="center")
         axes.text(1.03, -0.8, "T", transform=beside, fontsize=8.5, va="center", weight="bold")
@@ -109,14 +108,14 @@ def _legend(figure: Figure, parts: Sequence[str]) -> None:
     )  # fmt: skip
 
 
-def _extent(shares: Iterable[Sequence[float]]) -> tuple[float, float]:
+def extent(shares: Iterable[Sequence[float]]) -> tuple[float, float]:
     """The limits of an axis that holds every stack: from at most 0 to at least 1."""
     stacks = [(sum(s for s in one if s < 0), sum(s for s in one if s > 0)) for one in shares]
     low, high = min((s[0] for s in stacks), default=0.0), max((s[1] for s in stacks), default=1.0)
     return min(0.0, 1.05 * low), max(1.0, high)
 
 
-def _stacked(shares: Mapping[str, float]) -> Iterator[tuple[str, float, float]]:
+def stacked(shares: Mapping[str, float]) -> Iterator[tuple[str, float, float]]:
     """Yields part, start and share: positive parts to the right of zero, negative ones to the left, none clipped."""
     left = right = 0.0
     for name in PARTS:
@@ -171,7 +170,7 @@ def ranks_svg(strips: Sequence[Strip], key: str, title: str) -> str:
 def _strip(axes: Axes, strip: Strip) -> None:
     ranks = strip.ranks
     parts, edges = _columns(strip)
-    low, high = _extent([[float(v[at]) for v in parts.values()] for at in range(len(edges) - 1)])
+    low, high = extent([[float(v[at]) for v in parts.values()] for at in range(len(edges) - 1)])
     right, left = np.zeros(len(edges) - 1), np.zeros(len(edges) - 1)
     for name in PARTS:
         values = 100 * parts[name]
@@ -197,9 +196,9 @@ def _columns(strip: Strip) -> tuple[dict[str, np.ndarray], np.ndarray]:
     if strip.ranks <= MOST_RANKS:
         return dict(strip.parts), np.arange(strip.ranks + 1) - 0.5
     in_mpi = np.sum([values for name, values in strip.parts.items() if name != "computation"], axis=0)
-    groups = np.array_split(np.argsort(in_mpi, kind="stable"), _BINS)
+    groups = np.array_split(np.argsort(in_mpi, kind="stable"), MOST_RANKS)
     means = {name: np.array([values[group].mean() for group in groups]) for name, values in strip.parts.items()}
-    return means, np.linspace(0, 100, _BINS + 1)
+    return means, np.linspace(0, 100, MOST_RANKS + 1)
 
 
 def _describe_strip(strip: Strip) -> str:
