@@ -109,6 +109,16 @@ def test_curves_of_other_ranks_are_contention_and_curves_of_other_lanes_are_not_
     assert attribution(curves("mpich@shm", 20.0, 10.0)).missing
 
 
+def test_a_collective_of_no_bytes_sends_nothing_so_it_is_not_the_latency() -> None:
+    rows = curves("mpich@tcp", 20.0, 10.0)
+    for row in rows:
+        if row["benchmark"] == "allreduce" and row["msg_size_bytes"] == 0:
+            row["value"] = 0.01
+    calls = attribution(rows).calls["MPI_Allreduce"]
+    assert calls.latency == pytest.approx(100 * 1e-6)
+    assert calls.bandwidth == 0
+
+
 def test_extrapolation_is_named_with_its_share() -> None:
     one = attribution(curves("mpich@tcp", 20.0, 10.0, sizes=(0, 500)))
     assert any(note.startswith("extrapolated beyond the largest measured size") for note in one.notes)

@@ -117,7 +117,8 @@ class LaneCurves:
     def _collective(self, name: str, ranks: int, block: int, notes: dict[str, None]) -> CollectiveCurves | None:
         for tool, case in _COLLECTIVE_SOURCES:
             sources = [_Source(tool, name, metric, case) for metric in _TIMES]
-            mean, least, most = [curve_of(self._values(source, block, ranks, notes)) for source in sources]
+            points = [_without_empty(self._values(source, block, ranks, notes)) for source in sources]
+            mean, least, most = map(curve_of, points)
             if mean and least and most:
                 return CollectiveCurves(mean, least, most)
         return None
@@ -139,6 +140,11 @@ class LaneCurves:
             if value > 0:
                 points[key.msg_size_bytes or 0] = source.seconds(value, ranks)
         return points
+
+
+def _without_empty(points: _Points) -> _Points:
+    """Returns the points without that of 0 bytes, where a collective sends nothing; a barrier has no other."""
+    return {size: seconds for size, seconds in points.items() if size} or points
 
 
 def _has_case(key: CellKey, case: tuple[tuple[str, str], ...]) -> bool:
