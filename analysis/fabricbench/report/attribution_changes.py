@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Draws the difference between two lanes by part, and run times over injected delays."""
+"""Draws the difference between two lanes by part."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from matplotlib.axes import Axes
@@ -11,7 +10,6 @@ from fabricbench.report import svg
 from fabricbench.report.attribution_figures import COLOUR
 from fabricbench.report.bars import label_names
 from fabricbench.report.formatting import clean, number
-from fabricbench.report.style import LaneStyle
 from fabricbench.stats.interval import Interval
 from fabricbench.verdict.sentences import WORDS
 
@@ -104,57 +102,3 @@ def _describe(fall: Waterfall, unit: str, scale: float) -> str:
         f"{fall.base}: {number(scale * fall.base_seconds, 3)} {unit}; {steps}; "
         f"{fall.other}: {number(scale * fall.other_seconds, 3)} {unit}"
     )
-
-
-@dataclass(frozen=True, slots=True)
-class SlopeLine:
-    """The run time of one lane over injected delays.
-
-    ``points``: pairs of a delay and the run time in seconds; ``slope``: in seconds per unit of the delay, through
-    ``start``, the run time in seconds without a delay.
-    """
-
-    label: str
-    style: LaneStyle
-    points: tuple[tuple[float, Interval], ...]
-    slope: Interval
-    start: float
-
-
-def slopes_svg(lines: Sequence[SlopeLine], what: str, key: str, title: str) -> str:
-    """Run time over the injected delay, a line per lane, as inline SVG. ``what``: the delay with its unit."""
-    unit, scale = _unit(max(point.estimate or 0.0 for line in lines for _, point in line.points))
-    with svg.drawing(key):
-        above = 0.1 + 0.19 * -(-len(lines) // 2)
-        figure = Figure(figsize=(5.3, 2.4 + above))
-        inches = figure.get_figheight()
-        axes = figure.add_axes((0.13, 0.48 / inches, 0.84, (2.4 - 0.6) / inches))
-        for line in lines:
-            _line(axes, line, scale)
-        axes.set_xlim(left=0)
-        axes.grid(axis="y")
-        axes.set_axisbelow(True)
-        axes.set_xlabel(what)
-        axes.set_ylabel(f"run time, {unit}")
-        figure.legend(loc="upper left", ncols=2, fontsize=8, borderaxespad=0.1, bbox_to_anchor=(0.02, 1.0))
-        return svg.inline(figure, key, clean(title), clean("; ".join(_describe_line(line) for line in lines)))
-
-
-def _line(axes: Axes, line: SlopeLine, scale: float) -> None:
-    style = line.style
-    for level, point in line.points:
-        if point.low is not None and point.high is not None:
-            axes.vlines(level, scale * point.low, scale * point.high, color=style.colour, linewidth=1.2)
-    levels = [level for level, _ in line.points]
-    axes.plot(levels, [scale * (p.estimate or 0.0) for _, p in line.points], style.marker, color=style.colour, ms=4.5)
-    ends = [0.0, max(levels, default=0.0)]
-    fitted = [scale * (line.start + (line.slope.estimate or 0.0) * level) for level in ends]
-    axes.plot(ends, fitted, linestyle=style.dash, color=style.colour, linewidth=1.3)
-    axes.plot(
-        [], [], style.marker, linestyle=style.dash, color=style.colour, linewidth=1.3, ms=4.5,
-        label="\u200b" + clean(line.label),
-    )  # fmt: skip
-
-
-def _describe_line(line: SlopeLine) -> str:
-    return f"{line.label}: " + ", ".join(f"{number(p.estimate, 4)} s at {number(level, 3)}" for level, p in line.points)

@@ -3,6 +3,7 @@
 
 import base64
 import hashlib
+from collections.abc import Sequence
 from functools import cache
 from importlib import resources
 from typing import Any
@@ -25,6 +26,7 @@ from fabricbench.report.loggp import loggp_views
 from fabricbench.report.nodes import nodes, of_pairs
 from fabricbench.report.profiles import RanksOf, profile_views
 from fabricbench.report.provenance import provenance_view
+from fabricbench.report.sensitivity import Sensitivity, sensitivity_views
 from fabricbench.report.style import lane_styles
 from fabricbench.report.user_level import user_level
 from fabricbench.report.verdicts import verdicts
@@ -46,13 +48,14 @@ def report(
     base: str = "",
     ranks_of: RanksOf | None = None,
     attributions: Attributions | None = None,
+    sensitivities: Sequence[Sensitivity] = (),
 ) -> str:
     """The page as one HTML document that loads no other file; the same arguments give the same bytes.
 
     ``provenance``: the campaign with the facts of its nodes and MPI libraries, if they are known; ``reference``:
     another campaign, for the differences from it; ``base``: path from the page's directory to the campaign's
-    directory, empty if they are the same; ``ranks_of``: reads the time in MPI by rank of a launch; ``attributions``: of
-    the campaign's profiled applications.
+    directory, empty if they are the same; ``ranks_of``: reads the time in MPI by rank of a launch; ``attributions``,
+    ``sensitivities``: of the campaign's profiled applications, and of those with injected delays.
     """
     launches = Launches(campaign, base)
     alpha = judgement.alpha if judgement else campaign.facts.alpha
@@ -77,6 +80,7 @@ def report(
         most_dilation=percent(DILATION - 1, 2),
         attributions=attribution_views(attributions, 1 - alpha),
         acceptable=ACCEPTABLE,
+        sensitivities=sensitivity_views(sensitivities, 1 - alpha),
         efficiency_names=EFFICIENCY_NAMES,
         part_columns=PART_COLUMNS,
         **_figures(table, alpha),
