@@ -167,5 +167,5 @@ def _line(axes: Axes, one: Sensitivity, style: LaneStyle) -> None:
         color=style.colour, linewidth=1.4, label="\u200b" + clean(one.key.lane_name.name),
     )  # fmt: skip
     if one.relative.low is not None and one.relative.high is not None:
-        ends = ([100 + limit * level for level in levels] for limit in (one.relative.low, one.relative.high))
-        axes.fill_between(levels, *ends, color=style.colour, alpha=0.15, linewidth=0)
+        low, high = ([100 + limit * level for level in levels] for limit in (one.relative.low, one.relative.high))
+        axes.fill_between(levels, low, high, color=style.colour, alpha=0.15, linewidth=0)
