@@ -152,7 +152,7 @@ def test_a_waterfall_writes_signs_and_intervals() -> None:
     steps = (("latency", Interval(0.25, 0.2, 0.3, 0.97, 6)), ("rest", Interval(-0.1, None, None, None, 1)))
     drawn = waterfall_svg(Waterfall("a", "b", 1.0, 1.15, steps), "k", "title")
     assert "+0.250 [+0.200, +0.300]" in drawn
-    assert "\u22120.100<" in drawn
+    assert ">\u22120.100<" in drawn
 
 
 def test_pairs_are_the_fabrics_of_a_stack_with_the_largest_ratio_first() -> None:

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Draws the difference between two lanes by part."""
 
+import math
 from dataclasses import dataclass
 
 from matplotlib.axes import Axes
@@ -9,11 +10,11 @@ from matplotlib.figure import Figure
 from fabricbench.report import svg
 from fabricbench.report.attribution_figures import COLOUR
 from fabricbench.report.bars import label_names
-from fabricbench.report.formatting import clean, number
+from fabricbench.report.formatting import MISSING, clean, number
 from fabricbench.stats.interval import Interval
 from fabricbench.verdict.sentences import WORDS
 
-_LEFT, _WIDTH = 0.33, 0.37
+_LEFT, _WIDTH = 0.33, 0.36
 _ROW_INCHES = 0.27
 _TOTAL_COLOUR, _LINE_COLOUR = "#9aa3af", "#6b7280"
 _INK = "#111827"
@@ -43,11 +44,12 @@ def waterfall_svg(fall: Waterfall, key: str, title: str) -> str:
         inches = figure.get_figheight()
         axes = figure.add_axes((_LEFT, 0.48 / inches, _WIDTH, _ROW_INCHES * rows / inches))
         beside = axes.get_yaxis_transform()
+        decimals = _decimals(scale * max(fall.base_seconds, fall.other_seconds))
         reach = scale * fall.base_seconds
         _total(axes, 0, reach)
         for at, (name, change) in enumerate(fall.steps, 1):
             reach = _step(axes, at, name, change, reach, scale)
-            axes.text(1.04, at, _change(change, scale), transform=beside, fontsize=8, va="center")
+            axes.text(1.04, at, _change(change, scale, decimals), transform=beside, fontsize=8, va="center")
         _total(axes, rows - 1, scale * fall.other_seconds)
         for at, seconds in ((0, fall.base_seconds), (rows - 1, fall.other_seconds)):
             axes.text(1.04, at, number(scale * seconds, 3), transform=beside, fontsize=8, va="center", weight="bold")
@@ -84,20 +86,25 @@ def _limits(axes: Axes) -> tuple[float, float]:
     return min(0.0, low), high
 
 
-def _change(change: Interval, scale: float) -> str:
-    text = _signed(change.estimate, scale)
-    if change.low is None or change.high is None:
-        return text
-    return f"{text} [{_signed(change.low, scale)}, {_signed(change.high, scale)}]"
+def _decimals(largest: float) -> int:
+    """The decimals with which the largest time has four digits."""
+    return max(0, 3 - math.floor(math.log10(largest))) if largest > 0 else 3
 
 
-def _signed(value: float | None, scale: float) -> str:
-    text = number(None if value is None else scale * value, 3)
-    return f"+{text}" if value is not None and value > 0 else text
+def _change(change: Interval, scale: float, decimals: int) -> str:
+    values = (change.estimate, change.low, change.high)
+    estimate, *limits = (None if one is None else _signed(scale * one, decimals) for one in values)
+    return f"{estimate or MISSING} [{', '.join(map(str, limits))}]" if None not in limits else estimate or MISSING
+
+
+def _signed(value: float, decimals: int) -> str:
+    text = f"{value:+.{decimals}f}"
+    return text.lstrip("+-") if float(text) == 0 else text.replace("-", "\u2212")
 
 
 def _describe(fall: Waterfall, unit: str, scale: float) -> str:
-    steps = ", ".join(f"{WORDS[name]} {_change(change, scale)}" for name, change in fall.steps)
+    decimals = _decimals(scale * max(fall.base_seconds, fall.other_seconds))
+    steps = ", ".join(f"{WORDS[name]} {_change(change, scale, decimals)}" for name, change in fall.steps)
     return (
         f"{fall.base}: {number(scale * fall.base_seconds, 3)} {unit}; {steps}; "
         f"{fall.other}: {number(scale * fall.other_seconds, 3)} {unit}"

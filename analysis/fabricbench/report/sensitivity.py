@@ -151,8 +151,8 @@ def _figure(
         axes.grid(axis="y")
         axes.set_axisbelow(True)
         axes.set_xlabel(f"{what}, {unit}")
-        axes.set_ylabel("run time, % of that without delay")
-        figure.legend(loc="upper left", ncols=2, fontsize=8, borderaxespad=0.1, bbox_to_anchor=(0.02, 1.0))
+        axes.set_ylabel("run time, %")
+        figure.legend(loc="upper left", ncols=2, fontsize=8, handlelength=3.5, borderaxespad=0.1)
         description = "; ".join(
             f"{one.key.lane_name.name}: {_three(one.relative.estimate)} % of the run time per {unit}" for one in lines
         )
