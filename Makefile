@@ -18,7 +18,7 @@ CLUSTER := tests/vcluster tests/runner/test_time_limit.py
 # Tests that need both cores and the cluster, and run alone
 LONE := tests/vcluster/test_acceptance.py
 # Tests that need no stack
-QUICK := $(addprefix tests/,attestation campaign doctor files launch parsers report setup site slurm spack stats verdict)
+QUICK := $(addprefix tests/,attestation campaign doctor files launch models parsers report setup site slurm spack stats verdict)
 # The stacks of the quick tier; the libraries below MPI belong to the other tiers
 QUICK_STACKS := impi mpich openmpi
 .DEFAULT_GOAL := help

@@ -15,6 +15,7 @@ from fabricbench.launch.table import table
 from fabricbench.report.page import report
 from report.judged import judgement
 from report.synthetic import Shape, campaign
+from report.test_attribution import page as attributed_page
 from report.test_profiles import RUNS, ranks_of
 from report.test_profiles import campaign_of as profiled_campaign
 
@@ -123,6 +124,15 @@ def test_launches_sort_filter_and_unfold(page: str, tmp_path: Path) -> None:
 def test_profiles_do_not_overflow(tmp_path: Path, width: int) -> None:
     example = profiled_campaign(*RUNS)
     html = report(example, table(example.records), None, ranks_of=ranks_of)
+    result = probed(tmp_path, html, width)
+    assert len(result["svg"]) == html.count("<figure")
+    assert sum(w > 200 and h > 60 for w, h in result["svg"]) == len(result["svg"])
+    assert result["width"][0] <= result["width"][1]
+
+
+@pytest.mark.parametrize("width", [1200, 500])
+def test_attributions_do_not_overflow(tmp_path: Path, width: int) -> None:
+    html = attributed_page()
     result = probed(tmp_path, html, width)
     assert len(result["svg"]) == html.count("<figure")
     assert sum(w > 200 and h > 60 for w, h in result["svg"]) == len(result["svg"])

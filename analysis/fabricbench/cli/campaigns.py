@@ -41,9 +41,11 @@ def report_page(
     recompute: bool = False,
 ) -> str:
     """The report of the campaign at ``path`` as HTML; its links are relative to the directory ``place``."""
+    from fabricbench.campaign.operations import read_operations
     from fabricbench.campaign.profiles import read_rank_shares
     from fabricbench.campaign.provenance import read_provenance
     from fabricbench.report.page import report
+    from fabricbench.verdict.attribution import attributions
 
     other = None if reference is None else read_provenance(reference, recompute=recompute)
     frame = long_table(campaign.records)
@@ -58,6 +60,9 @@ def report_page(
         reference=other,
         base=base,
         ranks_of=lambda directory: read_rank_shares(path, records[directory]),
+        attributions=attributions(
+            frame, campaign.records, lambda record: read_operations(path, record), campaign.facts.alpha
+        ),
     )
 
 

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Labels figures that have a row per lane and number of ranks."""
+"""Labels figures that have a row per lane, and chooses the colour of letters on a bar."""
 
 from collections.abc import Sequence
 
 from matplotlib.axes import Axes
+from matplotlib.colors import to_rgb
 
 from fabricbench.report.formatting import clean
 from fabricbench.site.lane import LaneName
@@ -11,9 +12,25 @@ from fabricbench.site.lane import LaneName
 ROW_INCHES = 0.24
 """Height of a row."""
 
+INK = "#1f2937"
+"""The colour of text."""
+
 
 def label_rows(axes: Axes, places: Sequence[tuple[LaneName, int]]) -> None:
     """Labels the rows with the lanes and their numbers of ranks, from top to bottom."""
     axes.set_yticks(range(len(places)))
     axes.set_yticklabels(["\u200b" + clean(f"{lane.name}, {ranks}") for lane, ranks in places])
     axes.set_ylim(len(places) - 0.4, -0.6)
+
+
+def label_names(axes: Axes, names: Sequence[str]) -> None:
+    """Labels the rows with names, from top to bottom."""
+    axes.set_yticks(range(len(names)), ["\u200b" + clean(name) for name in names])
+    axes.set_ylim(len(names) - 0.5, -0.5)
+    axes.tick_params(axis="y", length=0)
+
+
+def ink_on(colour: str) -> str:
+    """The colour of letters on a ``colour``: white on dark ones."""
+    red, green, blue = to_rgb(colour)
+    return "white" if 0.299 * red + 0.587 * green + 0.114 * blue < 0.5 else INK

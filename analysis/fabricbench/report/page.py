@@ -3,6 +3,7 @@
 
 import base64
 import hashlib
+from collections.abc import Sequence
 from functools import cache
 from importlib import resources
 from typing import Any
@@ -16,6 +17,7 @@ from fabricbench.launch.record import Campaign
 from fabricbench.report import facets, groups, outcomes
 from fabricbench.report.applications import applications
 from fabricbench.report.attestation import attestation, lanes_attested
+from fabricbench.report.attribution import ACCEPTABLE, EFFICIENCY_NAMES, PART_COLUMNS, attribution_views
 from fabricbench.report.comparisons import estimators, ratios
 from fabricbench.report.families import families
 from fabricbench.report.formatting import clean, instant, percent, unit
@@ -24,9 +26,11 @@ from fabricbench.report.loggp import loggp_views
 from fabricbench.report.nodes import nodes, of_pairs
 from fabricbench.report.profiles import RanksOf, profile_views
 from fabricbench.report.provenance import provenance_view
+from fabricbench.report.sensitivity import Sensitivity, sensitivity_views
 from fabricbench.report.style import lane_styles
 from fabricbench.report.user_level import user_level
 from fabricbench.report.verdicts import verdicts
+from fabricbench.verdict.attribution import Attributions
 from fabricbench.verdict.profiles import DILATION, profiles
 from fabricbench.verdict.result import FOREIGN_LOAD, Judgement
 from fabricbench.verdict.series import all_series
@@ -43,12 +47,15 @@ def report(
     reference: Provenance | None = None,
     base: str = "",
     ranks_of: RanksOf | None = None,
+    attributions: Attributions | None = None,
+    sensitivities: Sequence[Sensitivity] = (),
 ) -> str:
     """The page as one HTML document that loads no other file; the same arguments give the same bytes.
 
     ``provenance``: the campaign with the facts of its nodes and MPI libraries, if they are known; ``reference``:
     another campaign, for the differences from it; ``base``: path from the page's directory to the campaign's
-    directory, empty if they are the same; ``ranks_of``: reads the time in MPI by rank of a launch.
+    directory, empty if they are the same; ``ranks_of``: reads the time in MPI by rank of a launch; ``attributions``,
+    ``sensitivities``: of the campaign's profiled applications, and of those with injected delays.
     """
     launches = Launches(campaign, base)
     alpha = judgement.alpha if judgement else campaign.facts.alpha
@@ -71,6 +78,11 @@ def report(
         provenance=provenance_view(provenance or Provenance(campaign), launches, reference),
         profiles=profile_views(profiles(table, campaign.records, alpha), launches, ranks_of),
         most_dilation=percent(DILATION - 1, 2),
+        attributions=attribution_views(attributions, 1 - alpha),
+        acceptable=ACCEPTABLE,
+        sensitivities=sensitivity_views(sensitivities, 1 - alpha),
+        efficiency_names=EFFICIENCY_NAMES,
+        part_columns=PART_COLUMNS,
         **_figures(table, alpha),
     ) + "\n"  # fmt: skip
 

@@ -14,6 +14,7 @@ from matplotlib.path import Path
 
 from fabricbench.parsers.tau.rows import RankShares
 from fabricbench.report import svg
+from fabricbench.report.bars import INK, ink_on, label_names
 from fabricbench.report.formatting import clean, number, percent, size_label
 from fabricbench.report.style import COLOURS
 from fabricbench.verdict.profiles import SYNC
@@ -24,7 +25,6 @@ MOST_RANKS = 256
 OTHER, OUTSIDE = "other MPI functions", "outside MPI"
 _MOST_CALLS = 6
 _OTHER_COLOUR, _OUTSIDE_COLOUR = "#6b7280", "#e5e7eb"
-_INK = "#1f2937"
 _BAR_INCHES, _STRIP_INCHES, _CELL_INCHES = 0.3, 0.8, 0.22
 _LEFT, _WIDTH = 0.33, 0.65
 _MOST_SEPARATED = 64
@@ -78,7 +78,7 @@ def time_svg(bars: Sequence[Bar], palette: Mapping[str, str], key: str, title: s
         for at, bar in enumerate(bars):
             _time_bar(axes, at, bar, everything, longest)
         axes.set_xlim(0, longest)
-        _names(axes, [bar.label for bar in bars])
+        label_names(axes, [bar.label for bar in bars])
         axes.set_xlabel("profiled time, s; labels: % of the lane’s time")
         figure.legend(
             handles=[Patch(color=colour, label=call_label(call)) for call, colour in everything.items()],
@@ -96,20 +96,8 @@ def _time_bar(axes: Axes, at: int, bar: Bar, palette: Mapping[str, str], longest
         axes.barh([at], [width], left=start, height=0.74, color=palette[name], edgecolor="white", linewidth=0.5)
         if width >= _NARROWEST_LABEL * longest:
             place = (start + width / 2, at)
-            axes.text(*place, f"{100 * share:.0f}", color=_ink(palette[name]), fontsize=8, ha="center", va="center")
+            axes.text(*place, f"{100 * share:.0f}", color=ink_on(palette[name]), fontsize=8, ha="center", va="center")
         start += width
-
-
-def _ink(colour: str) -> str:
-    """The colour of letters on a ``colour``: white on dark ones."""
-    red, green, blue = to_rgb(colour)
-    return "white" if 0.299 * red + 0.587 * green + 0.114 * blue < 0.5 else _INK
-
-
-def _names(axes: Axes, names: Sequence[str]) -> None:
-    axes.set_yticks(range(len(names)), ["\u200b" + clean(name) for name in names])
-    axes.set_ylim(len(names) - 0.5, -0.5)
-    axes.tick_params(axis="y", length=0)
 
 
 def _describe(bar: Bar, palette: Mapping[str, str]) -> str:
@@ -181,7 +169,7 @@ def sizes_svg(counts: Mapping[str, Mapping[int, float]], key: str, title: str) -
         for row, by_size in enumerate(counts.values()):
             for size, count in by_size.items():
                 _square(axes, sizes.index(size), row, count, most, wide=len(sizes) <= 14)
-        _names(axes, [call_label(call) for call in counts])
+        label_names(axes, [call_label(call) for call in counts])
         step = 1 if len(sizes) <= 20 else 2
         ticks = range(0, len(sizes), step)
         axes.set_xticks(ticks, [size_label(sizes[at]) for at in ticks], rotation=90, fontsize=8)
@@ -208,7 +196,7 @@ def _square(axes: Axes, column: int, row: int, count: float, most: float, *, wid
     pale, dark = np.array(to_rgb("#dbeafe")), np.array(to_rgb("#0b5c94"))
     colour = tuple(float(part) for part in pale + depth * (dark - pale))
     axes.add_patch(PathPatch(box, facecolor=colour, linewidth=0))
-    ink = "white" if depth > 0.6 else _INK
+    ink = "white" if depth > 0.6 else INK
     axes.text(column, row, short(count), color=ink, fontsize=7.5 if wide else 6, ha="center", va="center")
 
 
