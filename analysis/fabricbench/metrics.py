@@ -14,7 +14,8 @@ class Metric:
     """A quantity that a launch measures; all stored values are in ``unit``.
 
     ``main``: comparisons test this metric. The other metrics of a launch are strongly correlated with it, so that tests
-    of them would only weaken the claims.
+    of them would only weaken the claims. ``profiled``: launches with a profiler measure it, which are never timed;
+    requirements on it are judged by their values.
     """
 
     name: str
@@ -23,6 +24,7 @@ class Metric:
     definition: str
     source: str
     main: bool = False
+    profiled: bool = False
 
 
 _ALL = (
@@ -111,9 +113,35 @@ _ALL = (
     Metric("ns_per_day", "ns/day", "higher", "simulated time over wall time, of the timed steps", "GROMACS", main=True),
     Metric("run_time", "s", "lower", "time of an application's timed region, slowest rank", "NPB"),
     Metric("communication_time", "s", "lower", "part of run_time in MPI, mean over ranks", "NPB timers"),
-    Metric("mpi_share", "share", "lower", "part of the profiled time in MPI: mean over ranks", "TAU format"),
-    Metric("mpi_share_min", "share", "lower", "as mpi_share, of the rank with the least", "TAU format"),
-    Metric("mpi_share_max", "share", "lower", "as mpi_share, of the rank with the most", "TAU format"),
+    Metric(
+        "mpi_share", "share", "lower", "part of the profiled time in MPI: mean over ranks", "TAU format", profiled=True
+    ),
+    Metric("mpi_share_min", "share", "lower", "as mpi_share, of the rank with the least", "TAU format", profiled=True),
+    Metric("mpi_share_max", "share", "lower", "as mpi_share, of the rank with the most", "TAU format", profiled=True),
+    Metric(
+        "parallel_efficiency",
+        "share",
+        "higher",
+        "mean over ranks of the time outside MPI, over the profiled time: the product of the next two",
+        "POP CoE",
+        profiled=True,
+    ),
+    Metric(
+        "load_balance",
+        "share",
+        "higher",
+        "time outside MPI: mean over ranks over that of the rank with the most",
+        "POP CoE",
+        profiled=True,
+    ),
+    Metric(
+        "communication_efficiency",
+        "share",
+        "higher",
+        "largest time outside MPI of a rank, over the profiled time",
+        "POP CoE",
+        profiled=True,
+    ),
     Metric(
         "profiled_time",
         "s",

@@ -47,12 +47,87 @@ def received(binding: Binding, status: str) -> list[str]:
     ]
 
 
+# What the operations of collectives wait for; others have no time stamps.
+COLLECTIVES = {
+    "STAMP_ALL": ("Barrier", "Allreduce", "Allgather", "Allgatherv", "Alltoall", "Alltoallv", "Alltoallw",
+                  "Reduce_scatter", "Reduce_scatter_block"),
+    "STAMP_FROM_ROOT": ("Bcast", "Scatter", "Scatterv"),
+    "STAMP_TO_ROOT": ("Reduce", "Gather", "Gatherv"),
+}  # fmt: skip
+
+
+def targets(binding: Binding) -> list[str]:
+    """Declares `target`, what the operation is matched by, and for MPI_Sendrecv `sent` too."""
+    function = binding.function
+
+    def message(name: str, kind: str, peer: str, tag: str) -> str:
+        values = f"{binding.value(peer)}, {binding.value(tag)}"
+        return f"struct target {name} = message_target(members, {kind}, {values});"
+
+    if function.kind_of_call == "sendrecv":
+        tags = ("sendtag", "recvtag")
+        return [message("sent", "STAMP_SEND", "dest", tags[0]), message("target", "STAMP_RECEIVE", "source", tags[1])]
+    if group(binding) and function.has("tag") and function.has("dest"):
+        return [message("target", "STAMP_SEND", "dest", "tag")]
+    if group(binding) and function.has("tag") and function.has("source"):
+        return [message("target", "STAMP_RECEIVE", "source", "tag")]
+    if function.kind_of_call in ("collective", "icollective"):
+        short = function.name.removeprefix("MPI_").removeprefix("I").capitalize()
+        kind = next((kind for kind, names in COLLECTIVES.items() if short in names), "")
+        root = binding.value("root") if function.has("root") else "0"
+        if kind:
+            return [f"struct target target = collective_target(members, {kind}, {root});"]
+    return ["struct target target = no_target;"]
+
+
+def stamps(binding: Binding, status: str) -> list[str]:
+    """The statements that record the time stamps of a call whose row is `row`."""
+    function = binding.function
+    if function.kind_of_call not in ("send", "recv", "sendrecv", "collective") or function.has("request"):
+        return []
+    lines = targets(binding)
+    if lines == ["struct target target = no_target;"]:
+        return []
+    lines.append("struct span span = {begin, ticks};")
+    if function.kind_of_call in ("recv", "sendrecv"):
+        lines.append(f"if ({binding.succeeded}) target_arrived(&target, {status});")
+    if function.kind_of_call == "sendrecv":
+        return [*lines, "stamp_both(thread, &sent, &target, row, &span);"]
+    return [*lines, "stamp_call(thread, &target, row, &span);"]
+
+
+def matched_probe(binding: Binding, status: str) -> list[str]:
+    """MPI_Mprobe takes a message out of the order of receives: its stamp has no row."""
+    function = binding.function
+    if function.kind_of_call != "probe" or not function.has("message"):
+        return []
+    integer = "fortran_integer(flag)" if isinstance(binding, Fortran) else "*flag"
+    arrived = f"{binding.succeeded} && {integer}" if function.has("flag") else binding.succeeded
+    return [
+        f"if ({arrived}) {{",
+        *[f"  {line}" for line in targets(binding)],
+        f"  target_arrived(&target, {status});",
+        "  stamps_begin(thread, &target, begin);",
+        "}",
+    ]
+
+
+def new_comm(binding: Binding) -> list[str]:
+    """Gives a communicator that the call created its number."""
+    function = binding.function
+    if function.kind_of_call != "comm":
+        return []
+    name = next(one.name for one in reversed(function.arguments) if one.type.replace(" ", "") == "MPI_Comm*")
+    return [f"if ({binding.succeeded}) peers_new_comm(thread, {binding.handle(name)});"]
+
+
 def remember(binding: Binding) -> list[str]:
     function = binding.function
     receives = "true" if function.kind == "KIND_RECEIVE" else "false"
     persistent = "true" if function.kind_of_call == "persistent" else "false"
-    call = f"remember({binding.handle('request')}, {function.id}, facts, {receives}, {persistent});"
-    return [f"if ({binding.succeeded})", f"  {call}"]
+    request = f"{binding.handle('request')}, {function.id}, facts, &target, begin, {receives}, {persistent}"
+    return [f"if ({binding.succeeded}) {{", *[f"  {line}" for line in targets(binding)],
+            f"  remember(thread, {request});", "}"]  # fmt: skip
 
 
 def counted(binding: Binding, status: str) -> list[str]:
@@ -63,7 +138,10 @@ def counted(binding: Binding, status: str) -> list[str]:
         lines += arrival(binding, status)
     if function.kind_of_call == "sendrecv":
         lines += received(binding, status)
-    lines.append(f"count_call(thread, {function.id}, &facts, ticks);")
+    recorded = stamps(binding, status)
+    row = "uint32_t row = " if recorded else ""
+    lines += [f"{row}count_call(thread, {function.id}, &facts, ticks);", *recorded]
+    lines += [*matched_probe(binding, status), *new_comm(binding)]
     if function.has("request") and function.kind_of_call not in ("release", "complete", "activate"):
         lines += remember(binding)
     return lines
@@ -99,6 +177,7 @@ def completion(binding: Binding, statuses: str) -> list[str]:
         f"    .indices = {indices},",
         f"    .first_index = {first},",
         f"    .statuses = {statuses},",
+        "    .begin = begin,",
         "    .ticks = ticks};",
         "complete_book(thread, &completion);",
     ]
@@ -142,7 +221,7 @@ def after(binding: Binding, status: str) -> list[str]:
         return completion(binding, status)
     if function.kind_of_call == "activate":
         count = binding.value("count") if function.has("count") else "1"
-        return [f"activate_book(thread, {function.id}, {count}, ticks);"]
+        return [f"activate_book(thread, {function.id}, {count}, begin, ticks);"]
     if function.kind_of_call in ("release", "free"):
         count = f"count_call(thread, {function.id}, &facts, ticks);"
         return ["struct facts facts = {.operation = FUNCTION_NONE};", count]
@@ -155,7 +234,7 @@ def block(lines: list[str]) -> str:
 
 def own_status(function: Function) -> list[str]:
     """In C a status of the profiler's own replaces MPI_STATUS_IGNORE."""
-    if function.kind_of_call not in ("recv", "sendrecv", "complete"):
+    if function.kind_of_call not in ("recv", "sendrecv", "complete", "probe"):
         return []
     if function.has("status"):
         return ["MPI_Status own;", "if (status == MPI_STATUS_IGNORE) status = &own;"]
@@ -184,9 +263,9 @@ def c_wrapper(function: Function) -> str:
         f"if (!thread) return {call};",
         *own_status(function),
         *before(binding),
-        "uint64_t ticks = clock_ticks();",
+        "uint64_t begin = clock_ticks();",
         *injected(binding, f"result = {call};", status),
-        "ticks = clock_ticks() - ticks;",
+        "uint64_t ticks = clock_ticks() - begin;",
         *after(binding, status),
         "profile_leave(thread);",
         "return result;",
@@ -236,9 +315,9 @@ def fortran_body(function: Function, names: list[str]) -> list[str]:
         "  return;",
         "}",
         *before(binding),
-        "uint64_t ticks = clock_ticks();",
+        "uint64_t begin = clock_ticks();",
         *injected(binding, call, fortran_statuses(function)),
-        "ticks = clock_ticks() - ticks;",
+        "uint64_t ticks = clock_ticks() - begin;",
         *after(binding, fortran_statuses(function)),
         "profile_leave(thread);",
     ]

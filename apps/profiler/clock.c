@@ -23,6 +23,10 @@ double clock_microseconds(void) {
   return 1e-3;
 }
 
+int64_t clock_nanoseconds_at(uint64_t ticks) {
+  return (int64_t)ticks;
+}
+
 #else
 
 static uint64_t first_ticks, first_ns;
@@ -53,6 +57,13 @@ double clock_microseconds(void) {
   if (!clock_uses_tsc) return 1e-3;
   uint64_t ns = clock_nanoseconds() - first_ns, ticks = clock_ticks() - first_ticks;
   return ticks ? 1e-3 * (double)ns / (double)ticks : 1e-3;
+}
+
+int64_t clock_nanoseconds_at(uint64_t ticks) {
+  static double ns_per_tick;
+  if (!clock_uses_tsc) return (int64_t)ticks;
+  if (ns_per_tick == 0) ns_per_tick = 1e3 * clock_microseconds();
+  return (int64_t)first_ns + (int64_t)(ns_per_tick * (double)(int64_t)(ticks - first_ticks));
 }
 
 #endif

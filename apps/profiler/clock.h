@@ -21,6 +21,9 @@ void clock_start(void);  // before the first time stamp
 // Microseconds per tick, measured from clock_start until now.
 double clock_microseconds(void);
 
+// Nanoseconds of the node's clock at a time stamp; measures the length of a tick at the first call.
+int64_t clock_nanoseconds_at(uint64_t ticks);
+
 static inline uint64_t clock_ticks(void) {
 #if CLOCK_HAS_TSC
   if (clock_uses_tsc) return __rdtsc();

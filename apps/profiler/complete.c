@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <stdlib.h>
 
-#include "profiler/profiler.h"
+#include "profiler/wrap.h"
 
 static void* resized(void* memory, size_t bytes) {
   void* larger = realloc(memory, bytes);
@@ -28,7 +28,12 @@ MPI_Status* complete_statuses(struct thread* thread, int count) {
 }
 
 static void read_status(struct request* request, const MPI_Status* status) {
-  int bytes = MPI_UNDEFINED;
+  int bytes = MPI_UNDEFINED, cancelled = 0;
+  if (request->stamp) {
+    PMPI_Test_cancelled(status, &cancelled);
+    request->stamp->cancelled = cancelled;
+    target_arrived(&request->stamp->target, status);
+  }
   if (!request->receives || request->facts.peer == PEER_NULL) return;
   PMPI_Get_count(status, MPI_BYTE, &bytes);
   if (bytes != MPI_UNDEFINED && bytes >= 0) request->facts.bytes = (uint64_t)bytes;
@@ -55,10 +60,15 @@ static void add_self(struct thread* thread, enum function function, uint64_t tic
 
 // Divides the ticks equally; the first operations get the remainder.
 static void add_shares(struct thread* thread, enum function function, struct request* requests,
-                       int count, uint64_t ticks) {
-  uint64_t share = ticks / (uint64_t)count, rest = ticks % (uint64_t)count;
-  for (int i = 0; i < count; i++)
-    table_add(&thread->table, function, &requests[i].facts, share + ((uint64_t)i < rest));
+                       int count, const struct span* span) {
+  uint64_t share = span->ticks / (uint64_t)count, rest = span->ticks % (uint64_t)count;
+  bool completes = function_kinds[function] == KIND_COMPLETE;
+  uint32_t group = completes && count > 1 ? ++thread->stamps.groups : 0;
+  for (int i = 0; i < count; i++) {
+    uint32_t row = table_add_share(&thread->table, function, &requests[i].facts,
+                                   share + ((uint64_t)i < rest), count);
+    if (completes) stamp_end(requests[i].stamp, thread, row, span, group, (uint32_t)count);
+  }
 }
 
 void complete_book(struct thread* thread, const struct completion* completion) {
@@ -69,22 +79,24 @@ void complete_book(struct thread* thread, const struct completion* completion) {
   if (total > FEW) requests = resized(NULL, (size_t)total * sizeof *requests);
   int number = completed_requests(thread, completion, requests, total);
   if (number)
-    add_shares(thread, completion->function, requests, number, completion->ticks);
+    add_shares(thread, completion->function, requests, number,
+               &(struct span){completion->begin, completion->ticks});
   else
     add_self(thread, completion->function, completion->ticks);
   if (requests != few) free(requests);
 }
 
-void activate_book(struct thread* thread, enum function function, int count, uint64_t ticks) {
+void activate_book(struct thread* thread, enum function function, int count, uint64_t begin,
+                   uint64_t ticks) {
   enum { FEW = 32 };
   struct request few[FEW], *requests = few;
   int number = 0;
   profile_count(thread, function, ticks);
   if (count > FEW) requests = resized(NULL, (size_t)count * sizeof *requests);
   for (int i = 0; i < count; i++)
-    if (requests_activate(thread->handles[i], &requests[number])) number++;
+    if (requests_activate(thread->handles[i], thread, begin, &requests[number])) number++;
   if (number)
-    add_shares(thread, function, requests, number, ticks);
+    add_shares(thread, function, requests, number, &(struct span){begin, ticks});
   else
     add_self(thread, function, ticks);
   if (requests != few) free(requests);

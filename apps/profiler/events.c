@@ -68,30 +68,67 @@ static void add_event(struct text* text, const struct event* event) {
            event->min, (double)event->sum / (double)event->count, event->squares);
 }
 
+// Writes an event of a row: its title, the row's name and the values. Returns 1.
+static size_t add_value(struct text* text, const char* title, const struct record* record,
+                        const struct value* value) {
+  text_add(text, "\"%s : ", title);
+  text_of_name(text, record, true);
+  text_add(text, "\" %" PRIu64 " %.16G %.16G %.16G %.16G\n", value->count, value->max, value->min,
+           value->sum / (double)value->count, value->squares);
+  return 1;
+}
+
+// Writes the events of time stamps of a row. Returns their number.
+static size_t add_matches(struct text* text, const struct record* record,
+                          const struct match* match) {
+  size_t number = 0;
+  char title[32];
+  if (record->shares.count && record->shares.min < 1)
+    number += add_value(text, "Calls", record, &record->shares);
+  if (!match) return number;
+  number += add_value(text, "Late partner", record, &match->late);
+  for (int bin = 0; bin < HEAD_STARTS; bin++) {
+    if (!match->heads[bin].count) continue;
+    snprintf(title, sizeof title, "Head start %d", bin);
+    number += add_value(text, title, record, &match->heads[bin]);
+  }
+  return number;
+}
+
+// Writes the events of a row. Returns their number.
+static size_t add_row(struct text* text, const struct thread* thread, const struct record* record) {
+  size_t number = 0;
+  if (record_binned(record)) {
+    text_add(text, "\"Message size : ");
+    text_of_name(text, record, true);
+    add_event(text, &record->bin);
+    number++;
+  }
+  struct match* match = thread->matches ? thread->matches[record->row] : NULL;
+  return number + add_matches(text, record, match);
+}
+
 void text_of_events(struct text* text, const struct thread* thread) {
   const struct table* table = &thread->table;
   struct events events = {.count = 0};
-  size_t bins = 0;
+  struct text rows = {0};
+  size_t number = 0;
   for (size_t i = 0; i < table->capacity; i++) {
-    if (table->records[i].rest) collect(&events, &table->records[i]);
-    bins += table->records[i].rest && record_binned(&table->records[i]);
+    if (!table->records[i].rest) continue;
+    collect(&events, &table->records[i]);
+    number += add_row(&rows, thread, &table->records[i]);
   }
   if (table->received.count) merge(event_named(&events, received), &table->received);
+  number += events.count;
   text_add(text, "0 aggregates\n");
-  if (events.count + bins == 0) return;
-  text_add(text, "%zu userevents\n# eventname numevents max min mean sumsqr\n",
-           events.count + bins);
+  if (number > 0)
+    text_add(text, "%zu userevents\n# eventname numevents max min mean sumsqr\n", number);
   for (size_t i = 0; i < events.count; i++) {
     text_add(text, "\"Message size %s", events.list[i].name);
     add_event(text, &events.list[i].event);
   }
-  for (size_t i = 0; i < table->capacity; i++) {
-    const struct record* record = &table->records[i];
-    if (!record->rest || !record_binned(record)) continue;
-    text_add(text, "\"Message size : ");
-    text_of_name(text, record, true);
-    add_event(text, &record->bin);
-  }
+  if (rows.used) text_add(text, "%s", rows.bytes);
+  free(rows.bytes);
 }
 
 static void add_escaped(struct text* text, const char* value) {
@@ -158,6 +195,8 @@ void text_of_metadata(struct text* text) {
   add_number(text, "Profiler Nanoseconds per Call", profile.overhead_ns);
   add_number(text, "Profiler Seconds at Start",
              1e-6 * clock_microseconds() * (double)profile.start_ticks);
+  add_attribute(text, "Time Stamps", stamps_state());
+  add_number(text, "Clock Error Microseconds", 1e-3 * (double)clocks_error());
   add_attribute(text, "Unprofiled MPI Functions", unknown);
   text_add(text, "</metadata>");
 }

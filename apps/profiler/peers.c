@@ -29,6 +29,9 @@ void peers_start(void) {
   PMPI_Comm_split(MPI_COMM_WORLD, leader, profile.rank, &profile.node);
   PMPI_Comm_size(profile.node, &profile.node_ranks);
   PMPI_Comm_group(MPI_COMM_WORLD, &world);
+  comms_start();
+  for (int i = 0; i < profile.size; i++)
+    if (hosts[i] != own) profile.several_nodes = true;
 }
 
 static uint8_t class_of_world(int rank) {
@@ -118,6 +121,8 @@ static const struct group_facts* look_up(struct thread* thread, uint64_t handle,
   while (facts && facts->handle != handle) facts = facts->next;
   if (!facts) {
     facts = win ? read_win(*win) : read_comm(comm);
+    if (!win && comm == MPI_COMM_WORLD) facts->comm = COMM_WORLD;
+    if (!win && comm == MPI_COMM_SELF) facts->comm = COMM_SELF;
     facts->handle = handle;
     facts->next = known;
     known = facts;
@@ -132,6 +137,33 @@ static const struct group_facts* look_up(struct thread* thread, uint64_t handle,
 const struct group_facts* peers_of_comm(struct thread* thread, MPI_Comm comm) {
   if (comm == MPI_COMM_NULL) return NULL;
   return look_up(thread, (uint64_t)comm, comm, NULL);
+}
+
+void peers_new_comm(struct thread* thread, MPI_Comm comm) {
+  int inter;
+  if (comm == MPI_COMM_NULL) return;
+  PMPI_Comm_test_inter(comm, &inter);
+  if (inter) return;
+  MPI_Group group;
+  PMPI_Comm_group(comm, &group);
+  int size, self;
+  PMPI_Group_size(group, &size);
+  PMPI_Group_rank(group, &self);
+  int* ranks = calloc(2 * (size_t)size + 1, sizeof *ranks);
+  if (!ranks) abort();
+  for (int i = 0; i < size; i++) ranks[i] = i;
+  PMPI_Group_translate_ranks(group, size, ranks, world, ranks + size);
+  uint32_t number = comms_add(thread, ranks + size, size, self);
+  free(ranks);
+  PMPI_Group_free(&group);
+  peers_forget((uint64_t)comm);
+  pthread_mutex_lock(&lock);
+  struct group_facts* facts = read_comm(comm);
+  facts->handle = (uint64_t)comm;
+  facts->comm = number;
+  facts->next = known;
+  known = facts;
+  pthread_mutex_unlock(&lock);
 }
 
 const struct group_facts* peers_of_win(struct thread* thread, MPI_Win win) {

@@ -9,6 +9,9 @@
 // - FABRICBENCH_PROFILE=DIRECTORY: one file per node, profile.HOST.txt. It holds the profiles of
 //   the node's ranks and threads, each after a line `# profile.RANK.0.THREAD`.
 // - FABRICBENCH_PROFILE_FORMAT=tau: one file per rank and thread, profile.RANK.0.THREAD, instead.
+// - FABRICBENCH_PROFILE_STAMPS=N: at most N operations of a process have time stamps, 64 bytes
+// each.
+//   Default 1000000; 0: none.
 // - FABRICBENCH_PROFILE_SYNC=1: a barrier before each blocking collective. Its time is in the timer
 //   `MPI Collective Sync`, as in TAU. It changes the program's timing, so it is off by default.
 //
@@ -51,6 +54,7 @@
 
 #include "profiler/clock.h"
 #include "profiler/functions.h"  // generated: enum function, FUNCTION_COUNT
+#include "profiler/stamps.h"
 
 #define EXPORT __attribute__((visibility("default")))
 
@@ -75,7 +79,9 @@ struct event {  // a user event
 struct record {
   uint64_t bytes, rest;  // the key; rest == 0: an empty slot
   uint64_t calls, ticks;
-  struct event bin;  // the exact sizes, of bins only
+  struct event bin;     // the exact sizes, of bins only
+  uint32_t row;         // number of the record in its table
+  struct value shares;  // of completed operations: of the calls that completed them
 };
 
 struct total {
@@ -106,7 +112,10 @@ struct thread {
   int number;
   uint64_t begin;  // ticks
   struct table table;
-  uint64_t* handles;  // the requests of the current call
+  struct stamp_list stamps;
+  struct match** matches;  // by row; null: no matched operations
+  int64_t* waits;          // by group of stamps: the longest wait for a partner, ns
+  uint64_t* handles;       // the requests of the current call
   MPI_Status* statuses;
   size_t handle_capacity, status_capacity;
   int hidden;                     // requests of the current call that inject.c withholds
@@ -123,8 +132,12 @@ struct thread {
   struct thread* next;
 };
 
-void table_add(struct table* table, enum function function, const struct facts* facts,
-               uint64_t ticks);
+// Returns the number of the row, which stays the same.
+uint32_t table_add(struct table* table, enum function function, const struct facts* facts,
+                   uint64_t ticks);
+// The same for one of several operations that a call completes together.
+uint32_t table_add_share(struct table* table, enum function function, const struct facts* facts,
+                         uint64_t ticks, int together);
 void table_clear(struct table* table);
 void event_add(struct event* event, uint64_t bytes, uint64_t count);
 
@@ -142,7 +155,7 @@ bool record_in_region(const struct record* record);
 
 struct profile {
   volatile bool active;  // between MPI_Init and MPI_Finalize, if it profiles or injects
-  bool sync, tau_files, multiple;
+  bool sync, tau_files, multiple, several_nodes;
   volatile bool in_region;
   bool region_marked;
   int rank, size, node_ranks, thread_level;
@@ -179,6 +192,7 @@ static inline void profile_count(struct thread* thread, enum function function, 
 
 struct group_facts {
   uint64_t handle;
+  uint32_t comm;          // its number in comms.c; 0: no time stamps
   int size, peers, self;  // peers: the remote size of an intercommunicator
   int in_degree, out_degree;
   uint8_t span;  // PEER_SAME_NODE if all ranks are on this node
@@ -189,6 +203,8 @@ struct group_facts {
 void peers_start(void);  // collective over MPI_COMM_WORLD
 const struct group_facts* peers_of_comm(struct thread* thread, MPI_Comm comm);
 const struct group_facts* peers_of_win(struct thread* thread, MPI_Win win);
+// Gives a new communicator its number.
+void peers_new_comm(struct thread* thread, MPI_Comm comm);
 uint8_t peers_class(const struct group_facts* group, int rank);
 uint64_t type_bytes(struct thread* thread, MPI_Datatype type);
 // Handles may be used again after a free.
@@ -199,6 +215,8 @@ void peers_forget(uint64_t handle);
 struct request {
   uint64_t handle;  // 0: an empty slot
   struct facts facts;
+  struct target target;
+  struct stamp* stamp;  // of the active operation; null: none
   bool receives, persistent, active;
 };
 
@@ -206,7 +224,9 @@ void requests_add(const struct request* request);
 // Removes one request with the handle, or ends the activity of a persistent one. Returns false if
 // there is none.
 bool requests_complete(uint64_t handle, struct request* request);
-bool requests_activate(uint64_t handle, struct request* request);
+// Begins the activity of a persistent request, with a time stamp.
+bool requests_activate(uint64_t handle, struct thread* thread, uint64_t entry,
+                       struct request* request);
 bool requests_receives(uint64_t handle);
 void requests_free(uint64_t handle);
 
@@ -219,13 +239,14 @@ struct completion {
   const int* indices;          // null: the first `completed` handles
   int first_index;             // 1 in Fortran
   const MPI_Status* statuses;  // null: unknown
-  uint64_t ticks;
+  uint64_t begin, ticks;
 };
 
 uint64_t* complete_handles(struct thread* thread, int count);
 MPI_Status* complete_statuses(struct thread* thread, int count);
 void complete_book(struct thread* thread, const struct completion* completion);
-void activate_book(struct thread* thread, enum function function, int count, uint64_t ticks);
+void activate_book(struct thread* thread, enum function function, int count, uint64_t begin,
+                   uint64_t ticks);
 
 // ---- symbols.c, text.c, write.c
 

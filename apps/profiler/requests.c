@@ -88,15 +88,17 @@ bool requests_complete(uint64_t handle, struct request* request) {
   return is_active;
 }
 
-bool requests_activate(uint64_t handle, struct request* request) {
+bool requests_activate(uint64_t handle, struct thread* thread, uint64_t entry,
+                       struct request* request) {
   begin();
-  struct request* entry = find(handle);
-  if (entry) {
-    entry->active = true;
-    *request = *entry;
+  struct request* found = find(handle);
+  if (found) {
+    found->active = true;
+    found->stamp = stamps_begin(thread, &found->target, entry);
+    *request = *found;
   }
   end();
-  return entry != NULL;
+  return found != NULL;
 }
 
 bool requests_receives(uint64_t handle) {

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "profiler/inject.h"
-#include "profiler/profiler.h"
+#include "profiler/wrap.h"
 
 // SimGrid runs all ranks in one thread, each with its own copy of the static variables.
 #ifdef FABRICBENCH_PROFILER_SMPI
@@ -91,22 +91,25 @@ static double overhead(void) {
   struct facts facts = {.bytes = 8, .comm_size = 2, .peer = PEER_SELF, .sized = true};
   double best = 1e9;
   for (int repeat = 0; repeat < REPEATS; repeat++) {
-    uint64_t begin = clock_nanoseconds();
+    uint64_t first = clock_nanoseconds();
     for (int i = 0; i < CALLS; i++) {
       struct thread* thread = profile_enter();
       if (!thread) return 0;
-      uint64_t ticks = clock_ticks();
-      ticks = clock_ticks() - ticks;
+      uint64_t begin = clock_ticks(), ticks = clock_ticks() - begin;
       facts.bytes = 8 * type_bytes(thread, MPI_BYTE);
-      facts.comm_size = (uint32_t)peers_of_comm(thread, MPI_COMM_WORLD)->size;
+      const struct group_facts* members = peers_of_comm(thread, MPI_COMM_WORLD);
+      facts.comm_size = (uint32_t)members->size;
       profile_count(thread, FUNCTION_NONE, ticks);
-      table_add(&thread->table, FUNCTION_NONE, &facts, ticks);
+      uint32_t row = table_add(&thread->table, FUNCTION_NONE, &facts, ticks);
+      struct target target = message_target(members, STAMP_SEND, 0, 0);
+      stamp_call(thread, &target, row, &(struct span){begin, ticks});
       profile_leave(thread);
     }
-    double each = (double)(clock_nanoseconds() - begin) / CALLS;
+    double each = (double)(clock_nanoseconds() - first) / CALLS;
     if (each < best) best = each;
   }
   table_clear(&self->table);
+  stamps_clear(self);
   return best;
 }
 
@@ -131,6 +134,8 @@ void profile_start(enum function function, uint64_t ticks) {
   PMPI_Query_thread(&profile.thread_level);
   profile.multiple = profile.thread_level == MPI_THREAD_MULTIPLE;
   peers_start();
+  if (*profile.directory) stamps_start();
+  clocks_start();
   profile.active = true;
   profile.overhead_ns = overhead();
   profile.start_ticks = clock_ticks() - begin;
@@ -138,6 +143,15 @@ void profile_start(enum function function, uint64_t ticks) {
   profile_count(thread, function, ticks);
   profile_leave(thread);
 }
+
+#ifdef FABRICBENCH_PROFILER_SMPI
+// For programs that SimGrid's MPI_Pcontrol would end.
+EXPORT void fabricbench_profile_region(int level);
+
+void fabricbench_profile_region(int level) {
+  profile_region(level);
+}
+#endif
 
 void profile_region(int level) {
   if (!profile.active || level < 0 || level > 1 || profile.in_region == (level == 1)) return;
@@ -160,6 +174,9 @@ void profile_finish(enum function function) {
   profile.active = false;
   profile.end = clock_ticks();
   if (profile.in_region) profile.region_ticks += profile.end - profile.region_begin;
-  if (*profile.directory) write_profiles();
+  if (*profile.directory) {
+    stamps_match();
+    write_profiles();
+  }
   PMPI_Comm_free(&profile.node);
 }

@@ -145,14 +145,14 @@ static struct record* insert(struct table* table, uint64_t bytes, uint64_t rest)
   if (!record->rest) {
     record->bytes = key;
     record->rest = rest;
-    table->used++;
+    record->row = (uint32_t)table->used++;
   }
   if (!exact) event_add(&record->bin, bytes, 1);
   return record;
 }
 
-void table_add(struct table* table, enum function function, const struct facts* facts,
-               uint64_t ticks) {
+static struct record* add(struct table* table, enum function function, const struct facts* facts,
+                          uint64_t ticks) {
   uint64_t bytes = facts->sized ? facts->bytes : 0;
   uint64_t rest = 1 | flag(facts->sized, SIZED) | flag(facts->root, ROOT) |
                   flag(profile.in_region, REGION) | (uint64_t)facts->peer << PEER |
@@ -162,6 +162,19 @@ void table_add(struct table* table, enum function function, const struct facts* 
   if (!record || !record->rest) record = insert(table, bytes, rest);
   record->calls++;
   record->ticks += ticks;
+  return record;
+}
+
+uint32_t table_add(struct table* table, enum function function, const struct facts* facts,
+                   uint64_t ticks) {
+  return add(table, function, facts, ticks)->row;
+}
+
+uint32_t table_add_share(struct table* table, enum function function, const struct facts* facts,
+                         uint64_t ticks, int together) {
+  struct record* record = add(table, function, facts, ticks);
+  value_add(&record->shares, 1.0 / together);
+  return record->row;
 }
 
 void table_clear(struct table* table) {

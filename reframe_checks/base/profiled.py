@@ -11,6 +11,9 @@ from fabricbench.site.profilers import Profiler, ProfilerName, is_static, profil
 
 from .benchmark import BenchmarkMixin
 
+METRICS = ("mpi_share", "parallel_efficiency", "load_balance", "communication_efficiency")
+"""The metrics of each profile that requirements may use."""
+
 
 class ProfiledMixin(BenchmarkMixin):
     """Loads a profiler into the ranks of the launch, which is then never timed.
@@ -64,8 +67,9 @@ class ProfiledMixin(BenchmarkMixin):
 
     def planned(self) -> tuple[Expected, ...]:
         case = canonical_case(self.case)
-        return (Expected(benchmark=self.benchmark, case=case, metric="mpi_share"),)
+        return tuple(Expected(benchmark=self.benchmark, case=case, metric=metric) for metric in METRICS)
 
     def expected(self) -> Iterator[Expected]:
         yield from super().expected()
-        yield Expected(benchmark=self.benchmark, metric="mpi_share")
+        for metric in METRICS:
+            yield Expected(benchmark=self.benchmark, metric=metric)

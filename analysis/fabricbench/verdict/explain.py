@@ -11,7 +11,7 @@ from fabricbench.stats.spending import Schedule, schedule
 from fabricbench.verdict.estimate import sample
 from fabricbench.verdict.reasons import number, percent
 from fabricbench.verdict.result import FOREIGN_LOAD, CampaignContext, Cell, Judgement
-from fabricbench.verdict.series import CellKey, Series, all_series
+from fabricbench.verdict.series import CellKey, Series, judged_series
 
 
 def explain(name: str, judgement: Judgement, table: pl.DataFrame, context: CampaignContext | None = None) -> list[str]:
@@ -23,7 +23,7 @@ def explain(name: str, judgement: Judgement, table: pl.DataFrame, context: Campa
     cell = cells[name]
     lines = [f"{cell.name}: {cell.verdict}", f"  {cell.text}", f"  bound: {_bound(cell)}"]
     if cell.measured is not None:
-        series = all_series(table)
+        series = judged_series(table)
         lines += ["", *_values(cell, series, context.foreign_load), *_unusable_launches(cell, series)]
         lines += ["", *_numbers(cell, judgement, series)]
     lines += [""] * bool(cell.notes) + [f"  note: {note}" for note in cell.notes]

@@ -15,7 +15,7 @@ from fabricbench.stats.spending import Schedule, schedule
 from fabricbench.verdict import reasons
 from fabricbench.verdict.estimate import Estimate, estimate, sample, side
 from fabricbench.verdict.result import EXIT_STATUS, FOREIGN_LOAD, CampaignContext, Cell, Judgement, SkippedCell, Verdict
-from fabricbench.verdict.series import CellKey, Series, all_series
+from fabricbench.verdict.series import CellKey, Series, judged_series
 from fabricbench.verdict.targets import Target, targets
 
 _SLACK = 1.0 + 1e-9
@@ -64,7 +64,7 @@ def judge(
         raise BadInput("no requirements", where=requirements.path, expected="at least one requirement")
     context = context or CampaignContext()
     plan = schedule(facts.looks, facts.alpha)
-    drafts, skipped = _drafts(requirements, all_series(table), context, plan)
+    drafts, skipped = _drafts(requirements, judged_series(table), context, plan)
     decidable = [draft for draft in drafts if draft.p is not None]
     q = q_values([draft.p for draft in decidable if draft.p is not None])
     by_name = {draft.target.name: value for draft, value in zip(decidable, q, strict=True)}

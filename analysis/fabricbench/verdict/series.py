@@ -13,6 +13,7 @@ from fabricbench.errors import BadInput
 from fabricbench.launch.facts import case_parts
 from fabricbench.launch.record import LOST_STATES
 from fabricbench.launch.table import CELL
+from fabricbench.metrics import METRICS
 from fabricbench.parsers.tools.micro.description import TOOL
 from fabricbench.site.lane import LaneName
 from fabricbench.stats.median import median
@@ -125,6 +126,15 @@ def all_series(table: pl.DataFrame, mode: str = "timed") -> dict[CellKey, Series
             if block not in cell.blocks:
                 cell.losses[block].add((f"b{block:03d}", "absent"))
     return {key: _series(key, gathered[key]) for key in sorted(gathered, key=order)}
+
+
+def judged_series(table: pl.DataFrame) -> dict[CellKey, Series]:
+    """Returns the cells on which requirements can be judged.
+
+    These are the cells of timed launches, and of profiled launches those of metrics that only a profile measures.
+    """
+    profiled = all_series(table, "profiled")
+    return all_series(table) | {key: one for key, one in profiled.items() if METRICS[key.metric].profiled}
 
 
 def _series(key: CellKey, cell: _CellValues) -> Series:

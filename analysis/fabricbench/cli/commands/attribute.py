@@ -1,13 +1,26 @@
 # SPDX-License-Identifier: Apache-2.0
 """``fabricbench attribute``."""
 
-from typing import Annotated
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from fabricbench.cli.options import CampaignPath, Format, Output, Recompute
+from fabricbench.cli.output import say
 from fabricbench.errors import BadInput
 
+if TYPE_CHECKING:
+    from fabricbench.verdict.attribution import Attributions
+
+Calls = Annotated[bool, typer.Option("--calls", help="print a row for each MPI function of each application")]
+On = Annotated[
+    str | None, typer.Option("--on", metavar="LANE", help="predict each application on this lane, beside a back-test")
+]
+Explain = Annotated[
+    str | None, typer.Option("--explain", metavar="APPLICATION/LANE", help="show how the numbers follow from the files")
+]
+Ranks = Annotated[bool, typer.Option("--ranks", help="print a row for each rank of each application")]
 Sensitivity = Annotated[
     bool, typer.Option("--sensitivity", help="print how the run time depends on injected delays (run --inject)")
 ]
@@ -15,14 +28,84 @@ Sensitivity = Annotated[
 
 def attribute(
     campaign: CampaignPath,
+    calls: Calls = False,
+    ranks: Ranks = False,
+    explain: Explain = None,
+    on: On = None,
     sensitivity: Sensitivity = False,
     format: Format = "text",
     output: Output = None,
     recompute: Recompute = False,
 ) -> None:
-    """Prints how the run time of each application depends on delays of its messages."""
-    from fabricbench.cli.sensitivity import print_sensitivity
+    """Prints where the time of each profiled application went: computation, latency, bandwidth, waiting, rest."""
+    from fabricbench.cli.tables import write
+    from fabricbench.verdict.attribution_tables import parts_by_call, parts_by_rank
 
-    if not sensitivity:
-        raise BadInput("no table is chosen", expected="--sensitivity")
-    print_sensitivity(campaign, format=format, output=output, recompute=recompute)
+    if sum((calls, ranks, explain is not None, on is not None, sensitivity)) > 1:
+        raise BadInput("several tables", expected="one of --calls, --ranks, --explain, --on, --sensitivity")
+    if sensitivity:
+        from fabricbench.cli.sensitivity import print_sensitivity
+
+        print_sensitivity(campaign, format=format, output=output, recompute=recompute)
+        return
+    found = attributions_of(campaign, recompute=recompute)
+    if explain is not None:
+        from fabricbench.verdict.explain_attribution import explain_attribution
+
+        print("\n".join(explain_attribution(explain, found)))
+    elif on is not None:
+        from fabricbench.verdict.frames import frame_of
+        from fabricbench.verdict.prediction import PredictionRow, predictions
+
+        write(frame_of(PredictionRow, predictions(on, found.items, found.launches, found.curves)), format, output)
+    elif calls or ranks:
+        write(parts_by_call(found.items) if calls else parts_by_rank(found.items), format, output)
+    else:
+        _write(found, format, output)
+
+
+def _write(found: "Attributions", format: str, output: Path | None) -> None:
+    """Writes the table of all attributions; as text a short one, a sentence for each, and the refused profiles."""
+    from fabricbench.cli.tables import write
+    from fabricbench.verdict.attribution_tables import attribution_table, short_table
+    from fabricbench.verdict.sentences import refusal, sentence
+
+    if format != "text":
+        write(attribution_table(found), format, output)
+        return
+    table = short_table(found.items)
+    if not table.is_empty():
+        write(table, format, output)
+    if output is None:
+        for one in found.items:
+            say(sentence(one))
+            for curve, command in one.missing:
+                say(f"  no curve of {curve}; measure it: {command}")
+            for note in one.notes:
+                say(f"  {note}")
+        for refused in found.refused:
+            say(refusal(refused))
+
+
+def attributions_of(campaign: Path, *, recompute: bool = False) -> "Attributions":
+    """Returns the attributions of the campaign; raises BadInput if no launch of it was profiled."""
+    from fabricbench.campaign.operations import read_operations
+    from fabricbench.campaign.read import read_campaign
+    from fabricbench.launch.table import table
+    from fabricbench.verdict.attribution import attributions
+
+    measured = read_campaign(campaign, recompute=recompute)
+    found = attributions(
+        table(measured.records),
+        measured.records,
+        lambda record: read_operations(campaign, record),
+        measured.facts.alpha,
+    )
+    if not found.items and not found.refused:
+        raise BadInput(
+            "no launch was profiled",
+            where=str(campaign),
+            expected="launches of mode profiled",
+            hint="fabricbench run --check NasProfile --check NPB",
+        )
+    return found

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """``fabricbench compare``."""
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -10,17 +11,28 @@ from fabricbench.cli.output import say
 
 LaneArgument = Annotated[str, typer.Argument(help="lane of the numerator, STACK@FABRIC")]
 Other = Annotated[str, typer.Argument(help="lane of the denominator, STACK@FABRIC")]
+Why = Annotated[
+    str | None,
+    typer.Option("--why", metavar="APPLICATION", help="print which parts of its run time make the difference"),
+]
 
 
 def compare(
     campaign: CampaignPath,
     lane: LaneArgument,
     other: Other,
+    why: Why = None,
     format: Format = "text",
     output: Output = None,
     recompute: Recompute = False,
 ) -> None:
-    """Prints the ratio of two lanes, paired by block, for every message size."""
+    """Prints the ratio of two lanes, paired by block, for every message size.
+
+    With --why: prints the difference of the run times of one application, and of each of their parts.
+    """
+    if why is not None:
+        _print_why(campaign, lane, other, why, recompute=recompute)
+        return
     from fabricbench.campaign.read import read_campaign
     from fabricbench.cli.tables import write
     from fabricbench.launch.table import table
@@ -32,4 +44,15 @@ def compare(
     write(ratios, format, output)
     if format == "text":
         for line in measured_on_neither(measured.unmeasured, lane, other):
+            say(line)
+
+
+def _print_why(campaign: Path, lane: str, other: str, application: str, *, recompute: bool) -> None:
+    from fabricbench.cli.commands.attribute import attributions_of
+    from fabricbench.verdict.difference import lane_difference, on_both_lanes
+    from fabricbench.verdict.sentences import difference_lines
+
+    found = attributions_of(campaign, recompute=recompute)
+    for pair in on_both_lanes(found, lane, other, application):
+        for line in difference_lines(lane_difference(*pair)):
             say(line)

@@ -61,6 +61,7 @@ def rows_of(profile: Profile, launch: Launch) -> tuple[Row, ...]:
     - ``mpi_share``, ``_min``, ``_max``: mean, least and largest share over ranks; of a rank's threads, the one with the
       most time in MPI counts.
     - ``profiled_time``: the time that the shares refer to, of the slowest rank.
+    - ``parallel_efficiency``, ``load_balance``, ``communication_efficiency``: of the POP CoE, as in ``models.pop``.
     - Case ``call=MPI_…``: ``mpi_calls``, ``mpi_time`` (mean over ranks), ``mpi_time_max``, ``mpi_bytes``. Times exclude
       TAU's barrier before a collective, which is ``call=collective_sync``.
     - ``mpi_calls_by_size``: at 0, 1, 2, 4, … bytes, the calls with at least this size and less than the next.
@@ -90,6 +91,11 @@ def _values(profile: Profile) -> Iterator[tuple[str, str, int | None, float]]:
     yield "mpi_share_min", "", None, min(shares)
     yield "mpi_share_max", "", None, max(shares)
     yield "profiled_time", "", None, max(times)
+    outside = [time * (1 - share) for time, share in zip(times, shares, strict=True)]
+    mean, most = sum(outside) / len(outside), max(outside)
+    yield "parallel_efficiency", "", None, mean / max(times)
+    yield "load_balance", "", None, mean / most if most else 1.0
+    yield "communication_efficiency", "", None, most / max(times)
     calls = _calls(profile, region)
     for name, call in calls.items():
         yield "mpi_calls", name, None, call.calls
