@@ -134,7 +134,7 @@ void profile_start(enum function function, uint64_t ticks) {
   PMPI_Query_thread(&profile.thread_level);
   profile.multiple = profile.thread_level == MPI_THREAD_MULTIPLE;
   peers_start();
-  stamps_start();
+  if (*profile.directory) stamps_start();
   clocks_start();
   profile.active = true;
   profile.overhead_ns = overhead();

@@ -84,6 +84,14 @@ def test_without_a_latency_of_the_lane_nothing_is_extrapolated() -> None:
     assert any("fabricbench run --check MicroPingpong" in note for note in result.notes)
 
 
+def test_a_latency_that_exceeds_the_run_time_is_not_extrapolated() -> None:
+    pings = lane_rows("mpich@tcp", [900.0] * 6, **mpi_mean()._asdict())
+    result = one(launches("latency", "us", [0, 10], lambda b, us: 1.0 + 1e-6 * us * 2000), pings)
+    assert result.slope.estimate == pytest.approx(2000)
+    assert result.time_without.estimate is None
+    assert "slope times latency exceeds the run time, so no run time without latency" in result.notes
+
+
 def test_a_slope_that_is_not_constant_is_given_below_only() -> None:
     """Overlap hides the delay up to 10 us; above each message costs it."""
     hidden = one(launches("latency", "us", [0, 5, 10, 20, 40], lambda b, us: 1.0 + 1e-6 * (us + 999 * max(0, us - 10))))

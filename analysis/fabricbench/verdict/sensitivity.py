@@ -193,6 +193,9 @@ def _extrapolated(one: Sensitivity, times: _Times, latencies: Mapping[int, float
         for block, value in _slopes(times).items()
     }
     shares = [value / times[block][0.0] for block, value in without.items()]
+    if shares and median(shares) <= 0:
+        note = "slope times latency exceeds the run time, so no run time without latency"
+        return replace(one, lane_latency_us=usual, notes=(*one.notes, note))
     return replace(
         one,
         lane_latency_us=usual,
