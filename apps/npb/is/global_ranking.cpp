@@ -54,7 +54,7 @@ GlobalRanking::GlobalRanking(const Problem& problem, MPI_Comm comm)
       test_keys_(load_test_keys(problem.problem_class)) {
   MPI_Comm_rank(comm, &rank_);
   const Size size = size_of_class(problem.problem_class);
-  const int log2 = buckets_log2(problem.problem_class, problem.ranks);
+  const int log2 = buckets_log2(problem.problem_class, problem.buckets);
   max_key_ = Key{1} << size.max_key_log2;
   shift_ = size.max_key_log2 - log2;
   buckets_ = std::size_t{1} << log2;
