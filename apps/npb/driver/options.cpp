@@ -31,15 +31,18 @@ std::string parse_layout(std::string_view text, const Kernel& kernel) {
                    join(kernel.layouts));
 }
 
+std::string numbers(std::span<const int> values) {
+  std::string text;
+  for (const int value : values) text += (text.empty() ? "" : ", ") + std::to_string(value);
+  return text;
+}
+
 int parse_buckets(std::string_view text, const Kernel& kernel) {
-  std::string expected;
   for (const int buckets : kernel.buckets) {
-    const std::string value = std::to_string(buckets);
-    if (text == value) return buckets;
-    expected += (expected.empty() ? "" : ", ") + value;
+    if (text == std::to_string(buckets)) return buckets;
   }
   throw UsageError("--buckets: \"" + std::string(text.substr(0, 40)) +
-                   "\" is no number of buckets; expected one of " + expected);
+                   "\" is no number of buckets; expected one of " + numbers(kernel.buckets));
 }
 
 std::int64_t parse_bytes(std::string_view text) {
@@ -95,9 +98,9 @@ std::string options_help(const Kernel& kernel) {
          "  --timers         time the phases of the run, with separate totals for communication\n"
          "  --layout LAYOUT  decomposition: " +
          join(kernel.layouts) + "\n" +
-         (kernel.buckets.empty()
-              ? ""
-              : "  --buckets N      buckets of keys: 512, 1024; default: NASA's of the class\n") +
+         (kernel.buckets.empty() ? ""
+                                 : "  --buckets N      buckets of keys: " + numbers(kernel.buckets) +
+                                       "; default: NASA's of the class\n") +
          "  --memory BYTES   memory limit for all ranks of a node; default: its available memory\n"
          "\n"
          "FABRICBENCH_NPB_FAULT=state perturbs one element, so that the verification must fail.\n"
