@@ -70,7 +70,7 @@ def compare(kernel: str, calls: Calls, expected: Calls, ranks: int) -> None:
         if (rank, function, peer, size) not in expected:
             assert function not in EXCHANGES
             outside[rank][function, size] += number
-    assert outside == {rank: OUTSIDE[kernel] for rank in range(ranks)}
+    assert outside == dict.fromkeys(range(ranks), OUTSIDE[kernel])
 
 
 RANKS = (1, 2, 4, 8, 16, 32, 64, 128, 256)

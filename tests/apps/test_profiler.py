@@ -241,7 +241,8 @@ def test_processes_that_join(profiled: Profiled) -> None:
 
 # Calls of each rank on two ranks. CG: 16 iterations (one is untimed) of 26 products of a matrix and a vector, each with
 # half a vector to the other rank, half a vector to the rank itself and two sums, and one sum of two values. FT: a
-# transpose in each of 6 iterations and two before, each with a quarter of the grid to the other rank and as much from it.
+# transpose in each of 6 iterations and two before, each with a quarter of the grid to the other rank and as much from
+# it.
 KERNELS = {
     ("cg", "S"): ("MPI_Send", {8: 832, 16: 16, 1400 // 2 * 8: 2 * 416}),
     ("cg", "W"): ("MPI_Send", {8: 832, 16: 16, 7000 // 2 * 8: 2 * 416}),

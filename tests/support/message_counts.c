@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Counts the MPI calls of one rank of a program by function, peer and message size. Link the object
-// into a program that is built for SimGrid's SMPI, in C, C++ or Fortran. MPI_Finalize appends one
-// line per counter to the file MESSAGE_COUNTS: rank, function, peer, bytes, calls.
+// Counts the MPI calls of one rank of a program by function, peer and message
+// size. Link the object into a program that is built for SimGrid's SMPI, in C,
+// C++ or Fortran. MPI_Finalize appends one line per counter to the file
+// MESSAGE_COUNTS: rank, function, peer, bytes, calls.
 //
-// The peer is a rank of MPI_COMM_WORLD: the destination or source of a message, the root of a rooted
-// collective, each rank of the communicator of MPI_Alltoall(v), and -1 otherwise. The bytes are
-// those of one message; of MPI_Alltoall(v) those that the call sends to the peer.
+// The peer is a rank of MPI_COMM_WORLD: the destination or source of a message,
+// the root of a rooted collective, each rank of the communicator of
+// MPI_Alltoall(v), and -1 otherwise. The bytes are those of one message; of
+// MPI_Alltoall(v) those that the call sends to the peer.
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -74,14 +76,13 @@ static int world_rank(MPI_Comm comm, int rank) {
   return world_ranks[rank];
 }
 
-int MPI_Send(const void* buffer, int number, MPI_Datatype type, int to, int tag,
-                    MPI_Comm comm) {
+int MPI_Send(const void* buffer, int number, MPI_Datatype type, int to, int tag, MPI_Comm comm) {
   count("MPI_Send", world_rank(comm, to), bytes_of(number, type));
   return PMPI_Send(buffer, number, type, to, tag, comm);
 }
 
 int MPI_Irecv(void* buffer, int number, MPI_Datatype type, int from, int tag, MPI_Comm comm,
-                     MPI_Request* request) {
+              MPI_Request* request) {
   count("MPI_Irecv", world_rank(comm, from), bytes_of(number, type));
   return PMPI_Irecv(buffer, number, type, from, tag, comm, request);
 }
@@ -92,8 +93,8 @@ int MPI_Wait(MPI_Request* request, MPI_Status* status) {
 }
 
 int MPI_Sendrecv(const void* send, int sent, MPI_Datatype send_type, int to, int send_tag,
-                        void* receive, int received, MPI_Datatype receive_type, int from, int tag,
-                        MPI_Comm comm, MPI_Status* status) {
+                 void* receive, int received, MPI_Datatype receive_type, int from, int tag,
+                 MPI_Comm comm, MPI_Status* status) {
   count("MPI_Sendrecv", world_rank(comm, to), bytes_of(sent, send_type));
   return PMPI_Sendrecv(send, sent, send_type, to, send_tag, receive, received, receive_type, from,
                        tag, comm, status);
@@ -109,35 +110,35 @@ int MPI_Bcast(void* buffer, int number, MPI_Datatype type, int root, MPI_Comm co
   return PMPI_Bcast(buffer, number, type, root, comm);
 }
 
-int MPI_Reduce(const void* send, void* receive, int number, MPI_Datatype type, MPI_Op op,
-                      int root, MPI_Comm comm) {
+int MPI_Reduce(const void* send, void* receive, int number, MPI_Datatype type, MPI_Op op, int root,
+               MPI_Comm comm) {
   count("MPI_Reduce", world_rank(comm, root), bytes_of(number, type));
   return PMPI_Reduce(send, receive, number, type, op, root, comm);
 }
 
 int MPI_Allreduce(const void* send, void* receive, int number, MPI_Datatype type, MPI_Op op,
-                         MPI_Comm comm) {
+                  MPI_Comm comm) {
   count("MPI_Allreduce", -1, bytes_of(number, type));
   return PMPI_Allreduce(send, receive, number, type, op, comm);
 }
 
 int MPI_Exscan(const void* send, void* receive, int number, MPI_Datatype type, MPI_Op op,
-                      MPI_Comm comm) {
+               MPI_Comm comm) {
   count("MPI_Exscan", -1, bytes_of(number, type));
   return PMPI_Exscan(send, receive, number, type, op, comm);
 }
 
-int MPI_Alltoall(const void* send, int sent, MPI_Datatype send_type, void* receive,
-                        int received, MPI_Datatype receive_type, MPI_Comm comm) {
+int MPI_Alltoall(const void* send, int sent, MPI_Datatype send_type, void* receive, int received,
+                 MPI_Datatype receive_type, MPI_Comm comm) {
   for (int rank = 0; rank < ranks_of(comm); rank++) {
     count("MPI_Alltoall", world_rank(comm, rank), bytes_of(sent, send_type));
   }
   return PMPI_Alltoall(send, sent, send_type, receive, received, receive_type, comm);
 }
 
-int MPI_Alltoallv(const void* send, const int* sent, const int* send_begins,
-                         MPI_Datatype send_type, void* receive, const int* received,
-                         const int* receive_begins, MPI_Datatype receive_type, MPI_Comm comm) {
+int MPI_Alltoallv(const void* send, const int* sent, const int* send_begins, MPI_Datatype send_type,
+                  void* receive, const int* received, const int* receive_begins,
+                  MPI_Datatype receive_type, MPI_Comm comm) {
   for (int rank = 0; rank < ranks_of(comm); rank++) {
     count("MPI_Alltoallv", world_rank(comm, rank), bytes_of(sent[rank], send_type));
   }
@@ -165,17 +166,17 @@ int MPI_Finalize(void) {
   return PMPI_Finalize();
 }
 
-// Fortran. SMPI's handles are integers that PMPI converts; a status is not read.
-void mpi_send_(void* buffer, int* number, int* type, int* to, int* tag, int* comm,
-                      int* error) {
+// Fortran. SMPI's handles are integers that PMPI converts; a status is not
+// read.
+void mpi_send_(void* buffer, int* number, int* type, int* to, int* tag, int* comm, int* error) {
   *error = MPI_Send(buffer, *number, PMPI_Type_f2c(*type), *to, *tag, PMPI_Comm_f2c(*comm));
 }
 
-void mpi_irecv_(void* buffer, int* number, int* type, int* from, int* tag, int* comm,
-                       int* request, int* error) {
+void mpi_irecv_(void* buffer, int* number, int* type, int* from, int* tag, int* comm, int* request,
+                int* error) {
   MPI_Request started = MPI_REQUEST_NULL;
-  *error = MPI_Irecv(buffer, *number, PMPI_Type_f2c(*type), *from, *tag, PMPI_Comm_f2c(*comm),
-                     &started);
+  *error =
+      MPI_Irecv(buffer, *number, PMPI_Type_f2c(*type), *from, *tag, PMPI_Comm_f2c(*comm), &started);
   *request = PMPI_Request_c2f(started);
 }
 
@@ -194,14 +195,14 @@ void mpi_bcast_(void* buffer, int* number, int* type, int* root, int* comm, int*
   *error = MPI_Bcast(buffer, *number, PMPI_Type_f2c(*type), *root, PMPI_Comm_f2c(*comm));
 }
 
-void mpi_reduce_(void* send, void* receive, int* number, int* type, int* op, int* root,
-                        int* comm, int* error) {
+void mpi_reduce_(void* send, void* receive, int* number, int* type, int* op, int* root, int* comm,
+                 int* error) {
   *error = MPI_Reduce(send, receive, *number, PMPI_Type_f2c(*type), PMPI_Op_f2c(*op), *root,
                       PMPI_Comm_f2c(*comm));
 }
 
 void mpi_alltoall_(void* send, int* sent, int* send_type, void* receive, int* received,
-                          int* receive_type, int* comm, int* error) {
+                   int* receive_type, int* comm, int* error) {
   *error = MPI_Alltoall(send, *sent, PMPI_Type_f2c(*send_type), receive, *received,
                         PMPI_Type_f2c(*receive_type), PMPI_Comm_f2c(*comm));
 }

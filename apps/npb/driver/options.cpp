@@ -98,9 +98,10 @@ std::string options_help(const Kernel& kernel) {
          "  --timers         time the phases of the run, with separate totals for communication\n"
          "  --layout LAYOUT  decomposition: " +
          join(kernel.layouts) + "\n" +
-         (kernel.buckets.empty() ? ""
-                                 : "  --buckets N      buckets of keys: " + numbers(kernel.buckets) +
-                                       "; default: NASA's of the class\n") +
+         (kernel.buckets.empty()
+              ? ""
+              : "  --buckets N      buckets of keys: " + numbers(kernel.buckets) +
+                    "; default: NASA's of the class\n") +
          "  --memory BYTES   memory limit for all ranks of a node; default: its available memory\n"
          "\n"
          "FABRICBENCH_NPB_FAULT=state perturbs one element, so that the verification must fail.\n"

@@ -4,7 +4,9 @@
 !> A chunk (fft_m) holds one point of each of eight lines: `width` neighbours in x times `depth` neighbours in z. The
 !> width is 8 and the depth 1, unless a rank has less than eight points in x or y, as with NASA's pencils. In physical
 !> space the lines are along x, so chunks hold neighbours in y instead of x. In the spectrum the lines are along z, so
-!> chunks hold neighbours in y instead of z. The stages and the order of their chunks on a rank, the first index fastest:
+!> chunks hold neighbours in y instead of z.
+!>
+!> The stages and the order of their chunks on a rank, the first index fastest:
 !>
 !>   physical  (x, y / width, z / depth)                y divided over p1, z over p2
 !>   x side    (x / width, y, z / depth, piece of p1)   exchanged between the transforms along x and along y

@@ -194,8 +194,8 @@ contains
         i = x + layout%chunks * y
         group = x + layout%chunks * (y / layout%depth)
         call phase_begin(phase_evolve)
-        call evolve(layout%n(3), spectrum(:, :, group * layout%n(3):), factors%x(:, x) * factors%y(:, y / layout%depth), &
-                    factors%z, transform%line%at)
+        call evolve(layout%n(3), spectrum(:, :, group * layout%n(3):), &
+                    factors%x(:, x) * factors%y(:, y / layout%depth), factors%z, transform%line%at)
         call phase_end(phase_evolve)
         call fft_begin(transform%along_z, transform%line%at, transform%in_order, .true.)
         if (layout%depth == 1) then

@@ -11,8 +11,8 @@
 /// A bucket is the keys with the same leading bits: bucket = key >> shift.
 namespace fabricbench::npb::is {
 
-/// Returns the logarithm of the number of buckets: of `requested`, or if that is 0 of NASA's number,
-/// 512 in class S and 1024 in the others.
+/// Returns the logarithm of the number of buckets: of `requested`, or if that is 0 of NASA's
+/// number, 512 in class S and 1024 in the others.
 [[nodiscard]] int buckets_log2(char problem_class, int requested);
 
 /// Writes the number of keys in every bucket into `counts` (shape: buckets).
