@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests the project's own programs with SimGrid's SMPI, which links programs as shared objects.
+"""Tests the micro-benchmarks with SimGrid's SMPI, which links programs as shared objects.
 
 All ranks run in one process. The parameters of a simulated network are known exactly, so the
 tests compare the measured values with them.
@@ -25,22 +25,9 @@ WITHIN = 0.02
 def simulator(tmp_path_factory: pytest.TempPathFactory) -> Simulator:
     log = Path.cwd() / ".o"
     log.unlink(missing_ok=True)
-    simulator = simulated.build(tmp_path_factory.mktemp("smpi"))
+    simulator = simulated.build(tmp_path_factory.mktemp("smpi"), "fabricbench-micro")
     assert not log.exists(), "smpif90 leaves an object in the directory where CMake asks it for its options"
     return simulator
-
-
-@pytest.mark.parametrize("ranks", [1, 2, 4])
-@pytest.mark.parametrize("kernel", ["is", "cg", "ft"])
-def test_kernels_verify_on_a_simulated_network(simulator: Simulator, kernel: str, ranks: int) -> None:
-    program = f"npb/{kernel}/fabricbench-{kernel}"
-    if not (simulator.build / program).exists():
-        pytest.skip(f"{kernel} needs gfortran")
-    process = simulator.run(ranks, program, "--class", "S")
-    assert process.returncode == 0, process.stdout + process.stderr
-    report = dict(line.split("=") for line in process.stdout.splitlines() if line.count("=") == 1)
-    values = {name.strip(): value.strip() for name, value in report.items()}
-    assert (values["Total processes"], values["Verification"]) == (str(ranks), "SUCCESSFUL")
 
 
 @pytest.mark.parametrize(("kernel", "call", "count"), [("is", "MPI_Allreduce", 10), ("cg", "MPI_Sendrecv", 1185)])

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs the project's own programs on a simulated network (SimGrid's SMPI) with known latency and bandwidth."""
 
+import os
 import shutil
 import subprocess
 from dataclasses import asdict, dataclass
@@ -9,6 +10,7 @@ from pathlib import Path
 import pytest
 
 APPS = Path(__file__).resolve().parents[2] / "apps"
+COUNTERS = Path(__file__).with_name("message_counts.c")
 
 PLATFORM = """\
 <?xml version='1.0'?>
@@ -32,6 +34,24 @@ PLATFORM = """\
            bw="{bytes_per_second}Bps" lat="{hop_us}us" sharing_policy="{sharing}"/>
 </platform>
 """
+
+
+UNTIMED = """\
+<?xml version='1.0'?>
+<!DOCTYPE platform SYSTEM "https://simgrid.org/simgrid.dtd">
+<platform version="4.1">
+  <config>
+    <prop id="network/model" value="Constant"/>
+    <prop id="smpi/simulate-computation" value="no"/>
+  </config>
+  <zone id="simulated" routing="None">{hosts}</zone>
+</platform>
+"""
+
+
+def hosts(ranks: int) -> str:
+    """Returns a host for each rank in SimGrid's format."""
+    return "".join(f'<host id="n{rank}" speed="1Gf"/>' for rank in range(ranks))
 
 
 @dataclass(frozen=True)
@@ -67,19 +87,34 @@ class Simulator:
     build: Path
 
     def run(
-        self, ranks: int, program: str, *arguments: str, network: Network = Network()
+        self, ranks: int, program: str, *arguments: str, network: Network = Network(), counts: Path | None = None
     ) -> subprocess.CompletedProcess[str]:
-        """Runs ``program`` (such as ``npb/is/fabricbench-is``) on ``ranks`` hosts of one network."""
+        """Runs ``program`` (such as ``npb/is/fabricbench-is``) on ``ranks`` hosts of one network.
+
+        A program built with counters writes its MPI calls to ``counts``; messages then take no time, which simulates
+        faster.
+        """
         platform = self.build / "platform.xml"
-        platform.write_text(network.xml(ranks))
+        platform.write_text(network.xml(ranks) if counts is None else UNTIMED.format(hosts=hosts(ranks)))
         command = ["smpirun", "-np", str(ranks), "-platform", str(platform), "--log=root.thres:critical"]
+        if counts is not None:
+            command.append("--cfg=network/model:Constant")
+        variables = {} if counts is None else {"MESSAGE_COUNTS": str(counts)}
         return subprocess.run(
-            [*command, str(self.build / program), *arguments], capture_output=True, text=True, timeout=120, check=False
+            [*command, str(self.build / program), *arguments],
+            env=os.environ | variables,
+            capture_output=True,
+            text=True,
+            timeout=300,
+            check=False,
         )
 
 
-def build(directory: Path) -> Simulator:
-    """Builds the programs; skips the test without SMPI."""
+def build(directory: Path, *targets: str, counters: bool = False) -> Simulator:
+    """Builds the programs ``targets``; skips the test without SMPI.
+
+    Programs in Fortran are left out without gfortran. ``counters``: links message_counts.c.
+    """
     compilers = {language: shutil.which(name) for language, name in (("C", "smpicc"), ("CXX", "smpicxx"))}
     fortran = shutil.which("smpif90") and shutil.which("gfortran")
     if None in compilers.values() or not shutil.which("cmake"):
@@ -88,7 +123,14 @@ def build(directory: Path) -> Simulator:
         compilers["Fortran"] = shutil.which("smpif90")
     options = [f"-DCMAKE_{language}_COMPILER={path}" for language, path in compilers.items()]
     configure = ["cmake", "-S", str(APPS), "-B", str(directory), "-DCMAKE_BUILD_TYPE=Release", "-DBUILD_TESTING=OFF"]
-    for command in ([*configure, *options], ["cmake", "--build", str(directory), "--parallel", "2"]):
+    commands = [[*configure, *options]]
+    if counters:
+        commands.insert(0, ["smpicc", "-O2", "-c", "-o", "message_counts.o", str(COUNTERS)])
+        commands[-1].append(f"-DCMAKE_EXE_LINKER_FLAGS={directory / 'message_counts.o'}")
+    in_fortran = {"fabricbench-cg", "fabricbench-ft"}
+    built = [target for target in targets if fortran or target not in in_fortran]
+    commands.append(["cmake", "--build", str(directory), "--parallel", "2", "--target", *built])
+    for command in commands:
         result = subprocess.run(command, cwd=directory, capture_output=True, text=True, timeout=600, check=False)
         assert result.returncode == 0, result.stdout + result.stderr
     return Simulator(directory)

@@ -170,6 +170,7 @@ const Kernel& kernel() {
   static constexpr Kernel cg{.name = "CG",
                              .operation = "floating point",
                              .layouts = layouts,
+                             .buckets = {},
                              .phases = phases,
                              .size = size,
                              .iterations = iterations,

@@ -124,11 +124,8 @@ contains
       call add(received(:count))
       distance = 2*distance
     end do
-    if (grid%transposed == grid%rank) then
-      q = w(grid%piece%first:grid%piece%last)
-    else
-      call comm_swap(w(grid%piece%first:), count, q, size(q), grid%transposed, grid%comm, phase_rows)
-    end if
+    ! A rank on the grid's diagonal exchanges with itself, as in NASA's program.
+    call comm_swap(w(grid%piece%first:), count, q, size(q), grid%transposed, grid%comm, phase_rows)
     call phase_begin(phase_solve)
 
   contains

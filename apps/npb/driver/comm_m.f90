@@ -9,11 +9,7 @@ module comm_m
   use npb_m, only: dp, phase_begin, phase_end
   implicit none
   private
-  public :: comm_rank, comm_split, comm_free, comm_barrier, comm_sum, comm_exchange, comm_swap, comm_alltoall
-
-  interface comm_sum
-    module procedure sum_many, sum_complex
-  end interface
+  public :: comm_rank, comm_split, comm_free, comm_barrier, comm_sum_to_root, comm_exchange, comm_swap, comm_alltoall
 
   integer, parameter :: tag = 1
 
@@ -51,31 +47,23 @@ contains
     call phase_end(phase)
   end subroutine comm_barrier
 
-  !> Sums each element over all ranks. All ranks receive the sums.
-  subroutine sum_many(values, n, comm, phase)
-    integer, intent(in) :: n, comm
-    real(dp), intent(inout) :: values(n)
+  !> Sums one complex number over all ranks. Rank 0 receives the sum; the others receive 0.
+  subroutine comm_sum_to_root(value, comm, phase)
+    complex(dp), intent(inout) :: value
+    integer, intent(in) :: comm
     integer(c_int), intent(in) :: phase
-    real(dp) :: sums(n)
+    real(dp) :: parts(2), sums(2)
     integer :: error
 
+    parts = [real(value), aimag(value)]
+    sums = 0.0_dp
     call phase_begin(phase)
-    call MPI_Allreduce(values, sums, n, MPI_DOUBLE_PRECISION, MPI_SUM, comm, error)
+    call MPI_Reduce(parts, sums, 2, MPI_DOUBLE_PRECISION, MPI_SUM, 0, comm, error)
     call phase_end(phase)
-    values = sums
-  end subroutine sum_many
+    value = cmplx(sums(1), sums(2), dp)
+  end subroutine comm_sum_to_root
 
-  subroutine sum_complex(values, n, comm, phase)
-    integer, intent(in) :: n, comm
-    complex(dp), intent(inout), target :: values(n)
-    integer(c_int), intent(in) :: phase
-    real(dp), pointer :: parts(:)
-
-    call c_f_pointer(c_loc(values), parts, [2 * n])
-    call sum_many(parts, 2 * n, comm, phase)
-  end subroutine sum_complex
-
-  !> Sends n numbers to `partner` and receives n numbers from it. Copies if `partner` is this rank.
+  !> Sends n numbers to `partner`, which may be this rank, and receives n numbers from it.
   subroutine comm_exchange(send, receive, n, partner, comm, phase)
     integer, intent(in) :: n, partner, comm
     real(dp), intent(in) :: send(n)
@@ -85,17 +73,19 @@ contains
     call comm_swap(send, n, receive, n, partner, comm, phase)
   end subroutine comm_exchange
 
-  !> Sends `sent` numbers to `partner` and receives `received` from it.
+  !> Sends `sent` numbers to `partner`, which may be this rank, and receives `received` from it. The calls are those of
+  !> NASA's CG.
   subroutine comm_swap(send, sent, receive, received, partner, comm, phase)
     integer, intent(in) :: sent, received, partner, comm
     real(dp), intent(in) :: send(sent)
-    real(dp), intent(out) :: receive(received)
+    real(dp), intent(out), asynchronous :: receive(received)
     integer(c_int), intent(in) :: phase
-    integer :: error
+    integer :: request, error
 
     call phase_begin(phase)
-    call MPI_Sendrecv(send, sent, MPI_DOUBLE_PRECISION, partner, tag, receive, received, MPI_DOUBLE_PRECISION, &
-                      partner, tag, comm, MPI_STATUS_IGNORE, error)
+    call MPI_Irecv(receive, received, MPI_DOUBLE_PRECISION, partner, tag, comm, request, error)
+    call MPI_Send(send, sent, MPI_DOUBLE_PRECISION, partner, tag, comm, error)
+    call MPI_Wait(request, MPI_STATUS_IGNORE, error)
     call phase_end(phase)
   end subroutine comm_swap
 

@@ -16,6 +16,7 @@ struct Problem {
   char problem_class;
   int ranks;
   std::string layout;  ///< value of --layout; "auto" unless given
+  int buckets;         ///< value of --buckets; 0 unless given
   bool fault;          ///< perturb one element of the state, so that verification must fail
 };
 
@@ -37,6 +38,7 @@ struct Kernel {
   std::string_view name;                      ///< IS, CG, FT
   std::string_view operation;                 ///< in the report: "keys ranked", "floating point"
   std::span<const std::string_view> layouts;  ///< values of --layout
+  std::span<const int> buckets;               ///< values of --buckets; empty if it has no buckets
   std::span<const Phase> phases;              ///< the first is NASA's timed region as a whole
 
   /// Points of the problem in each dimension; the second and third are 0 if it is not a grid.

@@ -47,6 +47,7 @@ int run(const Request& request, const World& world) {
   const Problem problem{.problem_class = request.options.problem_class,
                         .ranks = world.ranks,
                         .layout = request.options.layout,
+                        .buckets = request.options.buckets,
                         .fault = request.fault};
   const std::string refusal = kernel().refusal(problem);
   if (!refusal.empty()) throw UsageError(refusal);

@@ -31,6 +31,20 @@ std::string parse_layout(std::string_view text, const Kernel& kernel) {
                    join(kernel.layouts));
 }
 
+std::string numbers(std::span<const int> values) {
+  std::string text;
+  for (const int value : values) text += (text.empty() ? "" : ", ") + std::to_string(value);
+  return text;
+}
+
+int parse_buckets(std::string_view text, const Kernel& kernel) {
+  for (const int buckets : kernel.buckets) {
+    if (text == std::to_string(buckets)) return buckets;
+  }
+  throw UsageError("--buckets: \"" + std::string(text.substr(0, 40)) +
+                   "\" is no number of buckets; expected one of " + numbers(kernel.buckets));
+}
+
 std::int64_t parse_bytes(std::string_view text) {
   std::int64_t bytes = 0;
   const char* const end = text.data() + text.size();
@@ -54,7 +68,9 @@ Options parse_options(std::span<const char* const> arguments, const Kernel& kern
       options.timers = true;
       continue;
     }
-    if (name != "--class" && name != "--layout" && name != "--memory") {
+    const bool known = name == "--class" || name == "--layout" || name == "--memory" ||
+                       (name == "--buckets" && !kernel.buckets.empty());
+    if (!known) {
       throw UsageError("unknown argument \"" + std::string(argument.substr(0, 40)) +
                        "\"; see --help");
     }
@@ -68,6 +84,7 @@ Options parse_options(std::span<const char* const> arguments, const Kernel& kern
     }
     if (name == "--class") options.problem_class = parse_class(value);
     if (name == "--layout") options.layout = parse_layout(value, kernel);
+    if (name == "--buckets") options.buckets = parse_buckets(value, kernel);
     if (name == "--memory") options.memory_bytes = parse_bytes(value);
   }
   if (options.problem_class == 0) {
@@ -80,8 +97,11 @@ std::string options_help(const Kernel& kernel) {
   return "  --class CLASS    NASA's problem class: S, W, A, B, C, D\n"
          "  --timers         time the phases of the run, with separate totals for communication\n"
          "  --layout LAYOUT  decomposition: " +
-         join(kernel.layouts) +
-         "\n"
+         join(kernel.layouts) + "\n" +
+         (kernel.buckets.empty()
+              ? ""
+              : "  --buckets N      buckets of keys: " + numbers(kernel.buckets) +
+                    "; default: NASA's of the class\n") +
          "  --memory BYTES   memory limit for all ranks of a node; default: its available memory\n"
          "\n"
          "FABRICBENCH_NPB_FAULT=state perturbs one element, so that the verification must fail.\n"

@@ -14,6 +14,7 @@ struct Options {
   char problem_class = 0;
   bool timers = false;
   std::string layout = "auto";
+  int buckets = 0;                           ///< 0: those of the class
   std::optional<std::int64_t> memory_bytes;  ///< limit for the sum over the ranks of a node
 };
 

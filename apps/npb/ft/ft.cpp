@@ -109,6 +109,7 @@ Outcome run(const Problem& problem, MPI_Comm comm) {
 constexpr Kernel ft_kernel = {.name = "FT",
                               .operation = "floating point",
                               .layouts = layouts,
+                              .buckets = {},
                               .phases = phases,
                               .size = size,
                               .iterations = iterations,

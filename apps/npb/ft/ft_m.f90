@@ -3,7 +3,7 @@
 !> kernel FT).
 module ft_m
   use, intrinsic :: iso_c_binding, only: c_double_complex, c_int, c_int64_t
-  use comm_m, only: comm_barrier, comm_sum
+  use comm_m, only: comm_barrier, comm_sum_to_root
   use fft_m, only: lanes
   use layout_m, only: grid_init, grid_t, layout_free, layout_init, layout_t
   use npb_m, only: dp, phase_begin, phase_end, phases_clear, random_fill, random_next, random_power
@@ -21,7 +21,7 @@ module ft_m
 
 contains
 
-  !> Runs the benchmark. Returns the checksums of all iterations on all ranks.
+  !> Runs the benchmark. Returns the checksums of all iterations on rank 0, and zeros on the others.
   subroutine ft_run(n, p1, p2, iterations, comm, fault, checksums) bind(c, name="fabricbench_ft_run")
     integer(c_int), intent(in) :: n(3)
     integer(c_int), intent(in), value :: p1, p2, iterations, comm, fault
@@ -34,11 +34,11 @@ contains
     integer :: t
 
     call layout_init(layout, n, p1, p2, comm)
-    call grid_init(spectrum, layout%plane_z * n(3))
-    call grid_init(first, layout%plane_z * n(3))
+    call grid_init(spectrum, layout%all_chunks)
+    call grid_init(first, layout%all_chunks)
     other => first
     if (p1 * p2 > 1) then
-      call grid_init(second, layout%plane_z * n(3))
+      call grid_init(second, layout%all_chunks)
       other => second
     end if
 
@@ -82,18 +82,23 @@ contains
     type(layout_t), intent(in) :: layout
     type(grid_t), intent(in) :: grid
     real(dp), allocatable :: rows(:, :)
-    integer(c_int64_t) :: state, skipped
-    integer :: y, z, line
+    integer(c_int64_t) :: states(0:lanes - 1), skipped
+    integer :: y, z, layer, line
 
     line = 2 * layout%n(1)
     allocate (rows(line, lanes))
-    do z = 0, layout%planes - 1
-      skipped = line * ((layout%me2 * layout%planes + z) * int(layout%n(2), c_int64_t) + layout%me1 * layout%rows_x)
-      state = seed
-      if (skipped > 0) call skip(state, skipped)
-      do y = 0, layout%rows_x - 1, lanes
-        call random_fill(int(line * lanes, c_int64_t), state, multiplier, rows)
-        call spread_lanes(line, rows, grid%at(:, :, y / lanes * layout%n(1) + z * layout%plane_physical:))
+    do layer = 0, layout%layers - 1
+      states = seed
+      do z = 0, layout%depth - 1
+        skipped = layout%me2 * layout%planes + layer * layout%depth + z
+        skipped = line * (skipped * layout%n(2) + layout%me1 * layout%rows_x)
+        if (skipped > 0) call skip(states(z), skipped)
+      end do
+      do y = 0, layout%rows_x - 1, layout%width
+        do z = 0, layout%depth - 1
+          call random_fill(int(line * layout%width, c_int64_t), states(z), multiplier, rows(:, 1 + z * layout%width:))
+        end do
+        call spread_lanes(line, rows, grid%at(:, :, y / layout%width * layout%n(1) + layer * layout%plane_physical:))
       end do
     end do
   end subroutine set_initial
@@ -147,10 +152,10 @@ contains
     x = modulo(j, layout%n(1))
     y = modulo(3 * j, layout%n(2)) - layout%me1 * layout%rows_x
     z = modulo(5 * j, layout%n(3)) - layout%me2 * layout%planes
-    lane = modulo(y, lanes) + 1
+    lane = modulo(y, layout%width) + layout%width * modulo(z, layout%depth) + 1
     chunk = -1
     if (y < 0 .or. y >= layout%rows_x .or. z < 0 .or. z >= layout%planes) return
-    chunk = x + y / lanes * layout%n(1) + z * layout%plane_physical
+    chunk = x + y / layout%width * layout%n(1) + z / layout%depth * layout%plane_physical
   end subroutine locate
 
   !> Returns the evolution factors of time t for this rank's part of the spectrum.
@@ -158,13 +163,18 @@ contains
     type(factors_t), intent(out) :: factors
     type(layout_t), intent(in) :: layout
     integer, intent(in) :: t
-    integer :: x, y, z
+    integer :: groups_y, x, y, z, v
 
-    allocate (factors%x(lanes, 0:layout%chunks - 1), factors%y(0:layout%rows_z - 1), factors%z(0:layout%n(3) - 1))
+    groups_y = layout%rows_z / layout%depth
+    allocate (factors%x(lanes, 0:layout%chunks - 1), factors%y(lanes, 0:groups_y - 1), factors%z(0:layout%n(3) - 1))
     do x = 0, layout%chunks - 1
-      factors%x(:, x) = [(factor(y + lanes * (x + layout%me1 * layout%chunks), layout%n(1)), y=0, lanes - 1)]
+      factors%x(:, x) = [(factor(modulo(v, layout%width) + layout%width * (x + layout%me1 * layout%chunks), &
+                                 layout%n(1)), v=0, lanes - 1)]
     end do
-    factors%y = [(factor(y + layout%me2 * layout%rows_z, layout%n(2)), y=0, layout%rows_z - 1)]
+    do y = 0, groups_y - 1
+      factors%y(:, y) = [(factor(v / layout%width + layout%depth * y + layout%me2 * layout%rows_z, layout%n(2)), &
+                          v=0, lanes - 1)]
+    end do
     factors%z = [(factor(z, layout%n(3)), z=0, layout%n(3) - 1)]
 
   contains
@@ -177,20 +187,19 @@ contains
     end function factor
   end subroutine set_factors
 
+  !> Returns NASA's checksum on rank 0, and 0 on the others.
   complex(dp) function checksum(layout, grid, comm) result(total)
     type(layout_t), intent(in) :: layout
     type(grid_t), intent(in) :: grid
     integer, intent(in) :: comm
-    complex(dp) :: sums(1)
     integer :: j, lane, chunk
 
-    sums = 0.0_dp
+    total = 0.0_dp
     do j = 1, checksum_points
       call locate(layout, j, lane, chunk)
-      if (chunk >= 0) sums = sums + cmplx(grid%at(lane, 1, chunk), grid%at(lane, 2, chunk), dp)
+      if (chunk >= 0) total = total + cmplx(grid%at(lane, 1, chunk), grid%at(lane, 2, chunk), dp)
     end do
-    sums = sums / product(real(layout%n, dp))
-    call comm_sum(sums, 1, comm, phase_sync)
-    total = sums(1)
+    total = total / product(real(layout%n, dp))
+    call comm_sum_to_root(total, comm, phase_sync)
   end function checksum
 end module ft_m

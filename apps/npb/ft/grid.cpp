@@ -55,7 +55,10 @@ std::string refusal(char problem_class, int ranks, std::string_view layout) {
 
 Grid process_grid(char problem_class, int ranks, std::string_view layout) {
   const Points n = points(problem_class);
-  if (layout != "2d" && ranks <= most_p2(n)) return {.p1 = 1, .p2 = ranks};
+  if (layout != "2d") {
+    if (ranks <= n[2]) return {.p1 = 1, .p2 = ranks};
+    return {.p1 = n[2], .p2 = ranks / n[2]};  // NASA's grid
+  }
   // The grid is as square as possible, so that few ranks take part in each exchange.
   int p1 = 1;
   while (p1 * p1 < ranks || ranks / p1 > most_p2(n)) p1 *= 2;

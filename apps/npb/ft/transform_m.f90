@@ -8,6 +8,7 @@ module transform_m
   use fft_m, only: fft_begin, fft_finish, fft_init, fft_t, lanes
   use layout_m, only: grid_init, grid_t, layout_t
   use npb_m, only: dp, phase_begin, phase_end
+  use turn_m, only: turn_from_rows, turn_to_rows
   implicit none
   private
   public :: transform_t, transform_init, factors_t, forward, inverse
@@ -19,7 +20,7 @@ module transform_m
   !> products of three of them and are not stored.
   type :: factors_t
     real(dp), allocatable :: x(:, :) !< shape: lanes, 0:chunks - 1
-    real(dp), allocatable :: y(:)    !< shape: 0:rows_z - 1
+    real(dp), allocatable :: y(:, :) !< shape: lanes, 0:rows_z / depth - 1
     real(dp), allocatable :: z(:)    !< shape: 0:nz - 1
   end type factors_t
 
@@ -27,9 +28,9 @@ module transform_m
     type(fft_t) :: along_x, along_y, along_z
     type(grid_t) :: line
     integer, allocatable :: in_order(:)                  !< 0, 1, 2 …
-    integer, allocatable :: z_at(:)                      !< z side: chunk of z
+    integer, allocatable :: z_at(:)                      !< z side: chunk of z / depth
     integer, allocatable :: y_at_z_side(:), y_at_x_side(:)
-    integer, allocatable :: x_at(:), row_at(:)           !< x side: chunk of x / lanes, and of y
+    integer, allocatable :: x_at(:), row_at(:)           !< x side: chunk of x / width; both sides: chunk of y
   end type transform_t
 
 contains
@@ -37,19 +38,20 @@ contains
   subroutine transform_init(transform, layout)
     type(transform_t), intent(out), target :: transform
     type(layout_t), intent(in) :: layout
-    integer :: i
+    integer :: rows, i
 
     call fft_init(transform%along_x, layout%n(1))
     call fft_init(transform%along_y, layout%n(2))
     call fft_init(transform%along_z, layout%n(3))
     call grid_init(transform%line, maxval(layout%n))
     transform%in_order = [(i, i=0, maxval(layout%n) - 1)]
-    transform%z_at = [(i * layout%plane_z, i=0, layout%n(3) - 1)]
-    transform%y_at_z_side = places(layout%n(2), layout%rows_z, layout%chunks, layout%planes * layout%plane_z)
-    transform%y_at_x_side = places(layout%n(2), layout%rows_x, layout%chunks, layout%planes * layout%plane_x)
-    allocate (transform%x_at(0:layout%n(1) / lanes - 1), &
-              source=places(layout%n(1) / lanes, layout%chunks, 1, layout%planes * layout%plane_x))
-    allocate (transform%row_at(0:layout%rows_x - 1), source=[(layout%chunks * i, i=0, layout%rows_x - 1)])
+    transform%z_at = [(i * layout%plane_z, i=0, layout%n(3) / layout%depth - 1)]
+    transform%y_at_z_side = places(layout%n(2), layout%rows_z, layout%chunks, layout%layers * layout%plane_z)
+    transform%y_at_x_side = places(layout%n(2), layout%rows_x, layout%chunks, layout%layers * layout%plane_x)
+    allocate (transform%x_at(0:layout%n(1) / layout%width - 1), &
+              source=places(layout%n(1) / layout%width, layout%chunks, 1, layout%layers * layout%plane_x))
+    rows = max(layout%rows_x, layout%rows_z)
+    allocate (transform%row_at(0:rows - 1), source=[(layout%chunks * i, i=0, rows - 1)])
   end subroutine transform_init
 
   !> Returns the chunks of n elements in pieces of `part` elements. Elements of a piece are `stride` chunks apart, and
@@ -71,17 +73,17 @@ contains
     integer :: z
 
     if (layout%p1 == 1) then
-      do z = 0, layout%planes - 1
+      do z = 0, layout%layers - 1
         call x_forward(transform, layout, z, a%at, a%at)
         call y_lines(transform, layout, z, a%at, transform%y_at_x_side, layout%plane_x, &
                      b%at, transform%y_at_z_side, layout%plane_z, .false.)
       end do
     else
-      do z = 0, layout%planes - 1
+      do z = 0, layout%layers - 1
         call x_forward(transform, layout, z, a%at, b%at)
       end do
-      call exchange(b, a, layout%planes * layout%plane_x, layout%comm1, phase_exchange_xy)
-      do z = 0, layout%planes - 1
+      call exchange(b, a, layout%layers * layout%plane_x, layout%comm1, phase_exchange_xy)
+      do z = 0, layout%layers - 1
         call y_lines(transform, layout, z, a%at, transform%y_at_x_side, layout%plane_x, &
                      b%at, transform%y_at_z_side, layout%plane_z, .false.)
       end do
@@ -89,7 +91,7 @@ contains
     if (layout%p2 == 1) then
       call z_forward(transform, layout, b%at, spectrum%at)
     else
-      call exchange(b, a, layout%planes * layout%plane_z, layout%comm2, phase_exchange_xz)
+      call exchange(b, a, layout%layers * layout%plane_z, layout%comm2, phase_exchange_xz)
       call z_forward(transform, layout, a%at, spectrum%at)
     end if
   end subroutine forward
@@ -107,21 +109,21 @@ contains
       call z_inverse(transform, layout, spectrum%at, factors, b%at)
     else
       call z_inverse(transform, layout, spectrum%at, factors, a%at)
-      call exchange(a, b, layout%planes * layout%plane_z, layout%comm2, phase_exchange_xz)
+      call exchange(a, b, layout%layers * layout%plane_z, layout%comm2, phase_exchange_xz)
     end if
     if (layout%p1 == 1) then
-      do z = 0, layout%planes - 1
+      do z = 0, layout%layers - 1
         call y_lines(transform, layout, z, b%at, transform%y_at_z_side, layout%plane_z, &
                      a%at, transform%y_at_x_side, layout%plane_x, .true.)
         call x_inverse(transform, layout, z, a%at, a%at)
       end do
     else
-      do z = 0, layout%planes - 1
+      do z = 0, layout%layers - 1
         call y_lines(transform, layout, z, b%at, transform%y_at_z_side, layout%plane_z, &
                      a%at, transform%y_at_x_side, layout%plane_x, .true.)
       end do
-      call exchange(a, b, layout%planes * layout%plane_x, layout%comm1, phase_exchange_xy)
-      do z = 0, layout%planes - 1
+      call exchange(a, b, layout%layers * layout%plane_x, layout%comm1, phase_exchange_xy)
+      do z = 0, layout%layers - 1
         call x_inverse(transform, layout, z, b%at, a%at)
       end do
     end if
@@ -140,7 +142,7 @@ contains
     call comm_alltoall(send, receive, lanes * chunks, comm, phase)
   end subroutine exchange
 
-  !> Transforms the lines along y of one plane.
+  !> Transforms the lines along y of one layer.
   subroutine y_lines(transform, layout, z, from, from_at, from_plane, to, to_at, to_plane, backwards)
     type(transform_t), intent(inout) :: transform
     type(layout_t), intent(in) :: layout
@@ -160,11 +162,23 @@ contains
     type(transform_t), intent(inout) :: transform
     type(layout_t), intent(in) :: layout
     real(dp), pointer, contiguous, intent(in) :: from(:, :, :), spectrum(:, :, :)
-    integer :: i
+    integer :: x, y, z, i, group
 
-    do i = 0, layout%plane_z - 1
-      call fft_begin(transform%along_z, from(:, :, i:), transform%z_at, .false.)
-      call fft_finish(transform%along_z, spectrum(:, :, i * layout%n(3):), transform%in_order, .false.)
+    do y = 0, layout%rows_z - 1, layout%depth
+      do x = 0, layout%chunks - 1
+        i = x + layout%chunks * y
+        group = x + layout%chunks * (y / layout%depth)
+        if (layout%depth == 1) then
+          call fft_begin(transform%along_z, from(:, :, i:), transform%z_at, .false.)
+        else
+          do z = 0, layout%n(3) / layout%depth - 1
+            call turn_from_rows(layout%depth, layout%width, from(:, :, i + transform%z_at(z + 1):), transform%row_at, &
+                                transform%line%at(:, :, layout%depth * z:))
+          end do
+          call fft_begin(transform%along_z, transform%line%at, transform%in_order, .false.)
+        end if
+        call fft_finish(transform%along_z, spectrum(:, :, group * layout%n(3):), transform%in_order, .false.)
+      end do
     end do
   end subroutine z_forward
 
@@ -173,17 +187,26 @@ contains
     type(layout_t), intent(in) :: layout
     real(dp), pointer, contiguous, intent(in) :: spectrum(:, :, :), to(:, :, :)
     type(factors_t), intent(in) :: factors
-    integer :: x, y, i
+    integer :: x, y, z, i, group
 
-    do y = 0, layout%rows_z - 1
+    do y = 0, layout%rows_z - 1, layout%depth
       do x = 0, layout%chunks - 1
         i = x + layout%chunks * y
+        group = x + layout%chunks * (y / layout%depth)
         call phase_begin(phase_evolve)
-        call evolve(layout%n(3), spectrum(:, :, i * layout%n(3):), factors%x(:, x) * factors%y(y), factors%z, &
-                    transform%line%at)
+        call evolve(layout%n(3), spectrum(:, :, group * layout%n(3):), &
+                    factors%x(:, x) * factors%y(:, y / layout%depth), factors%z, transform%line%at)
         call phase_end(phase_evolve)
         call fft_begin(transform%along_z, transform%line%at, transform%in_order, .true.)
-        call fft_finish(transform%along_z, to(:, :, i:), transform%z_at, .true.)
+        if (layout%depth == 1) then
+          call fft_finish(transform%along_z, to(:, :, i:), transform%z_at, .true.)
+          cycle
+        end if
+        call fft_finish(transform%along_z, transform%line%at, transform%in_order, .true.)
+        do z = 0, layout%n(3) / layout%depth - 1
+          call turn_to_rows(layout%depth, layout%width, transform%line%at(:, :, layout%depth * z:), &
+                            to(:, :, i + transform%z_at(z + 1):), transform%row_at)
+        end do
       end do
     end do
   end subroutine z_inverse
@@ -203,7 +226,7 @@ contains
     end do
   end subroutine evolve
 
-  !> Transforms the lines along x of one plane, between chunks of y and chunks of x.
+  !> Transforms the lines along x of one layer, between chunks of y and chunks of x.
   subroutine x_forward(transform, layout, z, from, to)
     type(transform_t), intent(inout) :: transform
     type(layout_t), intent(in) :: layout
@@ -211,12 +234,12 @@ contains
     real(dp), pointer, contiguous, intent(in) :: from(:, :, :), to(:, :, :)
     integer :: x, y
 
-    do y = 0, layout%rows_x - 1, lanes
-      call fft_begin(transform%along_x, from(:, :, y / lanes * layout%n(1) + z * layout%plane_physical:), &
+    do y = 0, layout%rows_x - 1, layout%width
+      call fft_begin(transform%along_x, from(:, :, y / layout%width * layout%n(1) + z * layout%plane_physical:), &
                      transform%in_order, .false.)
       call fft_finish(transform%along_x, transform%line%at, transform%in_order, .false.)
-      do x = 0, layout%n(1) / lanes - 1
-        call turn_to_rows(transform%line%at(:, :, lanes * x:), &
+      do x = 0, layout%n(1) / layout%width - 1
+        call turn_to_rows(layout%width, 1, transform%line%at(:, :, layout%width * x:), &
                           to(:, :, transform%x_at(x) + z * layout%plane_x:), transform%row_at(y:))
       end do
     end do
@@ -229,58 +252,14 @@ contains
     real(dp), pointer, contiguous, intent(in) :: from(:, :, :), to(:, :, :)
     integer :: x, y
 
-    do y = 0, layout%rows_x - 1, lanes
-      do x = 0, layout%n(1) / lanes - 1
-        call turn_from_rows(from(:, :, transform%x_at(x) + z * layout%plane_x:), transform%row_at(y:), &
-                            transform%line%at(:, :, lanes * x:))
+    do y = 0, layout%rows_x - 1, layout%width
+      do x = 0, layout%n(1) / layout%width - 1
+        call turn_from_rows(layout%width, 1, from(:, :, transform%x_at(x) + z * layout%plane_x:), &
+                            transform%row_at(y:), transform%line%at(:, :, layout%width * x:))
       end do
       call fft_begin(transform%along_x, transform%line%at, transform%in_order, .true.)
-      call fft_finish(transform%along_x, to(:, :, y / lanes * layout%n(1) + z * layout%plane_physical:), &
+      call fft_finish(transform%along_x, to(:, :, y / layout%width * layout%n(1) + z * layout%plane_physical:), &
                       transform%in_order, .true.)
     end do
   end subroutine x_inverse
-
-  !> Transposes eight elements in x of eight rows, from one chunk per row to one chunk per element. The unrolled
-  !> statements form one group, which the compiler transposes in registers.
-  pure subroutine turn_from_rows(rows, at, elements)
-    real(dp), intent(in) :: rows(lanes, 2, 0:*)
-    integer, intent(in) :: at(0:lanes - 1)
-    real(dp), intent(inout) :: elements(lanes, 2, *)
-    integer :: c, i
-
-    do c = 1, 2
-      !$omp simd
-      do i = 1, lanes
-        elements(1, c, i) = rows(i, c, at(0))
-        elements(2, c, i) = rows(i, c, at(1))
-        elements(3, c, i) = rows(i, c, at(2))
-        elements(4, c, i) = rows(i, c, at(3))
-        elements(5, c, i) = rows(i, c, at(4))
-        elements(6, c, i) = rows(i, c, at(5))
-        elements(7, c, i) = rows(i, c, at(6))
-        elements(8, c, i) = rows(i, c, at(7))
-      end do
-    end do
-  end subroutine turn_from_rows
-
-  pure subroutine turn_to_rows(elements, rows, at)
-    real(dp), intent(in) :: elements(lanes, 2, *)
-    real(dp), intent(inout) :: rows(lanes, 2, 0:*)
-    integer, intent(in) :: at(0:lanes - 1)
-    integer :: c, i
-
-    do c = 1, 2
-      !$omp simd
-      do i = 1, lanes
-        rows(i, c, at(0)) = elements(1, c, i)
-        rows(i, c, at(1)) = elements(2, c, i)
-        rows(i, c, at(2)) = elements(3, c, i)
-        rows(i, c, at(3)) = elements(4, c, i)
-        rows(i, c, at(4)) = elements(5, c, i)
-        rows(i, c, at(5)) = elements(6, c, i)
-        rows(i, c, at(6)) = elements(7, c, i)
-        rows(i, c, at(7)) = elements(8, c, i)
-      end do
-    end do
-  end subroutine turn_to_rows
 end module transform_m

@@ -2,6 +2,7 @@
 #include "npb/is/global_ranking.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cstdlib>
 #include <numeric>
 #include <string>
@@ -13,6 +14,10 @@
 
 namespace fabricbench::npb::is {
 namespace {
+
+/// Keys are spread over at most 512 places at once, whose open cache lines fit into the first-level
+/// cache. With more buckets, a place is a pair of buckets.
+constexpr int most_places_log2 = 9;
 
 std::array<TestKey, test_keys> load_test_keys(char problem_class) {
   std::array<TestKey, test_keys> keys{};
@@ -54,13 +59,15 @@ GlobalRanking::GlobalRanking(const Problem& problem, MPI_Comm comm)
       test_keys_(load_test_keys(problem.problem_class)) {
   MPI_Comm_rank(comm, &rank_);
   const Size size = size_of_class(problem.problem_class);
-  const int log2 = buckets_log2(problem.problem_class, problem.ranks);
+  const int log2 = buckets_log2(problem.problem_class, problem.buckets);
   max_key_ = Key{1} << size.max_key_log2;
   shift_ = size.max_key_log2 - log2;
   buckets_ = std::size_t{1} << log2;
   keys_.resize((std::size_t{1} << size.keys_log2) / ranks_);
   ordered_.resize(keys_.size());
   for (auto* table : {&counts_, &totals_}) table->resize(buckets_ + test_keys);
+  merged_ = std::size_t{1} << std::max(log2 - most_places_log2, 0);
+  place_ends_.resize(buckets_ / merged_);
   bucket_ends_.resize(buckets_);
   owner_ends_.resize(ranks_);
   for (auto* table : {&send_counts_, &send_begins_, &receive_counts_, &receive_begins_}) {
@@ -89,8 +96,19 @@ void GlobalRanking::order_by_bucket() {
     const auto [owner, index] = std::div(test_keys_[i].index, here);
     counts_[buckets_ + i] = owner == rank_ ? keys_[static_cast<std::size_t>(index)] : 0;
   }
-  std::exclusive_scan(counts.begin(), counts.end(), bucket_ends_.begin(), std::uint32_t{0});
-  spread(keys_, shift_, bucket_ends_, ordered_);
+  std::inclusive_scan(counts.begin(), counts.end(), bucket_ends_.begin());
+  for (std::size_t i = 0; i < place_ends_.size(); ++i) place_ends_[i] = begin_of(i * merged_);
+  spread(keys_, shift_ + std::countr_zero(merged_), place_ends_, ordered_);
+}
+
+/// Separates the buckets of a place, so that those before `bucket` come first.
+void GlobalRanking::split_before(std::size_t bucket) {
+  const std::size_t first = bucket / merged_ * merged_;
+  if (first == bucket) return;
+  const std::span place = std::span(ordered_).subspan(
+      begin_of(first), bucket_ends_[first + merged_ - 1] - begin_of(first));
+  const Key bound = static_cast<Key>(bucket) << shift_;
+  std::ranges::partition(place, [bound](Key key) { return key < bound; });
 }
 
 /// Computes the owner of each bucket and the number of keys that this rank sends to it.
@@ -102,7 +120,8 @@ void GlobalRanking::share_out() {
   for (std::size_t owner = 0; owner < ranks_; ++owner) {
     bucket = std::max(bucket, static_cast<std::size_t>(owner_ends_[owner]));
     send_begins_[owner] = sent;
-    sent = bucket == 0 ? 0 : static_cast<int>(bucket_ends_[bucket - 1]);
+    split_before(bucket);
+    sent = static_cast<int>(begin_of(bucket));
     send_counts_[owner] = sent - send_begins_[owner];
   }
 

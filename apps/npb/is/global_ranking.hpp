@@ -49,10 +49,15 @@ class GlobalRanking {
  private:
   void change_keys(int iteration);
   void order_by_bucket();
+  void split_before(std::size_t bucket);
   void share_out();
   void exchange();
   void verify_partially(int iteration);
 
+  /// The first place of a bucket in ordered_.
+  [[nodiscard]] std::uint32_t begin_of(std::size_t bucket) const {
+    return bucket == 0 ? 0 : bucket_ends_[bucket - 1];
+  }
   [[nodiscard]] std::span<const Key> kept() const {
     return std::span(ordered_).subspan(static_cast<std::size_t>(kept_begin_),
                                        static_cast<std::size_t>(kept_count_));
@@ -70,16 +75,17 @@ class GlobalRanking {
   Key max_key_;
   int shift_;
   std::size_t buckets_;
+  std::size_t merged_ = 1;  ///< neighbouring buckets that are spread as one
   std::array<TestKey, test_keys> test_keys_;
 
   std::vector<Key> keys_;
-  std::vector<Key> ordered_;   ///< keys by bucket; those of other ranks are sent from here
+  std::vector<Key> ordered_;   ///< keys by owner; those of other ranks are sent from here
   std::vector<Key> incoming_;  ///< keys from other ranks; this rank's own stay in ordered_
   std::vector<std::uint32_t> population_;  ///< counts of this rank's keys, then ranks
 
   /// Keys in each bucket, followed by the test keys, which so need no separate message.
   std::vector<std::uint32_t> counts_, totals_;
-  std::vector<std::uint32_t> bucket_ends_;
+  std::vector<std::uint32_t> bucket_ends_, place_ends_;
   std::vector<int> owner_ends_;
   std::vector<int> send_counts_, send_begins_, receive_counts_, receive_begins_;
 

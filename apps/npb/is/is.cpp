@@ -27,6 +27,7 @@ constexpr std::array<Phase, 4> phases{{{.name = "total", .communication = false}
                                        {.name = "rcomm", .communication = true},
                                        {.name = "verify", .communication = false}}};
 constexpr std::array<std::string_view, 1> layouts{"auto"};
+constexpr std::array buckets{512, 1024};
 
 Outcome run(const Problem& problem, MPI_Comm comm) {
   GlobalRanking ranking(problem, comm);
@@ -62,6 +63,7 @@ constexpr Kernel integer_sort{
     .name = "IS",
     .operation = "keys ranked",
     .layouts = layouts,
+    .buckets = buckets,
     .phases = phases,
     .size =
         [](char problem_class) {
@@ -71,8 +73,14 @@ constexpr Kernel integer_sort{
     .iterations = [](char) { return iterations; },
     .refusal = refusal,
     .bytes_per_rank =
-        [](const Problem& problem) { return expected_bytes(problem.problem_class, problem.ranks); },
-    .parameters = [](const Problem&) { return std::string(); },
+        [](const Problem& problem) {
+          return expected_bytes(problem.problem_class, problem.ranks,
+                                buckets_log2(problem.problem_class, problem.buckets));
+        },
+    .parameters =
+        [](const Problem& problem) {
+          return problem.buckets == 0 ? "" : " Buckets: " + std::to_string(problem.buckets) + "\n";
+        },
     .run = run,
 };
 

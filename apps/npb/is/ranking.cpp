@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cmath>
 #include <cstddef>
 #include <numeric>
@@ -15,8 +16,9 @@ constexpr std::size_t most_buckets = 1024;
 
 }  // namespace
 
-int buckets_log2(char problem_class, int ranks) {
-  return problem_class == 'S' || ranks <= 8 ? 9 : 10;
+int buckets_log2(char problem_class, int requested) {
+  if (requested != 0) return std::countr_zero(static_cast<unsigned>(requested));
+  return problem_class == 'S' ? 9 : 10;
 }
 
 void count_buckets(std::span<const Key> keys, int shift, std::span<std::uint32_t> counts) {
@@ -68,9 +70,8 @@ void rank_keys(std::span<std::uint32_t> population) {
   std::exclusive_scan(population.begin(), population.end(), population.begin(), std::uint32_t{0});
 }
 
-std::int64_t expected_bytes(char problem_class, int ranks) {
+std::int64_t expected_bytes(char problem_class, int ranks, int log2) {
   const Size size = size_of_class(problem_class);
-  const int log2 = buckets_log2(problem_class, ranks);
   const std::int64_t keys = std::int64_t{1} << size.keys_log2;
   const std::int64_t keys_per_rank = keys / ranks;
   const std::int64_t bucket_width = std::int64_t{1} << (size.max_key_log2 - log2);

@@ -11,9 +11,9 @@
 /// A bucket is the keys with the same leading bits: bucket = key >> shift.
 namespace fabricbench::npb::is {
 
-/// NASA uses 1024 buckets, 512 in class S. On few ranks 512 buckets balance the load as well, and
-/// 512 open cache lines fit into the first-level cache while keys are distributed to buckets.
-[[nodiscard]] int buckets_log2(char problem_class, int ranks);
+/// Returns the logarithm of the number of buckets: of `requested`, or if that is 0 of NASA's
+/// number, 512 in class S and 1024 in the others.
+[[nodiscard]] int buckets_log2(char problem_class, int requested);
 
 /// Writes the number of keys in every bucket into `counts` (shape: buckets).
 void count_buckets(std::span<const Key> keys, int shift, std::span<std::uint32_t> counts);
@@ -36,9 +36,9 @@ void count_keys(std::span<const Key> keys, Key least, std::span<std::uint32_t> p
 /// Converts the counts in `population` to ranks: the rank of a key is the number of smaller keys.
 void rank_keys(std::span<std::uint32_t> population);
 
-/// Returns the memory of the rank that needs most, in bytes, for the expected distribution of the
-/// keys.
-[[nodiscard]] std::int64_t expected_bytes(char problem_class, int ranks);
+/// Returns the memory of the rank that needs most, in bytes, with 2^log2 buckets and the expected
+/// distribution of the keys.
+[[nodiscard]] std::int64_t expected_bytes(char problem_class, int ranks, int log2);
 
 /// Returns the capacity for `count` elements and the possible growth when keys change between
 /// iterations.

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <string>
 #include <string_view>
 
@@ -17,13 +18,17 @@ bool takes_up_to(char problem_class, std::string_view layout, int most) {
   return !refusal(problem_class, 2 * most, layout).empty();
 }
 
-/// Returns whether the grid divides the points evenly and leaves every rank a multiple of eight
-/// neighbouring points in x and y.
+/// Returns whether the grid divides the points evenly and leaves every rank whole chunks: `width`
+/// neighbours in x (before the transform along x in y) times `depth` neighbours in z (in the
+/// spectrum in y), whose product is 8 (layout_m).
 bool divides(char problem_class, int ranks, std::string_view layout) {
   const Points n = points(problem_class);
   const Grid grid = process_grid(problem_class, ranks, layout);
-  return grid.p1 * grid.p2 == ranks && n[0] % (8 * grid.p1) == 0 && n[1] % (8 * grid.p1) == 0 &&
-         n[1] % grid.p2 == 0 && n[2] % grid.p2 == 0;
+  const int width = std::min({8, n[0] / grid.p1, n[1] / grid.p1});
+  const int depth = width > 0 ? 8 / width : 0;
+  return grid.p1 * grid.p2 == ranks && depth > 0 && n[0] % (width * grid.p1) == 0 &&
+         n[1] % (width * grid.p1) == 0 && n[1] % (depth * grid.p2) == 0 &&
+         n[2] % (depth * grid.p2) == 0;
 }
 
 bool is_grid(Grid grid, int p1, int p2) {
@@ -54,11 +59,19 @@ int main() {
     }
   }
 
-  // Slabs up to their largest number of ranks, then pencils on a nearly square grid.
+  // As NASA's program: slabs up to nz ranks, then pencils on a grid of nz by ranks / nz. With 2d
+  // the grid is nearly square.
   CHECK(is_grid(process_grid('S', 1, "auto"), 1, 1));
   CHECK(is_grid(process_grid('S', 64, "auto"), 1, 64));
-  CHECK(is_grid(process_grid('S', 128, "auto"), 8, 16));
-  CHECK(is_grid(process_grid('S', 512, "auto"), 8, 64));
+  CHECK(is_grid(process_grid('S', 128, "auto"), 64, 2));
+  CHECK(is_grid(process_grid('S', 512, "auto"), 64, 8));
+  CHECK(is_grid(process_grid('W', 32, "auto"), 1, 32));
+  CHECK(is_grid(process_grid('W', 64, "auto"), 32, 2));
+  CHECK(is_grid(process_grid('A', 4096, "auto"), 128, 32));
+  CHECK(is_grid(process_grid('B', 512, "auto"), 256, 2));
+  CHECK(is_grid(process_grid('D', 131072, "auto"), 1024, 128));
+  CHECK(is_grid(process_grid('S', 128, "2d"), 8, 16));
+  CHECK(is_grid(process_grid('S', 512, "2d"), 8, 64));
   CHECK(is_grid(process_grid('W', 512, "2d"), 16, 32));
   CHECK(is_grid(process_grid('A', 2, "2d"), 2, 1));
   CHECK(is_grid(process_grid('A', 4, "2d"), 2, 2));

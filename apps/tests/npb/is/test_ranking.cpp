@@ -91,19 +91,26 @@ void test_memory() {
     const Size size = size_of_class(problem_class);
     for (int ranks = size.least_ranks; ranks <= size.most_ranks; ranks *= 2) {
       const std::int64_t keys_per_rank = (std::int64_t{1} << size.keys_log2) / ranks;
-      const std::int64_t bytes = expected_bytes(problem_class, ranks);
+      const std::int64_t bytes =
+          expected_bytes(problem_class, ranks, buckets_log2(problem_class, 0));
       CHECK(bytes >= 8 * keys_per_rank);
       CHECK(bytes <= nasa_bytes(keys_per_rank, ranks));
     }
   }
   // One rank holds its keys, the keys ordered by bucket, and a count for each possible key.
   constexpr std::int64_t least = 4 * (2 * (1 << 23) + (1 << 19));
-  CHECK(expected_bytes('A', 1) >= least && expected_bytes('A', 1) < least + least / 64);
+  CHECK(expected_bytes('A', 1, 10) >= least && expected_bytes('A', 1, 10) < least + least / 64);
+}
+
+void test_numbers_of_buckets() {
+  CHECK(buckets_log2('S', 0) == 9 && buckets_log2('W', 0) == 10 && buckets_log2('D', 0) == 10);
+  CHECK(buckets_log2('S', 1024) == 10 && buckets_log2('W', 512) == 9);
 }
 
 }  // namespace
 
 int main() {
+  test_numbers_of_buckets();
   test_buckets();
   test_ranks();
   test_distribution();
