@@ -13,7 +13,7 @@ from fabricbench.parsers.tools.npb import CLASSES, KERNELS, PROBLEMS
 from fabricbench.site.lane import Lane
 
 from .base import SELDOM, Benchmark, ProfiledMixin
-from .base.cores import SHARE_OF_MEMORY, CoresMixin, node_memory_bytes, rank_counts, with_messages
+from .base.cores import SHARE_OF_MEMORY, CoresMixin, node_memory, rank_counts, with_messages
 from .base.lane import lanes
 
 LIMIT_SECONDS = dict(zip(CLASSES, (60.0, 60.0, 120.0, 600.0, 3600.0, 28800.0), strict=True))
@@ -61,10 +61,10 @@ class NasKernel(CoresMixin, Benchmark):
                 f"{self.benchmark} runs on {problem.least_ranks} to {problem.most_ranks} ranks, not on {self.ranks}",
                 "choose another class",
             )
-        required, memory = problem.bytes(self.kernel) / self.nodes, node_memory_bytes(self.current_partition)
-        if required > SHARE_OF_MEMORY * memory:
+        required, memory = problem.bytes(self.kernel) / self.nodes, node_memory(self.current_partition)
+        if required > SHARE_OF_MEMORY * memory.bytes:
             where = "on the node" if self.nodes == 1 else f"on each of {self.nodes} nodes"
-            reason = f"{self.benchmark} needs {required / 1e9:.1f} GB {where}, which has {memory / 1e9:.1f} GB"
+            reason = f"{self.benchmark} needs {required / 1e9:.1f} GB {where}, which has {memory.gigabytes}"
             return reason, "choose a smaller class"
         return None if Path(self.program()).exists() else self.missing_program()
 
