@@ -11,14 +11,13 @@ from reframe.core.builtins import parameter, run_after, variable
 from fabricbench.launch.facts import Expected
 from fabricbench.parsers.tools.npb import CLASSES, KERNELS, PROBLEMS
 from fabricbench.site.lane import Lane
+from fabricbench.site.programs import NASA, Programs, npb_programs
 
 from .base import SELDOM, Benchmark, ProfiledMixin
 from .base.cores import SHARE_OF_MEMORY, CoresMixin, node_memory, rank_counts, with_messages
 from .base.lane import lanes
 
 LIMIT_SECONDS = dict(zip(CLASSES, (60.0, 60.0, 120.0, 600.0, 3600.0, 28800.0), strict=True))
-NASA = "FABRICBENCH_NPB"
-"""A directory with NASA's programs built on each stack, ``<stack>/<kernel>.<CLASS>.x``."""
 RANKS = "FABRICBENCH_NPB_RANKS"
 """Numbers of ranks that replace 1 to the number of cores. Oversubscribed launches are verified and not timed."""
 
@@ -141,15 +140,12 @@ class NasQuickProfile(ProfiledMixin, OwnKernel):
         )
 
 
-def nasa_folder(lane: Lane) -> Path | None:
-    """Returns the folder of NASA's programs for a stack, in ``FABRICBENCH_NPB`` or in its Spack view; None without."""
-    if directory := os.environ.get(NASA):
-        return Path(directory, lane.stack.name).resolve()
-    in_view = Path(lane.installed.apps, "bin") if lane.installed else None
-    return in_view if in_view and any(in_view.glob("is.?.x")) else None
+def nasa_programs(lane: Lane) -> Programs | None:
+    """Returns NASA's programs for a stack; None if it has none."""
+    return npb_programs(lane.installed) if lane.installed else None
 
 
-if os.environ.get(NASA) or any(nasa_folder(lane) for lane in lanes()):
+if os.environ.get(NASA) or any(map(nasa_programs, lanes())):
 
     @rfm.simple_test
     class NPBNasa(NasKernel):
@@ -159,17 +155,21 @@ if os.environ.get(NASA) or any(nasa_folder(lane) for lane in lanes()):
         case = {"code": "nasa"}
 
         def program(self) -> str:
-            folder = nasa_folder(self.lane)
-            return str((folder or Path()) / f"{self.kernel.lower()}.{self.problem_class}.x")
+            name = f"{self.kernel.lower()}.{self.problem_class}.x"
+            programs = nasa_programs(self.lane)
+            return str(programs.paths.get(name, name)) if programs else name
 
         def arguments(self) -> list[str]:
             return []
 
+        def tool_versions(self) -> dict[str, str]:
+            programs = nasa_programs(self.lane)
+            return {"npb": programs.version} if programs and programs.version else {}
+
         def missing_program(self) -> tuple[str, str]:
             stack = self.stack.name
-            if nasa_folder(self.lane) is None:
-                return (
-                    f"NASA's programs are not installed for {stack}",
-                    f"build NPB 3.4 on {stack} and name its directory in {NASA}",
-                )
-            return f"{self.program()} does not exist", f"build NPB 3.4 on {stack} and copy it there"
+            hint = f"run: fabricbench setup {stack} --source NPB, or build NPB 3.4 on it and set {NASA}=DIRECTORY"
+            programs = nasa_programs(self.lane)
+            if programs is None or not programs.paths:
+                return f"NASA's programs are not installed for {stack}", hint
+            return f"NASA's programs for {stack} do not include {self.program()}", "build this class"

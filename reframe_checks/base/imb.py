@@ -26,7 +26,7 @@ class Imb(SizedBenchmark):
 
     def benchmark_skip(self) -> tuple[str, str] | None:
         if self.installed.imb is None or not Path(self.program()).exists():
-            hint = f"spack install intel-mpi-benchmarks ^{self.stack.name}"
+            hint = f"run: fabricbench setup {self.stack.name} --source IMB"
             return f"{self.suite} is not installed for the stack {self.stack.name}", hint
         return None
 
