@@ -11,7 +11,7 @@ from reframe.core.builtins import parameter, run_after, variable
 from fabricbench.launch.facts import Expected
 from fabricbench.parsers.tools.npb import CLASSES, KERNELS, PROBLEMS
 from fabricbench.site.lane import Lane
-from fabricbench.site.programs import NASA, Programs, npb_programs
+from fabricbench.site.programs import NASA, SOURCE, Programs, npb_programs
 
 from .base import SELDOM, Benchmark, ProfiledMixin
 from .base.cores import SHARE_OF_MEMORY, CoresMixin, node_memory, rank_counts, with_messages
@@ -164,7 +164,9 @@ if os.environ.get(NASA) or any(map(nasa_programs, lanes())):
 
         def tool_versions(self) -> dict[str, str]:
             programs = nasa_programs(self.lane)
-            return {"npb": programs.version} if programs and programs.version else {}
+            build = self.installed.sources.get("npb") if programs and programs.origin == SOURCE else None
+            version = f"{build.text} ({SOURCE})" if build else programs.version if programs else ""
+            return {"npb": version} if version else {}
 
         def missing_program(self) -> tuple[str, str]:
             stack = self.stack.name

@@ -11,7 +11,7 @@ from reframe.core.runtime import runtime
 from fabricbench.launch.facts import Expected
 from fabricbench.parsers.osu_programs import PROGRAMS, SYNCS, WINDOW, WINDOWS, OsuProgram
 from fabricbench.parsers.osu_table import Version, version_of
-from fabricbench.site.programs import OSU, osu_programs, osu_version
+from fabricbench.site.programs import OSU, SOURCE, osu_programs, osu_version
 
 from .base import SELDOM, SizedBenchmark, processors
 
@@ -74,7 +74,8 @@ class Osu(SizedBenchmark):
         return next((version for version in versions if version), "")
 
     def tool_versions(self) -> dict[str, str]:
-        return {"osu": self.version}
+        build = self.installed.sources.get("osu") if osu_programs(self.installed).origin == SOURCE else None
+        return {"osu": f"{build.text} ({SOURCE})" if build else self.version}
 
     def family_skip(self) -> tuple[str, str] | None:
         stack, family = self.stack.name, self.benchmark_program.family

@@ -8,6 +8,7 @@ from reframe.core.builtins import run_before, variable
 
 from fabricbench.launch.facts import Expected, canonical_case
 from fabricbench.parsers.imb_table import Tables
+from fabricbench.site.programs import SOURCE
 
 from .sized import SizedBenchmark
 
@@ -32,6 +33,10 @@ class Imb(SizedBenchmark):
 
     def program(self) -> str:
         return str(Path(str(self.installed.imb)).with_name(self.suite))
+
+    def tool_versions(self) -> dict[str, str]:
+        build = self.installed.sources.get("imb")
+        return super().tool_versions() | ({"imb": f"{build.text} ({SOURCE})"} if build else {})
 
     @property
     def count(self) -> int:

@@ -60,7 +60,7 @@ def npb_programs(installed: Installed) -> Programs | None:
     if directory := os.environ.get(NASA):
         return Programs(_npb_in(Path(directory, installed.stack).resolve()), NASA)
     if build := installed.sources.get("npb"):
-        return Programs(_npb_in(Path(build.prefix, "bin")) or _npb_in(Path(build.prefix)), SOURCE, build.text)
+        return Programs(_npb_in(Path(build.prefix, "bin")) or _npb_in(Path(build.prefix)), SOURCE, build.version)
     programs = _npb_in(Path(installed.apps, "bin"))
     if not programs:
         return None

@@ -11,6 +11,7 @@ import pytest
 
 from fabricbench.site.stacks import STACK_FILE, Installed, read_installed
 from support import fake_site
+from support.documents import document
 from support.fake_site import FakeSite
 from support.source_trees import builds, describe, make_tree
 
@@ -191,6 +192,22 @@ def test_doctor_and_skips_name_programs_and_origin(site: FakeSite, osu: Path) ->
     lines = site.inside("doctor", "--system", "fake").stdout.splitlines()
     assert "; OSU 7.4 (source); no NPB of NASA (skipped)" in lines[0]
     assert "; no IMB (skipped); no OSU (skipped)" in lines[1]
+
+
+def test_the_example_of_the_document(site: FakeSite, tmp_path: Path) -> None:
+    """The build description in docs/sources.md builds a tree that has the files that it names."""
+    (site.root / "site/sources/npb.yaml").write_text(document("sources.md").code("compiler_flags:"))
+    compilers = site.stack("one") / "prefix/bin"
+    shutil.copy(compilers / "mpicc", compilers / "mpif90")
+    tree = make_tree(tmp_path / "npb", "npb", "3.4.2")
+    (tree / "src").mkdir()
+    (tree / "configure").touch()
+    (tree / "src/build.sh").write_text('cp ../settings.txt "$1.x"\n')
+    result = site.inside("setup", "one", "--source", str(tree), "--option", "npb.classes=A B")
+    assert result.returncode == 0, result.stderr
+    folder = Path(installed(site).sources["npb"].prefix, "bin")
+    assert sorted(path.name for path in folder.iterdir()) == ["A.x", "B.x"]
+    assert (folder / "A.x").read_text().startswith(f"compiler={site.stack('one')}/prefix/bin/mpicc\nflags=-O3 -march=")
 
 
 def test_an_installed_package_of_the_user(site: FakeSite, tmp_path: Path) -> None:

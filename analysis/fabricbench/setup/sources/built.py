@@ -74,6 +74,8 @@ def entry_of(tree: InstalledTree, stack: Stack, installed: Installed) -> SourceB
 def _is_program(path: Path) -> bool:
     """Whether a file is a compiled program or library, and no script."""
     try:
+        if not path.is_file():
+            return False
         with path.open("rb") as stream:
             return stream.read(len(_ELF)) == _ELF
     except OSError:
