@@ -76,7 +76,7 @@ class Mdrun(ThreadsMixin, Benchmark):
 
     def family_skip(self) -> tuple[str, str] | None:
         stack, build = self.stack.name, self.installed.gromacs
-        hint = f"spack install gromacs+mpi ^{stack}; then FABRICBENCH_GROMACS=DIRECTORY fabricbench setup"
+        hint = f"run: fabricbench setup {stack} --source GROMACS, or FABRICBENCH_GROMACS=DIRECTORY fabricbench setup"
         if build is None:
             return f"no GROMACS with MPI is installed for {stack}", hint
         if build.problem:

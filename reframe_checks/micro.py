@@ -11,7 +11,7 @@ from fabricbench.parsers.tools.micro.description import MEASURED
 from fabricbench.parsers.tools.micro.description import Benchmark as Described
 
 from .base import SELDOM, SizedBenchmark
-from .base.cores import SHARE_OF_MEMORY, node_memory_bytes, processors
+from .base.cores import SHARE_OF_MEMORY, node_memory, processors
 from .base.launchers import per_node
 
 MOST_TO_ONE = 1024
@@ -115,7 +115,7 @@ class MicroCollective(Micro):
     @property
     def largest_fitting_bytes(self) -> int:
         """The largest message that fits into the memory of a node."""
-        room = SHARE_OF_MEMORY * node_memory_bytes(self.current_partition)
+        room = SHARE_OF_MEMORY * node_memory(self.current_partition).bytes
         return int(room / self.described.held_by(self.ranks) / per_node(self.ranks, self.nodes))
 
     def sizes(self) -> tuple[int, ...]:
@@ -133,10 +133,8 @@ class MicroCollective(Micro):
     def why_too_large(self, size: int) -> str:
         """Returns the reason why messages of ``size`` bytes do not fit into a node."""
         required = self.described.held_by(self.ranks) * per_node(self.ranks, self.nodes) * size
-        memory = node_memory_bytes(self.current_partition)
-        return (
-            f"{size} B for {self.ranks} ranks take {required / 1e6:.0f} MB of a node, which has {memory / 1e6:.0f} MB"
-        )
+        memory = node_memory(self.current_partition).megabytes
+        return f"{size} B for {self.ranks} ranks take {required / 1e6:.0f} MB of a node, which has {memory}"
 
 
 @rfm.simple_test

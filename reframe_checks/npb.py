@@ -11,14 +11,13 @@ from reframe.core.builtins import parameter, run_after, variable
 from fabricbench.launch.facts import Expected
 from fabricbench.parsers.tools.npb import CLASSES, KERNELS, PROBLEMS
 from fabricbench.site.lane import Lane
+from fabricbench.site.programs import NASA, SOURCE, Programs, npb_programs
 
 from .base import LEVELS, SELDOM, Benchmark, InjectedMixin, ProfiledMixin
-from .base.cores import SHARE_OF_MEMORY, CoresMixin, node_memory_bytes, rank_counts, with_messages
+from .base.cores import SHARE_OF_MEMORY, CoresMixin, node_memory, rank_counts, with_messages
 from .base.lane import gromacs_stacks, lanes
 
 LIMIT_SECONDS = dict(zip(CLASSES, (60.0, 60.0, 120.0, 600.0, 3600.0, 28800.0), strict=True))
-NASA = "FABRICBENCH_NPB"
-"""A directory with NASA's programs built on each stack, ``<stack>/<kernel>.<CLASS>.x``."""
 RANKS = "FABRICBENCH_NPB_RANKS"
 """Numbers of ranks that replace 1 to the number of cores. Oversubscribed launches are verified and not timed."""
 
@@ -61,10 +60,10 @@ class NasKernel(CoresMixin, Benchmark):
                 f"{self.benchmark} runs on {problem.least_ranks} to {problem.most_ranks} ranks, not on {self.ranks}",
                 "choose another class",
             )
-        required, memory = problem.bytes(self.kernel) / self.nodes, node_memory_bytes(self.current_partition)
-        if required > SHARE_OF_MEMORY * memory:
+        required, memory = problem.bytes(self.kernel) / self.nodes, node_memory(self.current_partition)
+        if required > SHARE_OF_MEMORY * memory.bytes:
             where = "on the node" if self.nodes == 1 else f"on each of {self.nodes} nodes"
-            reason = f"{self.benchmark} needs {required / 1e9:.1f} GB {where}, which has {memory / 1e9:.1f} GB"
+            reason = f"{self.benchmark} needs {required / 1e9:.1f} GB {where}, which has {memory.gigabytes}"
             return reason, "choose a smaller class"
         return None if Path(self.program()).exists() else self.missing_program()
 
@@ -158,15 +157,12 @@ if LEVELS:
         problem_class = QUICK_CLASS
 
 
-def nasa_folder(lane: Lane) -> Path | None:
-    """Returns the folder of NASA's programs for a stack, in ``FABRICBENCH_NPB`` or in its Spack view; None without."""
-    if directory := os.environ.get(NASA):
-        return Path(directory, lane.stack.name).resolve()
-    in_view = Path(lane.installed.apps, "bin") if lane.installed else None
-    return in_view if in_view and any(in_view.glob("is.?.x")) else None
+def nasa_programs(lane: Lane) -> Programs | None:
+    """Returns NASA's programs for a stack; None if it has none."""
+    return npb_programs(lane.installed) if lane.installed else None
 
 
-if os.environ.get(NASA) or any(nasa_folder(lane) for lane in lanes()):
+if os.environ.get(NASA) or any(map(nasa_programs, lanes())):
 
     @rfm.simple_test
     class NPBNasa(NasKernel):
@@ -176,17 +172,23 @@ if os.environ.get(NASA) or any(nasa_folder(lane) for lane in lanes()):
         case = {"code": "nasa"}
 
         def program(self) -> str:
-            folder = nasa_folder(self.lane)
-            return str((folder or Path()) / f"{self.kernel.lower()}.{self.problem_class}.x")
+            name = f"{self.kernel.lower()}.{self.problem_class}.x"
+            programs = nasa_programs(self.lane)
+            return str(programs.paths.get(name, name)) if programs else name
 
         def arguments(self) -> list[str]:
             return []
 
+        def tool_versions(self) -> dict[str, str]:
+            programs = nasa_programs(self.lane)
+            build = self.installed.sources.get("npb") if programs and programs.origin == SOURCE else None
+            version = f"{build.text} ({SOURCE})" if build else programs.version if programs else ""
+            return {"npb": version} if version else {}
+
         def missing_program(self) -> tuple[str, str]:
             stack = self.stack.name
-            if nasa_folder(self.lane) is None:
-                return (
-                    f"NASA's programs are not installed for {stack}",
-                    f"build NPB 3.4 on {stack} and name its directory in {NASA}",
-                )
-            return f"{self.program()} does not exist", f"build NPB 3.4 on {stack} and copy it there"
+            hint = f"run: fabricbench setup {stack} --source NPB, or build NPB 3.4 on it and set {NASA}=DIRECTORY"
+            programs = nasa_programs(self.lane)
+            if programs is None or not programs.paths:
+                return f"NASA's programs are not installed for {stack}", hint
+            return f"NASA's programs for {stack} do not include {self.program()}", "build this class"

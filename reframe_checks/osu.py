@@ -1,10 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The OSU micro-benchmarks (point-to-point, one-sided, collective), on every stack for which they are installed."""
 
-import os
-import re
 from collections.abc import Iterator, Mapping
-from functools import cache
 from pathlib import Path
 
 import reframe as rfm
@@ -14,40 +11,15 @@ from reframe.core.runtime import runtime
 from fabricbench.launch.facts import Expected
 from fabricbench.parsers.osu_programs import PROGRAMS, SYNCS, WINDOW, WINDOWS, OsuProgram
 from fabricbench.parsers.osu_table import Version, version_of
+from fabricbench.site.programs import OSU, SOURCE, osu_programs, osu_version
 
 from .base import SELDOM, SizedBenchmark, processors
 
-OSU = "FABRICBENCH_OSU"
-"""A directory with OSU's programs built on each stack, anywhere below ``<stack>/``."""
-IN_PREFIX = "libexec/osu-micro-benchmarks"
-"""The folder in a prefix in which OSU installs its programs, and MVAPICH its copy of them."""
-LARGEST_PROGRAM_BYTES = 64 * 2**20
 SIZES_SINCE: dict[str, Version] = {"pt2pt": (5, 4), "one-sided": (5, 4), "collective": (5, 3)}
 """The first version by family with options for the smallest and largest size (OSU's CHANGES)."""
 TYPES_SINCE: Version = (7, 1)
 """The first version with an option for the data type; earlier ones reduce floats and use 64-bit integers in atomics."""
 TIMES: tuple[str, ...] = ("time", "time_min", "time_max")
-_TITLE = re.compile(rb"# OSU MPI[^\n\0]{0,99} v(\d{1,3}(?:\.\d{1,3}){1,3})\n")
-
-
-@cache
-def programs_below(folder: Path) -> Mapping[str, Path]:
-    """Returns OSU's programs below a folder by name; if a name occurs several times, the one with the shortest path."""
-    longest_first = sorted(folder.rglob("osu_*"), key=lambda path: (len(path.parts), path), reverse=True)
-    executables = {path.name: path for path in longest_first if path.is_file() and os.access(path, os.X_OK)}
-    return {name: executables[name] for name in PROGRAMS if name in executables}
-
-
-@cache
-def version_in(program: Path) -> str | None:
-    """Returns the version in the title that the program's file contains; None if there is none.
-
-    Does not start the program, because some systems do not allow MPI programs on the node that prepares the checks.
-    """
-    if program.stat().st_size > LARGEST_PROGRAM_BYTES:
-        return None
-    title = _TITLE.search(program.read_bytes())
-    return title.group(1).decode() if title else None
 
 
 def _of(family: str) -> list[str]:
@@ -87,29 +59,27 @@ class Osu(SizedBenchmark):
 
     @property
     def programs(self) -> Mapping[str, Path]:
-        """The stack's programs by name: in the directory ``FABRICBENCH_OSU``, else in its Spack view or its prefix."""
+        """The stack's programs by name, in the order of ``PROGRAMS``."""
         if self.lane.installed is None:
             return {}
-        if directory := os.environ.get(OSU):
-            return programs_below((Path(directory) / self.stack.name).resolve())
-        prefixes = (self.installed.apps, self.installed.prefix)
-        in_view, in_stack = (programs_below(Path(prefix).resolve() / IN_PREFIX) for prefix in prefixes)
-        return in_view or in_stack
+        paths = osu_programs(self.lane.installed).paths
+        return {name: paths[name] for name in PROGRAMS if name in paths}
 
     @property
     def version(self) -> str:
         """The version that a program of the family contains; empty if none does."""
         versions = (
-            version_in(self.programs[name]) for name in _of(self.benchmark_program.family) if name in self.programs
+            osu_version(self.programs[name]) for name in _of(self.benchmark_program.family) if name in self.programs
         )
         return next((version for version in versions if version), "")
 
     def tool_versions(self) -> dict[str, str]:
-        return {"osu": self.version}
+        build = self.installed.sources.get("osu") if osu_programs(self.installed).origin == SOURCE else None
+        return {"osu": f"{build.text} ({SOURCE})" if build else self.version}
 
     def family_skip(self) -> tuple[str, str] | None:
         stack, family = self.stack.name, self.benchmark_program.family
-        hint = f"spack install osu-micro-benchmarks ^{stack}; then set {OSU}=DIRECTORY, in which {stack}/ is the prefix"
+        hint = f"run: fabricbench setup {stack} --source OSU, or set {OSU}=DIRECTORY, in which {stack}/ is the prefix"
         if not any(name in self.programs for name in _of(family)):
             return f"the OSU micro-benchmarks ({family}) are not installed for {stack}", hint
         if not self.version:

@@ -10,6 +10,7 @@
 #include <string>
 #include <utility>
 
+#include "common/memory_limit.hpp"
 #include "common/usage_error.hpp"
 
 namespace fabricbench::micro {
@@ -43,7 +44,7 @@ std::int64_t parse_size(std::string_view option, std::string_view text, std::int
   if (error == std::errc::result_out_of_range || number > largest / unit->second) {
     fail(option, text,
          "is too large; the limit here is " + std::to_string(largest) +
-             " bytes (2^31-1, and a quarter of the physical memory); give a smaller size");
+             " bytes (2^31-1, and a quarter of the memory); give a smaller size");
   }
   return number * unit->second;
 }
@@ -75,14 +76,15 @@ std::int64_t quarter_of_memory() {
   const std::int64_t pages = sysconf(_SC_PHYS_PAGES);
   const std::int64_t page_bytes = sysconf(_SC_PAGESIZE);
   const bool known = pages > 0 && page_bytes > 0;
-  return known ? pages / 4 * page_bytes : std::numeric_limits<std::int64_t>::max();
+  const std::int64_t physical = known ? pages * page_bytes : no_memory_limit;
+  return std::min(physical, memory_limit().limit) / 4;
 }
 
 std::size_t capacity(std::int64_t messages, std::int64_t size) {
   const std::int64_t limit = quarter_of_memory();
   if (size > 0 && messages > limit / size) {
     throw UsageError(std::to_string(messages) + " messages of " + std::to_string(size) +
-                     " bytes exceed a quarter of the physical memory, " + std::to_string(limit) +
+                     " bytes exceed a quarter of the memory, " + std::to_string(limit) +
                      " bytes; give smaller sizes or fewer messages");
   }
   return static_cast<std::size_t>(messages * size);

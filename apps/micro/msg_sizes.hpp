@@ -30,7 +30,7 @@ inline constexpr std::int64_t largest_msg_size = 2147483647;
 /// two buffers), at most `largest_msg_size`.
 [[nodiscard]] std::int64_t largest_size_in_memory();
 
-/// A quarter of this node's physical memory, in bytes.
+/// A quarter of this node's memory, in bytes, or of the limit of this process's control groups.
 [[nodiscard]] std::int64_t quarter_of_memory();
 
 /// Bytes of `messages` messages of `size` bytes. Throws UsageError if they exceed a quarter of the

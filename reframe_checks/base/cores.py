@@ -3,16 +3,20 @@
 
 import os
 from collections.abc import Callable
+from functools import cache
 
 from reframe.core.builtins import variable
 from reframe.core.exceptions import ReframeError
 from reframe.core.runtime import runtime
 
 from fabricbench.errors import BadInput
+from fabricbench.site.memory import Memory, machine_memory, memory_here
 
 from .benchmark import BenchmarkMixin
 from .lane import Named, fabric_of
 
+SLURM_JOB = "SLURM_JOB_ID"
+"""Variable that is set inside an allocation of Slurm."""
 SHARE_OF_MEMORY = 0.8
 """The share of a node's memory for the data of a benchmark; the rest is for the system and the stack."""
 
@@ -24,10 +28,19 @@ def processors(partition: Named) -> int:
     return int(cores) * fabric_of(partition).nodes.count
 
 
-def node_memory_bytes(partition: Named) -> int:
-    """Returns the memory of one node: as the site declares it, else that of this machine."""
-    declared = fabric_of(partition).nodes.memory_bytes
-    return declared or os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+@cache
+def node_memory(partition: Named) -> Memory:
+    """Returns the memory of one node: as the site declares it, else that of this machine.
+
+    Launches on this machine, and in the allocation of Slurm in which this process runs, are limited by the memory of
+    its control groups and of the job.
+    """
+    fabric = fabric_of(partition)
+    declared = Memory(fabric.nodes.memory_bytes) if fabric.nodes.memory_bytes else None
+    if fabric.scheduler.is_local or SLURM_JOB in os.environ:
+        here = memory_here()
+        return min(declared, here) if declared and here.limit else declared or here
+    return declared or machine_memory()
 
 
 def most_processors() -> int:

@@ -8,6 +8,7 @@ from reframe.core.builtins import run_before, variable
 
 from fabricbench.launch.facts import Expected, canonical_case
 from fabricbench.parsers.imb_table import Tables
+from fabricbench.site.programs import SOURCE
 
 from .sized import SizedBenchmark
 
@@ -26,12 +27,16 @@ class Imb(SizedBenchmark):
 
     def benchmark_skip(self) -> tuple[str, str] | None:
         if self.installed.imb is None or not Path(self.program()).exists():
-            hint = f"spack install intel-mpi-benchmarks ^{self.stack.name}"
+            hint = f"run: fabricbench setup {self.stack.name} --source IMB"
             return f"{self.suite} is not installed for the stack {self.stack.name}", hint
         return None
 
     def program(self) -> str:
         return str(Path(str(self.installed.imb)).with_name(self.suite))
+
+    def tool_versions(self) -> dict[str, str]:
+        build = self.installed.sources.get("imb")
+        return super().tool_versions() | ({"imb": f"{build.text} ({SOURCE})"} if build else {})
 
     @property
     def count(self) -> int:

@@ -1,16 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
 """Diagnoses lanes: whether each can run on this machine, and otherwise the reason and a hint."""
 
+import os
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fabricbench.errors import BadInput
 from fabricbench.setup.gromacs.builds import better_simd, processor_flags
 from fabricbench.setup.probe import probe
 from fabricbench.site.lane import Lane
-from fabricbench.site.profilers import Profiler, profiler_of
+from fabricbench.site.profilers import TAU, profiler_of
+from fabricbench.site.programs import SOURCE, npb_programs, osu_programs, osu_version
 from fabricbench.site.settings import build_root, lanes, settings_file
+from fabricbench.site.spack import package_of
 from fabricbench.site.stacks import GromacsBuild, Installed
 from fabricbench.slurm.allocation import request_of
 
@@ -55,14 +59,37 @@ def _beside(installed: Installed) -> str:
     """Describes IMB's missing programs, whose benchmarks are skipped, and the stack's GROMACS, as text."""
     if installed.programs:
         return ""
-    imb = "; no IMB (skipped)" if not installed.imb else "; no IMB-MT (skipped)" if installed.imb_mt_problem else ""
-    return imb + _gromacs(installed.gromacs) + _profiler(profiler_of(installed))
+    return _imb(installed) + _osu(installed) + _npb(installed) + _gromacs(installed.gromacs) + _profiler(installed)
 
 
-def _profiler(profiler: Profiler) -> str:
+def _imb(installed: Installed) -> str:
+    if not installed.imb:
+        return "; no IMB (skipped)"
+    build = installed.sources.get("imb")
+    own = package_of(Path(installed.imb))
+    origin = f"{build.version} ({SOURCE})" if build else f"{own.version} (spack)" if own else "(with Intel MPI)"
+    return f"; IMB {origin.strip()}" + (", no IMB-MT (skipped)" if installed.imb_mt_problem else "")
+
+
+def _osu(installed: Installed) -> str:
+    programs = osu_programs(installed)
+    version = next((version for path in programs.paths.values() if (version := osu_version(path))), "")
+    return f"; OSU {version} ({programs.origin})" if programs.paths else "; no OSU (skipped)"
+
+
+def _npb(installed: Installed) -> str:
+    programs = npb_programs(installed)
+    return f"; NASA's NPB {programs.text}" if programs and programs.paths else "; no NPB of NASA (skipped)"
+
+
+def _profiler(installed: Installed) -> str:
+    profiler = profiler_of(installed)
     if profiler.problem:
         return f"; no profiler (skipped): {profiler.problem}"
-    return f"; TAU {profiler.version}".rstrip() if profiler.name == "tau" else "; no TAU: this project's profiler"
+    if profiler.name != "tau":
+        return "; no TAU: this project's profiler"
+    origin = TAU if os.environ.get(TAU) else SOURCE if "tau" in installed.sources else installed.source
+    return f"; TAU {profiler.version} ({origin})"
 
 
 def _gromacs(build: GromacsBuild | None) -> str:

@@ -12,10 +12,19 @@ from fabricbench.errors import BadInput
 from fabricbench.files.reading import last_lines
 
 
-def run_logged(argv: Sequence[str], log: Path, *, what: str, environment: Mapping[str, str] | None = None) -> None:
-    """Runs ``argv`` and appends its output to ``log``; raises BadInput with the log's last lines if it fails.
+def run_logged(
+    argv: Sequence[str],
+    log: Path,
+    *,
+    what: str,
+    environment: Mapping[str, str] | None = None,
+    folder: Path | None = None,
+) -> None:
+    """Runs ``argv`` in ``folder`` and appends its output to ``log``; raises BadInput with the log's last lines if it
+    fails.
 
-    ``environment`` is added to that of this process; ``what`` names the step in the error.
+    ``environment`` is added to that of this process; ``what`` names the step in the error. ``folder``: by default the
+    current one.
     """
     with log.open("ab") as stream:
         stream.write(f"$ {' '.join(argv)}\n".encode())
@@ -27,6 +36,7 @@ def run_logged(argv: Sequence[str], log: Path, *, what: str, environment: Mappin
                 stdout=stream,
                 stderr=subprocess.STDOUT,
                 env={**os.environ, **(environment or {})},
+                cwd=folder,
                 check=False,
             )
         except OSError as error:

@@ -14,8 +14,8 @@ from pathlib import Path
 from fabricbench.errors import BadInput, nearest
 from fabricbench.files.writing import write_json
 from fabricbench.setup.environment import write_environment
-from fabricbench.setup.gromacs.builds import gromacs_of
 from fabricbench.setup.record import Say, remove_record
+from fabricbench.setup.sources.entries import with_sources
 from fabricbench.site.settings import REPOSITORY, build_root, lanes, settings_file, site_root
 from fabricbench.site.spack import (
     ENVIRONMENT,
@@ -124,8 +124,8 @@ def _set_up_view(stack: Stack, path: Path, say: Say) -> None:
         imb=str(view.prefix / IMB) if "intel-mpi-benchmarks" in view.packages else None,
         spec_hash={view.mpi.name: view.mpi.hash},
     )
-    gromacs = gromacs_of(installed, installed.variables(stack, next(iter(stack.transports))))
-    write_json(home / STACK_FILE, installed.model_copy(update={"gromacs": gromacs}).model_dump(mode="json"))
+    installed = with_sources(installed, stack, home)
+    write_json(home / STACK_FILE, installed.model_dump(mode="json"))
     say(f"{stack.name} is set up: {view.mpi.name}@{view.mpi.version}/{view.mpi.hash[:7]} in {view.prefix}")
 
 

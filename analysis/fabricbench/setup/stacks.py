@@ -6,13 +6,10 @@ that installs what is still missing. A set-up that was interrupted continues whe
 up when its ``stack.json`` and its stamp exist, which are written last; finished prefixes and compiled files are kept.
 """
 
-import fcntl
 import hashlib
 import json
-import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -20,17 +17,18 @@ from fabricbench.errors import BadInput
 from fabricbench.files.writing import write_json
 from fabricbench.inputs.cache import input_cache_root
 from fabricbench.inputs.systems import QUICK, system
-from fabricbench.processes.leftovers import MARK, end_marked
 from fabricbench.setup.cmake import build_apps, source_digests
 from fabricbench.setup.environment import write_environment
 from fabricbench.setup.gromacs.builds import gromacs_of
 from fabricbench.setup.gromacs.prepare import prepare_inputs
 from fabricbench.setup.imb import imb_program, link_openmp_of_imb
 from fabricbench.setup.libraries import find_programs
+from fabricbench.setup.lock import sole_set_up
 from fabricbench.setup.packages import install_packages
 from fabricbench.setup.prefix import Prefix, forget_prefix, origin_of, provide_prefix
-from fabricbench.setup.probe import probe, probe_imb_mt
+from fabricbench.setup.probe import probe
 from fabricbench.setup.record import STAMP, Say, remove_record
+from fabricbench.setup.sources.entries import source_builds, with_sources
 from fabricbench.site.settings import REPOSITORY, build_root
 from fabricbench.site.stacks import STACK_FILE, Installed, Stack, read_installed
 
@@ -60,7 +58,7 @@ def set_up(stacks: Sequence[Stack], say: Say, *, again: bool = False, for_tests:
     """
     root = build_root()
     (root / "stacks").mkdir(parents=True, exist_ok=True)
-    with _sole_set_up(root, say):
+    with sole_set_up(root, say):
         install_packages(stacks, root / "setup.log", say, for_tests=for_tests)
         if again:
             for stack in stacks:
@@ -92,24 +90,6 @@ def set_up_input(say: Say) -> str:
     return ""
 
 
-@contextmanager
-def _sole_set_up(root: Path, say: Say) -> Iterator[None]:
-    """Holds the lock of the build directory, and ends the compilers of a set-up that was killed."""
-    mark = f"setup-{hashlib.sha256(str(root).encode()).hexdigest()[:16]}"
-    with (root / "lock").open("a") as stream:
-        try:
-            fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            say(f"waiting for another set-up in {root}")
-            fcntl.flock(stream, fcntl.LOCK_EX)
-        end_marked(mark)
-        os.environ[MARK] = mark
-        try:
-            yield
-        finally:
-            del os.environ[MARK]
-
-
 def _is_current(stack: Stack, root: Path, sources: Mapping[str, str]) -> bool:
     """Whether the stack is set up from these sources, given by their digests.
 
@@ -121,6 +101,8 @@ def _is_current(stack: Stack, root: Path, sources: Mapping[str, str]) -> bool:
     except BadInput:  # an invalid record, or one of another version, is written again
         return False
     if installed is None or installed.missing_file or _read(home / STAMP) != _digest(stack, sources):
+        return False
+    if source_builds(installed, home) != installed.sources:
         return False
     if stack.level == "mpi":
         gromacs = gromacs_of(installed, installed.variables(stack, next(iter(stack.transports))))
@@ -209,9 +191,7 @@ def _installed_stack(stack: Stack, root: Path, home: Path, prefix: Prefix) -> In
     outcome = probe(installed, variables)
     if outcome.problem:
         raise BadInput(f"two ranks do not run: {outcome.problem}", where=str(home))
-    problem = probe_imb_mt(installed, variables) if installed.imb else ""
-    gromacs = gromacs_of(installed, variables)
-    return installed.model_copy(update={"version": outcome.library, "imb_mt_problem": problem, "gromacs": gromacs})
+    return with_sources(installed.model_copy(update={"version": outcome.library}), stack, home)
 
 
 def _digest(stack: Stack, sources: Mapping[str, str]) -> str:

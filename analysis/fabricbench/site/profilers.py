@@ -62,7 +62,7 @@ def profiler_of(installed: Installed, name: str = "") -> Profiler:
         if tau is not None:
             return tau
         if name == "tau":
-            hint = f"spack install tau+mpi ^{installed.stack}, or name a directory with it in {TAU}"
+            hint = f"run: fabricbench setup {installed.stack} --source TAU, or name a directory with it in {TAU}"
             return Profiler("tau", problem=f"TAU is not installed for {installed.stack}", hint=hint)
     return _own(installed)
 
@@ -100,8 +100,10 @@ def _tau(installed: Installed) -> Profiler | None:
     named = os.environ.get(TAU)
     if named and not Path(named).is_dir():
         return Profiler("tau", problem=f"{TAU} names {named}, which is no directory", hint=f"correct or unset {TAU}")
-    folder = Path(named, installed.stack).resolve() if named else Path(installed.apps)
-    library = _tau_library(folder, searches=bool(named))
+    build = installed.sources.get("tau")
+    own = Path(build.prefix) if build else Path(installed.apps)
+    folder = Path(named, installed.stack).resolve() if named else own
+    library = _tau_library(folder, searches=bool(named or build))
     if library is None:
         return None
     region = Path(installed.apps, REGION_LIBRARY)
@@ -110,7 +112,7 @@ def _tau(installed: Installed) -> Profiler | None:
         return Profiler("tau", problem=problem, hint=f"run: fabricbench setup --again {installed.stack}")
     return Profiler(
         "tau",
-        version=_tau_version(library),
+        version=tau_version(library),
         libraries=(str(region), str(library)),
         variables={
             "TAU_THROTTLE": "0",
@@ -132,7 +134,7 @@ def _tau_library(folder: Path, *, searches: bool) -> Path | None:
 
 
 @cache
-def _tau_version(library: Path) -> str:
+def tau_version(library: Path) -> str:
     """Returns the version in TAU's header beside the library; empty if there is none."""
     for folder in library.parents[2:4]:
         header = folder / "include" / "TAU.h"

@@ -148,12 +148,35 @@ class GromacsBuild(BaseModel):
     problem: str = ""
 
 
+class SourceBuild(BaseModel):
+    """A package of benchmarks that ``fabricbench setup --source`` built on a stack, or that the user built on it.
+
+    ``prefix``: the folder with its programs. ``origin``: the user's archive or folder. ``options``: the settings of the
+    build; empty for a package that the user built. ``key``: the digest of everything that it was built from.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+    package: str
+    version: str
+    prefix: str
+    origin: str
+    options: dict[str, str] = {}
+    key: str = ""
+
+    @property
+    def text(self) -> str:
+        """The version and the options."""
+        words = [self.version, *(f"{name}={value!r}" for name, value in self.options.items() if value)]
+        return " ".join(filter(None, words))
+
+
 class Installed(BaseModel):
     """``stack.json``: a stack that is set up, and the benchmarks built on it.
 
     ``imb`` is the path of IMB-MPI1; the suite's other programs are in the same folder. ``imb_mt_problem`` is the reason
     why IMB-MT does not run, empty if it does. ``spec_hash`` holds Spack's hashes by package, empty for a stack that
-    Spack did not build. For a stack of Spack's, ``apps`` is its view, which also has the other benchmarks.
+    Spack did not build. For a stack of Spack's, ``apps`` is its view, which also has the other benchmarks. ``sources``
+    holds the packages from ``fabricbench setup --source``, by name.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -168,6 +191,7 @@ class Installed(BaseModel):
     gromacs: GromacsBuild | None = None
     programs: dict[str, str] = {}
     spec_hash: dict[str, str] = {}
+    sources: dict[str, SourceBuild] = {}
 
     @property
     def missing_file(self) -> str:

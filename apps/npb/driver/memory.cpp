@@ -1,18 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "npb/driver/memory.hpp"
 
+#include <algorithm>
 #include <array>
 #include <fstream>
 #include <limits>
 #include <string>
 
+#include "common/memory_limit.hpp"
 #include "common/usage_error.hpp"
 
 namespace fabricbench::npb {
 namespace {
 
 /// Returns MemAvailable of this node in bytes, or the largest integer if /proc/meminfo lacks it.
-std::int64_t available_bytes() {
+std::int64_t available_on_node() {
   std::ifstream file("/proc/meminfo");
   for (std::string key, unit; file >> key;) {
     std::int64_t kibibytes = 0;
@@ -36,7 +38,8 @@ void check_memory(std::int64_t bytes_per_rank, std::optional<std::int64_t> limit
   MPI_Comm_size(node, &ranks);
   MPI_Comm_free(&node);
   const std::int64_t needed = bytes_per_rank * ranks;
-  const std::int64_t available = limit_bytes.value_or(available_bytes());
+  const std::int64_t available =
+      limit_bytes.value_or(std::min(available_on_node(), memory_limit().available));
 
   // The message names the values of the node with the largest shortage.
   std::array<std::int64_t, 3> lack{needed - available, needed, available};

@@ -9,7 +9,8 @@
 namespace fabricbench::npb {
 
 /// Throws UsageError on all ranks if the ranks of a node need more memory than `limit_bytes`, or
-/// than the node's available memory if no limit is set. Collective.
+/// than is available on the node and in this process's control groups if no limit is set.
+/// Collective.
 void check_memory(std::int64_t bytes_per_rank, std::optional<std::int64_t> limit_bytes,
                   MPI_Comm comm);
 

@@ -80,7 +80,7 @@ add_mpi_test(
   ANY_STACK
   LABELS verification
   EXIT 2
-  STDERR "exceed a quarter of the physical memory"
+  STDERR "exceed a quarter of the memory"
   COMMAND fabricbench-micro bidirectional --check --sizes 64MiB --window 65536
 )
 add_mpi_test(

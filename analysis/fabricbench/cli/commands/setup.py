@@ -18,15 +18,38 @@ ForTests = Annotated[bool, typer.Option("--for-tests", help="also install what o
 SpackViews = Annotated[
     Path | None, typer.Option(help="use the stacks of Spack's views in this directory", show_default=False)
 ]
+Sources = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--source",
+        help="build this archive or source tree of OSU, NPB, IMB, TAU or GROMACS on the stacks that are set up, or use "
+        "the programs that you built in this folder; repeatable",
+        show_default=False,
+    ),
+]
+SourceOptions = Annotated[
+    list[str] | None,
+    typer.Option("--option", help="a setting of a source build, PACKAGE.NAME=VALUE; repeatable", show_default=False),
+]
 
 
 def setup(
-    stack: OnlyStacks = None, again: Again = False, for_tests: ForTests = False, spack: SpackViews = None
+    stack: OnlyStacks = None,
+    again: Again = False,
+    for_tests: ForTests = False,
+    spack: SpackViews = None,
+    source: Sources = None,
+    option: SourceOptions = None,
 ) -> None:
     """Finds or installs the MPI stacks and builds the benchmarks on each.
 
     The command can be repeated: it skips what is set up already.
     """
+    if source:
+        _set_up_sources(stack, source, option or [], spack=spack, again=again or for_tests)
+        return
+    if option:
+        raise BadInput("--option is for --source", hint="name the source too")
     from fabricbench.setup.spack import set_up_views
     from fabricbench.setup.stacks import set_up, set_up_input
     from fabricbench.site.settings import REPOSITORY, build_root, no_blanks
@@ -45,6 +68,26 @@ def setup(
     if not (spack or for_tests) and (problem := set_up_input(say)):
         warn(f"not set up: {problem}")
     say(f"set up; to call reframe and fabricbench by name: source {build_root()}/env.sh")
+
+
+def _set_up_sources(
+    names: list[str] | None, paths: list[Path], options: list[str], *, spack: Path | None, again: bool
+) -> None:
+    """Builds the user's sources on the stacks that are set up; exit status 2 if nothing could be built."""
+    from fabricbench.setup.sources.run import parsed_options, set_up_sources
+    from fabricbench.site.settings import build_root, no_blanks, site_root
+    from fabricbench.site.stacks import site_stacks
+
+    if spack is not None or again:
+        raise BadInput("--source goes with no other option than --option", hint="set the stacks up first")
+    no_blanks(build_root(), "the path of the build directory")
+    mpi = [stack.name for stack in site_stacks(site_root()).values() if stack.level == "mpi"]
+    stacks = _selection(names or mpi, None)
+    outcome = set_up_sources(stacks, paths, parsed_options(options), say, all_stacks=not names)
+    for problem in outcome.problems:
+        warn(f"not set up: {problem}")
+    if not outcome.entered:
+        raise BadInput("no source could be set up")
 
 
 def _selection(names: list[str] | None, spack: Path | None) -> "list[Stack]":

@@ -30,7 +30,7 @@ _MPI_LIBRARY = re.compile(r"^\s*(?P<name>libmpi(?:ch)?\.so\S*) => (?P<path>\S+|n
 
 
 def gromacs_of(installed: Installed, variables: Mapping[str, str]) -> GromacsBuild | None:
-    """The stack's GROMACS: from ``FABRICBENCH_GROMACS``, from the stack's prefix or Spack view, or Debian's.
+    """The stack's GROMACS: from ``FABRICBENCH_GROMACS``, from its sources, from the prefix or Spack view, or Debian's.
 
     None if there is none. A GROMACS that cannot run on this stack is returned with its ``problem``.
     """
@@ -38,8 +38,8 @@ def gromacs_of(installed: Installed, variables: Mapping[str, str]) -> GromacsBui
     if program is None:
         return None
     environment = lane_environment(installed, variables)
-    mpi = _mpi_library(program, environment)
-    own = _mpi_library(Path(installed.apps) / "bin/fabricbench-micro", environment)
+    mpi = mpi_library(program, environment)
+    own = mpi_library(Path(installed.apps) / "bin/fabricbench-micro", environment)
     build = GromacsBuild(program=str(program), mpi_library=mpi)
     if mpi and own and os.path.realpath(mpi) != os.path.realpath(own):
         if from_debian:  # Debian builds it on one of its stacks only
@@ -88,6 +88,9 @@ def _program(installed: Installed) -> tuple[Path | None, bool]:
         program = Path(path) / installed.stack / "bin" / PROGRAM
         if program.exists():
             return program.resolve(), False
+    build = installed.sources.get("gromacs")
+    if build and (programs := sorted(Path(build.prefix).rglob(f"bin/{PROGRAM}"))):
+        return programs[0], False
     for prefix in (installed.prefix, installed.apps):  # a stack from Spack has it in its view
         if (program := Path(prefix) / "bin" / PROGRAM).exists():
             return program, False
@@ -95,7 +98,7 @@ def _program(installed: Installed) -> tuple[Path | None, bool]:
     return (Path(on_path), True) if on_path else (None, False)
 
 
-def _mpi_library(program: Path, environment: Mapping[str, str]) -> str:
+def mpi_library(program: Path, environment: Mapping[str, str]) -> str:
     """The shared MPI library that a program loads; empty if it loads none."""
     try:
         process = subprocess.run(

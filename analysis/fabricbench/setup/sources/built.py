@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Recognises a folder in which the user built or installed a package, and the MPI library of its programs."""
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from fabricbench.errors import BadInput
+from fabricbench.setup.gromacs.builds import mpi_library
+from fabricbench.setup.probe import lane_environment
+from fabricbench.setup.sources.recognise import PACKAGES, Package
+from fabricbench.site.profilers import tau_version
+from fabricbench.site.programs import osu_version
+from fabricbench.site.stacks import Installed, SourceBuild, Stack
+
+PROGRAMS = {
+    "osu": "osu_latency",
+    "npb": "is.?.x",
+    "imb": "IMB-MPI1",
+    "tau": "shared-*mpi*/libTAU.so",
+    "gromacs": "gmx_mpi",
+}
+"""A file of each installed package that loads the MPI library."""
+_ELF = b"\x7fELF"
+
+
+@dataclass(frozen=True, slots=True)
+class InstalledTree:
+    """A folder with an installed package; ``program`` is a file of it that loads its MPI library."""
+
+    package: Package
+    folder: Path
+    program: Path
+
+    @property
+    def version(self) -> str:
+        """The version that the programs contain; empty if it is unknown."""
+        if self.package.name == "osu":
+            return osu_version(self.program) or ""
+        return tau_version(self.program) if self.package.name == "tau" else ""
+
+
+def installed_tree(folder: Path) -> InstalledTree | None:
+    """Returns the package that is installed in a folder; None if there is none. BadInput if there are several."""
+    trees = []
+    for name, pattern in PROGRAMS.items():
+        program = next((path for path in sorted(folder.rglob(pattern)) if _is_program(path)), None)
+        if program is not None:
+            trees.append(InstalledTree(PACKAGES[name], folder, program))
+    if len(trees) > 1:
+        names = ", ".join(tree.package.title for tree in trees)
+        raise BadInput(f"several packages: {names}", where=str(folder), hint="name the folder of one of them")
+    return trees[0] if trees else None
+
+
+def entry_of(tree: InstalledTree, stack: Stack, installed: Installed) -> SourceBuild:
+    """Returns the entry of an installed package in the record of a stack.
+
+    Raises BadInput if the program does not load the MPI library of the stack.
+    """
+    variables = {key: text.replace("{prefix}", installed.prefix) for key, text in stack.environment.items()}
+    environment = lane_environment(installed, variables)
+    library = mpi_library(tree.program, environment)
+    own = mpi_library(Path(installed.apps, "bin/fabricbench-micro"), environment)
+    if not library or os.path.realpath(library) != os.path.realpath(own):
+        loads = f"it loads {library}" if library else "it loads no MPI library"
+        what = f"{tree.package.title} was not built with this stack: {loads}, the stack has {own}"
+        raise BadInput(what, where=str(tree.program))
+    return SourceBuild(
+        package=tree.package.name, version=tree.version, prefix=str(tree.folder), origin=str(tree.folder)
+    )
+
+
+def _is_program(path: Path) -> bool:
+    """Whether a file is a compiled program or library, and no script."""
+    try:
+        if not path.is_file():
+            return False
+        with path.open("rb") as stream:
+            return stream.read(len(_ELF)) == _ELF
+    except OSError:
+        return False
