@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Packs a campaign as an example: only its facts, without paths of the machine. Arguments: campaign, archive, blocks."""
+"""Packs a campaign as an example: only its facts, without paths. Arguments: campaign, archive, blocks."""
 
 import io
 import re
