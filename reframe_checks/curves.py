@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The curves that attributions need, in few launches: messages, exchanges, collectives of up to 32 MiB.
+"""The curves that attributions need, in few launches: messages, exchanges, a barrier, and collectives.
 
 They are the micro-benchmarks of the same names with all sizes in one launch and few iterations. The case
 ``use=attribution`` keeps them apart.
@@ -11,6 +11,7 @@ from reframe.core.builtins import parameter, run_after, variable
 from fabricbench.launch.facts import Scalar
 
 from .base import SELDOM
+from .base.lane import gromacs_stacks
 from .micro import COLLECTIVES, Micro, MicroCollective
 
 CASE: dict[str, Scalar] = {"use": "attribution"}
@@ -28,10 +29,10 @@ class CurveMessages(Micro):
     iterations = 50
 
 
-@rfm.simple_test
-class CurveExchange(Micro):
+class Exchange(Micro):
+    """One message each way at a time, at all sizes."""
+
     descr = "both ranks of a pair send at once, for the attribution of applications"
-    tags = SELDOM
     benchmark = "bidirectional"
     case = CASE
     messages = parameter([None])
@@ -39,22 +40,58 @@ class CurveExchange(Micro):
     amounts = (1,)
 
 
-@rfm.simple_test
-class CurveCollective(MicroCollective):
-    """All-to-all reaches 32 MiB, the block of FT.A on two ranks: its buffers are larger than caches."""
+class Collective(MicroCollective):
+    """One collective at all sizes. All-to-all reaches ``largest_block``."""
 
     descr = "a collective at all sizes, for the attribution of applications"
-    tags = SELDOM
     case = CASE
-    collective = parameter(COLLECTIVES, loggable=True)
     messages = parameter([None])
     iterations = 50
-    largest_block = variable(int, value=2**25)
+    largest_block = variable(int, value=2**25)  # the block of FT.A on two ranks; larger than caches
 
     @run_after("init")
     def enlarge(self) -> None:
         if self.collective in LARGE:
             self.largest_bytes = self.largest_block
+
+
+@rfm.simple_test
+class CurveExchange(Exchange):
+    tags = SELDOM
+
+
+@rfm.simple_test
+class CurveCollective(Collective):
+    tags = SELDOM
+    collective = parameter(COLLECTIVES, loggable=True)
+
+
+@rfm.simple_test
+class QuickExchange(Exchange):
+    """For the profiles of ``NasQuickProfile``, on the same stacks."""
+
+    tags = {"quick"}
+    largest_bytes = 2**17
+    iterations = 20
+
+    @run_after("init")
+    def choose_stacks(self) -> None:
+        self.valid_prog_environs = gromacs_stacks()
+
+
+@rfm.simple_test
+class QuickCollective(Collective):
+    """For the profiles of ``NasQuickProfile``, on the same stacks. FT.W exchanges blocks of 2 MiB on two ranks."""
+
+    tags = {"quick"}
+    collective = parameter(["allreduce", "alltoall"], loggable=True)
+    largest_bytes = 2**14
+    largest_block = 2**21
+    iterations = 20
+
+    @run_after("init")
+    def choose_stacks(self) -> None:
+        self.valid_prog_environs = gromacs_stacks()
 
 
 @rfm.simple_test

@@ -17,7 +17,7 @@ from fabricbench.launch.facts import Expected, joined_case
 from fabricbench.parsers.output import Unreadable
 from fabricbench.parsers.tools.gromacs import REFERENCE, read_reference
 
-from .base import SELDOM, Benchmark, ProfiledMixin
+from .base import LEVELS, SELDOM, Benchmark, InjectedMixin, ProfiledMixin
 from .base.cores import rank_counts, with_messages
 from .base.threads import ThreadsMixin
 
@@ -150,14 +150,26 @@ class TimedMdrun(Mdrun):
             yield Expected(benchmark=self.benchmark, metric=metric)
 
 
-@rfm.simple_test
-class Gromacs(TimedMdrun):
+class BalancedMdrun(TimedMdrun):
     """Counts the second half of the steps, after load balancing."""
-
-    descr = "GROMACS, simulated time a day"
 
     def mode_options(self) -> list[str]:
         return ["-resethway", *super().mode_options()]
+
+
+@rfm.simple_test
+class Gromacs(BalancedMdrun):
+    descr = "GROMACS, simulated time a day"
+
+
+if LEVELS:
+
+    @rfm.simple_test
+    class GromacsInjected(InjectedMixin, BalancedMdrun):
+        """The launches with delayed messages that belong to the timed launches of ``Gromacs`` on the same ranks."""
+
+        descr = "GROMACS with delayed messages"
+        np = parameter(with_messages(RANK_COUNTS), loggable=True)
 
 
 class WholeMdrun(TimedMdrun):

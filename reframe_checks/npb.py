@@ -12,9 +12,9 @@ from fabricbench.launch.facts import Expected
 from fabricbench.parsers.tools.npb import CLASSES, KERNELS, PROBLEMS
 from fabricbench.site.lane import Lane
 
-from .base import SELDOM, Benchmark, ProfiledMixin
+from .base import LEVELS, SELDOM, Benchmark, InjectedMixin, ProfiledMixin
 from .base.cores import SHARE_OF_MEMORY, CoresMixin, node_memory_bytes, rank_counts, with_messages
-from .base.lane import lanes
+from .base.lane import gromacs_stacks, lanes
 
 LIMIT_SECONDS = dict(zip(CLASSES, (60.0, 60.0, 120.0, 600.0, 3600.0, 28800.0), strict=True))
 NASA = "FABRICBENCH_NPB"
@@ -136,9 +136,26 @@ class NasQuickProfile(ProfiledMixin, OwnKernel):
 
     @run_after("init")
     def choose_stacks(self) -> None:
-        self.valid_prog_environs = sorted(
-            {lane.stack.name for lane in lanes() if lane.installed and lane.installed.gromacs}
-        )
+        self.valid_prog_environs = gromacs_stacks()
+
+
+if LEVELS:
+
+    @rfm.simple_test
+    class NPBInjected(InjectedMixin, OwnKernel):
+        """The launches with delayed messages that belong to the timed launches of ``NPB`` on the same ranks."""
+
+        descr = "a NAS kernel with delayed messages, this project's program"
+        np = parameter(with_messages(RANK_COUNTS), loggable=True)
+
+    @rfm.simple_test
+    class NasQuickInjected(InjectedMixin, OwnKernel):
+        """The launches with delayed messages that belong to the timed launches of ``NasQuick``."""
+
+        descr = "a NAS kernel of the quick tier with delayed messages, this project's program"
+        tags = {"quick", *SELDOM}
+        np = parameter([QUICK_RANKS], loggable=True)
+        problem_class = QUICK_CLASS
 
 
 def nasa_folder(lane: Lane) -> Path | None:

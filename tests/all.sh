@@ -1,21 +1,25 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # Runs every part of `make test`, also after one that failed, and reports the result of each at the end.
-# all.sh DIRECTORY-OF-PROGRAMS "MEASURING-TESTS..." "CLUSTER-TESTS..."
-# The measuring tests run alone, one at a time. The cluster tests mostly wait for Slurm: the other tests and clang-tidy
-# run meanwhile.
+# all.sh DIRECTORY-OF-PROGRAMS "MEASURING-TESTS..." "CLUSTER-TESTS..." "LONE-TESTS..."
+# After the set-up, lint, clang-tidy, and the measuring, cluster and other tests run at the same time: the measuring tests
+# use less than one core, and the cluster tests mostly wait for Slurm. The tests of each of these two groups run one at a
+# time. The lone tests need the cores and the cluster for themselves and run last.
 set -u
 bin=$(cd "$1" && pwd) || exit 2
 measuring=$2
 cluster=$3
+lone=$4
 cd "$(dirname "$0")/.." || exit 2
-trap 'exit 130' INT
-trap 'exit 143' TERM
+logs=$(mktemp -d) || exit 2
+trap 'rm -rf "$logs"' EXIT
+trap 'interrupt 130' INT
+trap 'interrupt 143' TERM
 
 results=
 failed=0
 
-# part NAME COMMAND...
+# part NAME COMMAND...: runs a part and notes its result
 part() {
     name=$1
     shift
@@ -30,39 +34,54 @@ part() {
 "
 }
 
-# without FOLDERS...: the option of pytest that leaves each of them out
+# background NAME COMMAND...: starts a command; its output goes to a file
+background() {
+    log=$logs/$1
+    shift
+    "$@" >"$log" 2>&1 &
+    echo $! >"$log.pid"
+}
+
+# outcome NAME: waits for a command in the background, prints its output, and returns its exit status
+# shellcheck disable=SC2329  # called by part
+outcome() {
+    wait "$(cat "$logs/$1.pid")"
+    status=$?
+    cat "$logs/$1"
+    return "$status"
+}
+
+# interrupt STATUS: ends the commands in the background, which ignore the terminal's SIGINT, and this one. The cluster
+# tests go on, because they remove their cluster at their end.
+# shellcheck disable=SC2329  # called by trap
+interrupt() {
+    for name in lint tidy measuring; do
+        [ ! -f "$logs/$name.pid" ] || kill "$(cat "$logs/$name.pid")" 2>/dev/null
+    done
+    exit "$1"
+}
+
+# without FILES-AND-FOLDERS...: the option of pytest that leaves each of them out
 without() {
     printf -- '--ignore=%s ' "$@"
 }
 
-# shellcheck disable=SC2329,SC2046,SC2086  # called by part; several folders
-others() {
-    "$bin/python" -m pytest -q -n 4 --dist loadfile $(without $measuring $cluster)
-}
-
-# outcome PID LOG: waits for a command in the background, prints its log, and returns its exit status
-# shellcheck disable=SC2329  # called by part
-outcome() {
-    wait "$1"
-    status=$?
-    cat "$2"
-    rm -f "$2"
-    return "$status"
-}
-
-part lint sh tests/lint.sh "$bin"
 part set-up "$bin/fabricbench" setup --for-tests
-# shellcheck disable=SC2086  # several folders
-part "measuring tests" "$bin/python" -m pytest -q $measuring
-tidy_log=$(mktemp) cluster_log=$(mktemp)
-sh tests/lint.sh "$bin" tidy >"$tidy_log" 2>&1 &
-tidy_pid=$!
+background lint sh tests/lint.sh "$bin"
+background tidy sh tests/lint.sh "$bin" tidy
 # shellcheck disable=SC2046,SC2086  # several folders
-"$bin/python" -m pytest -q $(without $measuring) $cluster >"$cluster_log" 2>&1 &
-cluster_pid=$!
-part "other tests" others
-part clang-tidy outcome "$tidy_pid" "$tidy_log"
-part "cluster tests" outcome "$cluster_pid" "$cluster_log"
+background cluster "$bin/python" -m pytest -q $(without $measuring $lone) $cluster
+# shellcheck disable=SC2086  # several folders
+background measuring "$bin/python" -m pytest -q $measuring
+# shellcheck disable=SC2046,SC2086  # several folders
+part "other tests" "$bin/python" -m pytest -q -n 3 --dist loadfile --no-loadscope-reorder \
+    $(without $measuring $cluster $lone)
+part lint outcome lint
+part clang-tidy outcome tidy
+part "measuring tests" outcome measuring
+part "cluster tests" outcome cluster
+# shellcheck disable=SC2086  # several folders
+part "lone tests" "$bin/python" -m pytest -q $lone
 
 printf '\nmake test:\n%s' "$results"
 exit "$failed"

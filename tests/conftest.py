@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Fixtures of all tests: their own cache, lock and loaded ReFrame, the fake site, and a check of the checkout."""
+"""Fixtures of all tests: own cache, own lock, loaded ReFrame, the fake site, a check of the checkout. Test order."""
 
 import os
 from collections.abc import Iterator
@@ -13,6 +13,27 @@ from support import fake_site
 from support.fake_site import REPOSITORY, FakeSite
 from support.processes import LOCK
 from support.warm import warm_reframe
+
+SLOWEST_FIRST = (
+    "runner/test_kills.py",
+    "runner/test_lost_launches.py",
+    "runner/test_run.py",
+    "docs/test_examples.py",
+    "runner/test_large_site.py",
+    "checks/test_reframe_traps.py",
+    "cli/test_any_file.py",
+    "cli/test_surroundings.py",
+    "checks/test_imb.py",
+    "checks/test_rails.py",
+)
+"""Files whose tests take longest together. They start first, so that no process ends long after the others."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Moves the slowest files to the beginning and keeps the order otherwise."""
+    tests = Path(__file__).parent
+    places = {tests / name: place for place, name in enumerate(SLOWEST_FIRST)}
+    items.sort(key=lambda item: places.get(item.path, len(places)))
 
 
 @pytest.fixture(autouse=True, scope="session")

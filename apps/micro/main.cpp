@@ -28,7 +28,7 @@ environment:
   FABRICBENCH_EXPECT_RANKS=N        exit 2 unless MPI_COMM_WORLD has N ranks (with a wrong PMI each of N processes has its own)
   FABRICBENCH_MICRO_FAULT=...       injects a fault; for tests of the harness only:
       flip       every rank corrupts one byte of the first verified message of each size: exit 1
-      hang       rank 0 sleeps forever after the first size
+      hang       every rank sleeps forever after the first size
       slow:US    every reported value becomes US microseconds larger
       exhaust:N  the queue of unexpected or posted accepts N entries and then reports that memory is exhausted
 

@@ -86,7 +86,7 @@ void Runner::measure_point(const Point& point) {
       measure_turn(part, quantity, turn);
     }
     report_.flush();
-    if (job_.fault.kind == Fault::Kind::hang && processes_.rank() == 0) hang();
+    if (job_.fault.kind == Fault::Kind::hang) hang();
   }
 }
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The bodies of the wrappers: what a wrapper of each class of function counts, in C and in Fortran."""
 
+from injection import injected
 from reading import Binding, Fortran, Function, group, peer, size
 
 # Functions with character arguments, and how many hidden lengths their Fortran entry points have.
@@ -253,7 +254,9 @@ def c_wrapper(function: Function) -> str:
         return head + block(end_lines(function.id)) + f"  return {call};\n}}\n"
     if function.kind_of_call == "region":
         head = f"EXPORT int {function.name}({declarations}, ...) {{\n"
-        return head + block([f"profile_region({names});", f"return {call};"]) + "}\n"
+        lines = ["#ifdef FABRICBENCH_PROFILER_SMPI", "  return MPI_SUCCESS;  // SimGrid's ends the program", "#else"]
+        text = "".join(f"{line}\n" for line in lines)
+        return head + block([f"profile_region({names});"]) + text + f"  return {call};\n#endif\n}}\n"
     binding = Binding(function)
     status = "status" if function.has("status") else "array_of_statuses"
     lines = [
@@ -263,7 +266,7 @@ def c_wrapper(function: Function) -> str:
         *own_status(function),
         *before(binding),
         "uint64_t begin = clock_ticks();",
-        f"int result = {call};",
+        *injected(binding, f"result = {call};", status),
         "uint64_t ticks = clock_ticks() - begin;",
         *after(binding, status),
         "profile_leave(thread);",
@@ -315,7 +318,7 @@ def fortran_body(function: Function, names: list[str]) -> list[str]:
         "}",
         *before(binding),
         "uint64_t begin = clock_ticks();",
-        call,
+        *injected(binding, call, fortran_statuses(function)),
         "uint64_t ticks = clock_ticks() - begin;",
         *after(binding, fortran_statuses(function)),
         "profile_leave(thread);",

@@ -3,10 +3,29 @@
 // One clock for all nodes: that of the node of rank 0. The ranks of a node share its clock. The
 // first rank of each other node exchanges messages with rank 0 at the start and at the end. The
 // round trip that takes least gives the offset, and half of it the largest error of the offset.
-// In between the offset is linear.
+// In between the offset is linear. Nodes that run on one kernel, such as namespaces, share its
+// clock: their offset is 0, unless the round trips contradict that.
+#include <fcntl.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "profiler/profiler.h"
+
+#ifdef FABRICBENCH_PROFILER_SMPI  // all simulated hosts have one clock
+
+void clocks_start(void) {}
+
+void clocks_finish(void) {}
+
+int64_t clocks_common(uint64_t ticks) {
+  return clock_nanoseconds_at(ticks);
+}
+
+int64_t clocks_error(void) {
+  return 0;
+}
+
+#else
 
 enum { ROUND_TRIPS = 30 };
 
@@ -22,6 +41,7 @@ struct offset {
 static MPI_Comm leaders = MPI_COMM_NULL;  // the first rank of each node
 static int leader = MPI_UNDEFINED, nodes = 1;
 static struct reading* first;  // of rank 0, by leader
+static uint64_t* kernels;      // of rank 0, by leader
 static struct offset own;
 static int64_t largest_error;
 
@@ -39,6 +59,23 @@ static struct reading read_clock(int node) {
   return best;
 }
 
+static uint64_t hash_text(uint64_t hash, const char* text, ssize_t length) {
+  for (ssize_t i = 0; i < length; i++)
+    hash = (hash ^ (unsigned char)text[i]) * UINT64_C(0x100000001B3);
+  return hash;
+}
+
+// Returns a hash of the running kernel and its view of time; 0 if it is unknown.
+static uint64_t kernel(void) {
+  char boot[64], view[64];
+  int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
+  ssize_t length = fd >= 0 ? read(fd, boot, sizeof boot) : 0;
+  if (fd >= 0) close(fd);
+  if (length <= 0) return 0;
+  return hash_text(hash_text(1, boot, length), view,
+                   readlink("/proc/self/ns/time", view, sizeof view));
+}
+
 static void answer(void) {
   for (int i = 0; i < ROUND_TRIPS; i++) {
     uint64_t ticks;
@@ -49,7 +86,6 @@ static void answer(void) {
 }
 
 void clocks_start(void) {
-#ifndef FABRICBENCH_PROFILER_SMPI  // all simulated hosts have one clock
   if (!profile.several_nodes || !stamps_enabled()) return;
   int on_node;
   PMPI_Comm_rank(profile.node, &on_node);
@@ -57,32 +93,35 @@ void clocks_start(void) {
   if (leaders == MPI_COMM_NULL) return;
   PMPI_Comm_rank(leaders, &leader);
   PMPI_Comm_size(leaders, &nodes);
+  uint64_t own_kernel = kernel();
+  if (leader == 0) {
+    first = calloc((size_t)nodes, sizeof *first);
+    kernels = calloc((size_t)nodes, sizeof *kernels);
+    if (!first || !kernels) abort();
+  }
+  PMPI_Gather(&own_kernel, 1, MPI_UINT64_T, kernels, 1, MPI_UINT64_T, 0, leaders);
   if (leader != 0) {
     answer();
     return;
   }
-  first = calloc((size_t)nodes, sizeof *first);
-  if (!first) abort();
   for (int node = 1; node < nodes; node++) first[node] = read_clock(node);
-#endif
 }
 
-enum { BEGIN_HERE, BEGIN_THERE, END_HERE, END_THERE, ERROR, NUMBERS };
+enum { BEGIN_HERE, BEGIN_THERE, END_HERE, END_THERE, ERROR, ONE_KERNEL, NUMBERS };
 
-static void send_readings(int node, int64_t* largest, int64_t* second) {
-  struct reading last = read_clock(node);
-  int64_t numbers[NUMBERS] = {clock_nanoseconds_at(first[node].here), (int64_t)first[node].there,
-                              clock_nanoseconds_at(last.here), (int64_t)last.there};
-  uint64_t round_trip =
-      last.round_trip > first[node].round_trip ? last.round_trip : first[node].round_trip;
-  numbers[ERROR] = clock_nanoseconds_at(last.here + round_trip / 2) - numbers[END_HERE];
+static void send_readings(int node) {
+  struct reading begin = first[node], end = read_clock(node);
+  uint64_t round_trip = end.round_trip > begin.round_trip ? end.round_trip : begin.round_trip;
+  int64_t end_here = clock_nanoseconds_at(end.here),
+          error = clock_nanoseconds_at(end.here + round_trip / 2) - end_here;
+  bool one_kernel = kernels[0] && kernels[node] == kernels[0];
+  int64_t numbers[NUMBERS] = {clock_nanoseconds_at(begin.here),
+                              (int64_t)begin.there,
+                              end_here,
+                              (int64_t)end.there,
+                              error,
+                              one_kernel};
   PMPI_Send(numbers, NUMBERS, MPI_INT64_T, node, 1, leaders);
-  if (numbers[ERROR] > *largest) {
-    *second = *largest;
-    *largest = numbers[ERROR];
-  } else if (numbers[ERROR] > *second) {
-    *second = numbers[ERROR];
-  }
 }
 
 static void receive_readings(void) {
@@ -92,26 +131,26 @@ static void receive_readings(void) {
   own.end = clock_nanoseconds_at((uint64_t)numbers[END_THERE]);
   own.at_begin = own.begin - numbers[BEGIN_HERE];
   own.at_end = own.end - numbers[END_HERE];
+  own.error = numbers[ERROR];
+  if (numbers[ONE_KERNEL] && llabs(own.at_begin) <= own.error && llabs(own.at_end) <= own.error)
+    own = (struct offset){0};
 }
 
 void clocks_finish(void) {
-  int64_t largest = 0, second = 0;
   if (!profile.several_nodes || !stamps_enabled()) return;
-#ifndef FABRICBENCH_PROFILER_SMPI
   if (leader == 0)
-    for (int node = 1; node < nodes; node++) send_readings(node, &largest, &second);
+    for (int node = 1; node < nodes; node++) send_readings(node);
   if (leader != MPI_UNDEFINED && leader > 0) {
     answer();
     receive_readings();
   }
-  own.error = largest + second;
   PMPI_Bcast(&own, (int)sizeof own, MPI_BYTE, 0, profile.node);
   PMPI_Allreduce(&own.error, &largest_error, 1, MPI_INT64_T, MPI_MAX, MPI_COMM_WORLD);
+  PMPI_Bcast(&nodes, 1, MPI_INT, 0, MPI_COMM_WORLD);
+  if (nodes > 2) largest_error *= 2;  // of two nodes against each other
   if (leaders != MPI_COMM_NULL) PMPI_Comm_free(&leaders);
   free(first);
-#else
-  (void)largest, (void)second, (void)send_readings, (void)receive_readings, (void)answer;
-#endif
+  free(kernels);
 }
 
 int64_t clocks_common(uint64_t ticks) {
@@ -124,3 +163,5 @@ int64_t clocks_common(uint64_t ticks) {
 int64_t clocks_error(void) {
   return largest_error;
 }
+
+#endif

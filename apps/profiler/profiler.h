@@ -118,6 +118,8 @@ struct thread {
   uint64_t* handles;       // the requests of the current call
   MPI_Status* statuses;
   size_t handle_capacity, status_capacity;
+  int hidden;                     // requests of the current call that inject.c withholds
+  int probed_source, probed_tag;  // of the message that inject.c probed last
   struct {
     uint64_t handle, size;
     unsigned generation;
@@ -152,7 +154,7 @@ bool record_in_region(const struct record* record);
 // ---- state.c
 
 struct profile {
-  volatile bool active;  // between MPI_Init and MPI_Finalize, if FABRICBENCH_PROFILE is set
+  volatile bool active;  // between MPI_Init and MPI_Finalize, if it profiles or injects
   bool sync, tau_files, multiple, several_nodes;
   volatile bool in_region;
   bool region_marked;

@@ -6,6 +6,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include "profiler/inject.h"
 #include "profiler/wrap.h"
 
 // SimGrid runs all ranks in one thread, each with its own copy of the static variables.
@@ -72,12 +73,13 @@ static void read_environment(void) {
   if (!read_directory()) profile.directory[0] = '\0';
   profile.tau_files = format && strcmp(format, "tau") == 0;
   profile.sync = is_one("FABRICBENCH_PROFILE_SYNC");
+  inject_read();
 }
 
 #ifndef FABRICBENCH_PROFILER_SMPI
 __attribute__((constructor)) static void load(void) {
   read_environment();
-  if (!*profile.directory) return;
+  if (!*profile.directory && !injector.active) return;
   clock_start();
   profile.begin = clock_ticks();
 }
@@ -123,7 +125,8 @@ void profile_start(enum function function, uint64_t ticks) {
   read_environment();
   profile.begin = clock_ticks();
 #endif
-  if (!*profile.directory) return;
+  if (!*profile.directory && !injector.active) return;
+  inject_demand_valid();
   uint64_t begin = clock_ticks();
   read_host();
   PMPI_Comm_rank(MPI_COMM_WORLD, &profile.rank);
@@ -131,7 +134,7 @@ void profile_start(enum function function, uint64_t ticks) {
   PMPI_Query_thread(&profile.thread_level);
   profile.multiple = profile.thread_level == MPI_THREAD_MULTIPLE;
   peers_start();
-  stamps_start();
+  if (*profile.directory) stamps_start();
   clocks_start();
   profile.active = true;
   profile.overhead_ns = overhead();
@@ -171,7 +174,9 @@ void profile_finish(enum function function) {
   profile.active = false;
   profile.end = clock_ticks();
   if (profile.in_region) profile.region_ticks += profile.end - profile.region_begin;
-  stamps_match();
-  write_profiles();
+  if (*profile.directory) {
+    stamps_match();
+    write_profiles();
+  }
   PMPI_Comm_free(&profile.node);
 }

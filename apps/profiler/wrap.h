@@ -4,6 +4,7 @@
 #ifndef FABRICBENCH_PROFILER_WRAP_H
 #define FABRICBENCH_PROFILER_WRAP_H
 
+#include "profiler/inject.h"
 #include "profiler/profiler.h"
 
 static inline uint64_t sum(const int* counts, int number) {

@@ -5,6 +5,8 @@ from .benchmark import Benchmark as Benchmark
 from .client_server import ClientServerBenchmark as ClientServerBenchmark
 from .client_server import SizedClientServerBenchmark as SizedClientServerBenchmark
 from .cores import processors as processors
+from .injected import LEVELS as LEVELS
+from .injected import InjectedMixin as InjectedMixin
 from .launch import SELDOM as SELDOM
 from .profiled import ProfiledMixin as ProfiledMixin
 from .sized import SizedBenchmark as SizedBenchmark

@@ -82,6 +82,7 @@ class FactsBase(JobBase):
             runs=self.runs(),
             mode=self.mode,
             profiler=self.profiler_name,
+            injected=self.injection,
             argv=(self.program(), *self.arguments()),
             environment=inherited_variables() | self.lane_variables(),
             versions={

@@ -48,6 +48,11 @@ def lanes() -> list[Lane]:
     return [lane for (fabric, _), lane in _lanes().items() if fabric in names]
 
 
+def gromacs_stacks() -> list[str]:
+    """Returns the names of the stacks that have GROMACS; the quick tier profiles the kernels on these."""
+    return sorted({lane.stack.name for lane in lanes() if lane.installed and lane.installed.gromacs})
+
+
 def fabric_of(partition: Named) -> Fabric:
     """Returns the fabric of a partition."""
     return system().fabric(partition.name)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import reframe as rfm
 from reframe.core.builtins import variable
 
-from fabricbench.launch.facts import Expected, OmittedSizes, Scalar, WireUp, canonical_case
+from fabricbench.launch.facts import Expected, Injection, OmittedSizes, Scalar, WireUp, canonical_case
 from fabricbench.site.profilers import ProfilerName
 
 
@@ -61,6 +61,11 @@ class LeafBase(rfm.RegressionTestPlugin):
     @property
     def profiler_name(self) -> ProfilerName | None:
         """The profiler that is loaded into the ranks; None for a launch without."""
+        return None
+
+    @property
+    def injection(self) -> Injection | None:
+        """The delays that are injected into the messages of the launch; None for a launch without."""
         return None
 
     def applies(self) -> bool:

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from fabricbench.parsers.tau.files import read_profile
+from fabricbench.parsers.tau.timed_operations import operations_of
 from fabricbench.stats.loggp import LogGP, loggp, segments
 from support import simulated
 from support.micro import Values, curve, values_of
@@ -39,6 +41,23 @@ def test_kernels_verify_on_a_simulated_network(simulator: Simulator, kernel: str
     report = dict(line.split("=") for line in process.stdout.splitlines() if line.count("=") == 1)
     values = {name.strip(): value.strip() for name, value in report.items()}
     assert (values["Total processes"], values["Verification"]) == (str(ranks), "SUCCESSFUL")
+
+
+@pytest.mark.parametrize(("kernel", "call", "count"), [("is", "MPI_Allreduce", 10), ("cg", "MPI_Sendrecv", 1185)])
+def test_profiled_kernels_have_their_region(
+    simulator: Simulator, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kernel: str, call: str, count: int
+) -> None:
+    """SimGrid's MPI_Pcontrol ends programs, so the kernels mark their region by a function of the profiler."""
+    program = f"npb/{kernel}/fabricbench-{kernel}"
+    if not (simulator.build / program).exists():
+        pytest.skip(f"{kernel} needs gfortran")
+    monkeypatch.setenv("FABRICBENCH_PROFILE", str(tmp_path))
+    process = simulator.run(2, program, "--class", "S")
+    assert process.returncode == 0, process.stdout + process.stderr
+    for rank in operations_of(read_profile(tmp_path, 2)):
+        operations = [row for row in rank.operations if row.call == call]
+        assert sum(row.count for row in operations) == sum(row.matched for row in operations) == count
+        assert sum(row.seconds for row in rank.operations) == pytest.approx(rank.seconds, rel=0.01)
 
 
 class Measured:

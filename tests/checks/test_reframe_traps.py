@@ -215,7 +215,8 @@ def test_every_lane_has_every_check() -> None:
     names = Counter(case.check_class for case in cases(result.stdout.splitlines()))
     profiled = [lane for lane in of_mpi if lane.installed and lane.installed.gromacs]
     expected = {name: len(of_mpi) * count for name, count in checks.items()}
-    assert names == Counter(expected | {"NasQuickProfile": len(profiled) * len(KERNELS)})
+    on_profiled = {"NasQuickProfile": len(KERNELS), "QuickExchange": 1, "QuickCollective": 2}
+    assert names == Counter(expected | {name: len(profiled) * count for name, count in on_profiled.items()})
 
 
 def test_a_broken_bound_fails_in_reframe(site: FakeSite) -> None:

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A network with known costs, and operations on it with known times."""
 
+from fabricbench.models.attribution import SYNC
 from fabricbench.models.curves import CollectiveCurves, Curve, Curves, MessageCurves
 from fabricbench.parsers.tau.operations import HeadStart, Operations, RankOperations
 
@@ -44,7 +45,8 @@ def some(
 ) -> Operations:
     """Operations of one function, matched by default."""
     return Operations(
-        call=call or operation, operation=operation, bytes=size, peer=peer, comm_size=comm_size, root=root, count=count,
+        call=call or operation, operation="" if operation == SYNC else operation, bytes=size, peer=peer,
+        comm_size=comm_size, root=root, count=count,
         calls=float(count) if calls is None else calls, seconds=seconds, matched=count if matched is None else matched,
         late_seconds=late, head_starts=heads,
     )  # fmt: skip

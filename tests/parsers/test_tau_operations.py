@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The operations of profiles: captures of both profilers, and events with known time stamps."""
+"""Reads the operations of profiles: sizes, peers, time stamps, and contradictions between them."""
 
 from pathlib import Path
 
@@ -7,96 +7,124 @@ import pytest
 
 from fabricbench.parsers.output import Unreadable
 from fabricbench.parsers.tau.files import read_profile
-from fabricbench.parsers.tau.model import Profile, ThreadProfile, Timer, UserEvent
-from fabricbench.parsers.tau.operations import Operations
-from fabricbench.parsers.tau.rows import rank_shares
+from fabricbench.parsers.tau.operations import RankOperations
 from fabricbench.parsers.tau.timed_operations import operations_of
+from parsers.test_tau import MPICH
+from support.profile_text import application, packed, part, region, text, timer
 
-PROFILES = Path(__file__).parent.parent / "data/profiles"
-WAIT = {"message size": "4096-8191", "peer": "same node", "communicator size": "2", "operation": "MPI_Irecv"}
-NAME = "MPI_Waitall()   [ " + " ".join(f"<{key}> = <{value}>" for key, value in WAIT.items()) + " ]"
-
-
-def timer(call: str, params: dict[str, str], calls: int, seconds: float) -> Timer:
-    groups = ("TAU_PARAM", "MPI") if params else ("MPI",)
-    return Timer(f"{call}()", call, groups, tuple(params.items()), calls, 0, seconds, seconds, 1)
+DATA = MPICH.parent
+RECEIVE = "<message size> = <64> <peer> = <same node> <communicator size> = <2>"
+WAIT = RECEIVE.replace(" <peer>", " <operation> = <MPI_Irecv> <peer>")
+INSIDE = "<region> = <1>"
 
 
-def event(name: str, count: int, mean: float) -> UserEvent:
-    return UserEvent(name, count, mean, mean, mean, 0.0)
+def event(
+    title: str, call: str, params: str, count: object, total: float, least: float = 0, most: object = None
+) -> str:
+    mean = total / int(str(count))
+    return f'"{title} : {call}()   [ {params} ]" {count} {max(mean, total) if most is None else most} {least} {mean} 0'
 
 
-def profile(*events: UserEvent, **metadata: str) -> Profile:
-    whole = Timer(".TAU application", "", ("TAU_UTILITY",), (), 1, 1, 1.0, 1.0, 1)
-    timers = (whole, timer("MPI_Waitall", {}, 10, 0.5), timer("MPI_Waitall", WAIT, 10, 0.5))
-    names = {name.replace("_", " "): value for name, value in metadata.items()}
-    return Profile("TIME", 1, (ThreadProfile(0, 0, "TIME", timers, events, names, "profile.one.txt", 1),))
+def operations(path: Path, timers: list[str], events: list[str]) -> RankOperations:
+    path.joinpath("profile.node.txt").write_text(packed((0, 0, text(timers, events))))
+    (rank,) = operations_of(read_profile(path, 1))
+    return rank
 
 
-def operations(*events: UserEvent) -> Operations:
-    ((one,),) = (rank.operations for rank in operations_of(profile(*events)))
-    return one
+TIMERS = [application(1000), timer("MPI_Recv()", 4, 400), part("MPI_Recv", RECEIVE, 4, 400)]
 
 
-def test_without_events_nothing_is_matched() -> None:
-    assert operations() == Operations(
-        "MPI_Waitall", "MPI_Irecv", 6143.5, "same node", 2, False, count=10, calls=10.0, seconds=0.5
-    )
+def test_time_stamps_of_receives(tmp_path: Path) -> None:
+    events = [
+        event("Late partner", "MPI_Recv", RECEIVE, 3, 150),
+        event("Head start 9", "MPI_Recv", RECEIVE, 1, 0.6),
+        event("Head start 12", "MPI_Recv", RECEIVE, 1, 5),
+    ]
+    rank = operations(tmp_path, TIMERS, events)
+    (receive,) = rank.operations
+    assert rank.seconds == pytest.approx(1e-3)
+    assert (receive.call, receive.operation, receive.bytes, receive.peer) == ("MPI_Recv", "MPI_Recv", 64, "same node")
+    assert (receive.comm_size, receive.root, receive.count, receive.matched) == (2, False, 4, 3)
+    assert receive.calls == 4
+    assert receive.seconds == pytest.approx(400e-6)
+    assert receive.late_seconds == pytest.approx(150e-6)
+    assert [start.count for start in receive.head_starts] == [1, 1]
+    assert [start.seconds for start in receive.head_starts] == pytest.approx([0.6e-6, 5e-6])
 
 
-def test_events_give_calls_exact_sizes_waiting_and_head_starts() -> None:
-    one = operations(
-        event(f"Calls : {NAME}", 10, 0.25),
-        event(f"Message size : {NAME}", 10, 5000.0),
-        event(f"Late partner : {NAME}", 8, 100.0),
-        event(f"Head start 10 : {NAME}", 2, 1.5),
-        event(f"Head start 12 : {NAME}", 1, 5.0),
-        event(f"Late partner : {NAME.replace('same', 'other')}", 5, 1e6),
-    )
-    assert (one.calls, one.bytes, one.matched) == (2.5, 5000.0, 8)
-    assert one.late_seconds == pytest.approx(800e-6)
-    assert [start.count for start in one.head_starts] == [2, 1]
-    assert [start.seconds for start in one.head_starts] == pytest.approx([3e-6, 5e-6])
+def test_operations_of_one_call_share_it(tmp_path: Path) -> None:
+    timers = [application(1000), timer("MPI_Waitall()", 2, 400), part("MPI_Waitall", WAIT, 4, 400)]
+    rank = operations(tmp_path, timers, [event("Calls", "MPI_Waitall", WAIT, 4, 2, 0.5, 0.5)])
+    (wait,) = rank.operations
+    assert (wait.call, wait.operation, wait.count, wait.calls) == ("MPI_Waitall", "MPI_Irecv", 4, 2)
+    assert wait.head_starts == ()
 
 
-def test_more_stamps_than_operations_count_once() -> None:
-    one = operations(event(f"Late partner : {NAME}", 1000, 1.0), event(f"Calls : {NAME}", 1000, 1.0))
-    assert (one.matched, one.calls) == (10, 10.0)
+def test_a_marked_region_has_its_own_operations(tmp_path: Path) -> None:
+    inside = f"{RECEIVE} {INSIDE}"
+    timers = [*TIMERS[:1], region(500), timer("MPI_Recv()", 6, 600), *TIMERS[2:], part("MPI_Recv", inside, 2, 200)]
+    rank = operations(tmp_path, timers, [event("Late partner", "MPI_Recv", inside, 2, 20)])
+    (receive,) = rank.operations
+    assert rank.seconds == pytest.approx(500e-6)
+    assert (receive.count, receive.matched) == (2, 2)
 
 
-@pytest.mark.parametrize(("text", "seconds"), [("200", 2e-6), ("", 0.0), ("fast", 0.0), ("-5", 0.0)])
-def test_the_profilers_cost_is_that_of_its_calls(text: str, seconds: float) -> None:
-    (rank,) = operations_of(profile(Profiler_Nanoseconds_per_Call=text))
-    assert rank.overhead_seconds == pytest.approx(seconds)
+def test_a_range_of_sizes_has_the_mean_of_its_event(tmp_path: Path) -> None:
+    params = RECEIVE.replace("<64>", "<64-127>")
+    timers = [application(1000), timer("MPI_Recv()", 4, 400), part("MPI_Recv", params, 4, 400)]
+    assert operations(tmp_path, timers, []).operations[0].bytes == 95.5
+    rank = operations(tmp_path, timers, [event("Message size", "MPI_Recv", params, 4, 400, 100, 100)])
+    assert rank.operations[0].bytes == 100
 
 
-def test_a_rank_without_time_is_unreadable() -> None:
-    thread = ThreadProfile(0, 0, "TIME", (), (), {}, "profile.one.txt", 1)
-    with pytest.raises(Unreadable, match="a run time above 0 of rank 0"):
-        operations_of(Profile("TIME", 1, (thread,)))
+@pytest.mark.parametrize(
+    ("events", "line", "expected"),
+    [
+        ([event("Late partner", "MPI_Recv", RECEIVE, 5, 50)], 10, "at most 4 matched operations, not 5"),
+        ([event("Late partner", "MPI_Recv", RECEIVE, 4, 50, -1)], 10, "times of at least 0, not -1"),
+        ([event("Late partner", "MPI_Recv", RECEIVE, 4, 50, 0, "nan")], 10, "a finite number of at least 0, not 'nan'"),
+        ([event("Late partner", "MPI_Recv", RECEIVE, 4, 410)], 10, "late partners of at most 0.0004 s"),
+        ([event("Late partner", "MPI_Send", RECEIVE, 4, 50)], 10, "a timer for the event 'Late partner : MPI_Send()"),
+        ([event("Head start 3", "MPI_Recv", RECEIVE, 1, 0.01)], 10, "at most 0 head starts"),
+        ([event("Calls", "MPI_Recv", RECEIVE, 4, 0)], 10, "shares above 0 and at most 1 of 4 operations"),
+        ([event("Late partner", "MPI_Recv", RECEIVE, 1, 0)] * 2, 11, "one event of this name, the first is line 10"),
+    ],
+)
+def test_contradictions_are_unreadable(tmp_path: Path, events: list[str], line: int, expected: str) -> None:
+    with pytest.raises(Unreadable) as error:
+        operations(tmp_path, TIMERS, events)
+    assert str(error.value).startswith(f"profile.node.txt:{line}: expected {expected}")
 
 
-@pytest.mark.parametrize("source", ["fabricbench-0.1.0-mpich", "fabricbench-0.1.0-openmpi", "tau-2.35.2-mpich"])
-@pytest.mark.parametrize("program", ["is.S", "cg.S", "ft.S", "point-to-point"])
-def test_the_operations_of_captures_add_up_to_the_time_in_mpi(source: str, program: str) -> None:
-    captured = read_profile(PROFILES / source / program, 2)
-    shares = rank_shares(captured).mpi
-    for rank, share in zip(operations_of(captured), shares, strict=True):
-        assert sum(one.seconds for one in rank.operations) / rank.seconds == pytest.approx(share, abs=1e-9)
-        assert all(one.count > 0 and one.seconds >= 0 for one in rank.operations)
+def test_lateness_may_exceed_the_time_by_rounding(tmp_path: Path) -> None:
+    (receive,) = operations(tmp_path, TIMERS, [event("Late partner", "MPI_Recv", RECEIVE, 4, 400.001)]).operations
+    assert receive.late_seconds == receive.seconds
 
 
-def test_a_capture_of_the_projects_profiler_has_sizes_and_peers() -> None:
-    rank, _ = operations_of(read_profile(PROFILES / "fabricbench-0.1.0-mpich/point-to-point", 2))
-    by_name = {one.operation: one for one in rank.operations}
-    assert {"MPI_Isend", "MPI_Irecv"} <= by_name.keys()
-    for name in ("MPI_Isend", "MPI_Irecv"):
-        assert by_name[name].bytes is not None
-        assert by_name[name].comm_size == 2
+def test_capture_with_time_stamps() -> None:
+    ranks = operations_of(read_profile(DATA / "fabricbench-0.1.0-mpich/cg.S-stamps", 2))
+    for rank in ranks:
+        assert (rank.stamps, rank.clock_error_seconds) == ("complete", 0.0)
+        assert {row.bytes: (row.count, row.matched) for row in rank.operations} == {
+            8.0: (780, 780),
+            16.0: (15, 15),
+            5600.0: (390, 390),
+        }
+        assert all(0 < row.late_seconds < row.seconds for row in rank.operations)
+        assert rank.overhead_seconds == pytest.approx(1185 * 43e-9, rel=0.5)
 
 
-def test_a_capture_of_tau_has_the_mean_size_of_a_function_that_has_an_event_of_its_own() -> None:
-    rank, _ = operations_of(read_profile(PROFILES / "tau-2.35.2-mpich/ft.S", 2))
-    sizes = {one.call: one.bytes for one in rank.operations}
-    assert sizes["MPI_Alltoall"] == 2 * 64**3 * 16 / 4
-    assert sizes.get("MPI Collective Sync") is None
+@pytest.mark.parametrize("capture", ["fabricbench-0.1.0-mpich/cg.S", "fabricbench-0.1.0-openmpi/is.S"])
+def test_captures_without_time_stamps(capture: str) -> None:
+    for rank in operations_of(read_profile(DATA / capture, 2)):
+        assert rank.stamps == ""
+        assert {(row.matched, row.late_seconds, row.head_starts) for row in rank.operations} == {(0, 0.0, ())}
+        assert sum(row.seconds for row in rank.operations) < rank.seconds
+
+
+def test_captures_of_tau_have_sizes_without_peers() -> None:
+    for rank in operations_of(read_profile(MPICH / "point-to-point-param", 2)):
+        assert rank.overhead_seconds == 0
+        assert {row.peer for row in rank.operations} == {""}
+        sizes = {row.bytes: row.count for row in rank.operations if row.call == "MPI_Isend"}
+        assert all(size is not None for size in sizes)

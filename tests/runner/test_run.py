@@ -25,7 +25,7 @@ from support.running import (
 
 def test_a_new_campaign_completes(site: FakeSite) -> None:
     campaign = site.root / "campaign"
-    result = site.fabricbench("run", str(campaign), *CHOICE, "--report")
+    result = site.inside("run", str(campaign), *CHOICE, "--report")
     assert result.returncode == 0, result.stdout + result.stderr
     assert set(finished(campaign).values()) == {1}
     finished_campaign = read_campaign(campaign)

@@ -18,7 +18,7 @@ from support.fake_site import REPOSITORY
 Values = dict[tuple[str, str, int | None], float]
 """Values by metric, case and message size."""
 
-LIMIT_SECONDS = 60
+LIMIT_SECONDS = 240
 
 STACKS = site_stacks(REPOSITORY / "site")
 

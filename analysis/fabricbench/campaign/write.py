@@ -30,6 +30,7 @@ def create(
     lanes: tuple[str, ...] = (),
     checks: tuple[str, ...] = (),
     variables: tuple[str, ...] = (),
+    injected: tuple[str, ...] = (),
 ) -> CampaignFacts:
     """Creates the campaign directory ``path`` for the system whose folder is ``site``, and returns its facts.
 
@@ -46,6 +47,7 @@ def create(
                 "lanes": lanes,
                 "checks": checks,
                 "variables": variables,
+                "injected": injected,
             },
             **{"created": time.time(), "version": version("fabricbench")},
         }

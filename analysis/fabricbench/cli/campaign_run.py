@@ -47,6 +47,8 @@ class Options:
     variables: tuple[str, ...]
     seed: int | None
     budget_minutes: float | None
+    injected: tuple[str, ...] = ()
+    """Levels of injected delays, as ``launch.injection.levels_of`` returns them."""
 
     def demand_valid(self, dry_run: bool, reference: Path | None, format: str) -> None:
         """Raises BadInput for an unknown name, a malformed setting, or options that need ``--dry-run``."""
@@ -81,11 +83,12 @@ class Options:
             variables=self.variables or (facts.variables if facts else ()),
             budget_seconds=None if self.budget_minutes is None else self.budget_minutes * 60,
             decided=decided,
+            injected=self.injected or (facts.injected if facts else ()),
         )
 
     def _unfinished(self, tier: str, quiet: bool) -> Path | None:
         request = {"system": self.system, "tier": tier, "lanes": self.lanes, "checks": self.checks}
-        path = unfinished(request | {"variables": self.variables})
+        path = unfinished(request | {"variables": self.variables, "injected": self.injected})
         if path and not quiet:
             say(f"continuing {path}")
         return path

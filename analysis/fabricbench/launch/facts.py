@@ -51,6 +51,7 @@ Block = Annotated[int, Field(ge=0, lt=2**30)]
 Count = Annotated[int, Field(ge=0, lt=2**63)]
 """A count that fits a column of the table."""
 Seconds = Annotated[float, Field(strict=True, ge=0)]
+Delay = Annotated[float, Field(strict=True, ge=0, lt=1e6)]
 
 
 def _declared(metric: str) -> str:
@@ -94,6 +95,14 @@ class WireUp(FileModel):
     devices: tuple[str, ...] | None = None
 
 
+class Injection(FileModel):
+    """The delays of a launch: per received message, per received byte, and of the processor per message."""
+
+    latency_us: Delay = 0.0
+    per_byte_ns: Delay = 0.0
+    overhead_us: Delay = 0.0
+
+
 class OmittedSizes(FileModel):
     """Sizes that the check excluded from the launch, with the reason."""
 
@@ -105,9 +114,9 @@ class Launch(LaneNamed, FileModel):
     """``launch.json``: everything that was decided before the start.
 
     ``runs``: the number of program starts. ``ports``: the fabric's ports on every node. ``port``: the requested one of
-    them, or empty. ``profiler``: the one that is loaded into the ranks in mode ``profiled``. ``exclusive``: whether the
-    launch had the nodes to itself. ``spec_hash``: Spack's hashes of the stack and of the program's package, by package;
-    None if Spack built neither.
+    them, or empty. ``profiler``: the one that is loaded into the ranks in mode ``profiled``. ``injected``: the delays
+    of a launch of mode ``injected``. ``exclusive``: whether the launch had the nodes to itself. ``spec_hash``: Spack's
+    hashes of the stack and of the program's package, by package; None if Spack built neither.
     """
 
     schema_version: Literal[1] = SCHEMA
@@ -132,6 +141,7 @@ class Launch(LaneNamed, FileModel):
     runs: int = Field(default=1, gt=0, lt=2**31)
     mode: Mode = "timed"
     profiler: ProfilerName | None = None
+    injected: Injection | None = None
     argv: tuple[str, ...]
     environment: dict[str, str] = {}
     versions: dict[str, str] = {}

@@ -235,7 +235,7 @@ class CampaignFacts(Derived):
 
     ``looks``: the numbers of blocks after which verdicts may be drawn. ``alpha``: the total error of these looks.
     ``lanes``, ``checks``: the selected ones; empty for all. ``variables``: variables of checks,
-    ``MicroPingpong.port=eth1``.
+    ``MicroPingpong.port=eth1``. ``injected``: levels of injected delays, ``latency=5us``.
     """
 
     schema_version: Literal[1] = 1
@@ -249,3 +249,4 @@ class CampaignFacts(Derived):
     lanes: tuple[str, ...] = ()
     checks: tuple[str, ...] = ()
     variables: tuple[str, ...] = ()
+    injected: tuple[str, ...] = ()

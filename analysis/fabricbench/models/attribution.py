@@ -67,7 +67,8 @@ def _rank(rank: RankOperations, curves: Curves, stamped: bool) -> RankParts:
     synced = any(one.call == SYNC for one in rank.operations)
     calls: dict[str, Parts] = defaultdict(Parts)
     for one in rank.operations:
-        calls[one.operation] = calls[one.operation] + operation_parts(one, curves, stamped, synced)
+        name = one.operation or one.call
+        calls[name] = calls[name] + operation_parts(one, curves, stamped, synced)
     in_mpi = sum(one.seconds for one in rank.operations)
     return RankParts(rank.rank, rank.seconds - in_mpi, dict(calls))
 

@@ -81,7 +81,7 @@ def cost_of(one: Operations, curves: Curves) -> Cost | str:
       rank's on those that receive.
     - Functions without data transfer, probes, and messages of a rank to itself: nothing; their time is rest.
     """
-    name = one.operation
+    name = one.operation or one.call
     if one.peer in ("self", "none") or one.comm_size == 1:
         return Cost(alone=True)
     if _SENDS.fullmatch(name) or _STARTED_SENDS.fullmatch(name) or _RECEIVES.fullmatch(name):

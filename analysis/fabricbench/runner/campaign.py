@@ -154,6 +154,7 @@ def _start(plan: Plan, session: Session, request: Request | None, mark: str) -> 
         arguments=(*selection(plan), "-r", "--exec-order=random", "--exec-policy=serial"),
         mark=mark,
         request=request,
+        injected=plan.injected,
     )
 
 
@@ -196,6 +197,7 @@ def _create(plan: Plan) -> CampaignFacts:
         lanes=plan.lanes,
         checks=plan.checks,
         variables=plan.variables,
+        injected=plan.injected,
     )
 
 

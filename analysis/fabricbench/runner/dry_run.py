@@ -11,7 +11,7 @@ from fabricbench.launch.session import FORECAST, Session
 from fabricbench.runner import reframe
 from fabricbench.runner.plan import Plan, by_nodes, demand_set, selection
 from fabricbench.runner.session import Start
-from fabricbench.site.settings import no_blanks, settings_file
+from fabricbench.site.settings import no_blanks
 
 
 def dry_run(plan: Plan) -> tuple[list[tuple[Case, Launch]], list[SkippedLaunch]]:
@@ -41,10 +41,10 @@ def _directories(plan: Plan, folder: Path) -> list[Path]:
         arguments=arguments,
         mark="",
         request=next((request for request in by_nodes(plan) if request), None),
+        injected=plan.injected,
     )
     environment = {
         **start.environment(),
-        **reframe.settings_environment([settings_file(plan.system)], plan.system),
         FORECAST: "1",
         "TMPDIR": str(folder),
     }

@@ -19,8 +19,10 @@ from fabricbench.site.settings import lanes, settings_file
 from fabricbench.slurm.allocation import Request, request_of
 
 COMPLETE = "complete.json"
-PLAN_FIELDS = ("system", "tier", "lanes", "checks", "variables")
+PLAN_FIELDS = ("system", "tier", "lanes", "checks", "variables", "injected")
 """The fields of a plan that must equal those of the campaign that it continues."""
+INJECTED = "Injected"
+"""The end of the class names of checks that run at the injected levels."""
 _NOT_SET = re.compile(r"test '(\w+)': the following variables were not set: (.*)")
 
 
@@ -29,7 +31,7 @@ class Plan:
     """The options of a campaign.
 
     ``variables`` are set in checks (``MicroPingpong.port=eth1``); ``decided`` returns whether every verdict is decided
-    by the launches so far.
+    by the launches so far. ``injected``: levels of injected delays (``latency=5us``), at which applications run too.
     """
 
     path: Path
@@ -41,6 +43,12 @@ class Plan:
     variables: tuple[str, ...]
     budget_seconds: float | None
     decided: Callable[[Path], bool]
+    injected: tuple[str, ...] = ()
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """The environment variables that make ReFrame use the settings of the system and define the injected checks."""
+        return reframe.settings_environment([settings_file(self.system)], self.system, self.injected)
 
 
 def ready_lanes(plan: Plan) -> list[Lane]:
@@ -95,8 +103,7 @@ def campaign_facts(plan: Plan) -> CampaignFacts | None:
 
 def block_cases(plan: Plan) -> list[Case]:
     """The cases of a block as ReFrame lists them; raises BadInput if it skips a file or no check matches."""
-    environment = reframe.settings_environment([settings_file(plan.system)], plan.system)
-    outcome = reframe.run([*selection(plan), "--list=C"], environment)
+    outcome = reframe.run([*selection(plan), "--list=C"], plan.environment)
     if outcome.problem or outcome.status:
         lines = [line for line in outcome.lines if "ERROR" in line or "error" in line]
         raise BadInput(f"ReFrame: {outcome.problem or ' '.join(lines[:2]) or 'it failed'}")
@@ -104,6 +111,9 @@ def block_cases(plan: Plan) -> list[Case]:
     if not matches:
         names = sorted({case.check_class for case in reframe.cases(_all_lines(plan))})
         raise BadInput("no check matches", expected=nearest(" ".join(plan.checks), names))
+    if plan.injected and not any(case.check_class.endswith(INJECTED) for case in matches):
+        what = "no chosen check is an application into which delays can be injected"
+        raise BadInput(what, where="--inject", expected="--check NPB or --check Gromacs")
     demand_set(plan, matches, outcome.lines)
     return matches
 
@@ -127,8 +137,7 @@ def demand_set(plan: Plan, cases: Iterable[Case], lines: Sequence[str]) -> None:
 
 
 def _all_lines(plan: Plan) -> tuple[str, ...]:
-    environment = reframe.settings_environment([settings_file(plan.system)], plan.system)
-    return reframe.run(["-c", str(reframe.checks_directory()), "--list=C"], environment).lines
+    return reframe.run(["-c", str(reframe.checks_directory()), "--list=C"], plan.environment).lines
 
 
 def selection(plan: Plan) -> list[str]:

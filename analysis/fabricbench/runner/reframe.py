@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from fabricbench.launch.case import Case
+from fabricbench.launch.injection import LEVELS
 from fabricbench.processes.leftovers import ask_to_end_with_parent, die_with_parent
 from fabricbench.processes.terminal import ignore_python_settings
 from fabricbench.site.settings import REPOSITORY
@@ -101,9 +102,13 @@ def cases(lines: Sequence[str]) -> list[Case]:
     return sorted(result)
 
 
-def settings_environment(files: Sequence[Path], system: str) -> dict[str, str]:
-    """The variables that make ReFrame use these settings. Without settings its launcher is ``local``."""
-    return {"RFM_CONFIG_FILES": ":".join(str(file) for file in files), "RFM_SYSTEM": system}
+def settings_environment(files: Sequence[Path], system: str, injected: Sequence[str] = ()) -> dict[str, str]:
+    """The variables that make ReFrame use these settings, and define checks at the levels of injected delays.
+
+    Without settings ReFrame's launcher is ``local``.
+    """
+    paths = ":".join(str(file) for file in files)
+    return {"RFM_CONFIG_FILES": paths, "RFM_SYSTEM": system, LEVELS: " ".join(injected)}
 
 
 def main() -> int:

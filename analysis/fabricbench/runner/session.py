@@ -29,7 +29,8 @@ PATIENCE_SECONDS = 10.0
 class Start:
     """The start of ReFrame for a session.
 
-    ``arguments`` are ReFrame's; ``request`` describes the allocation, None if the session needs none.
+    ``arguments`` are ReFrame's; ``request`` describes the allocation, None if the session needs none. ``injected``: the
+    levels of injected delays.
     """
 
     session: Session
@@ -37,6 +38,7 @@ class Start:
     arguments: tuple[str, ...]
     mark: str
     request: allocation.Request | None
+    injected: tuple[str, ...] = ()
 
     @property
     def stage(self) -> Path:
@@ -46,7 +48,7 @@ class Start:
     def environment(self) -> dict[str, str]:
         """The environment variables that describe the block for ReFrame."""
         return {
-            **reframe.settings_environment([settings_file(self.system)], self.system),
+            **reframe.settings_environment([settings_file(self.system)], self.system, self.injected),
             **self.session.environment,
             MARK: self.mark,
             "RFM_POLL_RATE_MAX": POLLS_PER_SECOND,

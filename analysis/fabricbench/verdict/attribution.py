@@ -204,6 +204,11 @@ def _notes(uses: Sequence[CurveUse], used: Sequence[ProfiledLaunch]) -> Iterable
         yield "operations of unknown size have no cost: their time is undivided"
     if not any(one.matched for launch in used for rank in launch.ranks for one in rank.operations):
         yield "no time stamps: waiting is not divided from rest"
+    stamps = {rank.stamps for launch in used for rank in launch.ranks} - {"", "complete"}
+    yield from (f"time stamps: {text}" for text in sorted(stamps))
+    error = max((rank.clock_error_seconds for launch in used for rank in launch.ranks), default=0.0)
+    if error > 0:
+        yield f"clocks of different nodes differ by up to {1e6 * error:.2g} us"
 
 
 def _summary(

@@ -72,8 +72,9 @@ MOST_OPERATIONS = 8
 
 def _operation(one: Operations, launch: ProfiledLaunch, stamped: bool) -> Iterator[str]:
     size = "size unknown" if one.bytes is None else f"{one.bytes:g} B"
-    through = "" if one.call == one.operation else f" in {one.call}"
-    yield f"      {one.count} x {one.operation}{through}, {size}: {one.seconds:.6g} s"
+    name = one.operation or one.call
+    through = "" if one.call == name else f" in {one.call}"
+    yield f"      {one.count} x {name}{through}, {size}: {one.seconds:.6g} s"
     cost = cost_of(one, launch.curves)
     if isinstance(cost, Cost):
         beyond = ", beyond the largest measured size" if cost.extrapolates else ""

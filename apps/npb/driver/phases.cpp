@@ -8,6 +8,11 @@
 
 #include "timing/clock.hpp"
 
+#ifdef FABRICBENCH_SMPI
+/// The profiler's. Undefined in programs that are not linked with it.
+extern "C" void fabricbench_profile_region(int level) __attribute__((weak));
+#endif
+
 namespace {
 
 constexpr int most_phases = 32;
@@ -15,7 +20,7 @@ constexpr int most_phases = 32;
 /// Marks begin (1) or end (0) of the timed region for profilers.
 void mark_region(int level) {
 #ifdef FABRICBENCH_SMPI  // SimGrid's MPI_Pcontrol ends the program
-  static_cast<void>(level);
+  if (fabricbench_profile_region) fabricbench_profile_region(level);
 #else
   MPI_Pcontrol(level);
 #endif

@@ -21,6 +21,9 @@ Explain = Annotated[
     str | None, typer.Option("--explain", metavar="APPLICATION/LANE", help="show how the numbers follow from the files")
 ]
 Ranks = Annotated[bool, typer.Option("--ranks", help="print a row for each rank of each application")]
+Sensitivity = Annotated[
+    bool, typer.Option("--sensitivity", help="print how the run time depends on injected delays (run --inject)")
+]
 
 
 def attribute(
@@ -29,6 +32,7 @@ def attribute(
     ranks: Ranks = False,
     explain: Explain = None,
     on: On = None,
+    sensitivity: Sensitivity = False,
     format: Format = "text",
     output: Output = None,
     recompute: Recompute = False,
@@ -37,8 +41,13 @@ def attribute(
     from fabricbench.cli.tables import write
     from fabricbench.verdict.attribution_tables import parts_by_call, parts_by_rank
 
-    if sum((calls, ranks, explain is not None, on is not None)) > 1:
-        raise BadInput("several tables", expected="one of --calls, --ranks, --explain, --on")
+    if sum((calls, ranks, explain is not None, on is not None, sensitivity)) > 1:
+        raise BadInput("several tables", expected="one of --calls, --ranks, --explain, --on, --sensitivity")
+    if sensitivity:
+        from fabricbench.cli.sensitivity import print_sensitivity
+
+        print_sensitivity(campaign, format=format, output=output, recompute=recompute)
+        return
     found = attributions_of(campaign, recompute=recompute)
     if explain is not None:
         from fabricbench.verdict.explain_attribution import explain_attribution

@@ -18,6 +18,13 @@ Variables = Annotated[
     list[str] | None,
     typer.Option("--set", help="[CHECK.]VARIABLE=VALUE, for example MicroPingpong.port=eth1; repeatable"),
 ]
+Inject = Annotated[
+    list[str] | None,
+    typer.Option(
+        help="also run the chosen NPB kernels and GROMACS with delayed messages, at each of these levels: "
+        "latency=5us,10us, per_byte=0.1ns or overhead=2us; repeatable",
+    ),
+]
 Seed = Annotated[int | None, typer.Option(min=0, help="random seed of the order of launches within a block")]
 Budget = Annotated[float | None, typer.Option(min=0, help="longest time to measure, in minutes")]
 Report = Annotated[bool, typer.Option("--report", help="write the report at the end")]
@@ -38,6 +45,7 @@ def run(
     lane: LaneOption = None,
     check: Checks = None,
     variable: Variables = None,
+    inject: Inject = None,
     seed: Seed = None,
     budget: Budget = None,
     report: Report = False,
@@ -50,10 +58,10 @@ def run(
     Continues a campaign that was interrupted.
     """
     from fabricbench.cli.campaign_run import Options, measure, print_plan
+    from fabricbench.launch.injection import levels_of
 
-    options = Options(
-        campaign, system, tier, tuple(lane or ()), tuple(check or ()), tuple(variable or ()), seed, budget
-    )
+    chosen = tuple(lane or ()), tuple(check or ()), tuple(variable or ())
+    options = Options(campaign, system, tier, *chosen, seed, budget, levels_of(inject or ()))
     options.demand_valid(dry_run, reference, format)
     if dry_run:
         print_plan(options, reference, format)

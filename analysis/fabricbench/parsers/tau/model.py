@@ -3,7 +3,7 @@
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import groupby
 
 MPI = "MPI"
@@ -87,7 +87,10 @@ class Timer:
 
 @dataclass(frozen=True, slots=True)
 class UserEvent:
-    """The values that one event of one thread took. ``name``: for a context event, ``event : caller => callee``."""
+    """The values that one event of one thread took.
+
+    ``name``: for a context event, ``event : caller => callee``. ``line``: the line in its file.
+    """
 
     name: str
     count: int
@@ -95,6 +98,7 @@ class UserEvent:
     minimum: float
     mean: float
     sum_of_squares: float
+    line: int = field(default=0, compare=False)
 
     @property
     def total(self) -> float:
@@ -114,6 +118,11 @@ class ThreadProfile:
     metadata: Mapping[str, str]
     file: str
     line: int
+
+    @property
+    def is_tau(self) -> bool:
+        """Whether TAU wrote the profile, not this project's profiler."""
+        return "TAU Version" in self.metadata
 
     @property
     def region(self) -> Timer | None:

@@ -24,7 +24,8 @@ class Operations:
     one MPI_Waitall completes, each counts 1 / n. ``seconds``: their time in the call.
     ``matched``: the number of operations whose partner's time stamps are known. The partner is the sender, the
     receiver, or the last rank on which the result depends. ``late_seconds``: the sum over matched operations of the
-    time in the call before the partner entered. ``head_starts``: the matched operations whose partner entered first.
+    time in the call before the partner entered. ``head_starts``: the matched operations whose partner entered before
+    the call began, or before this waiting ended if the call waits for other operations as well; by how much.
     """
 
     call: str
@@ -45,10 +46,14 @@ class Operations:
 class RankOperations:
     """The profiled time of one rank in seconds, and its operations. Those of the thread with the most time in MPI.
 
-    ``overhead_seconds``: what the profiler itself cost the rank.
+    ``overhead_seconds``: what the profiler itself cost the rank; 0 if it is unknown.
+    ``stamps``: ``complete``, ``first N operations`` or ``none: reason``; empty if the profiler records no time stamps.
+    ``clock_error_seconds``: the largest error between time stamps of different nodes.
     """
 
     rank: int
     seconds: float
     overhead_seconds: float
     operations: tuple[Operations, ...]
+    stamps: str = ""
+    clock_error_seconds: float = 0.0

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Derives the rows of the long table from the profile of a launch."""
 
-import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -10,12 +9,11 @@ from fabricbench.launch.facts import Launch, joined_case
 from fabricbench.launch.record import Row
 from fabricbench.parsers.output import Unreadable
 from fabricbench.parsers.tau.calls import SENT_BY, call_of_event, sizes_of_event
-from fabricbench.parsers.tau.model import IN_REGION, SYNC, Profile, ThreadProfile, Timer, parameters_of
+from fabricbench.parsers.tau.model import IN_REGION, SYNC, Profile, ThreadProfile, parameters_of
+from fabricbench.parsers.tau.profiled_time import NO_TRANSFER, has_region, is_misread, profiled_seconds, timers_of
 
 SYNC_CALL = "collective_sync"
 """The name in a case of the barrier in front of collectives."""
-_START_AND_END = ("MPI_Init", "MPI_Init_thread", "MPI_Finalize")
-_NO_TRANSFER = re.compile(r"MPI_(Wait|Test)(all|any|some)?|MPI_[A-Za-z]+_init")
 _ROUNDING_SHARE = 0.01
 """Accepted excess of the time in MPI over the run time, relative."""
 
@@ -42,8 +40,8 @@ def rank_shares(profile: Profile) -> RankShares:
     Of a rank's threads, the one with the most time in MPI gives the sum; it is divided in the ratio of the times of all
     threads. Unreadable where the profile contradicts itself.
     """
-    region = _has_region(profile)
-    shares = tuple(_share(threads, _run_time(threads[0], region), region) for threads in profile.by_rank())
+    region = has_region(profile)
+    shares = tuple(_share(threads, profiled_seconds(threads[0], region), region) for threads in profile.by_rank())
     seconds = {_slug(name): call.seconds for name, call in _calls(profile, region).items()}
     totals = [sum(by_rank) for by_rank in zip(*seconds.values(), strict=True)]
     calls = {
@@ -83,9 +81,9 @@ def rows_of(profile: Profile, launch: Launch) -> tuple[Row, ...]:
 
 def _values(profile: Profile) -> Iterator[tuple[str, str, int | None, float]]:
     """Yields metric, function or functions, size and value of each row."""
-    region = _has_region(profile)
+    region = has_region(profile)
     by_rank = profile.by_rank()
-    times = [_run_time(threads[0], region) for threads in by_rank]
+    times = [profiled_seconds(threads[0], region) for threads in by_rank]
     shares = [_share(threads, time, region) for threads, time in zip(by_rank, times, strict=True)]
     yield "mpi_share", "", None, sum(shares) / len(shares)
     yield "mpi_share_min", "", None, min(shares)
@@ -111,43 +109,18 @@ def _slug(name: str) -> str:
     return SYNC_CALL if name == SYNC else name
 
 
-def _has_region(profile: Profile) -> bool:
-    marked = [thread.region is not None for thread in profile.threads if thread.thread == 0]
-    if any(marked) and not all(marked):
-        raise Unreadable("profile.*", None, f"the measured region on every rank, rank {marked.index(False)} has none")
-    return all(marked)
-
-
-def _run_time(main: ThreadProfile, region: bool) -> float:
-    """Returns the time of a rank in seconds that the shares refer to; Unreadable if there is none."""
-    if region and main.region is not None:
-        seconds = main.region.inclusive
-    else:
-        seconds = main.total - sum(timer.inclusive for timer in main.mpi() if timer.call in _START_AND_END)
-    if seconds <= 0:
-        raise Unreadable(main.file, main.line, f"a run time above 0 of rank {main.rank}")
-    return seconds
-
-
 def _share(threads: tuple[ThreadProfile, ...], seconds: float, region: bool) -> float:
-    busiest = max(sum(timer.exclusive for timer in _timers(thread, region)) for thread in threads)
+    busiest = max(sum(timer.exclusive for timer in timers_of(thread, region)) for thread in threads)
     if busiest > seconds * (1 + _ROUNDING_SHARE):
         expected = f"at most {seconds:g} s in MPI of rank {threads[0].rank}, its run time, not {busiest:g} s"
         raise Unreadable(threads[0].file, threads[0].line, expected)
     return min(1.0, busiest / seconds)
 
 
-def _timers(thread: ThreadProfile, region: bool) -> Iterator[Timer]:
-    """Yields timers that together count each call in the described time once."""
-    if region:
-        return thread.in_region()
-    return (timer for timer in thread.mpi() if timer.call not in _START_AND_END)
-
-
 def _calls(profile: Profile, region: bool) -> dict[str, _Call]:
     calls: dict[str, _Call] = {}
     for thread in profile.threads:
-        for timer in _timers(thread, region):
+        for timer in timers_of(thread, region):
             call = calls.setdefault(timer.call, _Call(0, [0.0] * profile.ranks))
             call.calls += timer.calls
             call.seconds[thread.rank] += timer.exclusive
@@ -163,15 +136,11 @@ def _sized(profile: Profile, calls: Mapping[str, _Call], region: bool) -> dict[s
     """
     sizes: dict[str, dict[tuple[int, int], int]] = defaultdict(lambda: defaultdict(int))
     for thread in profile.threads:
-        for timer in _timers(thread, True) if region else thread.by_size():
-            if timer.sizes is not None and not _NO_TRANSFER.fullmatch(timer.call) and not _is_misread(thread, timer):
+        for timer in timers_of(thread, True) if region else thread.by_size():
+            if timer.sizes is not None and not NO_TRANSFER.fullmatch(timer.call) and not is_misread(thread, timer):
                 sizes[timer.call][timer.sizes] += timer.calls
     expected = {name: call.calls for name, call in calls.items()}
     return {name: dict(counts) for name, counts in sizes.items() if sum(counts.values()) == expected.get(name)}
-
-
-def _is_misread(thread: ThreadProfile, timer: Timer) -> bool:
-    return "TAU Version" in thread.metadata and timer.call in ("MPI_Sendrecv", "MPI_Sendrecv_replace")
 
 
 def _bytes(profile: Profile, calls: Mapping[str, _Call], region: bool) -> dict[str, int]:
@@ -200,7 +169,7 @@ def bytes_by_peer(profile: Profile) -> dict[tuple[str, str], int]:
 
     For the described time of ``rows_of``. Empty for profiles of TAU, which does not tell the peers apart.
     """
-    region = _has_region(profile)
+    region = has_region(profile)
     exact: dict[tuple[str, str], int] = defaultdict(int)
     for thread in profile.threads:
         for timer in thread.by_all():

@@ -216,7 +216,7 @@ def _event(lines: Lines) -> UserEvent:
         raise lines.unreadable(f"a mean between minimum and maximum, not {numbers[3]} in {numbers[2]} to {numbers[1]}")
     if name.startswith("Message size") and minimum < 0:
         raise lines.unreadable(f"message sizes of at least 0, not {numbers[2]}")
-    return UserEvent(name, count, maximum, minimum, mean, squares)
+    return UserEvent(name, count, maximum, minimum, mean, squares, lines.at)
 
 
 def _signed(text: str, lines: Lines) -> float:

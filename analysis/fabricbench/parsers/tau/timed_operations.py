@@ -5,115 +5,179 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 
-from fabricbench.parsers.output import Unreadable
+from fabricbench.parsers.output import Unreadable, number
 from fabricbench.parsers.tau.calls import SENT_BY
-from fabricbench.parsers.tau.model import CALLPATH, SYNC, Profile, ThreadProfile, Timer, UserEvent, parameters_of
+from fabricbench.parsers.tau.model import SYNC, Profile, ThreadProfile, Timer, UserEvent, parameters_of
 from fabricbench.parsers.tau.operations import HeadStart, Operations, RankOperations
+from fabricbench.parsers.tau.profiled_time import (
+    NO_TRANSFER,
+    START_AND_END,
+    has_region,
+    is_misread,
+    profiled_seconds,
+    timers_of,
+)
 
-_EVENT = re.compile(r"(Late partner|Head start [0-9]{1,2}|Calls|Message size) : (MPI_\w+)\(\)")
-_START_AND_END = ("MPI_Init", "MPI_Init_thread", "MPI_Finalize")
-_COUNT = re.compile(r"[1-9][0-9]{0,8}")
+LATE, HEAD_START, CALLS, SIZE = "Late partner", "Head start", "Calls", "Message size"
+_EVENT = re.compile(r"(Late partner|Head start [0-9]{1,2}|Calls|Message size) : (MPI_\w+\(\)|MPI Collective Sync)   \[")
+_RANKS = re.compile(r"[1-9][0-9]{0,8}")
 _MICROSECOND = 1e-6
+_SLACK_SHARE, _SLACK_SECONDS = 0.01, 2e-9
+"""Accepted excess of late partners over the time of the calls: relative, and of each operation."""
 
-_Key = tuple[str, frozenset[tuple[str, str]]]
+_Key = tuple[str, tuple[tuple[str, str], ...]]
 """A function and the parameters of its calls."""
+
+_Events = Mapping[_Key, Mapping[str, list[UserEvent]]]
 
 
 def operations_of(profile: Profile) -> tuple[RankOperations, ...]:
     """Returns the operations in the profiled time of each rank, in order of ranks.
 
     The profiled time is the marked region, otherwise the time from MPI_Init to MPI_Finalize without both. The
-    operations are those of the rank's thread with the most time in MPI. A profile of TAU has no operations by peer, and
-    of sizes the mean over all calls, where one function alone triggers an event. Raises Unreadable where a rank has no
-    profiled time.
+    operations are those of the rank's thread with the most time in MPI.
+
+    A profile of TAU has neither peers nor time stamps. Its sizes are those of PROFILEPARAM, otherwise the mean of a
+    user event that this function alone triggers. TAU knows no sizes in a marked region: they are the mean over the
+    whole run. The time in TAU's barrier is an operation with call ``MPI Collective Sync``.
+
+    Unreadable with file and line where a rank has no profiled time, or where an event contradicts its timer.
     """
-    region = any(thread.region for thread in profile.threads)
+    region = has_region(profile)
     return tuple(_rank(threads, region) for threads in profile.by_rank())
 
 
 def _rank(threads: tuple[ThreadProfile, ...], region: bool) -> RankOperations:
     main = threads[0]
-    if region:
-        seconds = main.region.inclusive if main.region else 0.0
-    else:
-        seconds = main.total - sum(timer.inclusive for timer in main.mpi() if timer.call in _START_AND_END)
-    if seconds <= 0:
-        raise Unreadable(main.file, main.line, f"a run time above 0 of rank {main.rank}")
-    thread = max(threads, key=lambda one: sum(timer.exclusive for timer in _timers(one, region)))
-    events = _events(thread)
-    operations = tuple(_operations(timer, thread, events) for timer in _timers(thread, region))
-    return RankOperations(main.rank, seconds, _overhead(thread, operations), operations)
-
-
-def _timers(thread: ThreadProfile, region: bool) -> list[Timer]:
-    """Returns the timers that together count each call in the profiled time once."""
-    timers = thread.in_region() if region else (thread.mpi() if _is_tau(thread) else thread.by_all())
-    return [timer for timer in timers if timer.call not in _START_AND_END]
-
-
-def _is_tau(thread: ThreadProfile) -> bool:
-    return "TAU Version" in thread.metadata
-
-
-def _overhead(thread: ThreadProfile, operations: tuple[Operations, ...]) -> float:
-    """Returns the cost of the calls in seconds, by the profiler's own measurement; 0 for TAU, which has none."""
-    try:
-        nanoseconds = float(thread.metadata.get("Profiler Nanoseconds per Call", "0"))
-    except ValueError:
-        return 0.0
-    return max(0.0, nanoseconds) * 1e-9 * sum(one.count for one in operations)
-
-
-def _events(thread: ThreadProfile) -> Mapping[_Key, list[tuple[str, UserEvent]]]:
-    """Returns the user events about some calls, by function and parameters."""
-    found: dict[_Key, list[tuple[str, UserEvent]]] = defaultdict(list)
-    for event in thread.events:
-        if match := _EVENT.match(event.name):
-            found[match[2], frozenset(parameters_of(event.name).items())].append((match[1], event))
-    return found
-
-
-def _operations(timer: Timer, thread: ThreadProfile, events: Mapping[_Key, list[tuple[str, UserEvent]]]) -> Operations:
-    params = dict(timer.params)
-    known = events.get((timer.call, frozenset(params.items())), [])
-    late = [event for name, event in known if name == "Late partner"]
-    calls = [event.total for name, event in known if name == "Calls"]
-    sizes = [event.mean for name, event in known if name == "Message size"]
-    ranks = params.get("communicator size", "")
-    return Operations(
-        call=timer.call,
-        operation=params.get("operation", timer.call),
-        bytes=sizes[0] if sizes else _size(timer, thread),
-        peer=params.get("peer", ""),
-        comm_size=int(ranks) if _COUNT.fullmatch(ranks) else None,
-        root=params.get("role") == "root",
-        count=timer.calls,
-        calls=min(sum(calls), timer.calls) if calls else float(timer.calls),
-        seconds=timer.exclusive,
-        matched=min(timer.calls, sum(event.count for event in late)),
-        late_seconds=_MICROSECOND * sum(event.total for event in late),
-        head_starts=tuple(_head_starts(known)),
+    seconds = profiled_seconds(main, region)
+    thread = max(threads, key=lambda one: sum(timer.exclusive for timer in timers_of(one, region)))
+    operations = tuple((_tau_operations if thread.is_tau else _own_operations)(thread, region))
+    calls = sum(one.calls for one in operations)
+    return RankOperations(
+        rank=main.rank,
+        seconds=seconds,
+        overhead_seconds=1e-9 * calls * _metadata_number(main, "Profiler Nanoseconds per Call"),
+        operations=operations,
+        stamps=main.metadata.get("Time Stamps", ""),
+        clock_error_seconds=_MICROSECOND * _metadata_number(main, "Clock Error Microseconds"),
     )
 
 
-def _head_starts(known: list[tuple[str, UserEvent]]) -> Iterator[HeadStart]:
-    for name, event in known:
-        if name.startswith("Head start") and event.count:
-            yield HeadStart(event.count, _MICROSECOND * event.total)
+def _metadata_number(thread: ThreadProfile, name: str) -> float:
+    """Returns a number of the metadata; 0 if it is not there."""
+    value = thread.metadata.get(name)
+    return number(value, thread.file, thread.line + 1) if value is not None else 0.0
 
 
-def _size(timer: Timer, thread: ThreadProfile) -> float | None:
-    """Returns the mean message size; None if it is unknown.
+def _tau_operations(thread: ThreadProfile, region: bool) -> Iterator[Operations]:
+    sizes: dict[str, list[Timer]] = defaultdict(list)
+    for timer in thread.by_size():
+        if timer.bytes is not None and not NO_TRANSFER.fullmatch(timer.call) and not is_misread(thread, timer):
+            sizes[timer.call].append(timer)
+    totals = {timer.call: timer.calls for timer in thread.mpi()}
+    for timer in timers_of(thread, region):
+        known = sizes[timer.call]
+        is_complete = bool(known) and sum(one.calls for one in known) == totals.get(timer.call)
+        if is_complete and not region:
+            for one in known:
+                yield _plain(one, float(one.sizes[0]) if one.sizes else None)
+        elif is_complete and totals[timer.call]:
+            yield _plain(timer, sum(one.bytes or 0 for one in known) / totals[timer.call])
+        else:
+            yield _plain(timer, _mean_size(thread, timer.call, frozenset(totals)))
 
-    In a range of sizes without an event it is the middle.
-    """
-    if timer.sizes is not None:
-        return sum(timer.sizes) / 2
-    if not _is_tau(thread) or timer.call == SYNC:
-        return None
-    called = {other.call for other in thread.mpi()}
+
+def _mean_size(thread: ThreadProfile, call: str, called: frozenset[str]) -> float | None:
+    """Returns the mean of the user event that ``call`` alone triggers among the called functions; None without one."""
     for event in thread.events:
         functions = [name for name in SENT_BY.get(event.name, ()) if name in called]
-        if functions == [timer.call] and event.count and CALLPATH not in event.name:
+        if functions == [call] and event.count:
             return event.mean
     return None
+
+
+def _plain(timer: Timer, size: float | None) -> Operations:
+    """Returns the operations of a timer of TAU."""
+    return Operations(
+        call=timer.call,
+        operation="" if timer.call == SYNC else timer.call,
+        bytes=size,
+        peer="",
+        comm_size=None,
+        root=False,
+        count=timer.calls,
+        calls=float(timer.calls),
+        seconds=timer.exclusive,
+    )
+
+
+def _own_operations(thread: ThreadProfile, region: bool) -> Iterator[Operations]:
+    events = _events(thread)
+    for timer in timers_of(thread, True) if region else thread.by_all():
+        if timer.call not in START_AND_END:
+            yield _detailed(thread, timer, events.get((timer.call, timer.params), {}))
+
+
+def _events(thread: ThreadProfile) -> _Events:
+    """Returns the user events of each detailed timer by their titles; Unreadable if an event has no timer."""
+    timers: set[_Key] = {(timer.call, timer.params) for timer in thread.by_all()}
+    events: dict[_Key, dict[str, list[UserEvent]]] = defaultdict(lambda: defaultdict(list))
+    for event in thread.events:
+        match = _EVENT.match(event.name)
+        if match is None:
+            continue
+        key = (match[2].removesuffix("()"), tuple(parameters_of(event.name).items()))
+        if key not in timers:
+            raise Unreadable(thread.file, event.line, f"a timer for the event '{event.name[:120]}'")
+        title = HEAD_START if match[1].startswith(HEAD_START) else match[1]
+        events[key][title].append(event)
+    return events
+
+
+def _detailed(thread: ThreadProfile, timer: Timer, events: Mapping[str, list[UserEvent]]) -> Operations:
+    params = dict(timer.params)
+    late, shares, sizes = (_at_most_one(thread, events.get(title, [])) for title in (LATE, CALLS, SIZE))
+    head_starts = events.get(HEAD_START, [])
+    _require_consistent(thread, timer, late, head_starts)
+    ranks = params.get("communicator size", "")
+    if shares is not None and (shares.count != timer.calls or shares.minimum <= 0 or shares.maximum > 1):
+        raise Unreadable(thread.file, shares.line, f"shares above 0 and at most 1 of {timer.calls} operations")
+    size = timer.sizes
+    return Operations(
+        call=timer.call,
+        operation=params.get("operation", "" if timer.call == SYNC else timer.call),
+        bytes=sizes.mean if sizes else sum(size) / 2 if size else None,
+        peer=params.get("peer", ""),
+        comm_size=int(ranks) if _RANKS.fullmatch(ranks) else None,
+        root=params.get("role") == "root",
+        count=timer.calls,
+        calls=shares.total if shares else float(timer.calls),
+        seconds=timer.exclusive,
+        matched=late.count if late else 0,
+        late_seconds=min(timer.exclusive, _MICROSECOND * late.total) if late else 0.0,
+        head_starts=tuple(HeadStart(one.count, _MICROSECOND * one.total) for one in head_starts),
+    )
+
+
+def _at_most_one(thread: ThreadProfile, events: list[UserEvent]) -> UserEvent | None:
+    if len(events) > 1:
+        raise Unreadable(thread.file, events[1].line, f"one event of this name, the first is line {events[0].line}")
+    return events[0] if events else None
+
+
+def _require_consistent(
+    thread: ThreadProfile, timer: Timer, late: UserEvent | None, head_starts: list[UserEvent]
+) -> None:
+    """Raises Unreadable where time stamps are negative, too many, or longer than the calls."""
+    for event in ([late] if late else []) + head_starts:
+        if event.minimum < 0:
+            raise Unreadable(thread.file, event.line, f"times of at least 0, not {event.minimum:g}")
+    matched = late.count if late else 0
+    if late and matched > timer.calls:
+        raise Unreadable(thread.file, late.line, f"at most {timer.calls} matched operations, not {matched}")
+    if head_starts and sum(event.count for event in head_starts) > matched:
+        raise Unreadable(thread.file, head_starts[0].line, f"at most {matched} head starts, as many as late partners")
+    most = timer.exclusive * (1 + _SLACK_SHARE) + _SLACK_SECONDS * matched
+    if late and _MICROSECOND * late.total > most:
+        expected = f"late partners of at most {timer.exclusive:g} s, the time of the calls"
+        raise Unreadable(thread.file, late.line, f"{expected}, not {_MICROSECOND * late.total:g} s")
