@@ -40,7 +40,7 @@ def test_the_commands_print_what_the_page_shows(command: str, printed: str, camp
 
 def test_the_page_has_an_example_of_each_command() -> None:
     commands = " ".join(command for command, _ in BLOCKS)
-    assert all(part in commands for part in ("attribute CAMPAIGN", "--explain"))
+    assert all(part in commands for part in ("attribute CAMPAIGN", "--explain", "--why"))
 
 
 def test_the_report_of_the_example_has_the_section(campaign: Path) -> None:
