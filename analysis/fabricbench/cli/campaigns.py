@@ -46,6 +46,8 @@ def report_page(
     from fabricbench.campaign.provenance import read_provenance
     from fabricbench.report.page import report
     from fabricbench.verdict.attribution import attributions
+    from fabricbench.verdict.profiles import profiles
+    from fabricbench.verdict.sensitivity import sensitivities
 
     other = None if reference is None else read_provenance(reference, recompute=recompute)
     frame = long_table(campaign.records)
@@ -62,6 +64,9 @@ def report_page(
         ranks_of=lambda directory: read_rank_shares(path, records[directory]),
         attributions=attributions(
             frame, campaign.records, lambda record: read_operations(path, record), campaign.facts.alpha
+        ),
+        sensitivities=sensitivities(
+            frame, profiles(frame, campaign.records, campaign.facts.alpha), campaign.facts.alpha
         ),
     )
 
