@@ -128,3 +128,17 @@ def test_captures_of_tau_have_sizes_without_peers() -> None:
         assert {row.peer for row in rank.operations} == {""}
         sizes = {row.bytes: row.count for row in rank.operations if row.call == "MPI_Isend"}
         assert all(size is not None for size in sizes)
+
+
+@pytest.mark.parametrize("stack", ["mpich", "openmpi", "impi"])
+def test_all_to_all_of_tau_has_the_least_size_of_the_shared_event_and_the_v_form_the_others(stack: str) -> None:
+    folder = Path(__file__).parent.parent / "data/profiles"
+    own, tau = (
+        operations_of(read_profile(folder / f"{name}-{stack}/is.S", 2)) for name in ("fabricbench-0.1.0", "tau-2.35.2")
+    )
+    for mine, theirs in zip(own, tau, strict=True):
+        sizes = {one.call: one.bytes for one in theirs.operations}
+        for call in ("MPI_Alltoall", "MPI_Alltoallv"):
+            of_call = [one for one in mine.operations if one.call == call]
+            mean = sum((one.bytes or 0.0) * one.count for one in of_call) / sum(one.count for one in of_call)
+            assert sizes[call] == pytest.approx(mean, rel=1e-3)

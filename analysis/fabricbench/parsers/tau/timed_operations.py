@@ -38,8 +38,8 @@ def operations_of(profile: Profile) -> tuple[RankOperations, ...]:
     operations are those of the rank's thread with the most time in MPI.
 
     A profile of TAU has neither peers nor time stamps. Its sizes are those of PROFILEPARAM, otherwise the mean of a
-    user event that this function alone triggers. TAU knows no sizes in a marked region: they are the mean over the
-    whole run. The time in TAU's barrier is an operation with call ``MPI Collective Sync``.
+    user event (``_mean_size``). TAU knows no sizes in a marked region: they are the mean over the whole run. The time
+    in TAU's barrier is an operation with call ``MPI Collective Sync``.
 
     Unreadable with file and line where a rank has no profiled time, or where an event contradicts its timer.
     """
@@ -88,12 +88,28 @@ def _tau_operations(thread: ThreadProfile, region: bool) -> Iterator[Operations]
 
 
 def _mean_size(thread: ThreadProfile, call: str, called: frozenset[str]) -> float | None:
-    """Returns the mean of the user event that ``call`` alone triggers among the called functions; None without one."""
+    """Returns the mean message size of a function by the user event that it triggers; None if it is unknown.
+
+    If MPI_Alltoall and MPI_Alltoallv trigger one event, the former is assumed to exchange the counts of the latter: it
+    has the least size, and the latter the mean of the remainder. Likewise for all-gather.
+    """
     for event in thread.events:
         functions = [name for name in SENT_BY.get(event.name, ()) if name in called]
         if functions == [call] and event.count:
             return event.mean
+        if len(functions) == 2 and functions[1] == f"{functions[0]}v" and call in functions:
+            return _size_of_two(thread, event, functions).get(call)
     return None
+
+
+def _size_of_two(thread: ThreadProfile, event: UserEvent, functions: list[str]) -> dict[str, float]:
+    """Returns the mean sizes of two functions with one event; empty where these contradict its values."""
+    timers = {timer.call: timer for timer in thread.mpi() if timer.call in functions and timer.calls}
+    if len(timers) < 2 or sum(timer.calls for timer in timers.values()) != event.count:
+        return {}
+    plain, varying = functions
+    remainder = (event.total - timers[plain].calls * event.minimum) / timers[varying].calls
+    return {plain: event.minimum, varying: remainder} if event.minimum <= remainder <= event.maximum else {}
 
 
 def _plain(timer: Timer, size: float | None) -> Operations:
