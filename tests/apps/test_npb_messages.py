@@ -74,7 +74,9 @@ def compare(kernel: str, calls: Calls, expected: Calls, ranks: int) -> None:
 
 
 RANKS = (1, 2, 4, 8, 16, 32, 64, 128, 256)
-CASES = [(kernel, "S", ranks) for kernel in KERNELS for ranks in RANKS if (kernel, ranks) != ("is", 256)]
+LEFT_OUT = {("is", 256), ("cg", 64)}
+"""IS runs class S on at most 128 ranks. CG, which takes longest, has grids of other shapes on 128 and 256 ranks."""
+CASES = [(kernel, "S", ranks) for kernel in KERNELS for ranks in RANKS if (kernel, ranks) not in LEFT_OUT]
 CASES += [("is", "W", 2), ("is", "W", 256), ("ft", "W", 32), ("ft", "W", 128), ("cg", "W", 8)]
 
 

@@ -36,24 +36,6 @@ PLATFORM = """\
 """
 
 
-UNTIMED = """\
-<?xml version='1.0'?>
-<!DOCTYPE platform SYSTEM "https://simgrid.org/simgrid.dtd">
-<platform version="4.1">
-  <config>
-    <prop id="network/model" value="Constant"/>
-    <prop id="smpi/simulate-computation" value="no"/>
-  </config>
-  <zone id="simulated" routing="None">{hosts}</zone>
-</platform>
-"""
-
-
-def hosts(ranks: int) -> str:
-    """Returns a host for each rank in SimGrid's format."""
-    return "".join(f'<host id="n{rank}" speed="1Gf"/>' for rank in range(ranks))
-
-
 @dataclass(frozen=True)
 class Network:
     """The parameters of the simulated network.
@@ -91,14 +73,11 @@ class Simulator:
     ) -> subprocess.CompletedProcess[str]:
         """Runs ``program`` (such as ``npb/is/fabricbench-is``) on ``ranks`` hosts of one network.
 
-        A program built with counters writes its MPI calls to ``counts``; messages then take no time, which simulates
-        faster.
+        A program built with counters writes its MPI calls to ``counts``.
         """
         platform = self.build / "platform.xml"
-        platform.write_text(network.xml(ranks) if counts is None else UNTIMED.format(hosts=hosts(ranks)))
+        platform.write_text(network.xml(ranks))
         command = ["smpirun", "-np", str(ranks), "-platform", str(platform), "--log=root.thres:critical"]
-        if counts is not None:
-            command.append("--cfg=network/model:Constant")
         variables = {} if counts is None else {"MESSAGE_COUNTS": str(counts)}
         return subprocess.run(
             [*command, str(self.build / program), *arguments],
