@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from fabricbench.errors import BadInput
-from fabricbench.launch.record import Record
+from fabricbench.launch.record import Campaign, Record
 from fabricbench.launch.table import table
 from fabricbench.models.parts import PARTS
 from fabricbench.parsers.tau.operations import RankOperations
@@ -19,6 +19,7 @@ from fabricbench.verdict.explain import explain
 from fabricbench.verdict.explain_attribution import explain_attribution
 from fabricbench.verdict.judge import judge
 from fabricbench.verdict.prediction import predictions
+from fabricbench.verdict.result import campaign_context
 from fabricbench.verdict.sentences import difference_lines, refusal, sentence
 from models.known import rank, some
 from verdict.synthetic_profiles import Profiled, timers
@@ -251,6 +252,18 @@ def test_tables_sentences_and_explanations() -> None:
     assert "not attributed: unpaired" in explain_attribution("cg.A/mpich@shm", result)[0]
     with pytest.raises(BadInput, match="unknown cell"):
         explain_attribution("cg.A/mpich@ib", result)
+
+
+def test_requirements_on_profiles_that_may_not_be_used_are_invalid(tmp_path: Path) -> None:
+    slowed = run("mpich@shm", profiled=tuple(1.3 * time for time in SECONDS))
+    records = tuple(record for one in (run(), slowed) for record in one.records)
+    context = campaign_context(Campaign(name="campaign", facts=facts(BLOCKS), records=records, skips=()))
+    requirement = entry("share", "at_most: 0.9 share", tool="npb", benchmark="cg.A", metric="mpi_share")
+    judgement = judge(table(records), requirements(tmp_path, requirement), facts(BLOCKS), context)
+    verdicts = {cell.lane: (cell.verdict, cell.reason) for cell in judgement.cells}
+    assert verdicts["mpich@tcp"][0] != "INVALID"
+    assert verdicts["mpich@shm"][0] == "INVALID"
+    assert "the profile may not be used: not used: dilation above 10 %" in verdicts["mpich@shm"][1]
 
 
 @pytest.mark.parametrize(
