@@ -126,7 +126,7 @@ def test_a_negative_part_is_drawn_left_of_zero_in_full() -> None:
     assert high == pytest.approx(1.2)
     drawn = shares_svg([ShareBar("openmpi@shm", 1.0, OVERLAP)], "k", "title")
     assert "\u221220" in drawn
-    assert "unexplained \u221220.0\u202f%" in drawn
+    assert "rest \u221220.0\u202f%" in drawn
 
 
 @pytest.mark.parametrize("count", [1, 2, 64, MOST_RANKS, 1024])
@@ -143,7 +143,7 @@ def test_a_waterfall_has_every_part_and_both_lanes() -> None:
     (figure,) = view.waterfalls
     assert figure.caption.startswith("openmpi@tcp minus openmpi@shm: ")
     assert figure.caption.endswith("of the difference is explained")
-    for name in ("computation", "latency", "bandwidth", "waiting", "unexplained"):
+    for name in ("computation", "latency", "bandwidth", "waiting", "rest"):
         assert f">{name}<" in figure.svg or f"\u200b{name}<" in figure.svg
     assert "openmpi@shm: 1.00 s; computation \u22120.0" in figure.svg
 

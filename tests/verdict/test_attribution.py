@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Attributions of synthetic campaigns: known shares, intervals, labels, refusals, differences and predictions."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -292,3 +292,35 @@ def test_requirements_on_profiles_are_judged_by_profiled_launches(
     assert profile.n == 8
     assert (time.estimate, time.verdict) == (1.0, "PASS")
     assert any("npb ft.B" in line for line in explain(profile.name, judgement, frame))
+
+
+def test_curves_of_another_number_of_ranks_are_named() -> None:
+    def wide(size: int) -> Callable[[Record], tuple[RankOperations, ...]]:
+        def read(record: Record) -> tuple[RankOperations, ...]:
+            ranks = operations(record)
+            reduce = replace(ranks[0].operations[1], comm_size=size)
+            return tuple(replace(one, operations=(one.operations[0], reduce)) for one in ranks)
+
+        return read
+
+    note = "collectives on 4 ranks have the curves of 2 ranks: allreduce"
+    rows = curves("mpich@tcp", 20.0, 10.0)
+    assert note in found([run()], rows, read=wide(4)).items[0].notes
+    assert found([run()], rows, read=wide(2)).items[0].notes == ()
+
+
+def test_few_blocks_dominate_nothing_and_explain_nothing() -> None:
+    few = [run(lane, timed=SECONDS[:3], profiled=SECONDS[:3]) for lane in ("mpich@tcp", "mpich@shm")]
+    result = found(few, curves("mpich@tcp", 20.0, 10.0), curves("mpich@shm", 1.0, 1.0))
+    for one in result.items:
+        assert (one.label, one.seconds.n) == ("", 3)
+        assert "3 blocks give intervals of 75 %, not of 95 %" in one.notes
+    first, second = result.items
+    text = "\n".join(difference_lines(lane_difference(first, second)))
+    assert "3 blocks are too few for intervals of 95 %" in text
+    assert "of dT" not in text
+
+
+def test_prediction_in_a_campaign_without_curves() -> None:
+    with pytest.raises(BadInput, match="the campaign has no curves"):
+        predictions("mpich@shm", (), {}, {})

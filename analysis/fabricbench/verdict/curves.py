@@ -96,7 +96,7 @@ class LaneCurves:
             for count in self._counts(name):
                 if curves := self._collective(name, count, block, notes):
                     collectives[name, count] = curves
-        return Curves(MessageCurves(**messages), collectives, tuple(notes))
+        return Curves(MessageCurves(**messages), collectives, ranks, tuple(notes))
 
     def _counts(self, name: str) -> list[int]:
         return sorted({key.ranks for tool in _COLLECTIVE_TOOLS for key in self._cells.get((tool, name, "time"), {})})
