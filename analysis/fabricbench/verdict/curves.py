@@ -38,6 +38,8 @@ class _Source:
 
 _ATTRIBUTION = (("use", "attribution"),)
 """The case of the checks that measure curves for attributions (reframe_checks/curves.py)."""
+FOR_ATTRIBUTION = "use=attribution"
+"""A word in the case of the rows of these checks."""
 _WINDOW = ("window", "1")
 
 
