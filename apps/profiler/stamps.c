@@ -73,7 +73,7 @@ struct stamp* stamps_begin(struct thread* thread, const struct target* target, u
   stamp->entry = (int64_t)entry;
   stamp->target = *target;
   stamp->thread = NULL;
-  stamp->cancelled = false;
+  stamp->cancelled = stamp->uncertain = false;
   return stamp;
 }
 
