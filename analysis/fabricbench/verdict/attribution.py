@@ -140,7 +140,7 @@ def attributions(
         lane = curves.get((key.system, key.lane, key.nodes), LaneCurves({}))
         used, problems = _launches([known[name] for name in summary.launches], lane, operations)
         if not used:
-            refused.append(Refusal(key, "; ".join(dict.fromkeys(problems))))
+            refused.append(Refusal(key, "; ".join(dict.fromkeys(problems.values()))))
             continue
         launches[key] = tuple(used)
         items.append(_attribution(summary, used, problems, _timed(cells, key)))
@@ -149,13 +149,14 @@ def attributions(
 
 def _launches(
     records: Iterable[Record], lane: LaneCurves, operations: Operations
-) -> tuple[list[ProfiledLaunch], list[str]]:
-    """Returns the launches with a readable profile, and the reasons why others have none."""
-    used, problems = [], []
+) -> tuple[list[ProfiledLaunch], dict[str, str]]:
+    """Returns the launches with a readable profile, and by launch the reasons why others have none."""
+    used: list[ProfiledLaunch] = []
+    problems: dict[str, str] = {}
     for record in records:
         ranks = operations(record)
         if isinstance(ranks, str):
-            problems.append(ranks)
+            problems[record.directory] = ranks
         elif record.launch is not None:
             block = record.launch.block
             used.append(ProfiledLaunch(record, block, ranks, lane.at(block, record.launch.ranks)))
@@ -170,12 +171,13 @@ def _timed(cells: Mapping[CellKey, Series], key: ProfileKey) -> dict[int, float]
 
 
 def _attribution(
-    summary: ProfileSummary, used: Sequence[ProfiledLaunch], problems: Sequence[str], timed: Mapping[int, float]
+    summary: ProfileSummary, used: Sequence[ProfiledLaunch], problems: Mapping[str, str], timed: Mapping[int, float]
 ) -> Attribution:
     uses = [curve_use(one.ranks, one.curves) for one in used]
     absent = _absent(uses)
     blocks = [] if absent else [_block(one, timed.get(one.block)) for one in used]
-    notes = [*problems, *(note for one in used for note in one.curves.notes), *_notes(uses, used)]
+    ignored = [f"{launch} does not count: {reason}" for launch, reason in (*summary.others, *problems.items())]
+    notes = [*ignored, *(note for one in used for note in one.curves.notes), *_notes(uses, used)]
     return _summary(summary, blocks, absent, tuple(dict.fromkeys(notes)))
 
 
