@@ -47,7 +47,7 @@ def main(
     kernels: str = ",".join(KERNELS),
 ) -> None:
     simulator = Simulator(directory.resolve())
-    print("| kernel, class, ranks | calls | bytes | set-up and report | NASA's as the formula |")
+    print("| kernel, class, ranks | calls by peer | bytes | set-up and report | NASA's as the formula |")
     print("| --- | --- | --- | --- | --- |")
     results = []
     for kernel in kernels.split(","):
