@@ -130,14 +130,15 @@ class LaneCurves:
 
     def _values(self, source: _Source, block: int, ranks: int, notes: dict[str, None]) -> _Points:
         points: _Points = {}
-        for key in self._matching(source):
-            medians = self._cells[source.tool, source.benchmark, source.metric][key].medians()
-            if key.ranks != ranks or not medians:
-                continue
-            if block not in medians:
-                notes[f"curves of other blocks: {source.benchmark} {source.metric}"] = None
-            value = medians.get(block, median(list(medians.values())))
-            if value > 0:
+        cells = self._cells.get((source.tool, source.benchmark, source.metric), {})
+        medians = {key: cells[key].medians() for key in self._matching(source) if key.ranks == ranks}
+        is_measured = any(block in values for values in medians.values())
+        if any(medians.values()) and not is_measured:
+            notes[f"curves of other blocks: {source.benchmark}"] = None
+        for key, values in medians.items():
+            # P-LogP measures further sizes where its curve bends, which differ between blocks.
+            value = values.get(block) if is_measured else median(list(values.values())) if values else None
+            if value is not None and value > 0:
                 points[key.msg_size_bytes or 0] = source.seconds(value, ranks)
         return points
 
