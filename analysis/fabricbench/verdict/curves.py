@@ -38,6 +38,8 @@ class _Source:
 
 _ATTRIBUTION = (("use", "attribution"),)
 """The case of the checks that measure curves for attributions (reframe_checks/curves.py)."""
+FOR_ATTRIBUTION = "use=attribution"
+"""A word in the case of the rows of these checks."""
 _WINDOW = ("window", "1")
 
 
@@ -96,7 +98,7 @@ class LaneCurves:
             for count in self._counts(name):
                 if curves := self._collective(name, count, block, notes):
                     collectives[name, count] = curves
-        return Curves(MessageCurves(**messages), collectives, tuple(notes))
+        return Curves(MessageCurves(**messages), collectives, ranks, tuple(notes))
 
     def _counts(self, name: str) -> list[int]:
         return sorted({key.ranks for tool in _COLLECTIVE_TOOLS for key in self._cells.get((tool, name, "time"), {})})
