@@ -12,34 +12,29 @@ import pytest
 from fabricbench.parsers.tau.files import read_profile
 from fabricbench.parsers.tau.timed_operations import operations_of
 from fabricbench.stats.loggp import LogGP, loggp, segments
-from support import simulated
 from support.micro import Values, curve, values_of
 from support.simulated import Network, Simulator
+from support.simulated_profiles import SimulatedProfiles
 
 MICRO = "micro/fabricbench-micro"
 MIB = 2**20
 WITHIN = 0.02
 
 
-@pytest.fixture(scope="module")
-def simulator(tmp_path_factory: pytest.TempPathFactory) -> Simulator:
-    log = Path.cwd() / ".o"
-    log.unlink(missing_ok=True)
-    simulator = simulated.build(tmp_path_factory.mktemp("smpi"), "fabricbench-micro")
-    assert not log.exists(), "smpif90 leaves an object in the directory where CMake asks it for its options"
-    return simulator
+@pytest.fixture
+def simulator(simulated_programs: SimulatedProfiles) -> Simulator:
+    return simulated_programs.simulator
 
 
 @pytest.mark.parametrize(("kernel", "call", "count"), [("is", "MPI_Allreduce", 10), ("cg", "MPI_Sendrecv", 1185)])
 def test_profiled_kernels_have_their_region(
-    simulator: Simulator, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kernel: str, call: str, count: int
+    simulator: Simulator, tmp_path: Path, kernel: str, call: str, count: int
 ) -> None:
     """SimGrid's MPI_Pcontrol ends programs, so the kernels mark their region by a function of the profiler."""
     program = f"npb/{kernel}/fabricbench-{kernel}"
     if not (simulator.build / program).exists():
         pytest.skip(f"{kernel} needs gfortran")
-    monkeypatch.setenv("FABRICBENCH_PROFILE", str(tmp_path))
-    process = simulator.run(2, program, "--class", "S")
+    process = simulator.run(2, program, "--class", "S", profile=tmp_path)
     assert process.returncode == 0, process.stdout + process.stderr
     for rank in operations_of(read_profile(tmp_path, 2)):
         operations = [row for row in rank.operations if row.call == call]

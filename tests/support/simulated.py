@@ -69,16 +69,20 @@ class Simulator:
     build: Path
 
     def run(
-        self, ranks: int, program: str, *arguments: str, network: Network = Network(), counts: Path | None = None
-    ) -> subprocess.CompletedProcess[str]:
+        self, ranks: int, program: str, *arguments: str, network: Network = Network(), counts: Path | None = None,
+        profile: Path | None = None, inject: str = "",
+    ) -> subprocess.CompletedProcess[str]:  # fmt: skip
         """Runs ``program`` (such as ``npb/is/fabricbench-is``) on ``ranks`` hosts of one network.
 
-        A program built with counters writes its MPI calls to ``counts``.
+        A program built with counters writes its MPI calls to ``counts``. ``profile``: the directory of the profile.
+        ``inject``: the value of FABRICBENCH_INJECT.
         """
         platform = self.build / "platform.xml"
         platform.write_text(network.xml(ranks))
         command = ["smpirun", "-np", str(ranks), "-platform", str(platform), "--log=root.thres:critical"]
         variables = {} if counts is None else {"MESSAGE_COUNTS": str(counts)}
+        variables |= {"FABRICBENCH_PROFILE": str(profile)} if profile else {}
+        variables |= {"FABRICBENCH_INJECT": inject} if inject else {}
         return subprocess.run(
             [*command, str(self.build / program), *arguments],
             env=os.environ | variables,

@@ -101,7 +101,7 @@ def test_a_block_without_the_curve_takes_the_campaigns_median_and_says_so() -> N
     rows = [row for row in curves("mpich@tcp", 20.0, 10.0) if row["block"] != 3]
     one = attribution(rows)
     assert len(one.blocks) == BLOCKS
-    assert "curves of other blocks: pingpong latency" in one.notes
+    assert "curves of other blocks: pingpong" in one.notes
 
 
 def test_curves_of_other_ranks_are_contention_and_curves_of_other_lanes_are_not_used() -> None:

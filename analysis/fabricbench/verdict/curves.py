@@ -27,13 +27,13 @@ _Points = dict[int, float]
 
 @dataclass(frozen=True, slots=True)
 class _Source:
-    """Where the values of a curve come from, and how a value of a number of ranks gives seconds."""
+    """Where the values of a curve come from, and how a value, the number of ranks and the size give seconds."""
 
     tool: str
     benchmark: str
     metric: str
     case: tuple[tuple[str, str], ...] = ()
-    seconds: Callable[[float, int], float] = lambda value, ranks: value * _MICROSECOND
+    seconds: Callable[[float, int, int], float] = lambda value, ranks, size: value * _MICROSECOND
 
 
 _ATTRIBUTION = (("use", "attribution"),)
@@ -43,9 +43,14 @@ FOR_ATTRIBUTION = "use=attribution"
 _WINDOW = ("window", "1")
 
 
-def _per_message(rate: float, ranks: int) -> float:
+def _per_message(rate: float, ranks: int, size: int) -> float:
     """Returns the time of an exchange: each rank sends one message in it."""
     return ranks / rate
+
+
+def _per_bytes(megabytes_per_second: float, ranks: int, size: int) -> float:
+    """Returns the time of an exchange of ``size`` bytes from each rank."""
+    return 1e-6 * ranks * size / megabytes_per_second
 
 
 _MESSAGES: dict[str, tuple[_Source, ...]] = {
@@ -61,7 +66,10 @@ _MESSAGES: dict[str, tuple[_Source, ...]] = {
     "round_trip": (_Source(TOOL, "plogp", "round_trip", _ATTRIBUTION), _Source(TOOL, "plogp", "round_trip")),
     "half_round_trip": (_Source(TOOL, "pingpong", "latency"), _Source("imb", "pingpong", "latency_mean")),
     "exchange": (
+        # Ranks that enter at different times have a short exchange and a long one in turn, so only the mean is x(s).
+        _Source(TOOL, "bidirectional", "bandwidth_mean", (*_ATTRIBUTION, _WINDOW), _per_bytes),
         _Source(TOOL, "bidirectional", "message_rate", (*_ATTRIBUTION, _WINDOW), _per_message),
+        _Source(TOOL, "bidirectional", "bandwidth_mean", (_WINDOW,), _per_bytes),
         _Source(TOOL, "bidirectional", "message_rate", (_WINDOW,), _per_message),
         _Source("imb", "sendrecv", "time"),
     ),
@@ -132,15 +140,17 @@ class LaneCurves:
 
     def _values(self, source: _Source, block: int, ranks: int, notes: dict[str, None]) -> _Points:
         points: _Points = {}
-        for key in self._matching(source):
-            medians = self._cells[source.tool, source.benchmark, source.metric][key].medians()
-            if key.ranks != ranks or not medians:
-                continue
-            if block not in medians:
-                notes[f"curves of other blocks: {source.benchmark} {source.metric}"] = None
-            value = medians.get(block, median(list(medians.values())))
-            if value > 0:
-                points[key.msg_size_bytes or 0] = source.seconds(value, ranks)
+        cells = self._cells.get((source.tool, source.benchmark, source.metric), {})
+        medians = {key: cells[key].medians() for key in self._matching(source) if key.ranks == ranks}
+        is_measured = any(block in values for values in medians.values())
+        if any(medians.values()) and not is_measured:
+            notes[f"curves of other blocks: {source.benchmark}"] = None
+        for key, values in medians.items():
+            # P-LogP measures further sizes where its curve bends, which differ between blocks.
+            value = values.get(block) if is_measured else median(list(values.values())) if values else None
+            if value is not None and value > 0:
+                size = key.msg_size_bytes or 0
+                points[size] = source.seconds(value, ranks, size)
         return points
 
 
