@@ -190,6 +190,8 @@ def before(binding: Binding) -> list[str]:
         return handles(binding)
     if function.kind_of_call == "release":
         return [f"requests_free(handle_of({binding.handle('request')}));"]
+    if function.kind_of_call == "cancel":
+        return [f"requests_cancel(handle_of({binding.handle('request')}));"]
     if function.kind_of_call == "collective" and function.name != "MPI_Barrier":
         return [f"if (profile.sync) synchronize(thread, {function.id}, {binding.value('comm')});"]
     return []
@@ -222,7 +224,7 @@ def after(binding: Binding, status: str) -> list[str]:
     if function.kind_of_call == "activate":
         count = binding.value("count") if function.has("count") else "1"
         return [f"activate_book(thread, {function.id}, {count}, begin, ticks);"]
-    if function.kind_of_call in ("release", "free"):
+    if function.kind_of_call in ("release", "cancel", "free"):
         count = f"count_call(thread, {function.id}, &facts, ticks);"
         return ["struct facts facts = {.operation = FUNCTION_NONE};", count]
     return counted(binding, status)

@@ -67,7 +67,7 @@ static uint32_t add(const struct thread* creator, const int* ranks, int size, in
   comm->ranks = same ? comms_at(same)->ranks : copied(ranks, size);
   comm->key = mix(group, comm->order);
   comm->previous = buckets[group % BUCKETS];
-  comm->lost = INT64_MAX;
+  comm->lost[STAMP_SEND] = comm->lost[STAMP_RECEIVE] = INT64_MAX;
   buckets[group % BUCKETS] = count = number;
   const struct thread* before = same ? comms_at(same)->creator : NULL;
   if (before && (before != creator || comms_at(same)->ambiguous)) mark_ambiguous(group);

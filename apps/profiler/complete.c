@@ -32,6 +32,7 @@ static void read_status(struct request* request, const MPI_Status* status) {
   if (request->stamp) {
     PMPI_Test_cancelled(status, &cancelled);
     request->stamp->cancelled = cancelled;
+    request->stamp->uncertain = false;
     target_arrived(&request->stamp->target, status);
   }
   if (!request->receives || request->facts.peer == PEER_NULL) return;

@@ -197,9 +197,9 @@ void inject_completed(struct thread* thread, const struct completion* completion
 bool inject_withholds_probe(struct thread* thread, MPI_Comm comm, int source, int tag) {
   if (!CAN_OBSERVE || !injector.active || !injector.withholds) return false;
   MPI_Status status;
-  int flag, bytes;
+  int flag = 0, bytes = 0;
   link_observe(thread);
-  PMPI_Iprobe(source, tag, comm, &flag, &status);
+  if (PMPI_Iprobe(source, tag, comm, &flag, &status) != MPI_SUCCESS) return false;
   if (!flag) return true;
   thread->probed_source = status.MPI_SOURCE;
   thread->probed_tag = status.MPI_TAG;

@@ -33,14 +33,17 @@ static void count(struct stamp* stamp, const struct thread* thread, void* contex
   *number += stamp->target.kind <= STAMP_RECEIVE;
 }
 
-// A receive whose sender or tag is unknown makes the order of the later ones unknown.
+// A receive whose sender or tag is unknown makes the order of the later ones unknown. So does an
+// operation that may have been cancelled.
 static void find_lost(struct stamp* stamp, const struct thread* thread, void* context) {
   (void)thread;
-  if (stamp->target.kind != STAMP_RECEIVE || stamp->cancelled) return;
-  if (stamp->target.peer >= 0 && stamp->target.tag >= 0) return;
-  struct comm* comm = comms_at(stamp->target.comm);
-  int64_t lost = *(const bool*)context ? INT64_MIN : stamp->entry;
-  if (lost < comm->lost) comm->lost = lost;
+  const struct target* target = &stamp->target;
+  if (target->kind > STAMP_RECEIVE || stamp->cancelled) return;
+  bool is_known = target->kind == STAMP_SEND || (target->peer >= 0 && target->tag >= 0);
+  if (is_known && !stamp->uncertain) return;
+  int64_t lost = *(const bool*)context ? INT64_MIN : stamp->entry,
+          *first = &comms_at(target->comm)->lost[target->kind];
+  if (lost < *first) *first = lost;
 }
 
 static void add(struct stamp* stamp, const struct thread* thread, void* context) {
@@ -52,7 +55,7 @@ static void add(struct stamp* stamp, const struct thread* thread, void* context)
   bool receives = stamp->target.kind == STAMP_RECEIVE;
   stamp->entry = UNMATCHED;
   if (stamp->cancelled || comm->ambiguous || peer < 0 || peer >= comm->size || tag < 0) return;
-  if (receives && entry >= comm->lost) return;
+  if (entry >= comm->lost[stamp->target.kind]) return;
   int32_t world = comm->ranks[peer], sender = receives ? world : profile.rank,
           receiver = receives ? profile.rank : world;
   uint64_t key =

@@ -229,6 +229,8 @@ bool requests_activate(uint64_t handle, struct thread* thread, uint64_t entry,
                        struct request* request);
 bool requests_receives(uint64_t handle);
 void requests_free(uint64_t handle);
+// Before MPI_Cancel: until a status is read it is unknown whether the operation takes place.
+void requests_cancel(uint64_t handle);
 
 // ---- complete.c: calls that complete or activate requests
 

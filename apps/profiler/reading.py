@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 CLASSES = {
     "start", "end", "send", "recv", "irecv", "sendrecv", "persistent", "activate", "probe", "complete", "release",
-    "collective", "icollective", "onesided", "sync", "window", "comm", "free", "io", "iio", "region",
+    "cancel", "collective", "icollective", "onesided", "sync", "window", "comm", "free", "io", "iio", "region",
 }  # fmt: skip
 
 

@@ -115,3 +115,10 @@ void requests_free(uint64_t handle) {
   if (entry) erase(entry);
   end();
 }
+
+void requests_cancel(uint64_t handle) {
+  begin();
+  const struct request* entry = find(handle);
+  if (entry && entry->active && entry->stamp) entry->stamp->uncertain = true;
+  end();
+}

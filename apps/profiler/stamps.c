@@ -8,6 +8,7 @@
 enum { DEFAULT_LIMIT = 1000000, LARGEST_LIMIT = 100000000 };
 
 static uint64_t limit, reserved;
+static bool exhausted;
 
 void stamps_start(void) {
   const char* value = getenv("FABRICBENCH_PROFILE_STAMPS");
@@ -26,7 +27,7 @@ bool stamps_enabled(void) {
 }
 
 bool stamps_exhausted(void) {
-  return reserved > limit;
+  return __atomic_load_n(&exhausted, __ATOMIC_RELAXED);
 }
 
 uint64_t stamps_limit(void) {
@@ -36,10 +37,7 @@ uint64_t stamps_limit(void) {
 // Reserves room for up to STAMPS_PER_CHUNK stamps. Returns 0 if the process has its limit.
 static uint32_t reserve(void) {
   uint64_t before = __atomic_fetch_add(&reserved, STAMPS_PER_CHUNK, __ATOMIC_RELAXED);
-  if (before >= limit) {
-    __atomic_store_n(&reserved, limit + 1, __ATOMIC_RELAXED);
-    return 0;
-  }
+  if (before >= limit) return 0;
   return limit - before < STAMPS_PER_CHUNK ? (uint32_t)(limit - before) : STAMPS_PER_CHUNK;
 }
 
@@ -48,7 +46,7 @@ static struct stamp_chunk* new_chunk(struct stamp_list* list) {
   uint32_t size = reserve();
   struct stamp_chunk* chunk = size ? malloc(sizeof *chunk) : NULL;
   if (!chunk) {
-    __atomic_store_n(&reserved, limit + 1, __ATOMIC_RELAXED);
+    __atomic_store_n(&exhausted, true, __ATOMIC_RELAXED);
     return NULL;
   }
   chunk->next = NULL;
@@ -73,7 +71,7 @@ struct stamp* stamps_begin(struct thread* thread, const struct target* target, u
   stamp->entry = (int64_t)entry;
   stamp->target = *target;
   stamp->thread = NULL;
-  stamp->cancelled = false;
+  stamp->cancelled = stamp->uncertain = false;
   return stamp;
 }
 
@@ -84,4 +82,5 @@ void stamps_clear(struct thread* thread) {
   }
   thread->stamps = (struct stamp_list){0};
   reserved = 0;
+  exhausted = false;
 }

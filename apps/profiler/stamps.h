@@ -40,6 +40,7 @@ struct stamp {
   uint32_t group;     // calls that completed several stamps, counted from 1; 0: others
   uint32_t together;  // number of operations that the call completed
   bool cancelled;
+  bool uncertain;  // after MPI_Cancel, if no status says whether the operation was cancelled
 };
 
 enum { STAMPS_PER_CHUNK = 1024 };
@@ -77,7 +78,8 @@ struct comm {
   uint32_t previous;             // in the same bucket
   const struct thread* creator;  // null: MPI_Init
   bool ambiguous;
-  int64_t lost;  // ticks of the first receive whose sender is unknown
+  // By STAMP_SEND and STAMP_RECEIVE, ns: from this operation on the order is unknown.
+  int64_t lost[2];
 };
 
 enum { COMM_WORLD = 1, COMM_SELF = 2 };

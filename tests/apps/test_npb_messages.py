@@ -5,6 +5,7 @@ The kernels run on a simulated network (SimGrid's SMPI) and verify their results
 ``benchmarks.npb_messages`` compares NASA's own programs with the same formulas.
 """
 
+import os
 from collections import Counter
 from pathlib import Path
 
@@ -76,6 +77,9 @@ def compare(kernel: str, calls: Calls, expected: Calls, ranks: int) -> None:
 RANKS = (1, 2, 4, 8, 16, 32, 64, 128, 256)
 LEFT_OUT = {("is", 256), ("cg", 64)}
 """IS runs class S on at most 128 ranks. CG, which takes longest, has grids of other shapes on 128 and 256 ranks."""
+LONG = {("cg", "S", 256), ("is", "W", 256)}
+"""Cases of more than a minute, which run only if ALL is set."""
+ALL = "FABRICBENCH_TEST_ALL_RANKS"
 CASES = [(kernel, "S", ranks) for kernel in KERNELS for ranks in RANKS if (kernel, ranks) not in LEFT_OUT]
 CASES += [("is", "W", 2), ("is", "W", 256), ("ft", "W", 32), ("ft", "W", 128), ("cg", "W", 8)]
 
@@ -84,6 +88,8 @@ CASES += [("is", "W", 2), ("is", "W", 256), ("ft", "W", 32), ("ft", "W", 128), (
 def test_calls_are_those_of_nasas_programs(
     simulator: Simulator, tmp_path: Path, kernel: str, problem_class: str, ranks: int
 ) -> None:
+    if (kernel, problem_class, ranks) in LONG and not os.environ.get(ALL):
+        pytest.skip(f"takes more than a minute: set {ALL}=1")
     calls, report = calls_of(simulator, tmp_path, kernel, ranks, "--class", problem_class)
     expected = KERNELS[kernel](problem_class, ranks)
     compare(kernel, calls, without_own_keys(expected) if kernel == "is" else expected, ranks)

@@ -95,6 +95,11 @@ def test_wildcards_take_sender_and_tag_from_the_status(run: Run) -> None:
     assert one(receiver, "MPI_Recv", 128).late_seconds >= LEAST
 
 
+def test_messages_after_a_cancelled_receive_without_status_are_unmatched(run: Run) -> None:
+    receives = {row.bytes: row for row in run("cancelled")[0].operations if row.call == "MPI_Recv"}
+    assert {size: (row.count, row.matched) for size, row in receives.items()} == {64: (1, 1), 128: (2, 0)}
+
+
 def test_persistent_requests(run: Run) -> None:
     assert one(run("persistent")[0], "MPI_Wait").late_seconds >= 2 * LEAST
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from support import toy_input
+from support import simulated, toy_input
 from support.fake_site import REPOSITORY
 from support.hostile import make_campaign
 from support.micro import stack
@@ -132,6 +132,16 @@ def test_kernels_against_others(tmp_path: Path, name: str, values: str) -> None:
     rows = rows_of(name, str(nasa_programs(tmp_path, kernels)), *options)
     assert [row[0] for row in rows] == [f"{kernel.upper()}.S, {ranks}" for kernel in kernels for ranks in (1, 2)]
     assert all(re.fullmatch(values, row[1]) for row in rows)
+
+
+def test_messages_against_the_formulas(tmp_path: Path) -> None:
+    """The project's own CG makes NASA's calls."""
+    program = simulated.build(tmp_path, "fabricbench-cg", counters=True).build / "npb/cg/fabricbench-cg"
+    if not program.exists():
+        pytest.skip("cg needs gfortran")
+    shutil.copy(program, tmp_path / "cg.S.x")
+    rows = rows_of("npb_messages", str(tmp_path), "--ranks", "1,2", "--kernels", "cg")
+    assert [(row[0], row[-1]) for row in rows] == [("CG.S, 1", "yes"), ("CG.S, 2", "yes")]
 
 
 def test_energy_scatter(tmp_path: Path) -> None:

@@ -16,10 +16,11 @@ def site(tmp_path: Path) -> FakeSite:
     return fake_site.make(tmp_path)
 
 
-def skips(site: FakeSite, *options: str) -> dict[str, set[str]]:
+def skips(site: FakeSite, *options: str, **environment: str) -> dict[str, set[str]]:
     """Returns the reasons of the skips by benchmark."""
     campaign = site.root / "campaign"
-    site.reframe("-c", "reframe_checks", "-n", "^NPB", *options, "-r", FABRICBENCH_CAMPAIGN=str(campaign))
+    arguments = ("-c", "reframe_checks", "-n", "^NPB", *options, "-r")
+    site.reframe(*arguments, FABRICBENCH_CAMPAIGN=str(campaign), **environment)
     reasons: dict[str, set[str]] = {}
     for file in campaign.rglob("skipped.json"):
         skip = json.loads(file.read_text())
@@ -50,6 +51,16 @@ def test_a_class_that_does_not_fit_into_memory(site: FakeSite) -> None:
     (reason,) = skipped["ft.D"]
     assert reason.startswith("ft.D needs 120.3 GB on the node, which has ")
     assert "is.D runs on 4 to 1024 ranks, not on 1" in skipped["is.D"]
+
+
+@pytest.mark.parametrize("in_allocation", [False, True])
+def test_a_memory_limit_counts_as_the_memory_of_the_node(site: FakeSite, in_allocation: bool) -> None:
+    """FT of class A needs 0.5 GB. The declared memory of the node counts if no limit is lower."""
+    site.change_fabric("nodes=Nodes(memory_bytes=10**10)")
+    job = {"SLURM_JOB_ID": "7"} if in_allocation else {}
+    skipped = skips(site, SLURM_MEM_PER_NODE="200", **job)
+    (reason,) = skipped["ft.A"]
+    assert reason == "ft.A needs 0.5 GB on the node, which has 0.2 GB (limit in SLURM_MEM_PER_NODE)"
 
 
 def test_tiers_choose_the_ranks(site: FakeSite) -> None:

@@ -44,7 +44,7 @@ def error(*words: str) -> str:
 def test_text_has_a_table_and_a_sentence_for_each_application() -> None:
     text = stdout("attribute", "campaign")
     assert "closing_error" in text
-    assert "cg.A on mpich@tcp, 2 ranks: 30 % of the run is MPI: waiting 20, unexplained" in text
+    assert "cg.A on mpich@tcp, 2 ranks: 30 % of the run is MPI: waiting 20, rest" in text
 
 
 @pytest.mark.usefixtures("attributed")

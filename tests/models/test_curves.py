@@ -6,6 +6,14 @@ import pytest
 from fabricbench.models.curves import CollectiveCurves, Curve, Curves, curve_of, missing
 
 
+def test_collectives_of_unknown_communicators_have_the_ranks_of_the_application() -> None:
+    two, eight = (CollectiveCurves(*[Curve((0.0,), (seconds,))] * 3) for seconds in (1.0, 2.0))
+    curves = Curves(collectives={("barrier", 2): two, ("barrier", 8): eight}, ranks=8)
+    assert curves.collective("barrier", None) is eight
+    assert curves.collective("barrier", 3) is two
+    assert curves.measured_ranks("bcast", 2) is None
+
+
 def test_linear_between_measured_sizes_and_flat_below_the_smallest() -> None:
     curve = Curve((8.0, 16.0, 64.0), (1.0, 2.0, 5.0))
     assert [curve.at(size) for size in (0, 8, 12, 16, 40, 64)] == pytest.approx([1.0, 1.0, 1.5, 2.0, 3.5, 5.0])

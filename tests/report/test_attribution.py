@@ -11,13 +11,15 @@ from fabricbench.launch.table import table
 from fabricbench.report.attribution import AttributionView, attribution_views
 from fabricbench.report.attribution_changes import Waterfall, waterfall_svg
 from fabricbench.report.attribution_figures import MOST_RANKS, ShareBar, Strip, extent, ranks_svg, shares_svg, stacked
-from fabricbench.report.page import report
+from fabricbench.report.page import _figures, report
 from fabricbench.stats.interval import Interval
 from fabricbench.verdict.attribution_pairs import first_pairs
+from fabricbench.verdict.curves import FOR_ATTRIBUTION
 from report.html_page import Page
 from report.test_profiles import campaign_of
 from verdict.synthetic_attributions import Attributed, attributions_of
 from verdict.synthetic_profiles import Profiled
+from verdict.synthetic_table import lane_rows, table_of
 
 OVERLAP = {"computation": 0.8, "latency": 0.05, "bandwidth": 0.3, "waiting": 0.05, "rest": -0.2}
 UNDIVIDED = OVERLAP | {"waiting": 0.0, "undivided": 0.05}
@@ -126,7 +128,7 @@ def test_a_negative_part_is_drawn_left_of_zero_in_full() -> None:
     assert high == pytest.approx(1.2)
     drawn = shares_svg([ShareBar("openmpi@shm", 1.0, OVERLAP)], "k", "title")
     assert "\u221220" in drawn
-    assert "unexplained \u221220.0\u202f%" in drawn
+    assert "rest \u221220.0\u202f%" in drawn
 
 
 @pytest.mark.parametrize("count", [1, 2, 64, MOST_RANKS, 1024])
@@ -143,7 +145,7 @@ def test_a_waterfall_has_every_part_and_both_lanes() -> None:
     (figure,) = view.waterfalls
     assert figure.caption.startswith("openmpi@tcp minus openmpi@shm: ")
     assert figure.caption.endswith("of the difference is explained")
-    for name in ("computation", "latency", "bandwidth", "waiting", "unexplained"):
+    for name in ("computation", "latency", "bandwidth", "waiting", "rest"):
         assert f">{name}<" in figure.svg or f"\u200b{name}<" in figure.svg
     assert "openmpi@shm: 1.00 s; computation \u22120.0" in figure.svg
 
@@ -180,3 +182,13 @@ def test_names_and_texts_are_escaped() -> None:
     html = html_of(hostile, lacking, Attributed("<b>&@shm\x1b[1m\x00", "<i>"), refused={"<q>@x": "<del>"})
     assert not re.search(r"<b>&@|<i>|<s>|<u>|<script>alert|<em>rm|<q>|<del>", html)
     Page(html)
+
+
+def test_curves_for_attributions_are_in_no_figure() -> None:
+    rows = table_of(
+        lane_rows("mpich@tcp", [5.0] * 6, benchmark="allreduce", metric="time", msg_size_bytes=8),
+        lane_rows("mpich@tcp", [7.0] * 6, benchmark="allreduce", metric="time", msg_size_bytes=8, case=FOR_ATTRIBUTION),
+    )
+    shown = str(_figures(rows, 0.05))
+    assert "5.00" in shown or "5 us" in shown
+    assert FOR_ATTRIBUTION not in shown

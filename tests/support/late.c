@@ -92,6 +92,23 @@ static void wildcards(void) {
   }
 }
 
+// A receive is cancelled, and its request is freed: no status says so.
+static void cancelled(void) {
+  if (rank == 0) {
+    MPI_Request request;
+    receive(1, 3, MPI_COMM_WORLD);
+    MPI_Irecv(other, SMALL, MPI_CHAR, 1, 3, MPI_COMM_WORLD, &request);
+    MPI_Cancel(&request);
+    MPI_Request_free(&request);
+  }
+  if (rank == 1) send(SMALL, 0, 3, MPI_COMM_WORLD);
+  MPI_Barrier(MPI_COMM_WORLD);
+  for (int i = 0; i < 2; i++) {
+    if (rank == 1) send(2 * SMALL, 0, 3, MPI_COMM_WORLD);
+    if (rank == 0) receive(1, 3, MPI_COMM_WORLD);
+  }
+}
+
 static void persistent(void) {
   MPI_Request request;
   for (int i = 0; i < 2 && rank < 2; i++) {
@@ -222,6 +239,7 @@ static const struct {
              {"late_receiver", late_receiver},
              {"late_of_several", late_of_several},
              {"wildcards", wildcards},
+             {"cancelled", cancelled},
              {"persistent", persistent},
              {"exchange", exchange},
              {"collectives", collectives},

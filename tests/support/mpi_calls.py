@@ -138,7 +138,7 @@ class Program:
             for done in self.completed(prototype.name, tokens):
                 if done[rank] >= 0:
                     expected.sizes[name][done[rank]] += 1
-        if "request" in tokens and not prototype.name.startswith(("Wait", "Test", "Start", "Request_free")):
+        if "request" in tokens and not prototype.name.startswith(("Wait", "Test", "Start", "Request_free", "Cancel")):
             sizes = [self.size(prototype, tokens, rank) for rank in (0, 1)]
             first, second = (-1 if size is None else size for size in sizes)
             self.requests[tokens["request"]] = (first, second)

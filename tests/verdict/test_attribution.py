@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Attributions of synthetic campaigns: known shares, intervals, labels, refusals, differences and predictions."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from fabricbench.errors import BadInput
-from fabricbench.launch.record import Record
+from fabricbench.launch.record import Campaign, Record
 from fabricbench.launch.table import table
 from fabricbench.models.parts import PARTS
 from fabricbench.parsers.tau.operations import RankOperations
@@ -19,6 +19,7 @@ from fabricbench.verdict.explain import explain
 from fabricbench.verdict.explain_attribution import explain_attribution
 from fabricbench.verdict.judge import judge
 from fabricbench.verdict.prediction import predictions
+from fabricbench.verdict.result import campaign_context
 from fabricbench.verdict.sentences import difference_lines, refusal, sentence
 from models.known import rank, some
 from verdict.synthetic_profiles import Profiled, timers
@@ -100,7 +101,7 @@ def test_a_block_without_the_curve_takes_the_campaigns_median_and_says_so() -> N
     rows = [row for row in curves("mpich@tcp", 20.0, 10.0) if row["block"] != 3]
     one = attribution(rows)
     assert len(one.blocks) == BLOCKS
-    assert "curves of other blocks: pingpong latency" in one.notes
+    assert "curves of other blocks: pingpong" in one.notes
 
 
 def test_curves_of_other_ranks_are_contention_and_curves_of_other_lanes_are_not_used() -> None:
@@ -253,6 +254,18 @@ def test_tables_sentences_and_explanations() -> None:
         explain_attribution("cg.A/mpich@ib", result)
 
 
+def test_requirements_on_profiles_that_may_not_be_used_are_invalid(tmp_path: Path) -> None:
+    slowed = run("mpich@shm", profiled=tuple(1.3 * time for time in SECONDS))
+    records = tuple(record for one in (run(), slowed) for record in one.records)
+    context = campaign_context(Campaign(name="campaign", facts=facts(BLOCKS), records=records, skips=()))
+    requirement = entry("share", "at_most: 0.9 share", tool="npb", benchmark="cg.A", metric="mpi_share")
+    judgement = judge(table(records), requirements(tmp_path, requirement), facts(BLOCKS), context)
+    verdicts = {cell.lane: (cell.verdict, cell.reason) for cell in judgement.cells}
+    assert verdicts["mpich@tcp"][0] != "INVALID"
+    assert verdicts["mpich@shm"][0] == "INVALID"
+    assert "the profile may not be used: not used: dilation above 10 %" in verdicts["mpich@shm"][1]
+
+
 @pytest.mark.parametrize(
     ("metric", "values", "bound", "verdict"),
     [
@@ -279,3 +292,35 @@ def test_requirements_on_profiles_are_judged_by_profiled_launches(
     assert profile.n == 8
     assert (time.estimate, time.verdict) == (1.0, "PASS")
     assert any("npb ft.B" in line for line in explain(profile.name, judgement, frame))
+
+
+def test_curves_of_another_number_of_ranks_are_named() -> None:
+    def wide(size: int) -> Callable[[Record], tuple[RankOperations, ...]]:
+        def read(record: Record) -> tuple[RankOperations, ...]:
+            ranks = operations(record)
+            reduce = replace(ranks[0].operations[1], comm_size=size)
+            return tuple(replace(one, operations=(one.operations[0], reduce)) for one in ranks)
+
+        return read
+
+    note = "collectives on 4 ranks have the curves of 2 ranks: allreduce"
+    rows = curves("mpich@tcp", 20.0, 10.0)
+    assert note in found([run()], rows, read=wide(4)).items[0].notes
+    assert found([run()], rows, read=wide(2)).items[0].notes == ()
+
+
+def test_few_blocks_dominate_nothing_and_explain_nothing() -> None:
+    few = [run(lane, timed=SECONDS[:3], profiled=SECONDS[:3]) for lane in ("mpich@tcp", "mpich@shm")]
+    result = found(few, curves("mpich@tcp", 20.0, 10.0), curves("mpich@shm", 1.0, 1.0))
+    for one in result.items:
+        assert (one.label, one.seconds.n) == ("", 3)
+        assert "3 blocks give intervals of 75 %, not of 95 %" in one.notes
+    first, second = result.items
+    text = "\n".join(difference_lines(lane_difference(first, second)))
+    assert "3 blocks are too few for intervals of 95 %" in text
+    assert "of dT" not in text
+
+
+def test_prediction_in_a_campaign_without_curves() -> None:
+    with pytest.raises(BadInput, match="the campaign has no curves"):
+        predictions("mpich@shm", (), {}, {})

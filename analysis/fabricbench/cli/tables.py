@@ -2,6 +2,7 @@
 """Prints and writes tables as text, CSV, JSON or Parquet."""
 
 import json
+from collections.abc import Iterable
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,6 +16,18 @@ if TYPE_CHECKING:
     from fabricbench.runner.forecast import Forecast
 
 
+def write_lines(option: str, lines: Iterable[str], format: str, output: Path | None) -> None:
+    """Writes the lines that an option prints to a file, or to standard output. Raises BadInput for other formats than
+    text, and for a file that cannot be written."""
+    if format != "text":
+        raise BadInput(f"{option} has no format '{format}'", expected="--format text")
+    text = "".join(f"{line}\n" for line in lines)
+    if output is None:
+        print(text, end="")
+    else:
+        save(output, text)
+
+
 def write(frame: pl.DataFrame, format: str, output: Path | None) -> None:
     """Writes a table in one of ``options.FORMATS`` to a file, or to standard output. Raises BadInput for a file that
     cannot be written, and for Parquet on standard output."""
@@ -24,7 +37,7 @@ def write(frame: pl.DataFrame, format: str, output: Path | None) -> None:
         if format == "parquet" and output is not None:
             frame.write_parquet(output)
             return
-        text = _text(frame, format)
+        text = text_of(frame, format)
         if output is None:
             print(text, end="")
         else:
@@ -46,16 +59,17 @@ def print_forecast(forecast: "Forecast", format: str) -> None:
         print(json.dumps({name: frame.to_dicts() for name, frame in tables.items()} | {"site": site}, indent=1))
         return
     if format == "csv":
-        print(_text(tables["launches"], format), end="")
+        print(text_of(tables["launches"], format), end="")
         return
     for name, frame in tables.items():
         if not frame.is_empty():
-            say(f"{name}:\n{_text(frame, format)}")
+            say(f"{name}:\n{text_of(frame, format)}")
     if forecast.reference and forecast.without_reference:
         say(f"{forecast.without_reference} launches are not in the reference: each counts with its time limit")
 
 
-def _text(frame: pl.DataFrame, format: str) -> str:
+def text_of(frame: pl.DataFrame, format: str = "text") -> str:
+    """Returns a table in the format text, csv or json."""
     if format == "csv":
         return frame.write_csv()
     if format == "json":

@@ -73,7 +73,8 @@ def _imb(installed: Installed) -> str:
 
 def _osu(installed: Installed) -> str:
     programs = osu_programs(installed)
-    version = next((version for path in programs.paths.values() if (version := osu_version(path))), "")
+    titles = (version for path in programs.paths.values() if (version := osu_version(path)))
+    version = programs.version or next(titles, "of unknown version")
     return f"; OSU {version} ({programs.origin})" if programs.paths else "; no OSU (skipped)"
 
 

@@ -5,7 +5,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from fabricbench.models.costs import Cost, cost_of
+from fabricbench.models.costs import Cost, cost_of, substituted_ranks
 from fabricbench.models.curves import Curves
 from fabricbench.models.parts import Parts, RankParts, RunParts
 from fabricbench.parsers.tau.operations import Operations, RankOperations
@@ -20,13 +20,15 @@ class CurveUse:
 
     ``absent``: by the name of a curve that is needed and not measured, the time of its operations. ``extrapolated``:
     the modelled time of operations beyond the largest measured size. ``unsized``: the time of operations whose sizes
-    are unknown. ``total``: the profiled time.
+    are unknown. ``total``: the profiled time. ``substituted``: collectives whose curve has another number of ranks than
+    their communicator, each with the measured and the needed number.
     """
 
     absent: Mapping[str, float]
     extrapolated: float
     unsized: float
     total: float
+    substituted: frozenset[tuple[str, int, int]] = frozenset()
 
 
 def attribute_run(ranks: Sequence[RankOperations], curves: Curves) -> RunParts:
@@ -49,10 +51,13 @@ def attribute_run(ranks: Sequence[RankOperations], curves: Curves) -> RunParts:
 def curve_use(ranks: Sequence[RankOperations], curves: Curves) -> CurveUse:
     """Returns how much of the time rests on absent curves, on extrapolation, and on unknown sizes."""
     absent: dict[str, float] = defaultdict(float)
+    substituted: set[tuple[str, int, int]] = set()
     extrapolated = unsized = 0.0
     for rank in ranks:
         for one in rank.operations:
             cost = cost_of(one, curves)
+            if found := substituted_ranks(one, curves):
+                substituted.add(found)
             if isinstance(cost, str):
                 absent[cost] += one.seconds
             elif cost.unsized:
@@ -60,17 +65,22 @@ def curve_use(ranks: Sequence[RankOperations], curves: Curves) -> CurveUse:
             elif cost.extrapolates:
                 latency, bandwidth = _modelled(one, cost)
                 extrapolated += min(one.seconds, latency + bandwidth)
-    return CurveUse(dict(absent), extrapolated, unsized, sum(rank.seconds for rank in ranks))
+    return CurveUse(dict(absent), extrapolated, unsized, sum(rank.seconds for rank in ranks), frozenset(substituted))
 
 
 def _rank(rank: RankOperations, curves: Curves, stamped: bool) -> RankParts:
-    synced = any(one.call == SYNC for one in rank.operations)
+    synced = has_barriers(rank)
     calls: dict[str, Parts] = defaultdict(Parts)
     for one in rank.operations:
         name = one.operation or one.call
         calls[name] = calls[name] + operation_parts(one, curves, stamped, synced)
     in_mpi = sum(one.seconds for one in rank.operations)
     return RankParts(rank.rank, rank.seconds - in_mpi, dict(calls))
+
+
+def has_barriers(rank: RankOperations) -> bool:
+    """Returns whether the profiler put a barrier in front of the rank's collectives."""
+    return any(one.call == SYNC for one in rank.operations)
 
 
 def operation_parts(one: Operations, curves: Curves, stamped: bool, synced: bool = False) -> Parts:

@@ -96,6 +96,16 @@ def cost_of(one: Operations, curves: Curves) -> Cost | str:
     return _collective(one, collective, curves)
 
 
+def substituted_ranks(one: Operations, curves: Curves) -> tuple[str, int, int] | None:
+    """Returns collective, measured and needed number of ranks if its curve has another number of ranks; else None."""
+    name, _ = _collective_of(one.operation or one.call)
+    needed = one.comm_size or curves.ranks
+    if not name or needed in (None, 1) or one.peer in ("self", "none"):
+        return None
+    measured = curves.measured_ranks(name, needed)
+    return None if measured in (None, needed) else (name, measured, needed)
+
+
 def _message(one: Operations, curves: MessageCurves) -> Cost | str:
     if _RECEIVES.fullmatch(one.operation):
         if _STARTED.fullmatch(one.operation) and one.call in (one.operation, "MPI_Start", "MPI_Startall"):
@@ -157,7 +167,7 @@ def _collective(one: Operations, name: str, curves: Curves) -> Cost | str:
     known = curves.collective(name, one.comm_size)
     if known is None:
         return name
-    size = 0.0 if name == "barrier" else _block(one)
+    size = 0.0 if name == "barrier" else _block(one, curves.ranks)
     if size is None:
         return Cost(unsized=True, collective=True)
     sends_only = one.root if name in _FROM_ROOT else not one.root
@@ -175,14 +185,16 @@ def _collective(one: Operations, name: str, curves: Curves) -> Cost | str:
     )
 
 
-def _block(one: Operations) -> float | None:
+def _block(one: Operations, application_ranks: int | None) -> float | None:
     """Returns the size in the definition of the curves: the whole vector, or the block per rank or rank pair.
 
-    The profile's size has TAU's definition (docs/methods/profiles.md).
+    The profile's size has TAU's definition (docs/methods/profiles.md). A communicator of unknown size has
+    ``application_ranks``.
+    Assumption: MPI_Alltoallv and MPI_Alltoallw send nothing from a rank to itself.
     """
     if one.bytes is None:
         return None
-    name, ranks = one.operation.removeprefix("MPI_").lower().removeprefix("i"), one.comm_size or 2
+    name, ranks = one.operation.removeprefix("MPI_").lower().removeprefix("i"), one.comm_size or application_ranks or 2
     if name == "alltoall":
         return one.bytes / 2
     if name in ("alltoallv", "alltoallw"):

@@ -78,19 +78,25 @@ class Curves:
     """All curves of one lane in one block.
 
     ``messages``: between two ranks. ``collectives``: by name, ``alltoall``, and number of ranks; a barrier has the
-    single size 0. ``notes``: what limits the curves.
+    single size 0. ``ranks``: of the application; a collective has as many if its communicator is unknown. ``notes``:
+    what limits the curves.
     """
 
     messages: MessageCurves = field(default_factory=MessageCurves)
     collectives: Mapping[tuple[str, int], CollectiveCurves] = field(default_factory=dict)
+    ranks: int | None = None
     notes: tuple[str, ...] = ()
 
     def collective(self, name: str, ranks: int | None) -> CollectiveCurves | None:
         """Returns the curves at the nearest measured number of ranks; None if the collective is not measured."""
+        count = self.measured_ranks(name, ranks)
+        return None if count is None else self.collectives[name, count]
+
+    def measured_ranks(self, name: str, ranks: int | None) -> int | None:
+        """Returns the measured number of ranks of a collective that is nearest to ``ranks``; None without any."""
         counts = [count for known, count in self.collectives if known == name]
-        if not counts:
-            return None
-        return self.collectives[name, min(counts, key=lambda count: (abs(count - (ranks or count)), count))]
+        needed = ranks or self.ranks
+        return min(counts, key=lambda count: (abs(count - (needed or count)), count), default=None)
 
 
 @dataclass(frozen=True, slots=True, order=True)

@@ -31,6 +31,7 @@ from fabricbench.report.style import lane_styles
 from fabricbench.report.user_level import user_level
 from fabricbench.report.verdicts import verdicts
 from fabricbench.verdict.attribution import Attributions
+from fabricbench.verdict.curves import FOR_ATTRIBUTION
 from fabricbench.verdict.profiles import DILATION, profiles
 from fabricbench.verdict.result import FOREIGN_LOAD, Judgement
 from fabricbench.verdict.series import all_series
@@ -88,9 +89,13 @@ def report(
 
 
 def _figures(table: pl.DataFrame, alpha: float) -> dict[str, Any]:
-    """The sections with figures, by the names that the templates use. Rows of node pairs are only in ``nodes``."""
+    """The sections with figures, by the names that the templates use.
+
+    Rows of node pairs are only in ``nodes``, curves for attributions in none.
+    """
     pairs = nodes(table, 1 - alpha)
-    table = table.filter(~of_pairs())
+    of_attributions = pl.col("case").str.split(" ").list.contains(FOR_ATTRIBUTION)
+    table = table.filter(~of_pairs() & ~of_attributions)
     cells = all_series(table)
     styles = lane_styles(facets.lanes(table))
     panels = facets.panels(table, 1 - alpha, cells)

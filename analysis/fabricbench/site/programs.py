@@ -49,7 +49,7 @@ def osu_programs(installed: Installed) -> Programs:
     if directory := os.environ.get(OSU):
         return Programs(_osu_below((Path(directory) / installed.stack).resolve()), OSU)
     if build := installed.sources.get("osu"):
-        return Programs(_osu_below(Path(build.prefix)), SOURCE)
+        return Programs(_osu_below(Path(build.prefix)), SOURCE, build.version)
     prefixes = (installed.apps, installed.prefix)
     in_view, in_stack = (_osu_below(Path(prefix).resolve() / OSU_IN_PREFIX) for prefix in prefixes)
     return Programs(in_view or in_stack, installed.source)

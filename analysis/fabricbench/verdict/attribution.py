@@ -7,15 +7,16 @@ from dataclasses import dataclass
 import polars as pl
 
 from fabricbench.launch.record import Record
-from fabricbench.models.attribution import CurveUse, attribute_run, curve_use, extrapolated_share
+from fabricbench.models.attribution import CurveUse, attribute_run, curve_use
 from fabricbench.models.curves import Curves, missing
 from fabricbench.models.parts import PARTS, Parts, RunParts
 from fabricbench.models.pop import Efficiencies, efficiencies
 from fabricbench.parsers.tau.operations import RankOperations
 from fabricbench.stats.interval import Interval, median_interval
 from fabricbench.stats.median import median
+from fabricbench.verdict.curve_notes import curve_notes
 from fabricbench.verdict.curves import LaneCurves, Place, lane_curves
-from fabricbench.verdict.profiles import ProfileKey, ProfileSummary, profiles
+from fabricbench.verdict.profiles import ProfileKey, ProfileSummary, has_confidence, profiles
 from fabricbench.verdict.series import CellKey, Series, all_series
 
 ABSENT_AT_MOST = 0.01
@@ -61,6 +62,7 @@ class Attribution:
     ``waiting_low``, ``waiting_high``: limits of the share of waiting where time stamps are missing.
     ``calls``: medians over blocks of the mean over ranks of each function's parts. ``ranks``: medians over blocks of
     each rank's parts. ``label``: the dominant part, empty if no interval is clear of the others.
+    The label also needs intervals of the requested confidence.
     ``agreement``: the witnesses of the profile, each with the numbers of agreeing and of all launches.
     ``missing``: curves that the campaign lacks, each with the command that measures it; without them there are no
     blocks. ``notes``: what limits the attribution.
@@ -106,13 +108,15 @@ class Refusal:
 class Attributions:
     """The attributions of a campaign in order of benchmark and lane, and the profiles without one.
 
-    ``launches``: those of each attribution. ``curves``: those of each lane and number of nodes.
+    ``launches``: those of each attribution. ``curves``: those of each lane and number of nodes. ``confidence``: the one
+    that the intervals should have.
     """
 
     items: tuple[Attribution, ...]
     refused: tuple[Refusal, ...]
     launches: Mapping[ProfileKey, tuple[ProfiledLaunch, ...]]
     curves: Mapping[Place, LaneCurves]
+    confidence: float = 0.95
 
 
 def attributions(
@@ -140,7 +144,7 @@ def attributions(
             continue
         launches[key] = tuple(used)
         items.append(_attribution(summary, used, problems, _timed(cells, key)))
-    return Attributions(tuple(items), tuple(refused), launches, curves)
+    return Attributions(tuple(items), tuple(refused), launches, curves, 1.0 - alpha)
 
 
 def _launches(
@@ -196,12 +200,12 @@ def _absent(uses: Iterable[CurveUse]) -> tuple[str, ...]:
 
 def _notes(uses: Sequence[CurveUse], used: Sequence[ProfiledLaunch]) -> Iterable[str]:
     """Yields what limits the attribution, except for what the curves' own notes have."""
-    if names := sorted({name for use in uses for name in use.absent} - set(_absent(uses))):
+    names = sorted({name for use in uses for name in use.absent})
+    if names and not _absent(uses):
         yield f"no curve of {', '.join(names)}: their time is rest"
-    if (share := extrapolated_share(uses)) > 0:
-        yield f"extrapolated beyond the largest measured size: up to {100 * share:.2g} % of the time"
+    yield from curve_notes(uses)
     if any(use.unsized > ABSENT_AT_MOST * use.total for use in uses):
-        yield "operations of unknown size have no cost: their time is undivided"
+        yield "operations of unknown size have no cost: their time is undivided or rest"
     if not any(one.matched for launch in used for rank in launch.ranks for one in rank.operations):
         yield "no time stamps: waiting is not divided from rest"
     stamps = {rank.stamps for launch in used for rank in launch.ranks} - {"", "complete"}
@@ -217,6 +221,7 @@ def _summary(
     def interval(values: Iterable[float | None]) -> Interval:
         return median_interval([value for value in values if value is not None], summary.confidence)
 
+    few = _too_few(interval(block.run.time for block in blocks), summary.confidence)
     means = [block.run.mean / block.run.mean.total for block in blocks]
     shares = {part: interval(getattr(mean, part) for mean in means) for part in PARTS}
     names = dict.fromkeys(name for block in blocks for name in block.run.by_call())
@@ -234,11 +239,20 @@ def _summary(
         waiting_high=interval(mean.waiting + mean.undivided for mean in means),
         calls={name: _median(block.run.by_call().get(name, Parts()) for block in blocks) for name in names},
         ranks=tuple(_median(block.run.ranks[rank].parts for block in blocks) for rank in range(count)),
-        label=_label(shares),
+        label=_label(shares) if not few else "",
         agreement=", ".join(f"{one.worst.witness} {one.agreeing} of {one.launches}" for one in summary.witnesses),
         missing=tuple((one.curve, one.command) for one in missing(absent)),
-        notes=notes,
+        notes=(*notes, few) if few else notes,
     )
+
+
+def _too_few(interval: Interval, confidence: float) -> str:
+    """Returns a note if there are too few blocks for intervals of this confidence; else an empty text."""
+    if interval.n == 0 or has_confidence(interval, confidence):
+        return ""
+    if interval.confidence is None:
+        return "1 block gives no intervals"
+    return f"{interval.n} blocks give intervals of {100 * interval.confidence:.3g} %, not of {100 * confidence:.3g} %"
 
 
 def closing_error(block: BlockAttribution) -> float | None:

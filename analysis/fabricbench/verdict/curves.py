@@ -38,6 +38,8 @@ class _Source:
 
 _ATTRIBUTION = (("use", "attribution"),)
 """The case of the checks that measure curves for attributions (reframe_checks/curves.py)."""
+FOR_ATTRIBUTION = "use=attribution"
+"""A word in the case of the rows of these checks."""
 _WINDOW = ("window", "1")
 
 
@@ -104,7 +106,7 @@ class LaneCurves:
             for count in self._counts(name):
                 if curves := self._collective(name, count, block, notes):
                     collectives[name, count] = curves
-        return Curves(MessageCurves(**messages), collectives, tuple(notes))
+        return Curves(MessageCurves(**messages), collectives, ranks, tuple(notes))
 
     def _counts(self, name: str) -> list[int]:
         return sorted({key.ranks for tool in _COLLECTIVE_TOOLS for key in self._cells.get((tool, name, "time"), {})})
@@ -138,14 +140,15 @@ class LaneCurves:
 
     def _values(self, source: _Source, block: int, ranks: int, notes: dict[str, None]) -> _Points:
         points: _Points = {}
-        for key in self._matching(source):
-            medians = self._cells[source.tool, source.benchmark, source.metric][key].medians()
-            if key.ranks != ranks or not medians:
-                continue
-            if block not in medians:
-                notes[f"curves of other blocks: {source.benchmark} {source.metric}"] = None
-            value = medians.get(block, median(list(medians.values())))
-            if value > 0:
+        cells = self._cells.get((source.tool, source.benchmark, source.metric), {})
+        medians = {key: cells[key].medians() for key in self._matching(source) if key.ranks == ranks}
+        is_measured = any(block in values for values in medians.values())
+        if any(medians.values()) and not is_measured:
+            notes[f"curves of other blocks: {source.benchmark}"] = None
+        for key, values in medians.items():
+            # P-LogP measures further sizes where its curve bends, which differ between blocks.
+            value = values.get(block) if is_measured else median(list(values.values())) if values else None
+            if value is not None and value > 0:
                 size = key.msg_size_bytes or 0
                 points[size] = source.seconds(value, ranks, size)
         return points

@@ -9,6 +9,7 @@ from fabricbench.models.difference import Difference, difference
 from fabricbench.models.parts import PARTS
 from fabricbench.stats.interval import Interval, median_interval
 from fabricbench.verdict.attribution import Attribution, Attributions
+from fabricbench.verdict.profiles import has_confidence
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,7 +18,8 @@ class LaneDifference:
 
     All intervals are of medians over ``blocks``, those in which both lanes were profiled. ``total``: dT, of the mean
     times over ranks. ``parts``: by the names of ``PARTS``; the medians need not add up to that of dT. ``explained``:
-    the share of dT that is neither rest nor undivided; without estimate if the interval of dT includes 0.
+    the share of dT that is neither rest nor undivided; without estimate if dT is not ``clear``. ``confidence``: the one
+    that the intervals should have.
     """
 
     first: Attribution
@@ -26,6 +28,11 @@ class LaneDifference:
     total: Interval
     parts: Mapping[str, Interval]
     explained: Interval
+    confidence: float = 0.95
+
+    def clear(self, interval: Interval) -> int:
+        """Returns the sign of a difference whose interval has the confidence and excludes 0; else 0."""
+        return interval.side(0.0) if has_confidence(interval, self.confidence) else 0
 
 
 def lane_difference(first: Attribution, second: Attribution, confidence: float = 0.95) -> LaneDifference:
@@ -39,7 +46,8 @@ def lane_difference(first: Attribution, second: Attribution, confidence: float =
         block.block: difference(block.run, runs[block.block]) for block in first.blocks if block.block in runs
     }
     total = median_interval([one.total for one in pairs.values()], confidence)
-    explained = [one.explained for one in pairs.values() if one.explained is not None] if total.side(0.0) else []
+    is_clear = has_confidence(total, confidence) and total.side(0.0) != 0
+    explained = [one.explained for one in pairs.values() if one.explained is not None] if is_clear else []
     return LaneDifference(
         first=first,
         second=second,
@@ -49,6 +57,7 @@ def lane_difference(first: Attribution, second: Attribution, confidence: float =
             name: median_interval([getattr(one.parts, name) for one in pairs.values()], confidence) for name in PARTS
         },
         explained=median_interval(explained, confidence),
+        confidence=confidence,
     )
 
 

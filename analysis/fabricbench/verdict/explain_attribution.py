@@ -4,7 +4,7 @@
 from collections.abc import Iterator
 
 from fabricbench.errors import BadInput, nearest
-from fabricbench.models.attribution import operation_parts
+from fabricbench.models.attribution import has_barriers, operation_parts
 from fabricbench.models.costs import Cost, cost_of
 from fabricbench.models.parts import PARTS
 from fabricbench.parsers.tau.operations import Operations
@@ -63,14 +63,14 @@ def _launch(launch: ProfiledLaunch, block: BlockAttribution) -> Iterator[str]:
             f"{name} {getattr(total, name):.6g}" for name in PARTS
         )
         for one in sorted(rank.operations, key=lambda one: -one.seconds)[:MOST_OPERATIONS]:
-            yield from _operation(one, launch, stamped)
+            yield from _operation(one, launch, stamped, has_barriers(rank))
 
 
 MOST_OPERATIONS = 8
 """The operations of a rank that are printed: those with the most time."""
 
 
-def _operation(one: Operations, launch: ProfiledLaunch, stamped: bool) -> Iterator[str]:
+def _operation(one: Operations, launch: ProfiledLaunch, stamped: bool, synced: bool) -> Iterator[str]:
     size = "size unknown" if one.bytes is None else f"{one.bytes:g} B"
     name = one.operation or one.call
     through = "" if one.call == name else f" in {one.call}"
@@ -86,7 +86,7 @@ def _operation(one: Operations, launch: ProfiledLaunch, stamped: bool) -> Iterat
         count = sum(start.count for start in one.head_starts)
         late = f"{one.late_seconds:.6g} s before the partner"
         yield f"        time stamps of {one.matched}: {late}; {count} partners first, by {early:.6g} s together"
-    parts = operation_parts(one, launch.curves, stamped)
+    parts = operation_parts(one, launch.curves, stamped, synced)
     yield "        = " + " + ".join(f"{name} {getattr(parts, name):.6g}" for name in PARTS[1:])
 
 

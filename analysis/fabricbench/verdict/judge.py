@@ -51,7 +51,8 @@ def judge(
     """Returns one verdict for each cell of each requirement; a pure function, independent of the order of rows.
 
     Definition, per cell. INVALID: a launch of the numerator or denominator failed by itself, is refuted or is unknown;
-    or a block has no value; or more launches were lost than the requirement allows; or a ratio is not a number.
+    or a block has no value; or more launches were lost than the requirement allows; or a ratio is not a number; or the
+    values come from a profile that may not be used (``verdict.profiles``).
     INCONCLUSIVE: the cell was planned and not measured. Otherwise the values of the last completed look of
     ``facts.looks`` give an order-statistics interval at the level of that look, and a one-sided sign-test p-value over
     all looks; Benjamini-Hochberg computes q-values from the p-values of all cells. PASS: the whole interval is within
@@ -100,7 +101,8 @@ def _drafts(
     drafts: list[_Draft] = []
     skipped: list[SkippedCell] = []
     for item in requirements.items:
-        every = [_draft(target, series, plan) for target in targets(item, series, context.unmeasured)]
+        cells = targets(item, series, context.unmeasured)
+        every = [_draft(target, series, plan, context.unusable_profiles) for target in cells]
         kept = [draft for draft in every if not draft.skips] or every
         drafts += kept
         if len(kept) < len(every):
@@ -108,7 +110,9 @@ def _drafts(
     return drafts, skipped
 
 
-def _draft(target: Target, series: Mapping[CellKey, Series], plan: Schedule) -> _Draft:
+def _draft(
+    target: Target, series: Mapping[CellKey, Series], plan: Schedule, unusable_profiles: Mapping[str, str]
+) -> _Draft:
     item = target.requirement
     if target.measured is None:
         return _Draft(target, absence=target.absence)
@@ -120,7 +124,11 @@ def _draft(target: Target, series: Mapping[CellKey, Series], plan: Schedule) -> 
         launches=_launches(both, measured.samples),
         repeated=tuple(dict.fromkeys(launch for one in both for _, launch in one.repeated)),
     )
-    if invalid := reasons.invalid(both) or _too_many_lost(item, both):
+    if invalid := (
+        reasons.invalid(both)
+        or _too_many_lost(item, both)
+        or reasons.unusable_profile(unusable_profiles[name] for name in draft.launches if name in unusable_profiles)
+    ):
         return replace(draft, invalid=invalid)
     if target.absence:
         return replace(draft, absence=target.absence)

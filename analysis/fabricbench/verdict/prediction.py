@@ -6,11 +6,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from fabricbench.errors import BadInput, nearest
-from fabricbench.models.attribution import curve_use
+from fabricbench.models.attribution import CurveUse, curve_use
 from fabricbench.models.prediction import predicted_seconds, prediction_error
 from fabricbench.stats.interval import Interval, median_interval
 from fabricbench.stats.median import median
 from fabricbench.verdict.attribution import ABSENT_AT_MOST, Attribution, ProfiledLaunch
+from fabricbench.verdict.curve_notes import curve_notes
 from fabricbench.verdict.curves import LaneCurves, Place
 from fabricbench.verdict.profiles import ProfileKey
 
@@ -21,7 +22,8 @@ class PredictionRow:
 
     ``predicted_s`` with its interval over blocks, and ``measured_s``, if the lane was profiled too: profiled times, the
     mean over ranks. ``backtest_error``: the median over all other pairs of profiled lanes of the absolute error
-    of the same prediction, relative; ``backtest_worst``: the largest; ``backtests``: the number of pairs.
+    of the same prediction, relative; ``backtest_worst``: the largest; ``backtests``: the number of pairs. ``reason``:
+    why there is no prediction, else what limits the curves of ``lane``.
     """
 
     lane: str
@@ -56,6 +58,12 @@ def predictions(
     Raises BadInput with the nearest names if ``lane`` has no curves.
     """
     lanes = {place[1].name for place in curves}
+    if not lanes:
+        raise BadInput(
+            f"no curves of '{lane}': the campaign has no curves",
+            expected="launches that measure them",
+            hint="fabricbench run --tier standard --check Curve",
+        )
     if lane not in lanes:
         raise BadInput(f"no curves of '{lane}'", expected=nearest(lane, lanes))
     applications: dict[tuple[object, ...], list[Attribution]] = defaultdict(list)
@@ -69,8 +77,8 @@ def predictions(
         for one in group:
             if one.key.lane.name != lane:
                 others = [error for pair, error in tests.items() if pair != (one.key.lane.name, lane)]
-                values, problem = _predicted(one, lane, launches, curves)
-                rows.append(_row(one, lane, values, problem, others, measured.get(lane), confidence))
+                values, problem, notes = _predicted(one, lane, launches, curves)
+                rows.append(_row(one, lane, values, problem, notes, others, measured.get(lane), confidence))
     return rows
 
 
@@ -85,7 +93,7 @@ def _backtests(
         for target in group:
             if source is target:
                 continue
-            values, _ = _predicted(source, target.key.lane.name, launches, curves)
+            values, _, _ = _predicted(source, target.key.lane.name, launches, curves)
             error = prediction_error(median(values), _mean_time(target) or 0.0) if values else None
             if error is not None:
                 errors[source.key.lane.name, target.key.lane.name] = error
@@ -97,20 +105,24 @@ def _predicted(
     lane: str,
     launches: Mapping[ProfileKey, Sequence[ProfiledLaunch]],
     curves: Mapping[Place, LaneCurves],
-) -> tuple[list[float], str]:
-    """Returns the predicted time by launch, or the reason why there is none."""
+) -> tuple[list[float], str, str]:
+    """Returns the predicted time by launch, or the reason why there is none; and what limits the curves."""
     place = next((p for p in curves if p[0] == one.key.system and p[1].name == lane and p[2] == one.key.nodes), None)
     if place is None:
-        return [], f"{lane} has no curves on {one.key.nodes} nodes"
-    values = []
+        return [], f"{lane} has no curves on {one.key.nodes} nodes", ""
+    values: list[float] = []
+    uses: list[CurveUse] = []
+    notes: list[str] = []
     for launch in launches[one.key]:
         there = curves[place].at(launch.block, one.key.ranks)
         use = curve_use(launch.ranks, there)
         absent = sorted(name for name, seconds in use.absent.items() if seconds > ABSENT_AT_MOST * use.total)
         if absent:
-            return [], f"{lane} has no curve of {', '.join(absent)}"
+            return [], f"{lane} has no curve of {', '.join(absent)}", ""
+        uses.append(use)
+        notes += there.notes
         values.append(predicted_seconds(launch.ranks, launch.curves, there))
-    return values, ""
+    return values, "", "; ".join(dict.fromkeys([*notes, *curve_notes(uses)]))
 
 
 def _mean_time(one: Attribution) -> float | None:
@@ -123,6 +135,7 @@ def _row(
     lane: str,
     values: Iterable[float],
     problem: str,
+    notes: str,
     errors: Sequence[float],
     measured: float | None,
     confidence: float,
@@ -142,5 +155,5 @@ def _row(
         backtest_worst=max(absolute, default=None),
         backtests=len(absolute),
         n=shown.n,
-        reason=problem,
+        reason=problem or notes,
     )

@@ -2,7 +2,7 @@
 """Formats the reasons of verdicts."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from fabricbench.site.requirements import Requirement
 from fabricbench.stats.interval import Interval
@@ -39,6 +39,12 @@ def too_many_lost(losses: int, launches: int, share: float) -> str:
         return ""
     total = _count(launches, "launch", "launches")
     return f"{losses} of {total} were lost; {allowed} are allowed (a share of {share:.3g}, rounded up)"
+
+
+def unusable_profile(states: Iterable[str]) -> str:
+    """Returns why profiles may not be judged, from the state of each; empty without any."""
+    different = sorted(set(states))
+    return f"the profile may not be used: {'; '.join(different)}" if different else ""
 
 
 def undefined(blocks: Sequence[int]) -> str:

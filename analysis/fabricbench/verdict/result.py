@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from fabricbench.launch.record import Campaign, Unmeasured
+from fabricbench.launch.table import table
+from fabricbench.verdict.profiles import profiles
 from fabricbench.verdict.series import CellKey
 
 Verdict = Literal["PASS", "FAIL", "INCONCLUSIVE", "INVALID"]
@@ -24,18 +26,33 @@ class CampaignContext:
 
     ``unmeasured``: planned rows without a value. ``foreign_load``: by launch, the share of the processors that other
     programs kept busy, 0 to 1. ``requirements_file``: the file that replaces the campaign's own requirements, or empty.
+    ``unusable_profiles``: by profiled launch, the reason why its profile may not be used.
     """
 
     unmeasured: tuple[Unmeasured, ...] = ()
     foreign_load: Mapping[str, float] = field(default_factory=dict)
     requirements_file: str = ""
+    unusable_profiles: Mapping[str, str] = field(default_factory=dict)
 
 
 def campaign_context(campaign: Campaign, requirements_file: str = "") -> CampaignContext:
     """Returns the facts of this campaign that a judgement needs in addition to the table."""
     shares = {r.directory: r.foreign_cpu_share for r in campaign.records}
     loads = {name: share for name, share in shares.items() if share is not None}
-    return CampaignContext(campaign.unmeasured, loads, requirements_file)
+    return CampaignContext(campaign.unmeasured, loads, requirements_file, _unusable_profiles(campaign))
+
+
+def _unusable_profiles(campaign: Campaign) -> dict[str, str]:
+    """Returns by profiled launch the state of its profile with the reasons, for the profiles that are not usable."""
+    if not any(record.launch and record.launch.mode == "profiled" for record in campaign.records):
+        return {}
+    summaries = profiles(table(campaign.records), campaign.records, campaign.facts.alpha)
+    return {
+        launch: f"{one.state}: {'; '.join(one.reasons)}"
+        for one in summaries
+        if one.state != "usable"
+        for launch in one.launches
+    }
 
 
 @dataclass(frozen=True, slots=True)

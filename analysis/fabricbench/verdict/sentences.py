@@ -7,22 +7,23 @@ from fabricbench.models.parts import PARTS
 from fabricbench.stats.interval import Interval
 from fabricbench.verdict.attribution import Attribution, Refusal
 from fabricbench.verdict.difference import LaneDifference
+from fabricbench.verdict.profiles import has_confidence
 
 WORDS = {
     "computation": "computation",
     "latency": "latency",
     "bandwidth": "bandwidth",
     "waiting": "waiting",
-    "undivided": "waiting or rest",
-    "rest": "unexplained",
+    "undivided": "undivided",
+    "rest": "rest",
 }
-"""The words for each part of ``PARTS``."""
+"""The word for each part of ``PARTS`` in sentences and figures."""
 
 
 def sentence(one: Attribution) -> str:
     """Returns an attribution in one sentence, with shares of the profiled time in percent.
 
-    ``is.B on openmpi@tcp: 61 % of the run is MPI: bandwidth 48, latency 2, waiting 9, unexplained 2.``
+    ``is.B on openmpi@tcp: 61 % of the run is MPI: bandwidth 48, latency 2, waiting 9, rest 2.``
     """
     key = one.key
     name = " ".join(word for word in (key.benchmark, key.case) if word)
@@ -36,7 +37,7 @@ def sentence(one: Attribution) -> str:
         ((one.shares[name].estimate or 0.0, word) for name, word in WORDS.items() if name != "computation"),
         key=lambda part: -abs(part[0]),
     )
-    words = ", ".join(f"{word} {100 * share:.2g}" for share, word in parts if abs(share) >= 0.0005)
+    words = ", ".join(f"{word} {100 * share:.2g}".replace("-", "−") for share, word in parts if abs(share) >= 0.0005)
     label = f"; {one.label} dominates" if one.label else ""
     return f"{where}: {100 * (1 - computation):.2g} % of the run is MPI: {words or 'nothing measurable'}{label}."
 
@@ -59,16 +60,22 @@ def difference_lines(one: LaneDifference) -> Iterator[str]:
         return
     yield f"  dT           {_milliseconds(one.total)}"
     for part in PARTS:
-        share = _share(one.parts[part], one.total)
+        share = _share(one.parts[part], one.total) if one.clear(one.total) else ""
         yield f"  d{_SHORT[part]:<11} {_milliseconds(one.parts[part])}{share}"
     if one.explained.estimate is None:
-        yield "  the interval of dT includes 0, so there is nothing to explain"
+        yield f"  {_why_not_explained(one)}"
     else:
         yield f"  explained    {_percent(one.explained)} of dT"
-    side = one.parts["computation"].side(0.0)
-    if side:
+    if side := one.clear(one.parts["computation"]):
         word = "longer" if side > 0 else "shorter"
-        yield f"  the computation outside MPI takes {word} on {key.lane.name}: the lane uses the processors differently"
+        yield f"  the computation itself takes {word} on {key.lane.name} than on {one.second.key.lane.name}"
+
+
+def _why_not_explained(one: LaneDifference) -> str:
+    if has_confidence(one.total, one.confidence):
+        return "the interval of dT includes 0, so there is nothing to explain"
+    blocks = "1 block is" if one.total.n == 1 else f"{one.total.n} blocks are"
+    return f"{blocks} too few for intervals of {100 * one.confidence:.3g} %, so no difference is shown"
 
 
 _SHORT = {
@@ -93,7 +100,7 @@ def _range(interval: Interval, factor: float) -> str:
 
 
 def _share(part: Interval, total: Interval) -> str:
-    if part.estimate is None or not total.estimate or not total.side(0.0):
+    if part.estimate is None or not total.estimate:
         return ""
     return f"  {100 * part.estimate / total.estimate:.3g} % of dT"
 

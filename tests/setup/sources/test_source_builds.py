@@ -175,7 +175,7 @@ def test_a_checkout_without_generated_files(site: FakeSite, osu: Path, tool: str
         assert (result.returncode, builds(site)) == (0, 1), result.stderr
         assert not (osu / "build.sh").exists()
     else:
-        assert "the tree has no build.sh: it is a checkout, not a release; install no-such-tool" in result.stderr
+        assert "it is a checkout, not a release; install no-such-tool to generate it" in result.stderr
 
 
 def test_what_was_built_on_another_mpi_is_not_used(site: FakeSite, osu: Path) -> None:
@@ -218,3 +218,11 @@ def test_an_installed_package_of_the_user(site: FakeSite, tmp_path: Path) -> Non
     result = site.inside("setup", "one", "--source", str(folder.parent))
     assert result.returncode == 2
     assert "OSU Micro-Benchmarks was not built with this stack: it loads no MPI library" in result.stderr
+
+
+def test_a_source_tree_that_the_user_has_built_is_built_again(site: FakeSite, osu: Path) -> None:
+    shutil.copy(os.path.realpath("/bin/sh"), osu / "osu_latency")
+    assert site.inside("setup", "one", "--source", str(osu)).returncode == 0
+    assert installed(site).sources["osu"].options == {"cflags": "-O3"}
+    (site.root / "site/sources/osu.yaml").unlink()
+    assert "it loads no MPI library" in site.inside("setup", "one", "--source", str(osu)).stderr

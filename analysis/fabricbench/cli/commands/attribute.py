@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from fabricbench.cli.options import CampaignPath, Format, Output, Recompute
-from fabricbench.cli.output import say
 from fabricbench.errors import BadInput
 
 if TYPE_CHECKING:
@@ -38,7 +37,7 @@ def attribute(
     recompute: Recompute = False,
 ) -> None:
     """Prints where the time of each profiled application went: computation, latency, bandwidth, waiting, rest."""
-    from fabricbench.cli.tables import write
+    from fabricbench.cli.tables import write, write_lines
     from fabricbench.verdict.attribution_tables import parts_by_call, parts_by_rank
 
     if sum((calls, ranks, explain is not None, on is not None, sensitivity)) > 1:
@@ -52,12 +51,13 @@ def attribute(
     if explain is not None:
         from fabricbench.verdict.explain_attribution import explain_attribution
 
-        print("\n".join(explain_attribution(explain, found)))
+        write_lines("--explain", explain_attribution(explain, found), format, output)
     elif on is not None:
         from fabricbench.verdict.frames import frame_of
         from fabricbench.verdict.prediction import PredictionRow, predictions
 
-        write(frame_of(PredictionRow, predictions(on, found.items, found.launches, found.curves)), format, output)
+        rows = predictions(on, found.items, found.launches, found.curves, found.confidence)
+        write(frame_of(PredictionRow, rows), format, output)
     elif calls or ranks:
         write(parts_by_call(found.items) if calls else parts_by_rank(found.items), format, output)
     else:
@@ -66,7 +66,7 @@ def attribute(
 
 def _write(found: "Attributions", format: str, output: Path | None) -> None:
     """Writes the table of all attributions; as text a short one, a sentence for each, and the refused profiles."""
-    from fabricbench.cli.tables import write
+    from fabricbench.cli.tables import text_of, write, write_lines
     from fabricbench.verdict.attribution_tables import attribution_table, short_table
     from fabricbench.verdict.sentences import refusal, sentence
 
@@ -74,17 +74,13 @@ def _write(found: "Attributions", format: str, output: Path | None) -> None:
         write(attribution_table(found), format, output)
         return
     table = short_table(found.items)
-    if not table.is_empty():
-        write(table, format, output)
-    if output is None:
-        for one in found.items:
-            say(sentence(one))
-            for curve, command in one.missing:
-                say(f"  no curve of {curve}; measure it: {command}")
-            for note in one.notes:
-                say(f"  {note}")
-        for refused in found.refused:
-            say(refusal(refused))
+    lines = [] if table.is_empty() else text_of(table).splitlines()
+    for one in found.items:
+        lines.append(sentence(one))
+        lines += [f"  no curve of {curve}; measure it: {command}" for curve, command in one.missing]
+        lines += [f"  {note}" for note in one.notes]
+    lines += [refusal(refused) for refused in found.refused]
+    write_lines("attribute", lines, format, output)
 
 
 def attributions_of(campaign: Path, *, recompute: bool = False) -> "Attributions":

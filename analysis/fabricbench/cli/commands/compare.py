@@ -31,7 +31,7 @@ def compare(
     With --why: prints the difference of the run times of one application, and of each of their parts.
     """
     if why is not None:
-        _print_why(campaign, lane, other, why, recompute=recompute)
+        _write_why(campaign, lane, other, why, format, output, recompute=recompute)
         return
     from fabricbench.campaign.read import read_campaign
     from fabricbench.cli.tables import write
@@ -47,12 +47,14 @@ def compare(
             say(line)
 
 
-def _print_why(campaign: Path, lane: str, other: str, application: str, *, recompute: bool) -> None:
+def _write_why(
+    campaign: Path, lane: str, other: str, application: str, format: str, output: Path | None, *, recompute: bool
+) -> None:
     from fabricbench.cli.commands.attribute import attributions_of
+    from fabricbench.cli.tables import write_lines
     from fabricbench.verdict.difference import lane_difference, on_both_lanes
     from fabricbench.verdict.sentences import difference_lines
 
     found = attributions_of(campaign, recompute=recompute)
-    for pair in on_both_lanes(found, lane, other, application):
-        for line in difference_lines(lane_difference(*pair)):
-            say(line)
+    differences = [lane_difference(*pair, found.confidence) for pair in on_both_lanes(found, lane, other, application)]
+    write_lines("--why", [line for one in differences for line in difference_lines(one)], format, output)

@@ -47,7 +47,8 @@ class RankOperations:
     """The profiled time of one rank in seconds, and its operations. Those of the thread with the most time in MPI.
 
     ``overhead_seconds``: what the profiler itself cost the rank; 0 if it is unknown.
-    ``stamps``: ``complete``, ``first N operations`` or ``none: reason``; empty if the profiler records no time stamps.
+    ``stamps``: ``complete``, ``complete, without collectives``, ``first N operations`` or ``none: reason``; empty if
+    the profiler records no time stamps.
     ``clock_error_seconds``: the largest error between time stamps of different nodes.
     """
 

@@ -204,7 +204,7 @@ class _Build:
         if missing:
             raise BadInput(
                 f"the tree has no {generated.file}: it is a checkout, not a release", where=self.order.origin,
-                hint=f"install {' and '.join(missing)}, which generate it, or name the release archive",
+                hint=f"install {' and '.join(missing)} to generate it, or name the release archive",
             )  # fmt: skip
         self._command(list(generated.command), self.tree, {})
 

@@ -101,7 +101,7 @@ def _recognised(path: Path, root: Path, options: Options) -> Iterator[Order | In
     """
     path = Path(os.path.abspath(path.expanduser()))
     if path.is_dir():
-        built = installed_tree(path)
+        built = None if _can_build(path) else installed_tree(path)
         yield built or _order(path, path, options)
         return
     if not path.is_file():
@@ -113,6 +113,14 @@ def _recognised(path: Path, root: Path, options: Options) -> Iterator[Order | In
         yield _order(folder, path, options)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def _can_build(folder: Path) -> bool:
+    """Whether a folder is a source tree that the site describes how to build, even if the user has built it too."""
+    try:
+        return description_file(recognise(folder).package.name).exists()
+    except BadInput:
+        return False
 
 
 def _order(folder: Path, path: Path, options: Options) -> Order:
