@@ -29,11 +29,16 @@ static void add(const void** list, const void* address) {
 }
 
 // MPICH and its derivatives: common block /MPIPRIV1/ MPI_BOTTOM, MPI_IN_PLACE, MPI_STATUS_IGNORE;
-// /MPIPRIV2/ MPI_STATUSES_IGNORE. The module mpi_f08 has objects of its own.
+// /MPIPRIV2/ MPI_STATUSES_IGNORE. The module mpi_f08 has objects of its own. SimGrid has objects
+// with the names of the constants.
 static void find_sentinels(void) {
-  const char* names[] = {"mpi_fortran_status_ignore_", "mpi_fortran_statuses_ignore_",
-                         "MPIR_F08_MPI_STATUS_IGNORE_OBJ", "MPIR_F08_MPI_STATUSES_IGNORE_OBJ",
-                         "mpipriv2_"};
+  const char* names[] = {"mpi_fortran_status_ignore_",
+                         "mpi_fortran_statuses_ignore_",
+                         "MPIR_F08_MPI_STATUS_IGNORE_OBJ",
+                         "MPIR_F08_MPI_STATUSES_IGNORE_OBJ",
+                         "mpipriv2_",
+                         "mpi_status_ignore_",
+                         "mpi_statuses_ignore_"};
   for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
     add(ignored, dlsym(RTLD_DEFAULT, names[i]));
   add(ignored, MPI_F_STATUS_IGNORE);
@@ -45,6 +50,7 @@ static void find_sentinels(void) {
   }
   add(in_place, dlsym(RTLD_DEFAULT, "mpi_fortran_in_place_"));
   add(in_place, dlsym(RTLD_DEFAULT, "MPIR_F08_MPI_IN_PLACE"));
+  add(in_place, dlsym(RTLD_DEFAULT, "mpi_in_place_"));
 }
 
 static bool is_in(const void* const* list, const void* address) {

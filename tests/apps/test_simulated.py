@@ -26,7 +26,7 @@ def simulator(simulated_programs: SimulatedProfiles) -> Simulator:
     return simulated_programs.simulator
 
 
-@pytest.mark.parametrize(("kernel", "call", "count"), [("is", "MPI_Allreduce", 10), ("cg", "MPI_Sendrecv", 1185)])
+@pytest.mark.parametrize(("kernel", "call", "count"), [("is", "MPI_Allreduce", 10), ("cg", "MPI_Wait", 1575)])
 def test_profiled_kernels_have_their_region(
     simulator: Simulator, tmp_path: Path, kernel: str, call: str, count: int
 ) -> None:
@@ -39,6 +39,7 @@ def test_profiled_kernels_have_their_region(
     for rank in operations_of(read_profile(tmp_path, 2)):
         operations = [row for row in rank.operations if row.call == call]
         assert sum(row.count for row in operations) == sum(row.matched for row in operations) == count
+        assert all(row.bytes for row in operations)
         assert sum(row.seconds for row in rank.operations) == pytest.approx(rank.seconds, rel=0.01)
 
 
