@@ -90,9 +90,16 @@ def test_least_and_most_bytes_of_a_call(
     assert (total.least, total.most, total.unknown) == (least, most, ())
 
 
-def test_messages_of_a_rank_to_itself_cross_nothing(tmp_path: Path) -> None:
+def test_messages_of_a_rank_to_itself_may_pass_through_the_fabric(tmp_path: Path) -> None:
     labels = "<peer> = <self> <communicator size> = <2>"
     total = wire_bytes(profile_of(tmp_path, 2, ("MPI_Sendrecv", 1000, 3, labels)))
+    assert (total.least, total.most) == (0, 2 * 3 * 1000)
+    assert total.messages == 2 * 3
+
+
+def test_collectives_of_one_rank_cross_nothing(tmp_path: Path) -> None:
+    labels = "<peer> = <self> <communicator size> = <1>"
+    total = wire_bytes(profile_of(tmp_path, 2, ("MPI_Allreduce", 1000, 3, labels)))
     assert (total.least, total.most, total.messages) == (0, 0, 0)
 
 

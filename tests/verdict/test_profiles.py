@@ -59,6 +59,13 @@ def test_a_dilated_profile_is_not_used(ratio: float, state: str) -> None:
     assert one.reasons == reasons
 
 
+def test_a_dilation_whose_interval_includes_one_is_scatter() -> None:
+    one = summary(Profiled(timed=(1.0,) * 6, profiled=(0.9, 1.1, 1.15, 1.2, 1.25, 1.3)))
+    assert one.dilation.estimate == pytest.approx(1.175)
+    assert (one.state, one.reasons) == ("usable", ())
+    assert one.note == "the dilation is above the limit, but its interval includes 1: launches scatter"
+
+
 @pytest.mark.parametrize("blocks", [1, 2, 5])
 def test_too_few_blocks_for_an_interval_are_named(blocks: int) -> None:
     one = summary(Profiled(timed=(1.0,) * blocks, profiled=(1.0,) * blocks))

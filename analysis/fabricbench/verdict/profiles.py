@@ -119,7 +119,14 @@ class ProfileSummary:
             return "disputed"
         if self.dilation.estimate is None:
             return "unpaired"
-        return "not used" if self.dilation.estimate > DILATION else "usable"
+        return "not used" if self._is_dilated else "usable"
+
+    @property
+    def _is_dilated(self) -> bool:
+        """Whether the dilation is above the limit, and an interval of the confidence does not include 1."""
+        low, estimate = self.dilation.low, self.dilation.estimate
+        is_scatter = low is not None and low <= 1.0 and has_confidence(self.dilation, self.confidence)
+        return estimate is not None and estimate > DILATION and not is_scatter
 
     @property
     def reasons(self) -> tuple[str, ...]:
@@ -129,16 +136,19 @@ class ProfileSummary:
         disputes = (_dispute(witness) for witness in self.witnesses if not witness.agrees)
         if self.dilation.estimate is None:
             return (*disputes, "no timed launch of the same blocks")
-        if self.dilation.estimate > DILATION:
+        if self._is_dilated:
             excess = f"{100 * (DILATION - 1):.0f} %"
             return (*disputes, f"dilation above {excess}: the run time is {self.dilation.estimate:.3g} times as long")
         return tuple(disputes)
 
     @property
     def note(self) -> str:
-        """Why the dilation has no interval of the confidence; empty if it has one, and without a dilation."""
-        if not self.launches or self.dilation.estimate is None or has_confidence(self.dilation, self.confidence):
+        """What limits the dilation: too few blocks for an interval, or scatter; empty without a dilation."""
+        if not self.launches or self.dilation.estimate is None:
             return ""
+        if has_confidence(self.dilation, self.confidence):
+            is_above = self.dilation.estimate > DILATION and not self._is_dilated
+            return "the dilation is above the limit, but its interval includes 1: launches scatter" if is_above else ""
         blocks = "1 block is" if self.dilation.n == 1 else f"{self.dilation.n} blocks are"
         return f"{blocks} too few for a {100 * self.confidence:g} % interval of the dilation"
 

@@ -95,8 +95,9 @@ _RECEIVES = re.compile(r"MPI_(I?m?recv|M?probe|Im?probe|Wait.*|Test.*|Start.*|[A
 class WireBytes:
     """The least and the most bytes between all ranks.
 
-    ``messages``: the number of messages that carry them directly, without a tree. ``unknown``: functions with a message
-    size for which there are no limits.
+    Stacks differ in whether messages of a rank to itself pass through the fabric; ``most`` includes them. ``messages``:
+    the number of messages that carry the bytes directly, without a tree. ``unknown``: functions with a message size for
+    which there are no limits.
     """
 
     least: float
@@ -107,8 +108,8 @@ class WireBytes:
 
 def wire_bytes(profile: Profile) -> WireBytes:
     """Returns the limits of the bytes between ranks from Init to Finalize, for a profile of this project's profiler."""
-    sums, messages = _sums(profile)
-    least = most = 0.0
+    sums, messages, to_itself = _sums(profile)
+    least, most = 0.0, to_itself
     unknown = set()
     for (call, ranks, role), total in sums.items():
         limits = _limits(call, role)
@@ -143,18 +144,21 @@ def _moving_call(call: str, params: Mapping[str, str]) -> str:
     return "MPI_Send" if call.startswith("MPI_Start") and _SEND_INIT.match(params.get("operation", "")) else call
 
 
-def _sums(profile: Profile) -> tuple[Mapping[tuple[str, int, str], float], int]:
+def _sums(profile: Profile) -> tuple[Mapping[tuple[str, int, str], float], int, float]:
     """Returns the sum of the message sizes by function, ranks of the communicator and role, and the messages.
 
-    Messages of a rank to itself, and collectives of one rank, are left out.
+    Collectives of one rank are left out, and messages of a rank to itself, whose bytes are the third value.
     """
     sums: dict[tuple[str, int, str], float] = defaultdict(float)
-    messages = 0
+    messages, to_itself = 0, 0.0
     for thread in profile.threads:
         for timer in thread.by_all():
             params = dict(timer.params)
             ranks, call = _ranks(params, profile), _moving_call(timer.call, params)
             if params.get("peer") == "self" or ranks == 1:
+                if _SENDS.fullmatch(call):
+                    messages += timer.calls
+                    to_itself += timer.bytes or 0
                 continue
             if not _RECEIVES.fullmatch(call):
                 messages += timer.calls * (1 if _SENDS.fullmatch(call) else ranks - 1)
@@ -162,7 +166,11 @@ def _sums(profile: Profile) -> tuple[Mapping[tuple[str, int, str], float], int]:
                 sums[call, ranks, params.get("role", "")] += timer.bytes
         for event in thread.events:
             call, params = call_of_event(event.name), parameters_of(event.name)
-            ranks = _ranks(params, profile)
-            if call and ranks > 1 and sizes_of_event(event.name, False) and params.get("peer") != "self":
-                sums[_moving_call(call, params), ranks, params.get("role", "")] += event.total
-    return sums, messages
+            if not call or not sizes_of_event(event.name, False):
+                continue
+            ranks, call = _ranks(params, profile), _moving_call(call, params)
+            if params.get("peer") != "self" and ranks > 1:
+                sums[call, ranks, params.get("role", "")] += event.total
+            elif _SENDS.fullmatch(call):
+                to_itself += event.total
+    return sums, messages, to_itself
