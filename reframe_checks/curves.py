@@ -19,25 +19,14 @@ LARGE = ("alltoall",)
 """The collectives whose large blocks applications such as FT exchange."""
 
 
-@rfm.simple_test
-class CurveMessages(Micro):
+class Messages(Micro):
+    """One message at a time, at all sizes."""
+
     descr = "the parameters of P-LogP at all sizes, for the attribution of applications"
-    tags = SELDOM
     benchmark = "plogp"
     case = CASE
     messages = parameter([None])
     iterations = 50
-
-
-class Exchange(Micro):
-    """One message each way at a time, at all sizes."""
-
-    descr = "both ranks of a pair send at once, for the attribution of applications"
-    benchmark = "bidirectional"
-    case = CASE
-    messages = parameter([None])
-    iterations = 50
-    amounts = (1,)
 
 
 class Collective(MicroCollective):
@@ -56,8 +45,19 @@ class Collective(MicroCollective):
 
 
 @rfm.simple_test
-class CurveExchange(Exchange):
+class CurveMessages(Messages):
     tags = SELDOM
+
+
+@rfm.simple_test
+class CurveExchange(Micro):
+    descr = "both ranks of a pair send at once, for the attribution of applications"
+    tags = SELDOM
+    benchmark = "bidirectional"
+    case = CASE
+    messages = parameter([None])
+    iterations = 50
+    amounts = (1,)
 
 
 @rfm.simple_test
@@ -67,7 +67,7 @@ class CurveCollective(Collective):
 
 
 @rfm.simple_test
-class QuickExchange(Exchange):
+class QuickMessages(Messages):
     """For the profiles of ``NasQuickProfile``, on the same stacks."""
 
     tags = {"quick"}

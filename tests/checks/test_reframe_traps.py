@@ -215,7 +215,7 @@ def test_every_lane_has_every_check() -> None:
     names = Counter(case.check_class for case in cases(result.stdout.splitlines()))
     profiled = [lane for lane in of_mpi if lane.installed and lane.installed.gromacs]
     expected = {name: len(of_mpi) * count for name, count in checks.items()}
-    on_profiled = {"NasQuickProfile": len(KERNELS), "QuickExchange": 1, "QuickCollective": 2}
+    on_profiled = {"NasQuickProfile": len(KERNELS), "QuickMessages": 1, "QuickCollective": 2}
     assert names == Counter(expected | {name: len(profiled) * count for name, count in on_profiled.items()})
 
 

@@ -18,10 +18,10 @@ SYNC = "MPI Collective Sync"
 class CurveUse:
     """How much of the time in MPI rests on which curves, in seconds, summed over ranks.
 
-    ``absent``: by the name of a curve that is needed and not measured, the time of its operations. ``extrapolated``:
-    the modelled time of operations beyond the largest measured size. ``unsized``: the time of operations whose sizes
-    are unknown. ``total``: the profiled time. ``substituted``: collectives whose curve has another number of ranks than
-    their communicator, each with the measured and the needed number.
+    ``absent``: by the name of a curve that is needed and not measured, the time of its operations without waiting.
+    ``extrapolated``: the modelled time of operations beyond the largest measured size. ``unsized``: the time of
+    operations whose sizes are unknown. ``total``: the profiled time. ``substituted``: collectives whose curve has
+    another number of ranks than their communicator, each with the measured and the needed number.
     """
 
     absent: Mapping[str, float]
@@ -59,7 +59,7 @@ def curve_use(ranks: Sequence[RankOperations], curves: Curves) -> CurveUse:
             if found := substituted_ranks(one, curves):
                 substituted.add(found)
             if isinstance(cost, str):
-                absent[cost] += one.seconds
+                absent[cost] += one.seconds - max(0.0, min(one.late_seconds, one.seconds))
             elif cost.unsized:
                 unsized += one.seconds
             elif cost.extrapolates:
