@@ -89,12 +89,20 @@ def test_the_closing_error_is_relative_to_the_timed_launches_of_the_same_blocks(
 
 
 def test_a_missing_curve_is_named_and_nothing_is_attributed() -> None:
+    rows = [row for row in curves("mpich@tcp", 20.0, 10.0) if row["benchmark"] == "allreduce"]
+    one = attribution(rows)
+    assert "half round trip" in [curve for curve, _ in one.missing]
+    assert one.missing[0][1] == "fabricbench run --tier standard --check CurveMessages"
+    assert (one.blocks, one.label) == ((), "")
+    assert "lacks curves: half round trip" in sentence(one)
+
+
+def test_operations_that_only_wait_need_no_curve() -> None:
     rows = [row for row in curves("mpich@tcp", 20.0, 10.0) if row["benchmark"] != "allreduce"]
     one = attribution(rows)
-    assert [curve for curve, _ in one.missing] == ["allreduce"]
-    assert one.missing[0][1] == "fabricbench run --tier standard --check CurveCollective"
-    assert (one.blocks, one.label) == ((), "")
-    assert "lacks curves: allreduce" in sentence(one)
+    assert one.missing == ()
+    assert one.shares["waiting"].estimate == pytest.approx(0.2)
+    assert any("allreduce" in note for note in one.notes)
 
 
 def test_a_block_without_the_curve_takes_the_campaigns_median_and_says_so() -> None:
