@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # make run          set up the stacks, measure six blocks, judge the requirements, write a report
-# make test         every check that a change must pass, 13 minutes; the end lists the result of each part
+# make test         every check that a change must pass, about 20 minutes; the end lists the result of each part
 # make test-quick   lint and the tests that need no stack, 2 minutes
 # make lint         the linters alone
 # make vcluster-up, vcluster-down   a Slurm cluster of virtual nodes on this machine, as root; NODES=2 RATE=1000 (Mbit/s)
@@ -11,7 +11,7 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-# Tests that start MPI programs, which run one at a time
+# Tests that start MPI programs, which run one at a time and alone
 MEASURING := tests/apps tests/benchmarks tests/lanes
 # Tests on a Slurm of virtual nodes, which mostly wait for Slurm
 CLUSTER := tests/vcluster tests/runner/test_time_limit.py

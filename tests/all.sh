@@ -2,9 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # Runs every part of `make test`, also after one that failed, and reports the result of each at the end.
 # all.sh DIRECTORY-OF-PROGRAMS "MEASURING-TESTS..." "CLUSTER-TESTS..." "LONE-TESTS..."
-# After the set-up, lint, clang-tidy, and the measuring, cluster and other tests run at the same time: the measuring tests
-# use less than one core, and the cluster tests mostly wait for Slurm. The tests of each of these two groups run one at a
-# time. The lone tests need the cores and the cluster for themselves and run last.
+# The measuring tests run alone, one at a time. The cluster tests mostly wait for Slurm: the other tests, lint and clang-tidy
+# run meanwhile. The lone tests need the cores and the cluster for themselves and run last.
 set -u
 bin=$(cd "$1" && pwd) || exit 2
 measuring=$2
@@ -55,7 +54,7 @@ outcome() {
 # tests go on, because they remove their cluster at their end.
 # shellcheck disable=SC2329  # called by trap
 interrupt() {
-    for name in lint tidy measuring; do
+    for name in lint tidy; do
         [ ! -f "$logs/$name.pid" ] || kill "$(cat "$logs/$name.pid")" 2>/dev/null
     done
     exit "$1"
@@ -67,18 +66,17 @@ without() {
 }
 
 part set-up "$bin/fabricbench" setup --for-tests
+# shellcheck disable=SC2086  # several folders
+part "measuring tests" "$bin/python" -m pytest -q $measuring
 background lint sh tests/lint.sh "$bin"
 background tidy sh tests/lint.sh "$bin" tidy
 # shellcheck disable=SC2046,SC2086  # several folders
 background cluster "$bin/python" -m pytest -q $(without $measuring $lone) $cluster
-# shellcheck disable=SC2086  # several folders
-background measuring "$bin/python" -m pytest -q $measuring
 # shellcheck disable=SC2046,SC2086  # several folders
-part "other tests" "$bin/python" -m pytest -q -n 3 --dist loadfile --no-loadscope-reorder \
+part "other tests" "$bin/python" -m pytest -q -n 4 --dist loadfile --no-loadscope-reorder \
     $(without $measuring $cluster $lone)
 part lint outcome lint
 part clang-tidy outcome tidy
-part "measuring tests" outcome measuring
 part "cluster tests" outcome cluster
 # shellcheck disable=SC2086  # several folders
 part "lone tests" "$bin/python" -m pytest -q $lone

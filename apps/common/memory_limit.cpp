@@ -64,7 +64,12 @@ void apply(MemoryLimit& least, const fs::path& group, const Names& names) {
 
 /// Whether `word` is in a list that is separated by commas.
 bool lists(const std::string& list, std::string_view word) {
-  return ("," + list + ",").find("," + std::string(word) + ",") != std::string::npos;
+  for (std::size_t begin = 0; begin <= list.size();) {
+    const std::size_t end = std::min(list.find(',', begin), list.size());
+    if (std::string_view(list).substr(begin, end - begin) == word) return true;
+    begin = end + 1;
+  }
+  return false;
 }
 
 /// Returns this process's path in the hierarchy with `controller`, which is empty for version 2.

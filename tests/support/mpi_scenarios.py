@@ -31,7 +31,7 @@ def point_to_point() -> list[str]:
         *blocks,
         "Recv_init buf=rbuf request=rq1\nSend_init request=rq2\nStartall count=2\nWaitall count=2\n"
         "Request_free request=rq1\nRequest_free request=rq2",
-        "Irecv buf=rbuf\nCancel\nRequest_free",
+        "Irecv buf=rbuf\nCancel\nRequest_free\nBarrier",  # the next message must not be received here
         "Isend\nRecv buf=rbuf count=longer source=any\nWait status=ignore",
         "Isend\nRecv buf=rbuf count=posted status=ignore\nWait",
         "Isend\nProbe\nloop Iprobe\nRecv buf=rbuf\nWait",
