@@ -68,7 +68,7 @@ class CurveCollective(Collective):
 
 @rfm.simple_test
 class QuickMessages(Messages):
-    """For the profiles of ``NasQuickProfile``, on the same stacks."""
+    """Runs on the stacks of ``NasQuickProfile``, whose profiles need these curves."""
 
     tags = {"quick"}
     largest_bytes = 2**17
@@ -81,7 +81,7 @@ class QuickMessages(Messages):
 
 @rfm.simple_test
 class QuickCollective(Collective):
-    """For the profiles of ``NasQuickProfile``, on the same stacks. FT.W exchanges blocks of 2 MiB on two ranks."""
+    """Runs on the stacks of ``NasQuickProfile``, up to the 2 MiB blocks that FT.W exchanges on two ranks."""
 
     tags = {"quick"}
     collective = parameter(["allreduce", "alltoall"], loggable=True)

@@ -62,7 +62,8 @@ bool stamps_enabled(void);
 bool stamps_exhausted(void);  // further operations have no stamps
 uint64_t stamps_limit(void);
 
-// Records the begin of an operation. Returns null if it gets no stamp.
+// Records when an operation was entered. Returns null if its communicator is unknown or the limit
+// of time stamps is reached.
 struct stamp* stamps_begin(struct thread* thread, const struct target* target, uint64_t entry);
 void stamps_clear(struct thread* thread);
 

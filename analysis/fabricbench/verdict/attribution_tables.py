@@ -157,10 +157,6 @@ def parts_by_rank(items: Iterable[Attribution]) -> pl.DataFrame:
     return frame_of(PartsRow, [_parts(one, "", rank, parts) for one in items for rank, parts in enumerate(one.ranks)])
 
 
-def _place(key: ProfileKey) -> tuple[str, str, str, str, int, int, str]:
-    return key.lane.name, key.tool, key.benchmark, key.case, key.ranks, key.nodes, key.profiler
-
-
 def _ends(interval: Interval) -> tuple[float | None, float | None, float | None]:
     return interval.estimate, interval.low, interval.high
 
@@ -196,10 +192,10 @@ def _refused(one: Refusal) -> AttributionRow:
 def _filled(key: ProfileKey, values: Mapping[str, str | int | float | None]) -> AttributionRow:
     """Returns the row with these values; the other columns are None."""
     columns: list[Any] = [values.get(field.name) for field in fields(AttributionRow)]
-    place = _place(key)
+    place = key.columns
     return AttributionRow(*place, *columns[len(place) :])
 
 
 def _parts(one: Attribution, call: str, rank: int | None, parts: Parts) -> PartsRow:
     seconds = (parts.computation, parts.latency, parts.bandwidth, parts.waiting, parts.undivided, parts.rest)
-    return PartsRow(*_place(one.key), call, rank, *seconds, parts.total)
+    return PartsRow(*one.key.columns, call, rank, *seconds, parts.total)

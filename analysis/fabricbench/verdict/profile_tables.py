@@ -65,7 +65,7 @@ def call_table(summaries: Iterable[ProfileSummary]) -> pl.DataFrame:
         CallRow,
         [
             CallRow(
-                *_place(one),
+                *one.key.columns,
                 call=call.call,
                 calls=call.calls,
                 time_s=call.seconds,
@@ -80,15 +80,10 @@ def call_table(summaries: Iterable[ProfileSummary]) -> pl.DataFrame:
     )
 
 
-def _place(one: ProfileSummary) -> tuple[str, str, str, str, int, int, str]:
-    key = one.key
-    return key.lane.name, key.tool, key.benchmark, key.case, key.ranks, key.nodes, key.profiler
-
-
 def _profile_row(one: ProfileSummary) -> ProfileRow:
     notes = [*one.reasons, *([one.note] if one.note else [])]
     return ProfileRow(
-        *_place(one),
+        *one.key.columns,
         launches=len(one.launches),
         mpi_share=one.mpi_share.estimate,
         mpi_share_low=one.mpi_share.low,

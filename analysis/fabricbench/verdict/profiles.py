@@ -46,6 +46,11 @@ class ProfileKey(NamedTuple):
         """The lane."""
         return LaneName(self.stack, self.fabric, self.variant)
 
+    @property
+    def columns(self) -> tuple[str, str, str, str, int, int, str]:
+        """The columns that tables of profiles and attributions begin with."""
+        return self.lane.name, self.tool, self.benchmark, self.case, self.ranks, self.nodes, self.profiler
+
 
 @dataclass(frozen=True, slots=True)
 class CallTotals:
