@@ -6,24 +6,29 @@ from pathlib import Path
 
 import reframe as rfm
 from reframe.core.builtins import parameter, run_after, variable
-from reframe.core.runtime import runtime
 
-from fabricbench.launch.facts import Expected
+from fabricbench.launch.facts import Expected, OmittedSizes
 from fabricbench.parsers.osu_programs import PROGRAMS, SYNCS, WINDOW, WINDOWS, OsuProgram
 from fabricbench.parsers.osu_table import Version, version_of
 from fabricbench.site.programs import OSU, SOURCE, osu_programs, osu_version
+from fabricbench.site.scale import COLLECTIVE, RANK_PAIRS, Breadth, ScaleRule
 
-from .base import SELDOM, SizedBenchmark, processors
+from .base import SELDOM, SizedBenchmark, scales
+from .base.scale import scaled_limit
 
 SIZES_SINCE: dict[str, Version] = {"pt2pt": (5, 4), "one-sided": (5, 4), "collective": (5, 3)}
 """The first version by family with options for the smallest and largest size (OSU's CHANGES)."""
 TYPES_SINCE: Version = (7, 1)
 """The first version with an option for the data type; earlier ones reduce floats and use 64-bit integers in atomics."""
+MEMORY_BYTES = 512 * 2**20
+"""OSU's limit of the memory of a rank: it omits sizes of which one message for each rank takes more."""
+EXCHANGES = ("osu_allgather", "osu_alltoall")
+"""The collectives in which every rank receives something from every other."""
 TIMES: tuple[str, ...] = ("time", "time_min", "time_max")
 
 
-def _of(family: str) -> list[str]:
-    return [name for name, program in PROGRAMS.items() if program.family == family]
+def _of(family: str, *, pairs: bool = False) -> list[str]:
+    return [name for name, program in PROGRAMS.items() if program.family == family and program.pairs == pairs]
 
 
 class Osu(SizedBenchmark):
@@ -35,7 +40,7 @@ class Osu(SizedBenchmark):
     osu = parameter(loggable=True)
     iterations = variable(int, value=200)
     large_iterations = variable(int, value=10)
-    pairs = variable(int, value=0)  # rank pairs of programs that use several; 0 stands for one per two cores
+    pairs = variable(int, value=0)  # rank pairs of programs that use several; 0 stands for those of the scale
     limit_seconds = 60.0
 
     @property
@@ -47,9 +52,9 @@ class Osu(SizedBenchmark):
     def choose(self) -> None:
         self.benchmark, self.family = self.benchmark_program.benchmark, self.benchmark_program.family
         if self.benchmark_program.pairs:
-            cores = min(processors(partition) for partition in runtime().system.partitions)
-            self.pairs = self.pairs or max(1, cores // 2)
-            self.ranks = 2 * self.pairs
+            if self.pairs:
+                self.ranks, self.chosen_scale = 2 * self.pairs, None
+            self.pairs = self.pairs or self.ranks // 2
             self.case = {**self.case, "pairs": self.pairs}
         if self.benchmark_program.window:
             self.case = {**self.case, "window": WINDOW}
@@ -66,11 +71,14 @@ class Osu(SizedBenchmark):
         return {name: paths[name] for name in PROGRAMS if name in paths}
 
     @property
+    def names_of_family(self) -> list[str]:
+        """The names of the programs of the family."""
+        return [name for name, program in PROGRAMS.items() if program.family == self.benchmark_program.family]
+
+    @property
     def version(self) -> str:
         """The version that a program of the family contains; empty if none does."""
-        versions = (
-            osu_version(self.programs[name]) for name in _of(self.benchmark_program.family) if name in self.programs
-        )
+        versions = (osu_version(self.programs[name]) for name in self.names_of_family if name in self.programs)
         return next((version for version in versions if version), "")
 
     def tool_versions(self) -> dict[str, str]:
@@ -80,7 +88,7 @@ class Osu(SizedBenchmark):
     def family_skip(self) -> tuple[str, str] | None:
         stack, family = self.stack.name, self.benchmark_program.family
         hint = f"run: fabricbench setup {stack} --source OSU, or set {OSU}=DIRECTORY, in which {stack}/ is the prefix"
-        if not any(name in self.programs for name in _of(family)):
+        if not any(name in self.programs for name in self.names_of_family):
             return f"the OSU micro-benchmarks ({family}) are not installed for {stack}", hint
         if not self.version:
             return f"the OSU micro-benchmarks ({family}) for {stack} contain no version", hint
@@ -131,6 +139,20 @@ class Osu(SizedBenchmark):
 class OsuPointToPoint(Osu):
     descr = "an OSU point-to-point benchmark"
     osu = parameter(_of("pt2pt"), loggable=True)
+
+
+@rfm.simple_test
+class OsuPairs(Osu):
+    """Programs that use several rank pairs at once."""
+
+    descr = "an OSU benchmark of several rank pairs"
+    osu = parameter(_of("pt2pt", pairs=True), loggable=True)
+    breadth: Breadth = "ends"
+    at = parameter(scales(RANK_PAIRS, "ends"), loggable=True)
+
+    @property
+    def scale_rule(self) -> ScaleRule:
+        return RANK_PAIRS
 
 
 class OsuWindow(Osu):
@@ -184,12 +206,35 @@ class OsuCollective(Osu):
 
     descr = "an OSU collective"
     osu = parameter([name for name in _of("collective") if PROGRAMS[name].sized], loggable=True)
+    breadth: Breadth = "ends"
+    at = parameter(scales(COLLECTIVE, "ends"), loggable=True)
+
+    @run_after("init")
+    def extend_limit(self) -> None:
+        self.limit_seconds = scaled_limit(self.limit_seconds, self.ranks, exchanges=self.osu in EXCHANGES)
+
+    def sizes(self) -> tuple[int, ...]:
+        return tuple(size for size in super().sizes() if size * self.ranks <= MEMORY_BYTES)
+
+    def omitted_sizes(self) -> OmittedSizes | None:
+        sizes = tuple(size for size in super().sizes() if size * self.ranks > MEMORY_BYTES)
+        reason = f"OSU omits sizes of which {self.ranks} messages take more than {MEMORY_BYTES // 2**20} MiB"
+        return OmittedSizes(msg_sizes_bytes=sizes, reason=reason) if sizes else None
+
+    def benchmark_skip(self) -> tuple[str, str] | None:
+        if self.sizes():
+            return super().benchmark_skip()
+        omitted = self.omitted_sizes()
+        smallest = f"{self.benchmark} on {self.ranks} ranks has at least {self.smallest_bytes} B"
+        return omitted.reason if omitted else smallest, "use fewer ranks"
 
 
 @rfm.simple_test
 class OsuBarrier(Osu):
     descr = "OSU's barrier"
     osu = parameter(["osu_barrier"], loggable=True)
+    breadth: Breadth = "ends"
+    at = parameter(scales(COLLECTIVE, "ends"), loggable=True)
     messages = parameter(["small"])
 
     def expected(self) -> Iterator[Expected]:

@@ -84,6 +84,12 @@ IMPI_BINDING = {part: ("-genv", "I_MPI_PIN_DOMAIN", part) for part in ("core", "
 MVAPICH2_BINDING = {part: ("-genv", "MV2_ENABLE_AFFINITY", "0", *options) for part, options in HYDRA_BINDING.items()}
 OPENMPI_BINDING = {part: ("--bind-to", part) for part in ("core", "numa", "socket")}
 
+# Options of the stack's own launcher that name the nodes and place consecutive ranks on one node, or on different ones.
+HYDRA_PLACEMENT = {"block": ("-ppn", "{per_node}"), "cyclic": ("-ppn", "1")}
+HYDRA_HOSTS = ("-hosts", "{hosts}")
+OPENMPI_PLACEMENT = {"block": ("--map-by", "slot"), "cyclic": ("--map-by", "node")}
+OPENMPI_HOSTS = ("--host", "{slots}")
+
 PERFTEST = tuple(
     f"ib_{operation}_{kind}" for operation in ("send", "write", "read", "atomic") for kind in ("lat", "bw")
 )
@@ -111,6 +117,8 @@ STACKS = {
             # No "bound": over tcp, I_MPI_MULTIRAIL=1 put all ranks of a node on one port (2021.18).
             rails={"tcp": {"1": {"I_MPI_MULTIRAIL": "0", "FI_TCP_IFACE": "{port}"}}},
             binding=IMPI_BINDING,
+            placement=HYDRA_PLACEMENT,
+            hosts=HYDRA_HOSTS,
             runs_imb=True,
             links={"include/gfortran": "mpi/gfortran"},  # the module path of its mpif90
         ),
@@ -131,6 +139,8 @@ STACKS = {
             transports=MPICH_UCX,
             rails=MPICH_UCX_RAILS,
             binding=HYDRA_BINDING,
+            placement=HYDRA_PLACEMENT,
+            hosts=HYDRA_HOSTS,
             runs_imb=True,
         ),
         Stack(
@@ -153,6 +163,8 @@ STACKS = {
             },
             rails={**OPENMPI_RAILS, "verbs": UCX_RAILS},
             binding=OPENMPI_BINDING,
+            placement=OPENMPI_PLACEMENT,
+            hosts=OPENMPI_HOSTS,
             oversubscribed=OPENMPI_OVERSUBSCRIBED,
         ),
         # The following stacks are built by Spack only (spack.yaml, docs/stacks.md).
@@ -163,25 +175,55 @@ STACKS = {
             transports=OPENMPI_OB1,
             rails=OPENMPI_RAILS,
             binding=OPENMPI_BINDING,
+            placement=OPENMPI_PLACEMENT,
+            hosts=OPENMPI_HOSTS,
             oversubscribed=OPENMPI_OVERSUBSCRIBED,
             unsupported={"verbs": "it is built without UCX and libfabric"},
         ),
-        Stack(name="mpich-ofi", pmi="pmi2", transports=MPICH_OFI, rails=MPICH_OFI_RAILS, binding=HYDRA_BINDING),
+        Stack(
+            name="mpich-ofi",
+            pmi="pmi2",
+            transports=MPICH_OFI,
+            rails=MPICH_OFI_RAILS,
+            binding=HYDRA_BINDING,
+            placement=HYDRA_PLACEMENT,
+            hosts=HYDRA_HOSTS,
+        ),
         Stack(
             name="mpich-tcp",
             pmi="pmi2",
             transports={"tcp": {}},
             binding=HYDRA_BINDING,
+            placement=HYDRA_PLACEMENT,
+            hosts=HYDRA_HOSTS,
             unsupported=dict.fromkeys(("shm", "verbs", "mx"), "its device ch3:sock supports sockets only"),
         ),
-        Stack(name="mvapich-ofi", pmi="pmi2", transports=MPICH_OFI, rails=MPICH_OFI_RAILS, binding=HYDRA_BINDING),
-        Stack(name="mvapich-ucx", pmi="pmi2", transports=MPICH_UCX, rails=MPICH_UCX_RAILS, binding=HYDRA_BINDING),
+        Stack(
+            name="mvapich-ofi",
+            pmi="pmi2",
+            transports=MPICH_OFI,
+            rails=MPICH_OFI_RAILS,
+            binding=HYDRA_BINDING,
+            placement=HYDRA_PLACEMENT,
+            hosts=HYDRA_HOSTS,
+        ),
+        Stack(
+            name="mvapich-ucx",
+            pmi="pmi2",
+            transports=MPICH_UCX,
+            rails=MPICH_UCX_RAILS,
+            binding=HYDRA_BINDING,
+            placement=HYDRA_PLACEMENT,
+            hosts=HYDRA_HOSTS,
+        ),
         Stack(
             name="mvapich2",
             pmi="pmi2",
             transports={"verbs": {"MV2_USE_SHARED_MEM": "0"}},
             rails=MVAPICH2_RAILS,
             binding=MVAPICH2_BINDING,
+            placement=HYDRA_PLACEMENT,
+            hosts=HYDRA_HOSTS,
             unsupported={"tcp": "its device ch3:mrail supports verbs only"},
         ),
         Stack(
@@ -189,6 +231,8 @@ STACKS = {
             pmi="pmi2",
             transports={"mx": {"MPIR_CVAR_CH3_NOLOCAL": "1", "OMX_DISABLE_SHARED": "1"}},
             binding=HYDRA_BINDING,
+            placement=HYDRA_PLACEMENT,
+            hosts=HYDRA_HOSTS,
             unsupported=dict.fromkeys(("tcp", "verbs"), "its device ch3:nemesis:mx supports Myrinet Express only"),
         ),
         Stack(

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The lane of a test case: its fabric, its stack, its variables, and the skip if it cannot run here."""
 
+import os
 from functools import cache
 from typing import Protocol
 
@@ -58,6 +59,13 @@ def fabric_of(partition: Named) -> Fabric:
     return system().fabric(partition.name)
 
 
+def node_cores(fabric: Fabric) -> int:
+    """Returns the number of cores of one node: as the site declares it, else ReFrame's number, else this machine's."""
+    partition = {one.name: one for one in runtime().system.partitions}[fabric.name]
+    cores = fabric.nodes.cores or getattr(getattr(partition, "processor", None), "num_cores", None)
+    return int(cores or len(os.sched_getaffinity(0)))
+
+
 class LaneBase(LeafBase):
     """Gives a test case its lane."""
 
@@ -92,11 +100,6 @@ class LaneBase(LeafBase):
     def oversubscribed(self) -> bool:
         """Whether the launch has more ranks than its nodes have cores."""
         return False
-
-    @property
-    def nodes(self) -> int:
-        """Number of nodes: the fabric's, or one for each rank if there are fewer ranks."""
-        return min(self.fabric.nodes.count, self.ranks)
 
     @property
     def rank_binding(self) -> str:

@@ -12,7 +12,7 @@ from pydantic import AfterValidator, AliasChoices, BaseModel, ConfigDict, Field
 from fabricbench.metrics import METRICS
 from fabricbench.site.lane import LaneNamed
 from fabricbench.site.profilers import ProfilerName
-from fabricbench.site.transports import Binding, Transport
+from fabricbench.site.transports import Binding, Placement, Transport
 
 SCHEMA: Literal[1] = 1
 MPI_VARIABLES = (
@@ -116,7 +116,10 @@ class Launch(LaneNamed, FileModel):
     ``runs``: the number of program starts. ``ports``: the fabric's ports on every node. ``port``: the requested one of
     them, or empty. ``profiler``: the one that is loaded into the ranks in mode ``profiled``. ``injected``: the delays
     of a launch of mode ``injected``. ``exclusive``: whether the launch had the nodes to itself. ``spec_hash``: Spack's
-    hashes of the stack and of the program's package, by package; None if Spack built neither.
+    hashes of the stack and of the program's package, by package; None if Spack built neither. ``placement``: the
+    order of the ranks over the nodes; None for the launcher's default. ``node_pool``: the nodes from which those of the
+    launch were chosen, in Slurm's short form; ``nodelist``: the chosen ones; ``node_rule``: the rule that chose them.
+    They are empty if the scheduler chose.
     """
 
     schema_version: Literal[1] = SCHEMA
@@ -135,6 +138,10 @@ class Launch(LaneNamed, FileModel):
     ranks: int = Field(gt=0, lt=2**31)
     nodes: int = Field(gt=0, lt=2**31)
     binding: Binding = "none"
+    placement: Placement | None = None
+    node_pool: str = ""
+    nodelist: tuple[str, ...] = ()
+    node_rule: str = ""
     ports: tuple[str, ...] = ()
     port: str = ""
     exclusive: bool = True

@@ -31,6 +31,7 @@ from fabricbench.report.style import lane_styles
 from fabricbench.report.user_level import user_level
 from fabricbench.report.verdicts import verdicts
 from fabricbench.verdict.attribution import Attributions
+from fabricbench.verdict.coverage import coverage
 from fabricbench.verdict.curves import FOR_ATTRIBUTION
 from fabricbench.verdict.profiles import DILATION, profiles
 from fabricbench.verdict.result import FOREIGN_LOAD, Judgement
@@ -84,6 +85,7 @@ def report(
         sensitivities=sensitivity_views(sensitivities, 1 - alpha),
         efficiency_names=EFFICIENCY_NAMES,
         part_columns=PART_COLUMNS,
+        coverage=coverage(campaign.records, campaign.removed), removed=campaign.removed,
         **_figures(table, alpha),
     ) + "\n"  # fmt: skip
 

@@ -197,7 +197,7 @@ def forecast(plan: Plan, reference: Path | None) -> Forecast:
 
 
 def _problems(plan: Plan) -> list[Problem]:
-    problems = site_problems(plan.system, plan.lanes)
+    problems = site_problems(plan.system, plan.lanes, plan.unused_nodes)
     try:
         demand_lanes(plan)
     except BadInput as error:

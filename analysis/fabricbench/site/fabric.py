@@ -58,13 +58,18 @@ class Scheduler:
 class Nodes:
     """The nodes of a fabric.
 
-    A launch spreads its ranks over ``count`` nodes, or over one node per rank if it has fewer ranks. ``cores`` and
-    ``memory_bytes`` describe one node; None stands for the values of this machine.
+    A launch without a scale spreads its ranks over ``count`` nodes, or over one node per rank if it has fewer ranks.
+    ``cores`` and ``memory_bytes`` describe one node; None stands for the values of this machine. ``names``: the nodes
+    on which the stack's ``mpirun`` starts ranks without a scheduler; Slurm names its own.
     """
 
     count: int = 1
+    names: Sequence[str] = ()
     cores: int | None = None
     memory_bytes: int | None = None
+
+    def __post_init__(self) -> None:
+        freeze(self)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -120,6 +125,9 @@ class Fabric:
             raise problem(
                 f"{subject}: {nodes.count} nodes, {minutes} minutes, {nodes.cores} cores", expected="1 or more"
             )
+        if nodes.names and len(set(nodes.names)) != nodes.count:
+            what = f"{subject}: {nodes.count} nodes, {len(set(nodes.names))} different names of nodes"
+            raise problem(what, expected="a name for each node, or none")
         if nodes.memory_bytes is not None and nodes.memory_bytes < 1:
             raise problem(f"{subject}: {nodes.memory_bytes} bytes of memory", expected="1 or more")
         for kind, by_stack, choices in (

@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from fabricbench.errors import BadInput, nearest
 from fabricbench.site.execute import execute
 from fabricbench.site.frozen import freeze
-from fabricbench.site.transports import BINDINGS
+from fabricbench.site.transports import BINDINGS, PLACEMENTS
 
 STACK_FILE = "stack.json"
 
@@ -79,6 +79,9 @@ class Stack:
     ``rails``: variables by transport and rail policy; ``{rails}`` stands for the number of ports, ``{ports}`` for their
     names, ``{port}`` for the name of the one port, the first unless a check selects another.
     ``binding``: options of the stack's launcher by part of a node (``site.transports.BINDINGS``).
+    ``placement``: its options by placement (``PLACEMENTS``); ``hosts``: its options that name the nodes. ``{hosts}``
+    stands for their names, ``{slots}`` for names with the number of ranks (``n1:8,n2:8``), ``{per_node}`` for that
+    number.
     ``launcher``: ReFrame's name of the stack's launcher. ``pmi``: the value of ``srun --mpi``.
     ``launcher_environment``: variables by name of another launcher, such as ``srun``.
     ``runs_imb``: whether the public IMB binaries run on it, as on MPICH's common ABI. ``links``: symbolic links in the
@@ -100,6 +103,8 @@ class Stack:
     oversubscribed: Mapping[str, str] = field(default_factory=dict)
     rails: Mapping[str, Mapping[str, Mapping[str, str]]] = field(default_factory=dict)
     binding: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    placement: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    hosts: tuple[str, ...] = ()
     runs_imb: bool = False
     links: Mapping[str, str] = field(default_factory=dict)
     level: Level = "mpi"
@@ -242,6 +247,10 @@ def _check(name: str, stack: Stack, where: str) -> None:
     for part in stack.binding:
         if part not in BINDINGS:
             raise BadInput(f"{name}: unknown binding '{part}'", where=where, expected=nearest(part, BINDINGS))
+    for placement in stack.placement:
+        if placement not in PLACEMENTS:
+            expected = nearest(placement, PLACEMENTS)
+            raise BadInput(f"{name}: unknown placement '{placement}'", where=where, expected=expected)
     for transport, policies in stack.rails.items():
         if transport not in stack.transports:
             expected = nearest(transport, stack.transports)
