@@ -51,6 +51,17 @@ MPICH_OFI = {
 # The policy of one port alone. libfabric names the ports of verbs and psm differently from their counters.
 MPICH_OFI_RAILS = {"tcp": {"1": {"FI_TCP_IFACE": "{port}"}}, "cxi": {"1": {"FI_CXI_DEVICE_NAME": "{port}"}}}
 
+# The variant local-shm: shared memory inside a node, the transport between nodes.
+# MPICH of Debian has no shared memory of its own, so UCX must have it.
+MPICH_UCX_LOCAL = {
+    "local-shm": {
+        "tcp": {"UCX_TLS": "tcp,shm,self", "MPIR_CVAR_NOLOCAL": "0"},
+        "verbs": {"UCX_TLS": "rc,shm,self", "MPIR_CVAR_NOLOCAL": "0"},
+    },
+}
+MPICH_OFI_LOCAL = {"local-shm": {transport: {"MPIR_CVAR_NOLOCAL": "0"} for transport in MPICH_OFI}}
+OPENMPI_OB1_LOCAL = {"tcp": {"OMPI_MCA_btl": "tcp,vader,self", "OMPI_MCA_osc": "^ucx"}}
+
 OPENMPI_OB1 = {
     # Otherwise UCX selects its own transport for one-sided communication.
     "shm": {"OMPI_MCA_pml": "ob1", "OMPI_MCA_btl": "vader,self", "OMPI_MCA_osc": "^ucx"},
@@ -113,6 +124,7 @@ STACKS = {
                     "I_MPI_COLL_INTRANODE": "pt2pt",
                 },
             },
+            variants={"local-shm": {"tcp": {"I_MPI_FABRICS": "shm:ofi", "I_MPI_COLL_INTRANODE": "shm"}}},
             oversubscribed={"I_MPI_WAIT_MODE": "1"},
             # No "bound": over tcp, I_MPI_MULTIRAIL=1 put all ranks of a node on one port (2021.18).
             rails={"tcp": {"1": {"I_MPI_MULTIRAIL": "0", "FI_TCP_IFACE": "{port}"}}},
@@ -137,6 +149,7 @@ STACKS = {
                 abi_library="libmpich.so.12",
             ),
             transports=MPICH_UCX,
+            variants=MPICH_UCX_LOCAL,
             rails=MPICH_UCX_RAILS,
             binding=HYDRA_BINDING,
             placement=HYDRA_PLACEMENT,
@@ -161,6 +174,7 @@ STACKS = {
                 **OPENMPI_OB1,
                 "verbs": {"OMPI_MCA_pml": "ucx", "OMPI_MCA_osc": "ucx", "UCX_TLS": "rc,self"},
             },
+            variants={"local-shm": {**OPENMPI_OB1_LOCAL, "verbs": {"UCX_TLS": "rc,shm,self"}}},
             rails={**OPENMPI_RAILS, "verbs": UCX_RAILS},
             binding=OPENMPI_BINDING,
             placement=OPENMPI_PLACEMENT,
@@ -173,6 +187,7 @@ STACKS = {
             pmi="pmix",
             environment=OPENMPI_AS_ROOT,
             transports=OPENMPI_OB1,
+            variants={"local-shm": OPENMPI_OB1_LOCAL},
             rails=OPENMPI_RAILS,
             binding=OPENMPI_BINDING,
             placement=OPENMPI_PLACEMENT,
@@ -184,6 +199,7 @@ STACKS = {
             name="mpich-ofi",
             pmi="pmi2",
             transports=MPICH_OFI,
+            variants=MPICH_OFI_LOCAL,
             rails=MPICH_OFI_RAILS,
             binding=HYDRA_BINDING,
             placement=HYDRA_PLACEMENT,
@@ -202,6 +218,7 @@ STACKS = {
             name="mvapich-ofi",
             pmi="pmi2",
             transports=MPICH_OFI,
+            variants=MPICH_OFI_LOCAL,
             rails=MPICH_OFI_RAILS,
             binding=HYDRA_BINDING,
             placement=HYDRA_PLACEMENT,
@@ -211,6 +228,7 @@ STACKS = {
             name="mvapich-ucx",
             pmi="pmi2",
             transports=MPICH_UCX,
+            variants=MPICH_UCX_LOCAL,
             rails=MPICH_UCX_RAILS,
             binding=HYDRA_BINDING,
             placement=HYDRA_PLACEMENT,
@@ -220,6 +238,7 @@ STACKS = {
             name="mvapich2",
             pmi="pmi2",
             transports={"verbs": {"MV2_USE_SHARED_MEM": "0"}},
+            variants={"local-shm": {"verbs": {"MV2_USE_SHARED_MEM": "1"}}},
             rails=MVAPICH2_RAILS,
             binding=MVAPICH2_BINDING,
             placement=HYDRA_PLACEMENT,
@@ -230,6 +249,7 @@ STACKS = {
             name="mpich-mx",
             pmi="pmi2",
             transports={"mx": {"MPIR_CVAR_CH3_NOLOCAL": "1", "OMX_DISABLE_SHARED": "1"}},
+            variants={"local-shm": {"mx": {"MPIR_CVAR_CH3_NOLOCAL": "0"}}},
             binding=HYDRA_BINDING,
             placement=HYDRA_PLACEMENT,
             hosts=HYDRA_HOSTS,

@@ -9,7 +9,7 @@ from reframe.core.builtins import variable
 from reframe.core.runtime import runtime
 
 from fabricbench.site.fabric import Fabric
-from fabricbench.site.lane import Lane
+from fabricbench.site.lane import Lane, LaneName
 from fabricbench.site.settings import lanes_of
 from fabricbench.site.stacks import Installed, Stack
 from fabricbench.site.system import System, system_in
@@ -35,7 +35,7 @@ def system() -> System:
 
 @cache
 def _lanes() -> dict[tuple[str, str], Lane]:
-    return {(lane.fabric.name, lane.stack.name): lane for lane in lanes_of(system())}
+    return {(lane.fabric.name, LaneName.of(lane.name).environment): lane for lane in lanes_of(system())}
 
 
 def fabrics() -> list[Fabric]:

@@ -34,7 +34,7 @@ class LaunchTest(MetricsBase, rfm.RunOnlyRegressionTest):
     """
 
     valid_systems = ["+fabric"]
-    valid_prog_environs = ["+mpi"]
+    valid_prog_environs = ["+mpi -local-shm"]  # ScaleBase adds the lanes of the variant where ranks share a node
     sourcesdir = None
     tags = {"quick", "standard", "acceptance"}
     env_vars = required  # with a default, ReFrame looks up its deprecated alias in every instance, 8 ms each

@@ -124,6 +124,8 @@ class ScaleBase(LaneBase):
         elif text:
             self.chosen_scale = self._parsed(text)
             self.ranks = self.chosen_scale.ranks
+        if self.chosen_scale and self.chosen_scale.ranks_per_node > 1:
+            self.valid_prog_environs = ["+mpi"]  # lanes of the variant local-shm too
         if self.chosen_scale and not self.scale and not REQUESTED:
             by_fabric = _tiers(self.scale_rule, self.breadth)[self.chosen_scale]
             self.valid_systems = [f"{system().name}:{name}" for name in by_fabric]

@@ -177,3 +177,29 @@ def test_a_node_is_taken_out_with_a_reason(cluster: FakeSite) -> None:
 def test_a_scale_of_more_nodes_than_remain_is_skipped(cluster: FakeSite) -> None:
     (skip,) = reframe(cluster, "MicroBarrier", "-S", "MicroBarrier.scale=4x1", FABRICBENCH_WITHOUT="n2")
     assert skip["reason"] == "4x1 needs 4 nodes, the fabric shm has 3 without n2"
+
+
+def test_a_variant_runs_where_ranks_share_a_node(cluster: FakeSite) -> None:
+    """Its lane has other settings, and a wire-up of its own. Launches with one rank on each node have the lane only."""
+    settings = cluster.settings.read_text()
+    cluster.settings.write_text(settings.replace("nodes=Nodes", 'variants=["local-shm"], nodes=Nodes'))
+    stacks = cluster.root / "site/stacks.py"
+    variant = 'variants={"local-shm": {"shm": {"FAKE": "3"}}}'
+    stacks.write_text(stacks.read_text().replace("name=name,", f"name=name, {variant},"))
+    campaign = cluster.root / "campaign"
+    both = ("--lane", "one@shm", "--lane", "one@shm:local-shm")
+    options = ("--tier", "standard", "--check", "MicroBarrier", "--scale", "2x2,4x1", "--budget", "0")
+    result = cluster.inside("run", str(campaign), "--system", "fake", *both, *options)
+    assert result.returncode == 1, result.stdout + result.stderr
+    launches = list(facts(campaign, "Micro"))
+    assert {(one["stack"], one["variant"], one["ranks"] // one["nodes"]) for one in launches} == {
+        ("one", "", 1),
+        ("one", "", 2),
+        ("one", "local-shm", 2),
+    }
+    assert {one["environment"]["FAKE"] for one in launches if one["variant"]} == {"3"}
+    assert {one["folder"].parent.name for one in launches if one["variant"]} == {"one-local-shm"}
+    wireups = list(facts(campaign, "WireUp"))
+    assert sorted(one["id"] for one in wireups) == ["one@shm micro wireup np=2", "one@shm:local-shm micro wireup np=2"]
+    table = cluster.inside("table", str(campaign), "-f", "csv")
+    assert ",one,local-shm,micro,barrier," in table.stdout

@@ -82,7 +82,8 @@ class Forecast:
         groups: dict[tuple[str, str, str, int, int], list[Foreseen]] = defaultdict(list)
         for start in self.starts:
             check = start.case.check_class
-            place = (start.launch.fabric, start.launch.stack, check, start.launch.ranks, start.launch.nodes)
+            build = start.case.lane_name.build
+            place = (start.launch.fabric, build, check, start.launch.ranks, start.launch.nodes)
             groups[place].append(start)
         rows = [
             {

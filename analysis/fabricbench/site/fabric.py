@@ -9,7 +9,7 @@ from typing import Literal
 
 from fabricbench.errors import BadInput, nearest
 from fabricbench.site.frozen import freeze
-from fabricbench.site.transports import BINDINGS, TRANSPORTS, Binding, Transport
+from fabricbench.site.transports import BINDINGS, TRANSPORTS, VARIANTS, Binding, Transport, Variant
 
 Launcher = Literal["mpirun", "srun"]
 AttestationPolicy = Literal["required", "optional"]
@@ -83,7 +83,8 @@ class Fabric:
 
     ``binding`` is the part of a node that each rank is bound to, unless a check sets another. ``variables`` apply to
     all stacks and override those of ``site/stacks.py``; ``stack_variables``, by stack, override both. With
-    ``attestation`` optional, a launch passes whose transport could not be determined.
+    ``attestation`` optional, a launch passes whose transport could not be determined. ``variants`` adds lanes whose
+    stacks have other settings (``stack@fabric:local-shm``), for the launches with several ranks on a node.
     """
 
     name: str
@@ -98,6 +99,7 @@ class Fabric:
     variables: Mapping[str, str] = field(default_factory=dict)
     stack_variables: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     attestation: AttestationPolicy = "required"
+    variants: Sequence[Variant] = ()
 
     def __post_init__(self) -> None:
         freeze(self)
@@ -115,6 +117,7 @@ class Fabric:
             ("transport", self.transport, TRANSPORTS),
             ("binding", self.binding, BINDINGS),
             ("launcher", self.scheduler.launcher, LAUNCHERS),
+            *(("variant", variant, VARIANTS) for variant in self.variants),
         ):
             if value not in accepted:
                 raise problem(f"{subject}: unknown {what} '{value}'", expected=nearest(value, accepted))
