@@ -2,13 +2,14 @@
 """The part of the section of NPB about its two codes: what each is, and the own kernels over NASA's programs."""
 
 from collections import defaultdict
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from fabricbench.launch.facts import case_parts
 from fabricbench.report.comparisons import ratio_point
 from fabricbench.report.facets import Facet, Measured
 from fabricbench.report.groups import Number, number_of
-from fabricbench.verdict.codes import CODE, METRICS, NASA, OWN, TOOL, code_of, own_over_nasa
+from fabricbench.verdict.codes import CODE, NASA, OWN, TOOL, code_of, own_over_nasa
 from fabricbench.verdict.comparison import Comparison
 from fabricbench.verdict.frames import rows_of
 
@@ -52,12 +53,17 @@ def codes_view(cells: Measured, alpha: float) -> CodesView:
         if row.ratio is not None:
             rows[row.benchmark.upper(), row.lane, row.ranks, row.nodes][row.metric] = row
     ratios = tuple(
-        CodeRatio(problem, lane, ranks, *(_number(metrics.get(name), alpha) for name in METRICS))
+        CodeRatio(problem, lane, ranks, _number(metrics["mops"], alpha), _number(_communication(metrics, ranks), alpha))
         for (problem, lane, ranks, _), metrics in sorted(rows.items())
         if "mops" in metrics
     )
     has_nasa = any(key.tool == TOOL and code_of(key.case) == NASA for key in cells)
     return CodesView(ratios, "" if has_nasa else INSTALL)
+
+
+def _communication(metrics: Mapping[str, Comparison], ranks: int) -> Comparison | None:
+    """Returns the ratio of the communication times; None for one rank, which has no other to wait for."""
+    return metrics.get("communication_time") if ranks > 1 else None
 
 
 def _number(row: Comparison | None, alpha: float) -> Number:
