@@ -16,9 +16,9 @@ from verdict.synthetic_table import entry, facts, lane_rows, requirements, table
 V2, V3 = (Target(name=name, instructions=LEVELS[name]) for name in ("x86-64-v2", "x86-64-v3"))
 
 
-def record(stack: str, target: Target | None, *, nasa: bool = False, mode: str = "timed") -> Record:
+def record(stack: str, target: Target | None, *, nasa: bool = False) -> Record:
     name = "mpich-tcp-nasa-cg" if nasa else "mpich-tcp-npb-cg"
-    launch = launch_of(name, stack=stack, target=target, mode=mode)
+    launch = launch_of(name, stack=stack, target=target)
     return Record(directory=stack, launch=launch, state="ok")
 
 
@@ -27,7 +27,6 @@ def record(stack: str, target: Target | None, *, nasa: bool = False, mode: str =
     [
         [record("a", V3), record("b", V3)],
         [record("a", V3), record("b", None)],
-        [record("a", V3), record("b", V2, mode="profiled")],
         [record("a", V3), record("c", V2)],
         [record("a", V3), record("b", V3), record("a", V2, nasa=True), record("b", V2, nasa=True)],
     ],

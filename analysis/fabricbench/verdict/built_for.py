@@ -12,7 +12,7 @@ _ADVICE = "their computation times differ for that reason too"
 
 
 def different_targets(records: Iterable[Record], *lanes: str) -> str:
-    """Returns one line about timed programs that were built for different processors; empty if all targets agree.
+    """Returns one line about programs that were built for different processors; empty if all targets agree.
 
     ``lanes`` limits the launches to two or more lanes, and compares the own kernels and NASA's programs by themselves;
     without any, all programs of the campaign are compared. Launches with an unknown target do not count.
@@ -20,7 +20,7 @@ def different_targets(records: Iterable[Record], *lanes: str) -> str:
     groups: dict[str, dict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
     for record in records:
         launch = record.launch
-        if launch is None or launch.target is None or launch.mode != "timed" or (lanes and launch.lane not in lanes):
+        if launch is None or launch.target is None or (lanes and launch.lane not in lanes):
             continue
         groups[_code(launch) if lanes else ""][launch.target.text].add(_name(launch))
     texts = [_sentence(targets) for _, targets in sorted(groups.items()) if len(targets) > 1]

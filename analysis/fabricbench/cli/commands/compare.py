@@ -55,7 +55,6 @@ def compare(
 def _write_why(
     campaign: Path, lane: str, other: str, application: str, format: str, output: Path | None, *, recompute: bool
 ) -> None:
-    from fabricbench.campaign.read import read_campaign
     from fabricbench.cli.commands.attribute import attributions_of
     from fabricbench.cli.tables import write_lines
     from fabricbench.verdict.built_for import different_targets
@@ -65,5 +64,6 @@ def _write_why(
     found = attributions_of(campaign, recompute=recompute)
     differences = [lane_difference(*pair, found.confidence) for pair in on_both_lanes(found, lane, other, application)]
     lines = [line for one in differences for line in difference_lines(one)]
-    note = different_targets(read_campaign(campaign).records, lane, other)
+    records = [one.record for launches in found.launches.values() for one in launches]
+    note = different_targets(records, lane, other)
     write_lines("--why", [*lines, *([note] if note else [])], format, output)
