@@ -4,6 +4,7 @@
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
+from rich.console import Console
 from rich.progress import track
 
 from fabricbench.stats.interval import median_interval
@@ -16,7 +17,8 @@ def interleaved(
 ) -> list[tuple[Sequence[Value], Sequence[Value]]]:
     """Measures ``pairs`` pairs. The order within a pair alternates."""
     values = []
-    for number in track(range(pairs), description="pairs", transient=True):
+    console = Console(stderr=True)
+    for number in track(range(pairs), description="pairs", transient=True, console=console):
         if number % 2:
             b = second()
             a = first()

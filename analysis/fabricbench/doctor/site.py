@@ -91,7 +91,8 @@ def site_problems(system: str, selection: Collection[str] = ()) -> list[Problem]
     for fabric in site.fabrics:
         problems += [*_start(site, fabric), *_modules(site, fabric), *_ports(site, fabric)]
     problems += [*_lanes(site), *_requirements(file, site)]
-    of_targets = [problem for fabric in site.fabrics for problem in target_problems(fabric, site.lanes())]
+    every = site.lanes()
+    of_targets = [problem for fabric in site.fabrics for problem in target_problems(fabric, every)]
     problems += [
         Problem(state, str(BadInput(what, where=str(file), hint=hint)))
         for state, what, hint in (
