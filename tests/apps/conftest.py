@@ -9,8 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from support import simulated_profiles
-from support.simulated_profiles import SimulatedProfiles
 from support.witnessed import Json, Run, environment, reports
 from support.wrapped import Process, Start
 
@@ -104,13 +102,3 @@ def out(tmp_path: Path) -> Path:
     """Returns the directory for the node facts."""
     (tmp_path / "out").mkdir()
     return tmp_path / "out"
-
-
-@pytest.fixture(scope="session")
-def simulated_programs(tmp_path_factory: pytest.TempPathFactory) -> SimulatedProfiles:
-    """Builds the programs for SimGrid; skips the test without SMPI."""
-    log = Path.cwd() / ".o"
-    log.unlink(missing_ok=True)
-    programs = simulated_profiles.build(tmp_path_factory.mktemp("smpi"))
-    assert not log.exists(), "smpif90 leaves an object in the directory where CMake asks it for its options"
-    return programs
