@@ -13,8 +13,10 @@ VENV := .venv
 BIN := $(VENV)/bin
 # Tests that start MPI programs, one at a time
 MEASURING := tests/apps tests/benchmarks tests/lanes
-# Tests on a Slurm of virtual nodes
+# Tests on a Slurm of virtual nodes, which mostly wait for Slurm
 CLUSTER := tests/vcluster tests/runner/test_time_limit.py
+# Tests that need both cores and the cluster, and run alone
+LONE := tests/vcluster/test_acceptance.py tests/vcluster/test_attribution.py
 # Tests that need no stack
 QUICK := $(addprefix tests/,attestation campaign doctor files launch models parsers report setup site slurm spack stats verdict)
 # The stacks of the quick tier; the libraries below MPI belong to the other tiers
@@ -40,7 +42,7 @@ lint: $(VENV)/test
 	@sh tests/lint.sh "$(BIN)"
 
 test: $(VENV)/test
-	@sh tests/all.sh "$(BIN)" "$(MEASURING)" "$(CLUSTER)"
+	@sh tests/all.sh "$(BIN)" "$(MEASURING)" "$(CLUSTER)" "$(LONE)"
 
 test-quick: $(VENV)/test
 	@sh tests/quick.sh "$(BIN)" $(QUICK)

@@ -1,13 +1,15 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # Runs every part of `make test`, also after one that failed, and reports the result of each at the end.
-# all.sh DIRECTORY-OF-PROGRAMS "MEASURING-TESTS..." "CLUSTER-TESTS..."
-# The measuring tests and the cluster tests start real launches. They run one after the other, and use about half of two
-# cores. The other tests, lint and clang-tidy run meanwhile, with the lowest priority.
+# all.sh DIRECTORY-OF-PROGRAMS "MEASURING-TESTS..." "CLUSTER-TESTS..." "LONE-TESTS..."
+# The measuring tests start MPI programs, one at a time. The cluster tests mostly wait for Slurm and run meanwhile. The
+# lone tests need both cores and the cluster, and run after both. The other tests, lint and clang-tidy use the processor
+# time that these leave: they run with the lowest priority.
 set -u
 bin=$(cd "$1" && pwd) || exit 2
 measuring=$2
 cluster=$3
+lone=$4
 cd "$(dirname "$0")/.." || exit 2
 logs=$(mktemp -d) || exit 2
 trap 'rm -rf "$logs"' EXIT
@@ -67,13 +69,16 @@ without() {
 part set-up "$bin/fabricbench" setup --for-tests
 # shellcheck disable=SC2046,SC2086  # several folders
 background others nice -n 19 "$bin/python" -m pytest -q -n 3 --dist loadfile --no-loadscope-reorder \
-    $(without $measuring $cluster)
+    $(without $measuring $cluster $lone)
 background lint nice -n 19 sh tests/lint.sh "$bin"
 background tidy nice -n 19 sh tests/lint.sh "$bin" tidy
+# shellcheck disable=SC2046,SC2086  # several folders
+background cluster "$bin/python" -m pytest -q $(without $measuring $lone) $cluster
 # shellcheck disable=SC2086  # several folders
 part "measuring tests" "$bin/python" -m pytest -q $measuring
+part "cluster tests" outcome cluster
 # shellcheck disable=SC2086  # several folders
-part "cluster tests" "$bin/python" -m pytest -q $cluster
+part "lone tests" "$bin/python" -m pytest -q $lone
 part "other tests" outcome others
 part lint outcome lint
 part clang-tidy outcome tidy

@@ -16,13 +16,15 @@ LINTERS = (
 PARTS = {
     "set-up": "fabricbench setup --for-tests",
     "other tests": "python -m pytest -q -n 3 --dist loadfile --no-loadscope-reorder"
-    " --ignore=tests/one --ignore=tests/two --ignore=tests/three --ignore=tests/four",
+    " --ignore=tests/one --ignore=tests/two --ignore=tests/three --ignore=tests/four --ignore=tests/three/five.py",
     "lint": "the linter ruff",
     "measuring tests": "python -m pytest -q tests/one tests/two",
-    "cluster tests": "python -m pytest -q tests/three tests/four",
+    "cluster tests": "python -m pytest -q --ignore=tests/one --ignore=tests/two --ignore=tests/three/five.py"
+    " tests/three tests/four",
+    "lone tests": "python -m pytest -q tests/three/five.py",
 }
 """By part, the command that it starts."""
-CODES = {"lint": 1, "set-up": 3, "measuring tests": 5, "other tests": 1, "cluster tests": 4}
+CODES = {"lint": 1, "set-up": 3, "measuring tests": 5, "other tests": 1, "cluster tests": 4, "lone tests": 6}
 """By part, its exit status in a test where it fails."""
 
 LINTED_BY_PYTHON = 'case "$1" in -c) exit 0;; esac'
@@ -45,10 +47,10 @@ def run(directory: Path, failing: set[str]) -> tuple[int, list[str], dict[str, s
     for name in LINTERS:
         pretend(directory, name, f'echo "the linter {name}" >> {log}; exit {status("lint") * (name == "ruff")}')
     pretend(directory, "fabricbench", f'echo "fabricbench $*" >> {log}; exit {status("set-up")}')
-    others, cluster, measuring = (status(f"{name} tests") for name in ("other", "cluster", "measuring"))
-    choose = f'case "$*" in *"-n 3"*) exit {others};; *three*) exit {cluster};; esac'
+    others, cluster, measuring, lone = (status(f"{name} tests") for name in ("other", "cluster", "measuring", "lone"))
+    choose = f'case "$*" in *"-n 3"*) exit {others};; *--ignore*) exit {cluster};; *five*) exit {lone};; esac'
     pretend(directory, "python", f'{LINTED_BY_PYTHON}; echo "python $*" >> {log}; {choose}; exit {measuring}')
-    groups = ("tests/one tests/two", "tests/three tests/four")
+    groups = ("tests/one tests/two", "tests/three tests/four", "tests/three/five.py")
     result = subprocess.run(
         ["sh", str(REPOSITORY / "tests/all.sh"), str(directory), *groups],
         capture_output=True, text=True, timeout=120, check=False, cwd="/",
@@ -66,7 +68,7 @@ def test_all_parts_run_and_are_reported(tmp_path: Path, failing: set[str]) -> No
     for line in PARTS.values():
         assert line in [command.rstrip() for command in parts]
     assert list(results) == [
-        "set-up", "measuring tests", "cluster tests", "other tests", "lint", "clang-tidy",
+        "set-up", "measuring tests", "cluster tests", "lone tests", "other tests", "lint", "clang-tidy",
     ]  # fmt: skip
     results.pop("clang-tidy")  # its compile commands are those of this checkout, if there are any
     assert results == {part: f"FAILED, exit status {CODES[part]}" if part in failing else "passed" for part in PARTS}
@@ -87,12 +89,12 @@ def test_the_quick_tests_run_concurrently_with_lint(tmp_path: Path, failing: str
 def test_make_names_folders_that_exist() -> None:
     makefile = (REPOSITORY / "Makefile").read_text()
     assert re.search(
-        r"^test: .*\n\t@sh tests/all\.sh \"\$\(BIN\)\" \"\$\(MEASURING\)\" \"\$\(CLUSTER\)\"$",
+        r"^test: .*\n\t@sh tests/all\.sh \"\$\(BIN\)\" \"\$\(MEASURING\)\" \"\$\(CLUSTER\)\" \"\$\(LONE\)\"$",
         makefile,
         re.M,
     )
     assert re.search(r"^test-quick: .*\n\t@sh tests/quick\.sh \"\$\(BIN\)\" \$\(QUICK\)$", makefile, re.M)
-    folders = re.findall(r"^(?:MEASURING|CLUSTER) := (.*)$", makefile, re.M)
+    folders = re.findall(r"^(?:MEASURING|CLUSTER|LONE) := (.*)$", makefile, re.M)
     (quick,) = re.findall(r"^QUICK := \$\(addprefix tests/,(.*)\)$", makefile, re.M)
     paths = [*" ".join(folders).split(), *(f"tests/{name}" for name in quick.split())]
     assert len(paths) > 10
