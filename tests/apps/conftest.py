@@ -102,3 +102,9 @@ def out(tmp_path: Path) -> Path:
     """Returns the directory for the node facts."""
     (tmp_path / "out").mkdir()
     return tmp_path / "out"
+
+
+@pytest.fixture(scope="session")
+def shared_programs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Returns the directory of the compiled programs that several tests run."""
+    return tmp_path_factory.mktemp("programs")

@@ -19,7 +19,7 @@ ONE = ("recv", "any_source", "wait", "test", "start", "probe", "iprobe", "mprobe
 """Ways to receive one message."""
 MANY = ("waitall", "waits", "waitany", "waitsome", "testany", "testsome", "testall")
 """Ways to receive four messages that are pending together."""
-DELAY_US = 100_000
+DELAY_US = 50_000
 
 
 def launch(profiled: Profiled, command: list[str], inject: str) -> subprocess.CompletedProcess[str]:

@@ -20,11 +20,15 @@ STACKS = {name: stack for name, stack in site_stacks(REPOSITORY / "site").items(
 
 @dataclass(frozen=True)
 class Profiled:
-    """Compiles programs with a stack and runs them with the profiler."""
+    """Compiles programs with a stack and runs them with the profiler.
+
+    ``directory``: of the test. ``programs``: of the session, for the programs that several tests run.
+    """
 
     stack: Stack
     installed: Installed
     directory: Path
+    programs: Path
     transport: str = "shm"
 
     def environment(self) -> dict[str, str]:
@@ -36,7 +40,10 @@ class Profiled:
         wrapper = Path(self.installed.prefix) / "bin" / compiler
         if not wrapper.exists():
             pytest.skip(f"{self.stack.name} has no {compiler}")
-        target = self.directory / source.stem
+        shared = source.parent == PROGRAMS
+        target = self.programs / f"{self.stack.name}-{source.stem}" if shared else self.directory / source.stem
+        if shared and target.exists():
+            return target
         command = [str(wrapper), "-w", *options, "-o", str(target), str(source)]
         done = subprocess.run(command, env=self.environment(), capture_output=True, text=True, timeout=120)
         if done.returncode and ("mpi_f08" in done.stderr or "mpi_f08" in source.name):
@@ -63,12 +70,12 @@ def is_set_up(name: str) -> bool:
 
 
 @pytest.fixture(params=[name for name in STACKS if is_set_up(name)] or ["mpich"])
-def profiled(request: pytest.FixtureRequest, tmp_path: Path) -> Profiled:
+def profiled(request: pytest.FixtureRequest, tmp_path: Path, shared_programs: Path) -> Profiled:
     name = request.param
     installed = read_installed(REPOSITORY / "build/stacks" / name / STACK_FILE)
     if installed is None:
         pytest.skip(f"the stack {name} is not set up: run `make setup`")
-    return Profiled(STACKS[name], installed, tmp_path)
+    return Profiled(STACKS[name], installed, tmp_path, shared_programs)
 
 
 def differences(profile: Profile, expected: Expected) -> list[str]:

@@ -13,7 +13,7 @@ from fabricbench.parsers.tau.timed_operations import operations_of
 from fabricbench.site.stacks import STACK_FILE, read_installed
 
 BUILD = Path(__file__).resolve().parents[2] / "build/stacks"
-LATE = 0.4
+LATE = 0.2
 LEAST = LATE / 2
 """Pause of the late rank in seconds, and the least lateness on real stacks. Ranks on busy processors leave the barrier
 before it at different times.
@@ -24,13 +24,13 @@ Run = Callable[..., Ranks]
 
 
 @pytest.fixture(params=[name for name in STACKS if is_set_up(name)] or ["mpich"])
-def run(request: pytest.FixtureRequest, tmp_path: Path) -> Run:
+def run(request: pytest.FixtureRequest, tmp_path: Path, shared_programs: Path) -> Run:
     """Runs a mode of late.c with a stack, and returns the operations of each rank."""
     name = request.param
     installed = read_installed(BUILD / name / STACK_FILE)
     if installed is None:
         pytest.skip(f"the stack {name} is not set up: run `make setup`")
-    stack = Profiled(STACKS[name], installed, tmp_path)
+    stack = Profiled(STACKS[name], installed, tmp_path, shared_programs)
     program = str(stack.compile(PROGRAMS / "late.c", "-pthread"))
 
     def run_mode(mode: str, ranks: int = 2, **variables: str) -> Ranks:
