@@ -52,7 +52,7 @@ class Scaling:
 class CollectiveTime:
     """The time of a collective on some nodes and ranks, in microseconds, with its interval over ``n`` blocks.
 
-    ``model``: ``models.collective_times`` with LogGP's parameters of the lane; None without them. ``over_model``: time /
+    ``model``: ``models.collective_times`` with LogGP's parameters of the lane; None without. ``over_model``: time /
     model.
     """
 
