@@ -11,10 +11,10 @@ COLLECTIVES = (*LATENCY_ONLY, *_TWICE, *_BLOCKS, *_VECTORS)
 def collective_us(name: str, ranks: int, size: int, message_us: float, ns_per_byte: float) -> float:
     """Returns the least time of a collective among ``ranks`` with one message at a time, in microseconds.
 
-    Definition: the larger of two terms. Latency: ceil(log2 p) messages, one after the other, after which data of
-    one rank can have reached all. Bytes: what one rank sends or receives at least, times G. These are (p - 1) m for all-to-all,
-    all-gather, gather and scatter of blocks of m bytes; m for broadcast; (p - 1) m / p for reduce and reduce-scatter of
-    vectors of m bytes; twice that for all-reduce.
+    Definition: the larger of two terms. Latency: ceil(log2 p) messages, one after the other, after which data of one
+    rank can have reached all. Bytes: what one rank sends or receives at least, times G. These are (p - 1) m for
+    all-to-all, all-gather, gather and scatter of blocks of m bytes; m for broadcast; (p - 1) m / p for reduce and
+    reduce-scatter of vectors of m bytes; twice that for all-reduce.
     Assumptions: ranks send one message at a time, each over its own port; computation is left out.
     Several ranks that share a port take longer. A network that reduces by itself takes less.
     Source: Chan, Heimlich, Purkayastha, van de Geijn (2007), Collective communication: theory, practice, and
