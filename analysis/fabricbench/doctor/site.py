@@ -15,6 +15,7 @@ from typing import Literal, TypeVar
 from jsonschema import Draft7Validator
 
 from fabricbench.attestation.ports import DEVICES
+from fabricbench.doctor.targets import target_problems
 from fabricbench.errors import BadInput, nearest
 from fabricbench.files.layout import REQUIREMENTS
 from fabricbench.parsers.registry import TOOLS, benchmarks
@@ -90,9 +91,13 @@ def site_problems(system: str, selection: Collection[str] = ()) -> list[Problem]
     for fabric in site.fabrics:
         problems += [*_start(site, fabric), *_modules(site, fabric), *_ports(site, fabric)]
     problems += [*_lanes(site), *_requirements(file, site)]
+    of_targets = [problem for fabric in site.fabrics for problem in target_problems(fabric, site.lanes())]
     problems += [
         Problem(state, str(BadInput(what, where=str(file), hint=hint)))
-        for state, what, hint in slurm_problems([_demand(site, fabric) for fabric in site.fabrics])
+        for state, what, hint in (
+            *of_targets,
+            *slurm_problems([_demand(site, fabric) for fabric in site.fabrics]),
+        )
     ]
     return problems
 

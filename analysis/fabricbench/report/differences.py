@@ -14,6 +14,7 @@ from fabricbench.verdict.nodes import natural
 
 NOT_SET = "not set"
 _PATHS = ("LD_LIBRARY_PATH", "LD_PRELOAD")
+TARGET = Fact("stack", "NAS kernels built for")
 Values = tuple[Fact, str, str, str]
 """A fact, the node or lane, its value there, and the other value."""
 
@@ -139,6 +140,8 @@ def _lane_facts(launches: Iterable[Launch]) -> FactValues:
         values[Fact("binding", "ranks bound to")].add(launch.binding)
         for name, value in launch.versions.items():
             values[Fact("stack", "stack version") if name == launch.stack else Fact("tool", "version", name)].add(value)
+        if launch.target is not None:
+            values[TARGET].add(launch.target.text)
         for name, value in (launch.spec_hash or {}).items():
             values[Fact("Spack hash", "Spack hash", name)].add(value)
         for name, value in launch.environment.items():
@@ -150,7 +153,8 @@ def _lane_facts(launches: Iterable[Launch]) -> FactValues:
 def _different(lane: str, here: FactValues, there: FactValues) -> Iterator[Values]:
     for fact in here.keys() | there.keys():
         mine, theirs = here.get(fact, NOT_SET), there.get(fact, NOT_SET)
-        if mine != theirs:
+        is_recorded = fact != TARGET or (fact in here and fact in there)  # earlier versions did not record it
+        if mine != theirs and is_recorded:
             yield fact, lane, mine, theirs
 
 

@@ -170,7 +170,8 @@ def _facts(campaign: Campaign) -> KeyValues:
 def _stacks(started: list[Launch]) -> tuple[StackView, ...]:
     versions: dict[str, list[dict[str, str]]] = defaultdict(list)
     for launch in started:
-        versions[launch.stack].append(launch.versions)
+        target = {"NAS kernels built for": launch.target.text} if launch.target else {}
+        versions[launch.stack].append(launch.versions | target)
     return tuple(StackView(stack, _merged(versions[stack])) for stack in sorted(versions))
 
 

@@ -14,6 +14,7 @@ from fabricbench.site.transports import BINDINGS, TRANSPORTS, Binding, Transport
 Launcher = Literal["mpirun", "srun"]
 AttestationPolicy = Literal["required", "optional"]
 LAUNCHERS: tuple[Launcher, ...] = ("mpirun", "srun")
+PROCESSORS = ("native", "x86-64", "x86-64-v2", "x86-64-v3", "x86-64-v4")
 
 SLURM = ("slurm", "squeue")
 """ReFrame's names of Slurm, with and without its accounting."""
@@ -59,12 +60,15 @@ class Nodes:
     """The nodes of a fabric.
 
     A launch spreads its ranks over ``count`` nodes, or over one node per rank if it has fewer ranks. ``cores`` and
-    ``memory_bytes`` describe one node; None stands for the values of this machine.
+    ``memory_bytes`` describe one node; None stands for the values of this machine. ``processor`` is a level of x86-64
+    that all nodes have (``PROCESSORS``), or ``native`` for this machine's processor; None: unknown, unless the fabric
+    is local to this machine.
     """
 
     count: int = 1
     cores: int | None = None
     memory_bytes: int | None = None
+    processor: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,9 +114,12 @@ class Fabric:
             ("transport", self.transport, TRANSPORTS),
             ("binding", self.binding, BINDINGS),
             ("launcher", self.scheduler.launcher, LAUNCHERS),
+            ("processor", self.nodes.processor, (None, *PROCESSORS)),
         ):
             if value not in accepted:
-                raise problem(f"{subject}: unknown {what} '{value}'", expected=nearest(value, accepted))
+                raise problem(
+                    f"{subject}: unknown {what} '{value}'", expected=nearest(str(value), filter(None, accepted))
+                )
         if self.attestation not in ("required", "optional"):
             raise problem(f"{subject}: attestation is '{self.attestation}'", expected="required or optional")
         nodes, minutes = self.nodes, self.scheduler.minutes

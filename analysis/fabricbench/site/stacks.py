@@ -11,6 +11,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from fabricbench.errors import BadInput, nearest
 from fabricbench.site.execute import execute
 from fabricbench.site.frozen import freeze
+from fabricbench.site.targets import Target
 from fabricbench.site.transports import BINDINGS
 
 STACK_FILE = "stack.json"
@@ -153,6 +154,7 @@ class SourceBuild(BaseModel):
 
     ``prefix``: the folder with its programs. ``origin``: the user's archive or folder. ``options``: the settings of the
     build; empty for a package that the user built. ``key``: the digest of everything that it was built from.
+    ``target``: what it was built for; None if its build description does not say so.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -162,6 +164,7 @@ class SourceBuild(BaseModel):
     origin: str
     options: dict[str, str] = {}
     key: str = ""
+    target: Target | None = None
 
     @property
     def text(self) -> str:
@@ -176,7 +179,8 @@ class Installed(BaseModel):
     ``imb`` is the path of IMB-MPI1; the suite's other programs are in the same folder. ``imb_mt_problem`` is the reason
     why IMB-MT does not run, empty if it does. ``spec_hash`` holds Spack's hashes by package, empty for a stack that
     Spack did not build. For a stack of Spack's, ``apps`` is its view, which also has the other benchmarks. ``sources``
-    holds the packages from ``fabricbench setup --source``, by name.
+    holds the packages from ``fabricbench setup --source``, by name. ``target``: what this project's NAS kernels are
+    built for; None for a stack of Spack's, whose specification says it, and for set-ups of earlier versions.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -192,6 +196,7 @@ class Installed(BaseModel):
     programs: dict[str, str] = {}
     spec_hash: dict[str, str] = {}
     sources: dict[str, SourceBuild] = {}
+    target: Target | None = None
 
     @property
     def missing_file(self) -> str:
