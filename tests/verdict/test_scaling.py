@@ -64,15 +64,15 @@ def of_plogp(lane: str) -> list[Rows]:
     """P-LogP of a network with L = 10 us, o = 1 us and G = 1 ns per byte."""
     sizes = [2**power for power in range(0, 21, 2)]
     curves = {
-        "round_trip": lambda size: 24.0 + 2 * size / 1000,
-        "send_overhead": lambda size: 1.0 + 0 * size,
-        "receive_overhead": lambda size: 1.0 + size / 1000,
-        "gap": lambda size: 1.0 + size / 1000,
-    }
+        name: {size: (fixed + per_kilobyte * size / 1000) for size in sizes}
+        for name, fixed, per_kilobyte in (
+            ("round_trip", 24.0, 2.0), ("send_overhead", 1.0, 0.0), ("receive_overhead", 1.0, 1.0), ("gap", 1.0, 1.0),
+        )
+    }  # fmt: skip
     return [
-        lane_rows(lane, [of(size)] * 6, benchmark="plogp", metric=name, msg_size_bytes=size)
-        for name, of in curves.items()
-        for size in sizes
+        lane_rows(lane, [value] * 6, benchmark="plogp", metric=name, msg_size_bytes=size)
+        for name, curve in curves.items()
+        for size, value in curve.items()
     ]
 
 

@@ -114,12 +114,27 @@ def _scaling(key: CellKey, base: CellKey, cells: Cells, confidence: float) -> Sc
     one = Interval(1.0, 1.0, 1.0, None, len(cells[key].samples))
     ratio = one if alone else paired_ratio(cells[key].values(), cells[base].values(), confidence).interval
     more = key.ranks / base.ranks
-    efficiency = [value / more if value is not None else None for value in (ratio.estimate, ratio.low, ratio.high)]
+    low, middle, high = (None if value is None else value / more for value in (ratio.low, ratio.estimate, ratio.high))
     return Scaling(
-        key.lane, key.tool, key.benchmark, key.case, key.metric, key.nodes, key.ranks, base.nodes, base.ranks,
-        median_interval(list(cells[key].medians().values()), confidence).estimate,
-        ratio.estimate, ratio.low, ratio.high, *efficiency, ratio.confidence, ratio.n,
-    )  # fmt: skip
+        lane=key.lane,
+        tool=key.tool,
+        benchmark=key.benchmark,
+        case=key.case,
+        metric=key.metric,
+        nodes=key.nodes,
+        ranks=key.ranks,
+        base_nodes=base.nodes,
+        base_ranks=base.ranks,
+        value=median_interval(list(cells[key].medians().values()), confidence).estimate,
+        speed_up=ratio.estimate,
+        speed_up_low=ratio.low,
+        speed_up_high=ratio.high,
+        efficiency=middle,
+        efficiency_low=low,
+        efficiency_high=high,
+        confidence=ratio.confidence,
+        n=ratio.n,
+    )
 
 
 def below(rows: Sequence[Scaling], limit: float) -> Limit:
