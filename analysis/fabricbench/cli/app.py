@@ -18,6 +18,7 @@ from fabricbench.cli.commands.record import record
 from fabricbench.cli.commands.report import report
 from fabricbench.cli.commands.run import run
 from fabricbench.cli.commands.setup import setup
+from fabricbench.cli.commands.site import site
 from fabricbench.cli.commands.table import table
 from fabricbench.cli.options import BAD_INPUT
 from fabricbench.errors import BadInput
@@ -35,6 +36,7 @@ app = typer.Typer(
 )
 for _command in COMMANDS:
     app.command()(_command)
+app.add_typer(site, name="site")
 
 
 def main() -> None:
