@@ -22,7 +22,7 @@ CHECKS = {
 
 @pytest.fixture(scope="module", autouse=True)
 def two_nodes(cluster: Cluster) -> None:
-    cluster.up()
+    cluster.up(PORTS="2")
 
 
 def test_each_library_is_attested_between_the_nodes(site: Site, tmp_path: Path) -> None:
@@ -51,3 +51,21 @@ def test_each_library_is_attested_between_the_nodes(site: Site, tmp_path: Path) 
     assert len(lines) >= len(timed)
     assert all("srun --mpi=none --nodes=2 --ntasks=2 --ntasks-per-node=1" in line for line in lines)
     assert all("fabricbench-node --dir" in line for line in lines)
+
+
+def test_a_library_that_uses_another_port_is_refuted(site: Site, tmp_path: Path) -> None:
+    """The fabric declares eth0, and UCX is set to eth1: the sockets carry the payload, the declared port does not."""
+    if not (build_root() / "stacks/ucx/stack.json").exists():
+        pytest.skip("ucx is not set up: run `make setup`")
+    site.change("ports=PORTS", 'ports=["eth0"]')
+    site.change('"UCX_NET_DEVICES": "eth0"', '"UCX_NET_DEVICES": "eth1"')
+    sizes = ("-S", "largest_bytes=65536", "-S", "large_iterations=100")
+    check = "^UcxPerftest%messages=large%test=tag_lat$"
+    process = site.reframe(tmp_path / "campaign", "-n", check, *sizes, "-p", "^ucx$")
+    assert process.returncode == 1, process.stdout[-3000:]
+    (record,) = [
+        one for one in read_campaign(tmp_path / "campaign").records if one.launch and one.launch.mode == "timed"
+    ]
+    assert record.attestation is not None
+    assert record.attestation.state == "refuted"
+    assert "bytes between the nodes, the ports of the fabric (eth0) sent" in record.reason
