@@ -45,7 +45,8 @@ def examine(candidates: Iterable[Lane]) -> Iterator[LaneDiagnosis]:
             hint = "run reframe -r, which requests one"
             yield LaneDiagnosis(lane.name, False, detail, hint)
             continue
-        launcher = request.two_ranks(lane.pmi) if request and lane.pmi is not None else ()
+        tasks = 2 if lane.stack.level == "mpi" or lane.fabric.between_nodes else 1  # client and server are one task
+        launcher = request.tasks(tasks, lane.pmi) if request and lane.pmi is not None else ()
         outcome = probe(lane.installed, lane.variables(), lane.handshake, launcher)
         if outcome.problem:
             log = build_root() / "stacks" / lane.stack.name / "setup.log"

@@ -292,6 +292,9 @@ def _demand(site: _Site, fabric: Fabric) -> Demand:
     pmi = {
         lane.stack.name: lane.pmi
         for lane in site.lanes()
-        if lane.fabric == fabric and (not stacks or lane.stack.name in stacks) and lane.pmi is not None
+        if lane.fabric == fabric
+        and lane.stack.level == "mpi"
+        and (not stacks or lane.stack.name in stacks)
+        and lane.pmi is not None
     }
     return Demand(fabric=fabric.name, request=request_of(fabric), pmi=pmi)
