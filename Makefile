@@ -11,7 +11,7 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-# Tests that start MPI programs, which run one at a time and alone
+# Tests that start MPI programs, one at a time
 MEASURING := tests/apps tests/benchmarks tests/lanes
 # Tests on a Slurm of virtual nodes, which mostly wait for Slurm
 CLUSTER := tests/vcluster tests/runner/test_time_limit.py

@@ -14,9 +14,9 @@ from fabricbench.site.programs import OSU, SOURCE, osu_programs, osu_version
 from fabricbench.site.scale import COLLECTIVE, RANK_PAIRS, Breadth, ScaleRule
 
 from .base import SELDOM, SizedBenchmark, scales
-from .base.scale import scaled_limit
+from .base.scale import available_nodes, scaled_limit
 
-SIZES_SINCE: dict[str, Version] = {"pt2pt": (5, 4), "one-sided": (5, 4), "collective": (5, 3)}
+SIZES_SINCE: dict[str, Version] = {"pt2pt": (5, 4), "congestion": (7, 4), "one-sided": (5, 4), "collective": (5, 3)}
 """The first version by family with options for the smallest and largest size (OSU's CHANGES)."""
 TYPES_SINCE: Version = (7, 1)
 """The first version with an option for the data type; earlier ones reduce floats and use 64-bit integers in atomics."""
@@ -24,6 +24,8 @@ MEMORY_BYTES = 512 * 2**20
 """OSU's limit of the memory of a rank: it omits sizes of which one message for each rank takes more."""
 EXCHANGES = ("osu_allgather", "osu_alltoall")
 """The collectives in which every rank receives something from every other."""
+MOST_NODES_OF_FAN = 16
+"""OSU 7.4 has room for 1000 requests, and one node waits for a window of 64 messages with each of the others."""
 TIMES: tuple[str, ...] = ("time", "time_min", "time_max")
 
 
@@ -153,6 +155,25 @@ class OsuPairs(Osu):
     @property
     def scale_rule(self) -> ScaleRule:
         return RANK_PAIRS
+
+
+@rfm.simple_test
+class OsuFan(Osu):
+    """One rank on each node: all nodes but the first send to it (fan in), or receive from it (fan out)."""
+
+    descr = "OSU's fan in and fan out: bandwidth between one node and all others at once"
+    osu = parameter(_of("congestion"), loggable=True)
+
+    def adapt_to_lane(self) -> None:
+        self.ranks = min(available_nodes(self.fabric), MOST_NODES_OF_FAN)
+
+    def applies(self) -> bool:
+        return self.fabric.nodes.count > 1
+
+    def family_skip(self) -> tuple[str, str] | None:
+        if (skip := super().family_skip()) or self.applies():
+            return skip
+        return "the fabric has a single node, and a fan needs two", "set Nodes(count=…) in the site's settings.py"
 
 
 class OsuWindow(Osu):

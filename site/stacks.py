@@ -314,9 +314,14 @@ STACKS = {
             debian=Debian(packages=("perftest",), commands={}),
             programs=dict.fromkeys(PERFTEST, ("ib_send_lat", "--version")),
             handshake=Handshake(
-                server=("ib_send_lat", "-p", "{port}", "-s", "2", "-n", "5", "-F"),
-                client=("ib_send_lat", "-p", "{port}", "-s", "2", "-n", "5", "-F", "{address}"),
+                server=("ib_send_lat", "-p", "{port}", "-s", "2", "-n", "5", "-F", "{fabric}"),
+                client=("ib_send_lat", "-p", "{port}", "-s", "2", "-n", "5", "-F", "{fabric}", "{address}"),
             ),
+            fabric_options={
+                "device": ("-d", "{adapter}", "-i", "{number}"),
+                "gid": ("-x", "{gid}"),
+                "rdma_cm": ("-R",),
+            },
             transports={"verbs": {}},
             unsupported={"shm": "it needs an RDMA device", "tcp": "it needs an RDMA device"},
         ),

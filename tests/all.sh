@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # Runs every part of `make test`, also after one that failed, and reports the result of each at the end.
 # all.sh DIRECTORY-OF-PROGRAMS "MEASURING-TESTS..." "CLUSTER-TESTS..." "LONE-TESTS..."
-# The measuring tests run alone, one at a time. The cluster tests mostly wait for Slurm: the other tests, lint and clang-tidy
-# run meanwhile. The lone tests need the cores and the cluster for themselves and run last.
+# The measuring tests start MPI programs, one at a time. The cluster tests mostly wait for Slurm and run meanwhile. The
+# lone tests need both cores and the cluster, and run after both. The other tests, lint and clang-tidy use the processor
+# time that these leave: they run with the lowest priority.
 set -u
 bin=$(cd "$1" && pwd) || exit 2
 measuring=$2
@@ -54,7 +55,7 @@ outcome() {
 # tests go on, because they remove their cluster at their end.
 # shellcheck disable=SC2329  # called by trap
 interrupt() {
-    for name in lint tidy; do
+    for name in others lint tidy; do
         [ ! -f "$logs/$name.pid" ] || kill "$(cat "$logs/$name.pid")" 2>/dev/null
     done
     exit "$1"
@@ -66,20 +67,21 @@ without() {
 }
 
 part set-up "$bin/fabricbench" setup --for-tests
-# shellcheck disable=SC2086  # several folders
-part "measuring tests" "$bin/python" -m pytest -q $measuring
-background lint sh tests/lint.sh "$bin"
-background tidy sh tests/lint.sh "$bin" tidy
+# shellcheck disable=SC2046,SC2086  # several folders
+background others nice -n 19 "$bin/python" -m pytest -q -n 3 --dist loadfile --no-loadscope-reorder \
+    $(without $measuring $cluster $lone)
+background lint nice -n 19 sh tests/lint.sh "$bin"
+background tidy nice -n 19 sh tests/lint.sh "$bin" tidy
 # shellcheck disable=SC2046,SC2086  # several folders
 background cluster "$bin/python" -m pytest -q $(without $measuring $lone) $cluster
-# shellcheck disable=SC2046,SC2086  # several folders
-part "other tests" "$bin/python" -m pytest -q -n 4 --dist loadfile --no-loadscope-reorder \
-    $(without $measuring $cluster $lone)
-part lint outcome lint
-part clang-tidy outcome tidy
+# shellcheck disable=SC2086  # several folders
+part "measuring tests" "$bin/python" -m pytest -q $measuring
 part "cluster tests" outcome cluster
 # shellcheck disable=SC2086  # several folders
 part "lone tests" "$bin/python" -m pytest -q $lone
+part "other tests" outcome others
+part lint outcome lint
+part clang-tidy outcome tidy
 
 printf '\nmake test:\n%s' "$results"
 exit "$failed"

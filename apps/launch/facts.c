@@ -92,6 +92,7 @@ static void processor_facts(struct json* out, long cores) {
   read_key("/proc/cpuinfo", "model name", text, sizeof text);
   json_string_or_null(out, "cpu_model", text);
   json_unsigned(out, "cores", (uint64_t)cores);
+  instructions(out);
   topology(out);
   read_in(processors, "cpu0/cpufreq/scaling_governor", text, sizeof text);
   json_string_or_null(out, "governor", text);

@@ -53,6 +53,11 @@ void each_entry(const char* folder, void (*visit)(const char* name, void* contex
 // "topology":{…},"sockets":2,"numa":{…}
 void topology(struct json* out);
 
+// ---- instructions.c
+
+// "instructions":["avx","avx2",…], null if /proc/cpuinfo has no flags.
+void instructions(struct json* out);
+
 // ---- ports.c, nics.c: interfaces and adapters' ports
 
 #define RDMA_FOLDER "/sys/class/infiniband"

@@ -99,6 +99,7 @@ class FactsBase(JobBase):
                 **self.tool_versions(),
             },
             spec_hash=self.spec_hash(),
+            target=self.target(),
             limit_seconds=self.limit_seconds,
             attestation=self.fabric.attestation,
             wireup=self.wireup_facts(),

@@ -2,7 +2,7 @@
 """The launchers that start the ranks: the stack's own mpirun by its path, or Slurm's srun."""
 
 import shlex
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from reframe.core.backends import getlauncher
 from reframe.core.launchers import JobLauncher
@@ -73,10 +73,11 @@ def per_node(ranks: int, nodes: int) -> int:
 def launcher_of(lane: Lane, layout: Layout) -> JobLauncher:
     """Returns ``srun`` with the PMI of the lane if the fabric uses it, else the launcher of the stack.
 
-    The lane must be set up.
+    The lane must be set up. Below MPI, one task on each node starts the server, the client, or both.
     """
     if lane.pmi is not None:
-        return SlurmSteps(lane.pmi, layout)
+        tasks = layout if lane.stack.level == "mpi" else replace(layout, ranks=layout.nodes)
+        return SlurmSteps(lane.pmi, tasks)
     assert lane.installed is not None
     stack = lane.stack
     launcher = getlauncher(stack.launcher if stack.level == "mpi" else "local")()

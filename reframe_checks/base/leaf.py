@@ -8,6 +8,7 @@ from reframe.core.builtins import variable
 
 from fabricbench.launch.facts import Expected, Injection, OmittedSizes, Scalar, WireUp, canonical_case
 from fabricbench.site.profilers import ProfilerName
+from fabricbench.site.targets import Target
 
 
 class LeafBase(rfm.RegressionTestPlugin):
@@ -75,6 +76,10 @@ class LeafBase(rfm.RegressionTestPlugin):
     def tool_versions(self) -> dict[str, str]:
         """Returns the versions of the tool, in addition to those of the stack and of this project."""
         return {}
+
+    def target(self) -> Target | None:
+        """Returns what the program was built for; None if that is unknown, or the compiler's default."""
+        return None
 
     def wireup_facts(self) -> WireUp | None:
         """Returns the traffic of the lane's wire-up, which attestation subtracts; None if there is none."""

@@ -10,6 +10,7 @@ from fabricbench.site.system import System
 
 RUN = Path("/run/fabricbench-vcluster")
 STACKS = ["impi", "mpich", "openmpi"]
+LIBRARIES = ["sockets", "libfabric", "ucx"]
 
 
 def cluster(name: str, default: int) -> int:
@@ -34,15 +35,15 @@ SYSTEM = System(
         Fabric(
             name="gige",
             transport="tcp",
-            stacks=STACKS,
+            stacks=STACKS + LIBRARIES,
             # Slurm runs one of the eight jobs at a time.
             scheduler=Scheduler(name="squeue", launcher="srun", access=["--partition=gige"], max_jobs=8),
-            nodes=Nodes(count=cluster("NODES", 2), cores=cluster("CPUS", 1)),
+            nodes=Nodes(count=cluster("NODES", 2), cores=cluster("CPUS", 1), processor="native"),
             ports=PORTS,
             variants=["local-shm"] if cluster("CPUS", 1) > 1 else [],
             variables={"UCX_NET_DEVICES": "eth0", "OMPI_MCA_btl_tcp_if_include": "eth0", "FI_TCP_IFACE": "eth0"},
         ),
     ],
-    stacks=STACKS,
+    stacks=STACKS + LIBRARIES,
 )
 site_configuration = reframe_configuration(SYSTEM)

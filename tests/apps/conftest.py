@@ -9,8 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from support import simulated_profiles
-from support.simulated_profiles import SimulatedProfiles
 from support.witnessed import Json, Run, environment, reports
 from support.wrapped import Process, Start
 
@@ -107,10 +105,6 @@ def out(tmp_path: Path) -> Path:
 
 
 @pytest.fixture(scope="session")
-def simulated_programs(tmp_path_factory: pytest.TempPathFactory) -> SimulatedProfiles:
-    """Builds the programs for SimGrid; skips the test without SMPI."""
-    log = Path.cwd() / ".o"
-    log.unlink(missing_ok=True)
-    programs = simulated_profiles.build(tmp_path_factory.mktemp("smpi"))
-    assert not log.exists(), "smpif90 leaves an object in the directory where CMake asks it for its options"
-    return programs
+def shared_programs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Returns the directory of the compiled programs that several tests run."""
+    return tmp_path_factory.mktemp("programs")

@@ -70,8 +70,8 @@ def test_host_facts(start: Start, tmp_path: Path) -> None:
     host = read(tmp_path / f"launch/host.{socket.gethostname()}")
     assert host.pop("mitigations", {}) is not None
     assert list(host) == [
-        "schema", "host", "boot_id", "kernel", "kernel_command_line", "cpu_model", "cores", "topology", "sockets",
-        "numa", "governor", "frequency_driver", "boost", "smt", "memory_bytes", "transparent_hugepages",
+        "schema", "host", "boot_id", "kernel", "kernel_command_line", "cpu_model", "cores", "instructions", "topology",
+        "sockets", "numa", "governor", "frequency_driver", "boost", "smt", "memory_bytes", "transparent_hugepages",
         "hugepages", "topology_address", "nics", "load_before", "load_after", "running_before", "seconds",
         "busy_cpu_seconds", "own_cpu_seconds", "foreign_cpu_share", "counters",
     ]  # fmt: skip

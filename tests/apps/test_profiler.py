@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests the profiler with every MPI stack that is set up: each call of MPI is counted once, with its bytes."""
 
-import os
-import shutil
 import subprocess
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -14,7 +12,6 @@ from fabricbench.site.stacks import STACK_FILE, Installed, Stack, read_installed
 from support.mpi_calls import BINDINGS, LEFT_OUT, Expected, prototypes
 from support.mpi_scenarios import program
 from support.profiles import Profile, read_profile, read_profiles
-from support.simulated import Network
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 PROGRAMS = REPOSITORY / "tests/support"
@@ -23,11 +20,15 @@ STACKS = {name: stack for name, stack in site_stacks(REPOSITORY / "site").items(
 
 @dataclass(frozen=True)
 class Profiled:
-    """Compiles programs with a stack and runs them with the profiler."""
+    """Compiles programs with a stack and runs them with the profiler.
+
+    ``directory``: of the test. ``programs``: of the session, for the programs that several tests run.
+    """
 
     stack: Stack
     installed: Installed
     directory: Path
+    programs: Path
     transport: str = "shm"
 
     def environment(self) -> dict[str, str]:
@@ -39,7 +40,10 @@ class Profiled:
         wrapper = Path(self.installed.prefix) / "bin" / compiler
         if not wrapper.exists():
             pytest.skip(f"{self.stack.name} has no {compiler}")
-        target = self.directory / source.stem
+        shared = source.parent == PROGRAMS
+        target = self.programs / f"{self.stack.name}-{source.stem}" if shared else self.directory / source.stem
+        if shared and target.exists():
+            return target
         command = [str(wrapper), "-w", *options, "-o", str(target), str(source)]
         done = subprocess.run(command, env=self.environment(), capture_output=True, text=True, timeout=120)
         if done.returncode and ("mpi_f08" in done.stderr or "mpi_f08" in source.name):
@@ -66,12 +70,12 @@ def is_set_up(name: str) -> bool:
 
 
 @pytest.fixture(params=[name for name in STACKS if is_set_up(name)] or ["mpich"])
-def profiled(request: pytest.FixtureRequest, tmp_path: Path) -> Profiled:
+def profiled(request: pytest.FixtureRequest, tmp_path: Path, shared_programs: Path) -> Profiled:
     name = request.param
     installed = read_installed(REPOSITORY / "build/stacks" / name / STACK_FILE)
     if installed is None:
         pytest.skip(f"the stack {name} is not set up: run `make setup`")
-    return Profiled(STACKS[name], installed, tmp_path)
+    return Profiled(STACKS[name], installed, tmp_path, shared_programs)
 
 
 def differences(profile: Profile, expected: Expected) -> list[str]:
@@ -261,34 +265,3 @@ def test_fortran_kernels(profiled: Profiled, kernel: str, problem: str) -> None:
         assert profile.sizes(function) == sizes
         calls = [row.timer.calls for row in profile.rows if row.function == function]
         assert sum(calls) == profile.timers[f"{function}()"].calls == sum(sizes.values())
-
-
-def test_simulated_time(tmp_path: Path) -> None:
-    """The time in MPI on a simulated network is known: latency, and bytes through the bandwidth."""
-    network = Network(bytes_per_second=1e8, hop_us=50.0)
-    library = simulated_library(tmp_path)
-    command = ["smpicc", "-w", "-DSIMULATED", "-Wl,--undefined=MPI_Init", "-o", "late", str(PROFILED), *library]
-    subprocess.run(command, cwd=tmp_path, check=True, timeout=120)
-    (tmp_path / "platform.xml").write_text(network.xml(2))
-    run = ["smpirun", "-np", "2", "-platform", "platform.xml", "--log=root.thres:critical", "./late", "late"]
-    variables = os.environ | {"FABRICBENCH_PROFILE": str(tmp_path)}
-    subprocess.run(run, cwd=tmp_path, env=variables, check=True, timeout=120)
-    sender, receiver = read_profiles(tmp_path)
-    transfer_us = 2 * network.hop_us + 2**20 / network.bytes_per_second * 1e6
-    assert sender.timers["MPI_Send()"].exclusive_us == pytest.approx(10 * transfer_us, rel=0.01)
-    assert receiver.timers["MPI_Recv()"].exclusive_us == pytest.approx(10 * (transfer_us + 1000), rel=0.01)
-    assert sender.of("MPI_Send")[0].keys["peer"] == "other node"
-
-
-def simulated_library(directory: Path) -> list[str]:
-    """Builds the profiler for SimGrid; skips the test without SMPI."""
-    compilers = {"C": shutil.which("smpicc"), "CXX": shutil.which("smpicxx")}
-    if None in compilers.values() or not shutil.which("cmake"):
-        pytest.skip("needs cmake and SimGrid's SMPI, on Debian: apt-get install libsimgrid-dev")
-    build = directory / "build"
-    chosen = [f"-DCMAKE_{language}_COMPILER={path}" for language, path in compilers.items()]
-    configure = ["cmake", "-S", str(REPOSITORY / "apps"), "-B", str(build), "-DBUILD_TESTING=OFF", *chosen]
-    for command in (configure, ["cmake", "--build", str(build), "--target", "fabricbench_profiler"]):
-        done = subprocess.run(command, cwd=directory, capture_output=True, text=True, timeout=600, check=False)
-        assert done.returncode == 0, done.stdout + done.stderr
-    return [str(build / "profiler/libfabricbench_profiler.a"), str(build / "common/libfabricbench_text.a")]

@@ -11,11 +11,9 @@ from fabricbench.parsers.tau.files import read_profile
 from fabricbench.parsers.tau.operations import Operations, RankOperations
 from fabricbench.parsers.tau.timed_operations import operations_of
 from fabricbench.site.stacks import STACK_FILE, read_installed
-from support.simulated import Network
-from support.simulated_profiles import SimulatedProfiles
 
 BUILD = Path(__file__).resolve().parents[2] / "build/stacks"
-LATE = 0.4
+LATE = 0.2
 LEAST = LATE / 2
 """Pause of the late rank in seconds, and the least lateness on real stacks. Ranks on busy processors leave the barrier
 before it at different times.
@@ -26,13 +24,13 @@ Run = Callable[..., Ranks]
 
 
 @pytest.fixture(params=[name for name in STACKS if is_set_up(name)] or ["mpich"])
-def run(request: pytest.FixtureRequest, tmp_path: Path) -> Run:
+def run(request: pytest.FixtureRequest, tmp_path: Path, shared_programs: Path) -> Run:
     """Runs a mode of late.c with a stack, and returns the operations of each rank."""
     name = request.param
     installed = read_installed(BUILD / name / STACK_FILE)
     if installed is None:
         pytest.skip(f"the stack {name} is not set up: run `make setup`")
-    stack = Profiled(STACKS[name], installed, tmp_path)
+    stack = Profiled(STACKS[name], installed, tmp_path, shared_programs)
     program = str(stack.compile(PROGRAMS / "late.c", "-pthread"))
 
     def run_mode(mode: str, ranks: int = 2, **variables: str) -> Ranks:
@@ -156,31 +154,3 @@ def test_stamps_can_be_switched_off(run: Run) -> None:
     for rank in run("exchange", FABRICBENCH_PROFILE_STAMPS="0"):
         assert rank.stamps == "none: switched off by FABRICBENCH_PROFILE_STAMPS=0"
         assert [row.matched for row in rank.operations] == [0]
-
-
-NETWORK = Network(bytes_per_second=1e8, hop_us=50.0)
-
-
-def test_simulated_receive_waits_exactly_for_its_sender(simulated_programs: SimulatedProfiles, tmp_path: Path) -> None:
-    receiver, _ = simulated_programs.operations(tmp_path, NETWORK, "late_sender", late_us=round(LATE * 1e6))
-    late = one(receiver, "MPI_Recv", 64)
-    assert late.late_seconds == pytest.approx(LATE, rel=0.01)
-    assert late.seconds - late.late_seconds == pytest.approx(2 * 50e-6, rel=0.05)
-
-
-def test_simulated_ranks_wait_for_the_last_one(simulated_programs: SimulatedProfiles, tmp_path: Path) -> None:
-    late_us = 50000
-    ranks = simulated_programs.operations(tmp_path, NETWORK, "imbalanced", ranks=4, late_us=late_us)
-    for number, rank in enumerate(ranks):
-        expected = 10 * (3 - number) * late_us * 1e-6
-        assert one(rank, "MPI_Barrier").late_seconds == pytest.approx(expected, rel=0.01)
-
-
-@pytest.mark.parametrize(("mode", "call", "count"), [("ring", "MPI_Sendrecv", 10), ("alltoall", "MPI_Alltoall", 10)])
-def test_simulated_programs_without_late_ranks(
-    simulated_programs: SimulatedProfiles, tmp_path: Path, mode: str, call: str, count: int
-) -> None:
-    for rank in simulated_programs.operations(tmp_path, NETWORK, mode, ranks=4):
-        operations = one(rank, call)
-        assert operations.count == count
-        assert operations.late_seconds < operations.seconds / 2

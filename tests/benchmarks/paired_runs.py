@@ -2,18 +2,23 @@
 """Measures two sides in interleaved pairs (A B, B A, A B, …) and reports the median ratio and its interval."""
 
 from collections.abc import Callable, Sequence
+from typing import TypeVar
 
+from rich.console import Console
 from rich.progress import track
 
 from fabricbench.stats.interval import median_interval
 
-Measure = Callable[[], Sequence[float]]
+Value = TypeVar("Value")
 
 
-def interleaved(first: Measure, second: Measure, pairs: int) -> list[tuple[Sequence[float], Sequence[float]]]:
+def interleaved(
+    first: Callable[[], Sequence[Value]], second: Callable[[], Sequence[Value]], pairs: int
+) -> list[tuple[Sequence[Value], Sequence[Value]]]:
     """Measures ``pairs`` pairs. The order within a pair alternates."""
     values = []
-    for number in track(range(pairs), description="pairs", transient=True):
+    console = Console(stderr=True)
+    for number in track(range(pairs), description="pairs", transient=True, console=console):
         if number % 2:
             b = second()
             a = first()

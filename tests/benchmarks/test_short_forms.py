@@ -10,8 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from support import simulated, toy_input
-from support.fake_site import REPOSITORY
+from benchmarks import npb_speed
+from fabricbench.site.settings import lanes
+from support import simulated, source_trees, toy_input
+from support.fake_site import REPOSITORY, FakeSite
 from support.hostile import make_campaign
 from support.micro import stack
 from support.processes import clean_environment
@@ -43,7 +45,7 @@ def rows_of(name: str, *arguments: str, **variables: str) -> list[list[str]]:
 
 
 def nasa_programs(directory: Path, kernels: list[str]) -> Path:
-    """Links the project's own kernels under the names of NASA's programs."""
+    """Puts the project's own kernels under the names of NASA's programs."""
     apps = stack("mpich").apps
     for kernel in kernels:
         program = directory / f"{kernel}.S.x"
@@ -124,7 +126,7 @@ def test_dry_run_counts_the_launches_of_a_block() -> None:
     assert "Traceback" not in result.stderr
 
 
-@pytest.mark.parametrize(("name", "values"), [("npb_speed", rf"{NUMBER}"), ("npb_memory", r"\d+")])
+@pytest.mark.parametrize(("name", "values"), [("npb_speed", r"\d+"), ("npb_memory", r"\d+")])
 def test_kernels_against_others(tmp_path: Path, name: str, values: str) -> None:
     kernels = [k for k in ("is", "cg") if Path(stack("mpich").apps, f"bin/fabricbench-{k}").exists()]
     pairs = ("--pairs", "1") if name == "npb_speed" else ()
@@ -132,6 +134,35 @@ def test_kernels_against_others(tmp_path: Path, name: str, values: str) -> None:
     rows = rows_of(name, str(nasa_programs(tmp_path, kernels)), *options)
     assert [row[0] for row in rows] == [f"{kernel.upper()}.S, {ranks}" for kernel in kernels for ranks in (1, 2)]
     assert all(re.fullmatch(values, row[1]) for row in rows)
+
+
+def test_speed_names_processor_builds_and_flags(tmp_path: Path) -> None:
+    """The programs in place of NASA's are the own kernels, which have the flags of the own kernels."""
+    result = run("npb_speed", str(nasa_programs(tmp_path, ["is"])), "--classes", "S", "--ranks", "1", "--kernels", "is",
+                 "--pairs", "2")  # fmt: skip
+    assert result.returncode == 0, result.stderr
+    assert re.match(r"Processor: .+\. Lane: mpich@shm\. The own kernels are built for: \S.*\.\n", result.stdout)
+    (row,) = (line.strip("| ").split(" | ") for line in result.stdout.splitlines() if line.startswith("| IS.S, 1"))
+    assert re.fullmatch(NUMBER, row[3])
+    assert re.fullmatch(NUMBER, row[5])
+    assert row[-1] == "2"
+
+
+def test_speed_builds_nasas_programs_with_each_of_the_flags(
+    site: FakeSite, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source_trees.describe(site)
+    for name, value in site.environment.items():
+        monkeypatch.setenv(name, value)
+    lane = next(lane for lane in lanes("fake") if lane.installed is not None)
+    assert lane.installed is not None
+    tree = source_trees.make_tree(tmp_path / "NPB3.4.3", "npb", "3.4.3")
+    folders = npb_speed.build_each(lane.stack, lane.installed, tree, "S", tmp_path / "work")
+    contents = [(folder / "is.S.x").read_text().split() for folder in folders]
+    assert contents == [[*flags.split(), "-fno-common"] for flags in npb_speed.FLAGS]
+    assert "npb" not in lane.installed.sources
+    runs = [npb_speed.Run(2.0, 1.0, "-O3")], [npb_speed.Run(1.0, 2.0, "-O3"), npb_speed.Run(4.0, 0.5, "-O2")]
+    assert npb_speed.table_row("IS.S, 1", [runs]).split(" | ")[3:7] == ["0.500", "-", "2.000", "-"]
 
 
 def test_messages_against_the_formulas(tmp_path: Path) -> None:

@@ -23,11 +23,11 @@ def test_a_profiled_launch(launch: Path) -> None:
     assert record.launch is not None
     assert (record.launch.mode, record.launch.profiler) == ("profiled", "own")
     values = {(row.metric, row.case): row.value for row in record.rows if row.msg_size_bytes is None}
-    assert 0 < values["mpi_share", ""] < 1
-    assert values["profiled_time", ""] == pytest.approx(values["run_time", ""], rel=0.01)
+    assert 0 < values["mpi_share", "code=own"] < 1
+    assert values["profiled_time", "code=own"] == pytest.approx(values["run_time", "code=own"], rel=0.01)
     # On each of two ranks, 15 iterations of 26 products, 52 sums of one number, and one sum of two numbers.
-    assert values["mpi_calls", "call=MPI_Sendrecv"] == 2 * 15 * (26 + 52 + 1)
-    assert values["mpi_bytes", "call=MPI_Sendrecv"] == 2 * 15 * (26 * 28000 + 52 * 8 + 16)
+    assert values["mpi_calls", "call=MPI_Sendrecv code=own"] == 2 * 15 * (26 + 52 + 1)
+    assert values["mpi_bytes", "call=MPI_Sendrecv code=own"] == 2 * 15 * (26 * 28000 + 52 * 8 + 16)
     assert {one.witness: one.agrees for one in record.agreements} == {"timers": True, "sockets": True}
 
 

@@ -63,6 +63,21 @@ def test_a_memory_limit_counts_as_the_memory_of_the_node(site: FakeSite, in_allo
     assert reason == "ft.A needs 0.5 GB on the node, which has 0.2 GB (limit in SLURM_MEM_PER_NODE)"
 
 
+def test_nodes_without_the_instructions_of_the_kernels(site: FakeSite) -> None:
+    for name, target in (("one", {"name": "x86-64-v3", "instructions": ["avx2", "fma", "pni"]}), ("two", None)):
+        facts = json.loads((site.stack(name) / "stack.json").read_text())
+        (site.stack(name) / "stack.json").write_text(json.dumps(facts | {"target": target}))
+        (site.stack(name) / "apps/bin/fabricbench-is").touch()
+    site.change_fabric("nodes=Nodes(processor='x86-64-v2')")
+    arguments = ("-c", "reframe_checks", "-n", "^NPB", "-r", "-p", "one")
+    site.reframe(*arguments, FABRICBENCH_CAMPAIGN=str(site.root / "campaign"), FABRICBENCH_NPB_RANKS="1")
+    files = [json.loads(file.read_text()) for file in (site.root / "campaign").rglob("skipped.json")]
+    (skip,) = (one for one in files if one["benchmark"] == "is.A")
+    lacks = "fabricbench-is was built for x86-64-v3, and the processors of the nodes lack avx2, fma"
+    assert (skip["reason"], skip["hint"]) == (lacks, "run: fabricbench setup --target x86-64-v2")
+    assert skip["expected"][0]["case"] == "code=own"
+
+
 def test_tiers_choose_the_ranks(site: FakeSite) -> None:
     """The quick tier has one number of ranks and a small class, the others every power of two."""
 

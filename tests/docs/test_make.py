@@ -15,7 +15,7 @@ LINTERS = (
 )  # fmt: skip
 PARTS = {
     "set-up": "fabricbench setup --for-tests",
-    "other tests": "python -m pytest -q -n 4 --dist loadfile --no-loadscope-reorder"
+    "other tests": "python -m pytest -q -n 3 --dist loadfile --no-loadscope-reorder"
     " --ignore=tests/one --ignore=tests/two --ignore=tests/three --ignore=tests/four --ignore=tests/three/five.py",
     "lint": "the linter ruff",
     "measuring tests": "python -m pytest -q tests/one tests/two",
@@ -48,7 +48,7 @@ def run(directory: Path, failing: set[str]) -> tuple[int, list[str], dict[str, s
         pretend(directory, name, f'echo "the linter {name}" >> {log}; exit {status("lint") * (name == "ruff")}')
     pretend(directory, "fabricbench", f'echo "fabricbench $*" >> {log}; exit {status("set-up")}')
     others, cluster, measuring, lone = (status(f"{name} tests") for name in ("other", "cluster", "measuring", "lone"))
-    choose = f'case "$*" in *"-n 4"*) exit {others};; *--ignore*) exit {cluster};; *five*) exit {lone};; esac'
+    choose = f'case "$*" in *"-n 3"*) exit {others};; *--ignore*) exit {cluster};; *five*) exit {lone};; esac'
     pretend(directory, "python", f'{LINTED_BY_PYTHON}; echo "python $*" >> {log}; {choose}; exit {measuring}')
     groups = ("tests/one tests/two", "tests/three tests/four", "tests/three/five.py")
     result = subprocess.run(
@@ -68,7 +68,7 @@ def test_all_parts_run_and_are_reported(tmp_path: Path, failing: set[str]) -> No
     for line in PARTS.values():
         assert line in [command.rstrip() for command in parts]
     assert list(results) == [
-        "set-up", "measuring tests", "other tests", "lint", "clang-tidy", "cluster tests", "lone tests",
+        "set-up", "measuring tests", "cluster tests", "lone tests", "other tests", "lint", "clang-tidy",
     ]  # fmt: skip
     results.pop("clang-tidy")  # its compile commands are those of this checkout, if there are any
     assert results == {part: f"FAILED, exit status {CODES[part]}" if part in failing else "passed" for part in PARTS}

@@ -29,11 +29,10 @@ from fabricbench.site.system import System
 STACKS = ["one", "two"]
 
 
-def slurm(name, transport="tcp", stacks=STACKS, count=2, ports=("lo",), scheduler="slurm", **options):
+def slurm(name, transport="tcp", stacks=STACKS, count=2, ports=("lo",), scheduler="slurm", processor=None, **options):
     scheduler = Scheduler(name=scheduler, launcher="srun", **options)
-    return Fabric(
-        name=name, transport=transport, stacks=stacks, scheduler=scheduler, nodes=Nodes(count=count), ports=ports
-    )
+    nodes = Nodes(count=count, processor=processor)
+    return Fabric(name=name, transport=transport, stacks=stacks, scheduler=scheduler, nodes=nodes, ports=ports)
 
 
 def here(name, transport, scheduler="local", count=1, ports=()):

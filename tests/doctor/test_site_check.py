@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The doctor reports every problem of a site, one line each, before a job is submitted."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -124,3 +125,24 @@ def test_the_first_problem_stops_a_run_and_counts_the_others(
     assert result.exit_code == 2
     assert all(line.startswith("fabricbench: ") for line in result.stderr.splitlines())
     assert sum("no partition 'nosuch'" in line for line in result.stderr.splitlines()) == 2
+
+
+def test_what_the_kernels_are_built_for(site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A declared level decides; nodes that are not declared cannot be checked from here."""
+    fake_slurm.install(tmp_path, monkeypatch)
+    target = {"name": "x86-64-v3", "instructions": ["avx2", "pni"]}
+    for stack in ("one", "two"):
+        home = tmp_path / "build/stacks" / stack
+        home.mkdir(parents=True)
+        facts = {"stack": stack, "source": "fake", "version": "1", "prefix": "/p", "apps": "/a"}
+        (home / "stack.json").write_text(json.dumps(facts | {"target": target}))
+    site()
+    (text,) = texts("not checked")
+    built = "fabric gige: the NAS kernels of one, two are built for x86-64-v3"
+    assert text == f"{built}; the processors of the nodes are unknown; declare them: Nodes(processor=…)"
+    site(GOOD.replace("access", "processor='x86-64-v2', access"))
+    (text,) = texts("warning")
+    lacks = f"{built}, and the processors of the nodes lack avx2, so that the kernels are skipped"
+    assert text == f"{lacks}; run: fabricbench setup --target x86-64-v2"
+    site(GOOD.replace("access", "processor='x86-64-v4', access"))
+    assert texts("warning") == texts("not checked") == []

@@ -2,7 +2,7 @@
 """Tests properties of the project's own benchmarks on real stacks that hold on any machine, even under load.
 
 No test compares a value with that of another launch or with a limit of this machine. Simulated networks
-(tests/apps/test_simulated.py) and synthetic samples (tests/parsers/test_micro.py) test the size of the values.
+(tests/simulated/test_micro.py) and synthetic samples (tests/parsers/test_micro.py) test the size of the values.
 """
 
 import math

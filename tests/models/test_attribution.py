@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """The parts of known operations on a network with known costs: every rule of the model gives the known number."""
 
+from dataclasses import replace
+
 import pytest
 
 from fabricbench.models.attribution import SYNC, attribute_run, curve_use
-from fabricbench.models.curves import Curves, MessageCurves
+from fabricbench.models.curves import Curve, Curves, MessageCurves
 from fabricbench.models.parts import PARTS, Parts
 from fabricbench.parsers.tau.operations import HeadStart, Operations
 from models.known import LATENCY, OVERHEAD, PER_BYTE, known_curves, line, rank, some
@@ -55,6 +57,18 @@ def test_a_message_that_arrived_long_ago_costs_the_receive_overhead() -> None:
 def test_operations_without_head_start_cost_as_a_whole() -> None:
     one = parts(some("MPI_Recv", LATENCY + OVERHEAD, size=0.0, count=2, heads=(HeadStart(1, 1.0),)))
     assert near(one, latency=LATENCY + OVERHEAD)
+
+
+def test_messages_without_time_stamps_cost_the_least_and_the_remainder_is_undivided() -> None:
+    one = parts(some("MPI_Recv", LATENCY + 1000 * PER_BYTE, matched=0))
+    assert near(one, latency=OVERHEAD, undivided=LATENCY - OVERHEAD + 1000 * PER_BYTE)
+
+
+def test_operations_of_several_sizes_have_the_mean_cost() -> None:
+    several = replace(some("MPI_Send", 4 * OVERHEAD, count=4, size=500.0), spread=((0.75, 0.0), (0.25, 2000.0)))
+    bent = Curves(MessageCurves(send_overhead=Curve((0.0, 1000.0, 2000.0), (OVERHEAD, OVERHEAD, 3 * OVERHEAD))))
+    (one,) = attribute_run([rank(0, 1.0, several)], bent).ranks
+    assert one.parts.bandwidth == pytest.approx(2 * OVERHEAD)
 
 
 def test_what_no_curve_explains_is_rest_with_its_sign() -> None:

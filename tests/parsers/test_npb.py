@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Parses NPB's report: captures of the project's own kernels and NASA's programs, payload by hand, damaged reports."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -23,12 +24,12 @@ def parse_text(tmp_path: Path, text: str, launch: Launch | None = None) -> Parse
 @pytest.mark.parametrize(
     ("name", "benchmark", "case", "values"),
     [
-        (OWN, "cg.S", "", {"mops": 4609.05, "run_time": 0.014462, "communication_time": 0.009053}),
+        (OWN, "cg.S", "code=own", {"mops": 4609.05, "run_time": 0.014462, "communication_time": 0.009053}),
         (NASA, "cg.S", "code=nasa", {"mops", "run_time", "communication_time"}),
         ("mpich-tcp-nasa-is", "is.S", "code=nasa", {"mops": 350.51, "communication_time": 0.0013}),
-        ("impi-shm-npb-ft", "ft.S", "", {"mops", "run_time", "communication_time"}),
-        ("openmpi-tcp-npb-is", "is.S", "", {"mops", "run_time", "communication_time"}),
-        ("mpich-tcp-npb-is-alone", "is.S", "", {"mops", "run_time", "communication_time"}),
+        ("impi-shm-npb-ft", "ft.S", "code=own", {"mops", "run_time", "communication_time"}),
+        ("openmpi-tcp-npb-is", "is.S", "code=own", {"mops", "run_time", "communication_time"}),
+        ("mpich-tcp-npb-is-alone", "is.S", "code=own", {"mops", "run_time", "communication_time"}),
     ],
 )
 def test_a_captured_report(name: str, benchmark: str, case: str, values: dict[str, float] | set[str]) -> None:
@@ -36,6 +37,42 @@ def test_a_captured_report(name: str, benchmark: str, case: str, values: dict[st
     assert {(row.benchmark, row.case, row.msg_size_bytes) for row in rows} == {(benchmark, case, None)}
     result = {row.metric: row.value for row in rows}
     assert (result if isinstance(values, dict) else set(result)) == values
+
+
+def as_today(text: str) -> str:
+    """Returns the report of an own kernel with the first line of today; the captures have NASA's."""
+    return re.sub(r" NAS Parallel Benchmarks 3\.4 -- (\w+) Benchmark\n", r" Fabricbench \1 after NPB 3.4\n", text)
+
+
+@pytest.mark.parametrize("name", [OWN, "impi-shm-npb-ft", "openmpi-tcp-npb-is"])
+def test_own_kernels_say_that_they_are_not_nasas(tmp_path: Path, name: str) -> None:
+    text = as_today(text_of(name))
+    assert text.lstrip("\n").startswith(" Fabricbench ")
+    assert parse_text(tmp_path, text, launch_of(name)) == parse(LAUNCHES / name, launch_of(name))
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "expected"),
+    [
+        ("Fabricbench CG after", "Fabricbench FT after", "the end of FT's report, not of CG's"),
+        (
+            "\n CG Benchmark Completed",
+            "\n Fabricbench CG after NPB 3.4\n CG Benchmark Completed",
+            "one report, this is",
+        ),
+    ],
+)
+def test_a_wrong_head_of_an_own_kernel(tmp_path: Path, old: str, new: str, expected: str) -> None:
+    text = as_today(text_of(OWN))
+    assert old in text
+    with pytest.raises(Unreadable, match=expected):
+        parse_text(tmp_path, text.replace(old, new))
+
+
+def test_an_own_kernel_is_not_counted_as_nasas_program(tmp_path: Path) -> None:
+    launch = launch_of(OWN).model_copy(update={"case": {"code": "nasa"}})
+    with pytest.raises(Unreadable, match="stdout:3: expected NASA's program, this is the project's own kernel"):
+        parse_text(tmp_path, as_today(text_of(OWN)), launch)
 
 
 def test_nasas_is_has_no_total_of_communication() -> None:

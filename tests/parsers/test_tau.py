@@ -9,7 +9,7 @@ import pytest
 
 from fabricbench.campaign.collect import collect
 from fabricbench.campaign.digest import digest
-from fabricbench.launch.facts import Launch
+from fabricbench.launch.facts import Launch, case_parts
 from fabricbench.parsers.output import Unreadable
 from fabricbench.parsers.tau.files import metrics_in, read_profile
 from fabricbench.parsers.tau.model import SYNC, Profile, Timer
@@ -42,7 +42,7 @@ def launch_of(mode: str = "profiled") -> Launch:
 def values(profile: Profile) -> dict[tuple[str, str, int | None], float]:
     """The values of a profile's rows by metric, function and size."""
     rows = rows_of(profile, launch_of())
-    result = {(row.metric, row.case.removeprefix("call="), row.msg_size_bytes): row.value for row in rows}
+    result = {(row.metric, case_parts(row.case).get("call", ""), row.msg_size_bytes): row.value for row in rows}
     assert len(result) == len(rows)
     return result
 

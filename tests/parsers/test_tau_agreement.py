@@ -13,6 +13,7 @@ from fabricbench.parsers.tau.files import read_profile
 from fabricbench.parsers.tau.model import Profile
 from fabricbench.parsers.tau.rows import rows_of
 from fabricbench.parsers.tau.wire_bytes import wire_bytes
+from fabricbench.site.cases import completed_case
 from support.profile_text import application, packed, part, region, text
 
 WIREUP = WireUp(launch="w", ranks=2, bytes=10_000, segments=100)
@@ -62,7 +63,7 @@ def profile_of(folder: Path, ranks: int, *calls: tuple[str, int, int, str], more
 
 
 def row(metric: str, value: float, case: str = "") -> Row:
-    return Row(benchmark="cg.S", case=case, metric=metric, msg_size_bytes=None, value=value)
+    return Row(benchmark="cg.S", case=completed_case("npb", case), metric=metric, msg_size_bytes=None, value=value)
 
 
 @pytest.mark.parametrize(

@@ -130,6 +130,44 @@ def test_captures_of_tau_have_sizes_without_peers() -> None:
         assert all(size is not None for size in sizes)
 
 
+def test_messages_of_tau_in_the_region_exclude_those_of_a_rank_to_itself() -> None:
+    """CG on two ranks exchanges 390 vectors with itself and as many with the other rank; 795 sums are short."""
+    capture = Path(__file__).parent.parent / "data/profiles/tau-2.35.2-openmpi/cg.S-region-matrix"
+    for rank in operations_of(read_profile(capture, 2)):
+        operations = {row.call: row for row in rank.operations}
+        mean = (390 * 5600 + 780 * 8 + 15 * 16) / 1185
+        for call, operation in (("MPI_Send", "MPI_Send"), ("MPI_Wait", "MPI_Irecv")):
+            row = operations[call]
+            assert (row.operation, row.count) == (operation, 1185)
+            assert row.bytes == pytest.approx(mean)
+            shares = {size: share for share, size in row.spread}
+            assert shares[5600] == pytest.approx(390 / 1185, abs=1e-3)
+            assert shares[8] == pytest.approx(795 / 1185, abs=1e-3)
+        assert (operations["MPI_Irecv"].count, operations["MPI_Irecv"].bytes) == (1575, None)
+
+
+@pytest.mark.parametrize(("matrix", "sent", "received"), [(True, (4, 100.0), 4), (False, (6, None), 6)])
+def test_waitall_of_tau_completes_receives(
+    tmp_path: Path, matrix: bool, sent: tuple[int, float | None], received: int
+) -> None:
+    """Two of six messages are of the rank to itself, which only the matrix of communication shows."""
+    timers = [application(1000), timer("MPI_Irecv()", 6, 6), timer("MPI_Isend()", 6, 6), timer("MPI_Waitall()", 2, 90)]
+    events = [
+        '"Message size received in wait : .TAU application => MPI_Waitall()" 6 100 100 100 60000',
+        '"Message size sent to node 0 : .TAU application => MPI_Isend()" 2 100 100 100 20000',
+        '"Message size sent to node 1 : .TAU application => MPI_Isend()" 4 100 100 100 40000',
+    ]
+    of_tau = text(timers, events if matrix else events[:1]).replace("<name>Profiler<", "<name>TAU Version<")
+    (tmp_path / "profile.0.0.0").write_text(of_tau)
+    (rank,) = operations_of(read_profile(tmp_path, 1))
+    rows = {row.call: (row.operation, row.count, row.calls, row.bytes) for row in rank.operations}
+    assert rows == {
+        "MPI_Irecv": ("MPI_Irecv", 6, 6.0, None),
+        "MPI_Isend": ("MPI_Isend", sent[0], 6.0, sent[1]),
+        "MPI_Waitall": ("MPI_Irecv", received, 2.0, 100.0),
+    }
+
+
 @pytest.mark.parametrize("stack", ["mpich", "openmpi", "impi"])
 def test_all_to_all_of_tau_has_the_least_size_of_the_shared_event_and_the_v_form_the_others(stack: str) -> None:
     folder = Path(__file__).parent.parent / "data/profiles"

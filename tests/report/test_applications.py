@@ -3,8 +3,10 @@
 
 from fabricbench.report.activities import shares
 from fabricbench.report.applications import applications
+from fabricbench.report.codes import codes_view
 from fabricbench.report.facets import lanes, panels, unsized
 from fabricbench.report.style import lane_styles
+from fabricbench.verdict.series import all_series
 from verdict.synthetic_table import Rows, lane_rows, table_of
 
 
@@ -21,7 +23,7 @@ def rows(lane: str, ranks: int, mops: float, seconds: float, communication: floa
 TABLE = table_of(
     rows("mpich@shm", 1, 1000.0, 8.0, 0.0),
     rows("mpich@shm", 2, 1500.0, 4.0, 1.0),
-    rows("mpich@tcp", 2, 1200.0, 5.0, 2.5),
+    rows("mpich@tcp", 2, 1200.0, 5.0, 2.5, case="code=own"),
     rows("mpich@tcp", 2, 600.0, 10.0, 1.0, case="code=nasa"),
     lane_rows("mpich@tcp", [3.0] * 6, tool="imb", benchmark="barrier", metric="time", msg_size_bytes=None),
 )
@@ -31,8 +33,9 @@ def test_rates_efficiency_and_share_of_communication() -> None:
     (section,) = applications(panels(TABLE, 0.95), lane_styles(lanes(TABLE)))
     views = section.runs
     assert (section.key, views[0].unit, views[0].split) == ("npb", "Mop/s", None)
-    assert [view.title for view in views] == ["CG.A", "CG.A code=nasa"]
-    table = dict(views[0].rows)
+    titles = ["CG.A", "CG.A (NASA’s program, code=nasa)", "CG.A (own kernel, code=own)"]
+    assert [view.title for view in views] == titles
+    table = dict(views[0].rows) | dict(views[2].rows)
     assert [(c.ranks, c.rate.n, c.efficiency, c.communication) for c in table["mpich@shm"]] == [
         (1, 6, "–", "0.0%"),
         (2, 6, "75%", "25.0%"),
@@ -42,8 +45,32 @@ def test_rates_efficiency_and_share_of_communication() -> None:
     assert table["mpich@shm"][1].rate.interval
     for view in views:
         assert view.svg.startswith("<svg")
-        assert "mpich@tcp, 2" in view.svg
+        assert "mpich@tcp, 2" in view.svg or view is views[0]
     assert views[0].anchor != views[1].anchor
+
+
+def test_own_kernels_over_nasas_programs_paired_by_block() -> None:
+    (row,) = codes_view(all_series(TABLE), 0.05).ratios
+    assert (row.problem, row.lane, row.ranks) == ("CG.A", "mpich@tcp", 2)
+    assert (row.rate.estimate, row.rate.n, row.communication.estimate) == ("2.000", 6, "2.500")
+    assert row.rate.interval
+    assert codes_view(all_series(TABLE), 0.05).install == ""
+
+
+def test_without_nasas_programs_the_report_says_how_to_install_them() -> None:
+    own_only = TABLE.filter(TABLE["case"] != "code=nasa")
+    view = codes_view(all_series(own_only), 0.05)
+    assert (view.ratios, view.install) == ((), "fabricbench setup --source NPB3.4.3.tar.gz")
+
+
+def test_cells_of_both_codes_on_other_lanes_or_ranks_are_not_paired() -> None:
+    table = table_of(
+        rows("mpich@tcp", 2, 1200.0, 5.0, 2.5, case="code=own"),
+        rows("mpich@shm", 2, 600.0, 10.0, 1.0, case="code=nasa"),
+        rows("mpich@tcp", 4, 600.0, 10.0, 1.0, case="code=nasa"),
+        rows("mpich@tcp", 2, 600.0, 10.0, 1.0, case="code=nasa port=eth1"),
+    )
+    assert codes_view(all_series(table), 0.05).ratios == ()
 
 
 def test_applications_are_only_in_their_own_section() -> None:

@@ -12,6 +12,7 @@ from fabricbench.launch.table import table
 from fabricbench.report.differences import differences, facts_of_nodes, not_compared, odd_nodes
 from fabricbench.report.formatting import ranges
 from fabricbench.report.page import report
+from fabricbench.site.targets import LEVELS, Target
 from report.html_page import Page
 from report.synthetic import Shape, campaign
 
@@ -118,6 +119,31 @@ def test_lanes_differ_in_stack_variables_and_control_variables() -> None:
         ("version of reframe", "mpich@shm, mpich@tcp", "4.10", "not set"),
         ("LD_LIBRARY_PATH", "mpich@shm, mpich@tcp", "not set", "/opt"),
     ]
+
+
+def test_lanes_differ_in_what_their_kernels_were_built_for() -> None:
+    """A campaign of an earlier version did not record it, which is no difference."""
+
+    def built_for(target: Target | None, case: dict[str, str]) -> Provenance:
+        example = campaign(SHAPE)
+        changes = {"target": target, "case": case}
+        records = [
+            record.model_copy(update={"launch": record.launch and record.launch.model_copy(update=changes)})
+            for record in example.records
+        ]
+        return provenance(of=example.model_copy(update={"records": tuple(records)}))
+
+    v2, v3 = (Target(name=name, instructions=LEVELS[name]) for name in ("x86-64-v2", "x86-64-v3"))
+    for code, name in (("own", "own NAS kernels built for"), ("nasa", "NASA's programs built for")):
+        found = differences(built_for(v2, {"code": code}), built_for(v3, {"code": code}))
+        assert rows(found) == [(name, "mpich@shm, mpich@tcp", "x86-64-v2", "x86-64-v3")]
+        assert differences(built_for(v2, {"code": code}), built_for(None, {"code": code})) == []
+
+
+def test_nodes_differ_in_their_level() -> None:
+    here, there = (host("n1", instructions=LEVELS[level]) for level in ("x86-64-v3", "x86-64-v4"))
+    expected = [("level of x86-64", "n1", "x86-64-v3", "x86-64-v4")]
+    assert rows(differences(provenance(here), provenance(there))) == expected
 
 
 def test_a_lane_that_one_campaign_has_alone_comes_first() -> None:

@@ -77,7 +77,7 @@ class Simulator:
         A program built with counters writes its MPI calls to ``counts``. ``profile``: the directory of the profile.
         ``inject``: the value of FABRICBENCH_INJECT.
         """
-        platform = self.build / "platform.xml"
+        platform = self.build / f"platform-{os.getpid()}.xml"  # processes of pytest-xdist share the directory
         platform.write_text(network.xml(ranks))
         command = ["smpirun", "-np", str(ranks), "-platform", str(platform), "--log=root.thres:critical"]
         variables = {} if counts is None else {"MESSAGE_COUNTS": str(counts)}

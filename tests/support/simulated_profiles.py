@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Profiles of tests/support/late.c on a simulated network whose latency, bandwidth and overheads are set."""
+"""Programs with the profiler on a simulated network whose latency, bandwidth and overheads are set."""
 
 import subprocess
 from dataclasses import dataclass
@@ -11,13 +11,13 @@ from fabricbench.parsers.tau.timed_operations import operations_of
 from support import simulated
 from support.simulated import Network, Simulator
 
-SOURCE = Path(__file__).with_name("late.c")
+SOURCES = [Path(__file__).with_name(f"{name}.c") for name in ("late", "profiled", "injected")]
 TARGETS = ("fabricbench_profiler", "fabricbench-micro", "fabricbench-is", "fabricbench-cg", "fabricbench-ft")
 
 
 @dataclass(frozen=True)
 class SimulatedProfiles:
-    """The program, fabricbench-micro and the NAS kernels, built for SimGrid in ``build``."""
+    """The programs SOURCES, fabricbench-micro and the NAS kernels, built for SimGrid in ``build``."""
 
     build: Path
 
@@ -28,7 +28,7 @@ class SimulatedProfiles:
     def operations(
         self, directory: Path, network: Network, mode: str, *, ranks: int = 2, late_us: int = 50000, inject: str = ""
     ) -> tuple[RankOperations, ...]:
-        """Runs one mode of the program; returns the operations in its marked region, by rank.
+        """Runs one mode of late.c; returns the operations in its marked region, by rank.
 
         ``pingpong``, ``ring``, ``alltoall``; ``imbalanced``: ten barriers, rank i enters each ``i * late_us`` late; the
         others are explained in late.c. ``inject``: the value of FABRICBENCH_INJECT.
@@ -42,7 +42,7 @@ class SimulatedProfiles:
         self, network: Network, mode: str, *, ranks: int = 2, late_us: int = 50000, profile: Path | None = None,
         inject: str = "",
     ) -> float:  # fmt: skip
-        """Runs one mode of the program; returns the seconds of its operations by its own clock."""
+        """Runs one mode of late.c; returns the seconds of its operations by its own clock."""
         done = self.simulator.run(
             ranks, "late", mode, str(late_us), network=network, profile=profile, inject=inject
         )  # fmt: skip
@@ -50,13 +50,13 @@ class SimulatedProfiles:
         return float(done.stdout.split()[0])
 
 
-def build(directory: Path) -> SimulatedProfiles:
+def build(directory: Path) -> None:
     """Builds the programs in ``directory``; skips the test without SMPI."""
     simulated.build(directory, *TARGETS)
     libraries = [
         str(directory / name) for name in ("profiler/libfabricbench_profiler.a", "common/libfabricbench_text.a")
     ]
-    link = ["smpicc", "-w", "-DSIMULATED", "-Wl,--undefined=MPI_Init", "-o", "late", str(SOURCE), *libraries]
-    done = subprocess.run(link, cwd=directory, capture_output=True, text=True, timeout=600, check=False)
-    assert done.returncode == 0, done.stdout + done.stderr
-    return SimulatedProfiles(directory)
+    for source in SOURCES:
+        link = ["smpicc", "-w", "-DSIMULATED", "-Wl,--undefined=MPI_Init", "-o", source.stem, str(source), *libraries]
+        done = subprocess.run(link, cwd=directory, capture_output=True, text=True, timeout=600, check=False)
+        assert done.returncode == 0, done.stdout + done.stderr

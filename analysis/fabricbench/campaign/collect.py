@@ -14,6 +14,7 @@ from fabricbench.files.reading import last_lines
 from fabricbench.launch.counters import port_counters
 from fabricbench.launch.facts import CANNOT_START, Begin, End, Launch, canonical_case
 from fabricbench.launch.host import Host, foreign_cpu_share
+from fabricbench.launch.illegal_instruction import died_of_illegal_instruction, illegal_instruction
 from fabricbench.launch.lost import why_lost
 from fabricbench.launch.record import Agreement, Attestation, Payload, Record, Row, SkippedSize, State, Traffic
 from fabricbench.launch.witness import Report, interval_traffic, printed_lines, read_reports, traffic
@@ -237,6 +238,8 @@ def _why_failed(facts: _LaunchFiles, end: End) -> str:
     else:
         why = f"exit status {end.status}"
     directory, tool = facts.directory, facts.launch.tool
+    if not end.timed_out and died_of_illegal_instruction(directory, end):
+        return f"{why}: {illegal_instruction(facts.launch, facts.hosts)}"
     reason = why_failed(tool, directory) if tool in TOOLS else ""
     reason = reason or last_lines(directory / "stderr") or last_lines(directory / "stdout")
     return f"{why}: {reason}" if reason else why

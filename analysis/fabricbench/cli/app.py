@@ -17,12 +17,16 @@ from fabricbench.cli.commands.provenance import provenance
 from fabricbench.cli.commands.record import record
 from fabricbench.cli.commands.report import report
 from fabricbench.cli.commands.run import run
+from fabricbench.cli.commands.scaling import scaling
 from fabricbench.cli.commands.setup import setup
+from fabricbench.cli.commands.site import site
 from fabricbench.cli.commands.table import table
 from fabricbench.cli.options import BAD_INPUT
 from fabricbench.errors import BadInput
 
-COMMANDS = (setup, inputs, doctor, run, table, record, profile, attribute, compare, nodes, provenance, judge, report)
+COMMANDS = (
+    setup, inputs, doctor, run, table, record, profile, attribute, compare, scaling, nodes, provenance, judge, report,
+)  # fmt: skip
 """In the order of ``fabricbench --help``."""
 
 _USER_CAN_MEND = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM)
@@ -35,6 +39,7 @@ app = typer.Typer(
 )
 for _command in COMMANDS:
     app.command()(_command)
+app.add_typer(site, name="site")
 
 
 def main() -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fabricbench.errors import BadInput
-from fabricbench.setup.gromacs.builds import better_simd, processor_flags
+from fabricbench.setup.gromacs.builds import better_simd
 from fabricbench.setup.probe import probe
 from fabricbench.site.lane import Lane
 from fabricbench.site.profilers import TAU, profiler_of
@@ -16,6 +16,7 @@ from fabricbench.site.programs import SOURCE, npb_programs, osu_programs, osu_ve
 from fabricbench.site.settings import build_root, lanes, settings_file
 from fabricbench.site.spack import package_of
 from fabricbench.site.stacks import GromacsBuild, Installed
+from fabricbench.site.targets import processor_flags
 from fabricbench.slurm.allocation import request_of
 
 if TYPE_CHECKING:
@@ -44,7 +45,8 @@ def examine(candidates: Iterable[Lane]) -> Iterator[LaneDiagnosis]:
             hint = "run reframe -r, which requests one"
             yield LaneDiagnosis(lane.name, False, detail, hint)
             continue
-        launcher = request.two_ranks(lane.pmi) if request and lane.pmi is not None else ()
+        tasks = 2 if lane.stack.level == "mpi" or lane.fabric.between_nodes else 1  # client and server are one task
+        launcher = request.tasks(tasks, lane.pmi) if request and lane.pmi is not None else ()
         outcome = probe(lane.installed, lane.variables(), lane.handshake, launcher)
         if outcome.problem:
             log = build_root() / "stacks" / lane.stack.name / "setup.log"
@@ -56,10 +58,12 @@ def examine(candidates: Iterable[Lane]) -> Iterator[LaneDiagnosis]:
 
 
 def _beside(installed: Installed) -> str:
-    """Describes IMB's missing programs, whose benchmarks are skipped, and the stack's GROMACS, as text."""
+    """Describes what the NAS kernels are built for, and which other programs the stack has, as text."""
     if installed.programs:
         return ""
-    return _imb(installed) + _osu(installed) + _npb(installed) + _gromacs(installed.gromacs) + _profiler(installed)
+    target = f"; kernels built for {installed.target.text}" if installed.target else ""
+    programs = _imb(installed) + _osu(installed) + _npb(installed) + _gromacs(installed.gromacs)
+    return target + programs + _profiler(installed)
 
 
 def _imb(installed: Installed) -> str:
@@ -80,7 +84,9 @@ def _osu(installed: Installed) -> str:
 
 def _npb(installed: Installed) -> str:
     programs = npb_programs(installed)
-    return f"; NASA's NPB {programs.text}" if programs and programs.paths else "; no NPB of NASA (skipped)"
+    if programs and programs.paths:
+        return f"; NASA's NPB {programs.text}"
+    return f"; no NPB of NASA (skipped; run: fabricbench setup {installed.stack} --source NPB)"
 
 
 def _profiler(installed: Installed) -> str:

@@ -15,6 +15,7 @@ from typing import Literal, TypeVar
 from jsonschema import Draft7Validator
 
 from fabricbench.attestation.ports import DEVICES
+from fabricbench.doctor.targets import target_problems
 from fabricbench.errors import BadInput, nearest
 from fabricbench.files.layout import REQUIREMENTS
 from fabricbench.parsers.registry import TOOLS, benchmarks
@@ -91,9 +92,14 @@ def site_problems(system: str, selection: Collection[str] = (), without: tuple[s
     for fabric in site.fabrics:
         problems += [*_start(site, fabric), *_modules(site, fabric), *_ports(site, fabric)]
     problems += [*_lanes(site), *_requirements(file, site)]
+    every = site.lanes()
+    of_targets = [problem for fabric in site.fabrics for problem in target_problems(fabric, every)]
     problems += [
         Problem(state, str(BadInput(what, where=str(file), hint=hint)))
-        for state, what, hint in slurm_problems([_demand(site, fabric, without) for fabric in site.fabrics])
+        for state, what, hint in (
+            *of_targets,
+            *slurm_problems([_demand(site, fabric, without) for fabric in site.fabrics]),
+        )
     ]
     return problems
 
@@ -287,6 +293,9 @@ def _demand(site: _Site, fabric: Fabric, without: tuple[str, ...]) -> Demand:
     pmi = {
         lane.stack.name: lane.pmi
         for lane in site.lanes()
-        if lane.fabric == fabric and (not stacks or lane.stack.name in stacks) and lane.pmi is not None
+        if lane.fabric == fabric
+        and lane.stack.level == "mpi"
+        and (not stacks or lane.stack.name in stacks)
+        and lane.pmi is not None
     }
     return Demand(fabric=fabric.name, request=request_of(fabric, without), pmi=pmi)

@@ -7,11 +7,13 @@ import os
 from collections.abc import Mapping
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, AliasChoices, BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, AliasChoices, BaseModel, ConfigDict, Field, model_validator
 
 from fabricbench.metrics import METRICS
+from fabricbench.site.cases import ADDED, completed_case
 from fabricbench.site.lane import LaneNamed
 from fabricbench.site.profilers import ProfilerName
+from fabricbench.site.targets import Target
 from fabricbench.site.transports import Binding, Placement, Transport
 
 SCHEMA: Literal[1] = 1
@@ -110,16 +112,43 @@ class OmittedSizes(FileModel):
     reason: str
 
 
-class Launch(LaneNamed, FileModel):
+class _OfTool(FileModel):
+    """Base of launches and skips: completes the cases of earlier versions (``site.cases``) when they are read."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def complete_cases(cls, data: object) -> object:
+        """Returns the fields with the completed cases of the launch and of its expected rows."""
+        if not isinstance(data, dict) or not isinstance(tool := data.get("tool"), str) or tool not in ADDED:
+            return data
+        data = dict(data)
+        if "case" in cls.model_fields and isinstance(case := data.get("case", {}), Mapping):
+            data["case"] = {**ADDED[tool], **case}
+        if isinstance(expected := data.get("expected"), list | tuple):
+            data["expected"] = [_completed(tool, item) for item in expected]
+        return data
+
+
+def _completed(tool: str, expected: object) -> object:
+    """Returns an expected row, or its fields, with the completed case."""
+    if isinstance(expected, Expected) and expected.case is not None:
+        return expected.model_copy(update={"case": completed_case(tool, expected.case)})
+    if isinstance(expected, dict) and isinstance(case := expected.get("case"), str):
+        return {**expected, "case": completed_case(tool, case)}
+    return expected
+
+
+class Launch(LaneNamed, _OfTool):
     """``launch.json``: everything that was decided before the start.
 
     ``runs``: the number of program starts. ``ports``: the fabric's ports on every node. ``port``: the requested one of
     them, or empty. ``profiler``: the one that is loaded into the ranks in mode ``profiled``. ``injected``: the delays
     of a launch of mode ``injected``. ``exclusive``: whether the launch had the nodes to itself. ``spec_hash``: Spack's
-    hashes of the stack and of the program's package, by package; None if Spack built neither. ``placement``: the
-    order of the ranks over the nodes; None for the launcher's default. ``node_pool``: the nodes from which those of the
-    launch were chosen, in Slurm's short form; ``nodelist``: the chosen ones; ``node_rule``: the rule that chose them.
-    They are empty if the scheduler chose.
+    hashes of the stack and of the program's package, by package; None if Spack built neither. ``target``: what the
+    program was built for; None if that is unknown, or the compiler's default. ``placement``: the order of the ranks over
+    the nodes; None for the launcher's default. ``node_pool``: the nodes from which those of the launch were chosen, in
+    Slurm's short form; ``nodelist``: the chosen ones; ``node_rule``: the rule that chose them. They are empty if the
+    scheduler chose.
     """
 
     schema_version: Literal[1] = SCHEMA
@@ -153,6 +182,7 @@ class Launch(LaneNamed, FileModel):
     environment: dict[str, str] = {}
     versions: dict[str, str] = {}
     spec_hash: dict[str, str] | None = None
+    target: Target | None = None
     limit_seconds: float
     attestation: Literal["required", "optional"] = "required"
     wireup: WireUp | None = None
@@ -160,7 +190,7 @@ class Launch(LaneNamed, FileModel):
     left_out: OmittedSizes | None = None
 
 
-class Skip(LaneNamed, FileModel):
+class Skip(LaneNamed, _OfTool):
     """Rows of a benchmark on a lane that could not be measured, with the reason and a hint.
 
     ``expected`` holds the rows that the launch would have yielded, each with its case; None if they are unknown, as in

@@ -54,6 +54,7 @@ class Nic(BaseModel):
 class Host(BaseModel):
     """The facts of a node; None for a fact that the system does not report.
 
+    ``instructions``: the instruction sets of the processor, as flags of ``/proc/cpuinfo`` (``site.targets``).
     ``busy_cpu_seconds``: CPU time of the whole machine within ``seconds``. ``topology_address``: Slurm's, the switches
     from the top down to this node, ``core.leaf3.n17``. ``counters``: by port (``Nic.name``) and counter.
     """
@@ -65,6 +66,7 @@ class Host(BaseModel):
     kernel_command_line: str | None = None
     cpu_model: str | None = None
     cores: Many | None = None
+    instructions: tuple[str, ...] | None = None
     topology: Topology = Topology()
     sockets: Many | None = None
     numa: Numa = Numa()

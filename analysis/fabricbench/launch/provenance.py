@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from fabricbench.launch.host import Host, Nic
 from fabricbench.launch.record import Campaign
+from fabricbench.site.targets import level_of
 
 KINDS = (
     *("lane", "port", "link", "firmware", "MTU", "PCIe", "adapter", "NUMA", "processor", "frequency", "SMT", "kernel"),
@@ -75,6 +76,8 @@ def _node_facts(host: Host) -> Iterator[tuple[Fact, object]]:
     yield Fact("NUMA", "NUMA nodes"), host.numa.nodes
     yield Fact("NUMA", "NUMA distances"), "; ".join(" ".join(map(str, row)) for row in host.numa.distances)
     yield Fact("processor", "processor"), host.cpu_model
+    if host.instructions:
+        yield Fact("processor", "level of x86-64"), level_of(host.instructions)
     yield Fact("processor", "processors online"), host.cores
     yield Fact("processor", "sockets"), host.sockets
     yield Fact("processor", "memory"), host.memory_bytes and f"{host.memory_bytes / 2**30:.3g} GiB"

@@ -3,7 +3,7 @@
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from fabricbench.models.costs import Cost, cost_of, substituted_ranks
 from fabricbench.models.curves import Curves
@@ -38,7 +38,9 @@ def attribute_run(ranks: Sequence[RankOperations], curves: Curves) -> RunParts:
     bytes whose partner entered d earlier: its cost e(s, d) = Lat + Bw (``models.costs``), from the lane's curves.
     Operations that one call completes together share one latency. waiting: the measured time before the partner
     entered, at most the time of the operations. rest = time - waiting - Lat - Bw, which is negative where transfers
-    overlap. Operations without time stamps: a positive remainder is undivided, as it is waiting or rest.
+    overlap. Operations without time stamps: a positive remainder is undivided, as it is waiting or rest. Messages of a
+    launch without time stamps: their cost is that after a long head start, the least, so that the undivided remainder
+    may also be latency or bandwidth.
     After a barrier of the profiler in front of collectives (``SYNC``), the time in the barrier beyond the barrier's own
     cost is waiting, and the collectives do not wait.
     Source: waiting, the waiting times of Scalasca (Geimer et al. 2010, CCPE 22: late sender, late receiver, wait at
@@ -91,16 +93,24 @@ def operation_parts(one: Operations, curves: Curves, stamped: bool, synced: bool
     cost = cost_of(one, curves)
     if isinstance(cost, str):
         cost = Cost()
+    cost = certain_cost(cost, stamped)
     latency, bandwidth = _modelled(one, cost)
     if one.call == SYNC:
         latency = min(latency, one.seconds)
         return Parts(latency=latency, waiting=one.seconds - latency)
     waiting = max(0.0, min(one.late_seconds, one.seconds))
     remainder = one.seconds - waiting - latency - bandwidth
-    divided = cost.alone or (synced and cost.collective) or (stamped and not cost.has_partner)
+    divided = cost.alone or (synced and cost.collective) or (not cost.has_partner and (stamped or not cost.collective))
     share = 0.0 if divided or not one.count else 1.0 - min(1.0, one.matched / one.count)
     undivided = max(0.0, remainder) * share
     return Parts(latency=latency, bandwidth=bandwidth, waiting=waiting, undivided=undivided, rest=remainder - undivided)
+
+
+def certain_cost(cost: Cost, stamped: bool) -> Cost:
+    """Returns the cost that an operation has after any head start; of messages without time stamps the least."""
+    if stamped or cost.collective:
+        return cost
+    return replace(cost, whole=min(cost.least, cost.whole), first=min(cost.first_least, cost.first))
 
 
 def _modelled(one: Operations, cost: Cost) -> tuple[float, float]:

@@ -2,7 +2,8 @@
 """The cost of an MPI operation by the lane's curves: which curve, at which size, and after which head start."""
 
 import re
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 from fabricbench.models.curves import Curve, Curves, MessageCurves
 from fabricbench.parsers.tau.operations import Operations
@@ -80,7 +81,27 @@ def cost_of(one: Operations, curves: Curves) -> Cost | str:
     - Collectives: the mean over ranks. Of rooted ones: the fastest rank's time on ranks that only send, the slowest
       rank's on those that receive.
     - Functions without data transfer, probes, and messages of a rank to itself: nothing; their time is rest.
+    - Operations of several sizes (``spread``): the mean cost.
     """
+    if not one.spread:
+        return _cost(one, curves)
+    costs = [(share, _cost(replace(one, bytes=size), curves)) for share, size in one.spread]
+    absent = next((cost for _, cost in costs if isinstance(cost, str)), None)
+    return absent or _mean([(share, cost) for share, cost in costs if isinstance(cost, Cost)])
+
+
+def _mean(costs: Sequence[tuple[float, Cost]]) -> Cost:
+    """Returns the mean cost, each with its share of the operations."""
+    whole, first, least, first_least = (
+        sum(share * getattr(cost, name) for share, cost in costs) for name in ("whole", "first", "least", "first_least")
+    )
+    extrapolates = any(cost.extrapolates for _, cost in costs)
+    return replace(
+        costs[0][1], whole=whole, first=first, least=least, first_least=first_least, extrapolates=extrapolates
+    )
+
+
+def _cost(one: Operations, curves: Curves) -> Cost | str:
     name = one.operation or one.call
     if one.peer in ("self", "none") or one.comm_size == 1:
         return Cost(alone=True)

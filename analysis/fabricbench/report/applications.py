@@ -12,6 +12,7 @@ from matplotlib.figure import Figure
 from fabricbench.report import svg
 from fabricbench.report.activities import Split, splits
 from fabricbench.report.bars import ROW_INCHES, label_rows
+from fabricbench.report.codes import problem_name
 from fabricbench.report.facets import RATES, Facet, Panel, Point
 from fabricbench.report.formatting import clean, number, slugs
 from fabricbench.report.groups import Number, number_of
@@ -64,25 +65,31 @@ class Application:
 
 @dataclass(frozen=True, slots=True)
 class _About:
-    """Title and note of a tool's section; ``name`` makes a heading of a benchmark's name."""
+    """Title and note of a tool's section; ``name`` makes the heading of a problem and its case."""
 
     title: str
     note: str
-    name: Callable[[str], str]
+    name: Callable[[Facet], str]
+
+
+def _plain_name(facet: Facet) -> str:
+    return f"{facet.benchmark} {facet.case}".strip()
 
 
 _KNOWN = {
     "npb": _About(
         "NAS parallel benchmarks",
         "The rate is in Mop/s, by NASA’s count of operations. Communication is the time in MPI, the mean over ranks, "
-        "as a share of the run time.",
-        str.upper,
+        "as a share of the run time. The own kernels are programs of this project after NASA’s specification; they are "
+        "not comparable with published figures of NPB. They send the messages of NASA’s programs and compute faster, "
+        "so their shares of communication are higher than those of NASA’s programs.",
+        problem_name,
     ),
     "gromacs": _About(
         "GROMACS",
         "The rate is the simulated time per day, over the second half of the steps. Communication is the time for "
         "messages and for waiting on other ranks in GROMACS’s cycle table, as a share of the run time.",
-        str,
+        _plain_name,
     ),
 }
 
@@ -101,7 +108,7 @@ def _place(tool: str) -> tuple[int, str]:
 
 
 def _about(tool: str) -> _About:
-    return _KNOWN.get(tool, _About(tool, "The rate is as the tool reports it.", str))
+    return _KNOWN.get(tool, _About(tool, "The rate is as the tool reports it.", _plain_name))
 
 
 def _runs(panels: Sequence[Panel], tool: str, styles: Mapping[LaneName, LaneStyle]) -> list[RunView]:
@@ -134,7 +141,7 @@ def _runs(panels: Sequence[Panel], tool: str, styles: Mapping[LaneName, LaneStyl
 
 def heading(facet: Facet) -> str:
     """The problem and its case in words, without lane and ranks."""
-    return f"{_about(facet.tool).name(facet.benchmark)} {facet.case}".strip()
+    return _about(facet.tool).name(facet)
 
 
 def _rows(

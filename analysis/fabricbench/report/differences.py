@@ -10,10 +10,12 @@ import polars as pl
 from fabricbench.launch.facts import MPI_VARIABLES, Launch
 from fabricbench.launch.provenance import KINDS, Fact, FactValues, Provenance
 from fabricbench.report.formatting import ranges
+from fabricbench.verdict.codes import CODE
 from fabricbench.verdict.nodes import natural
 
 NOT_SET = "not set"
 _PATHS = ("LD_LIBRARY_PATH", "LD_PRELOAD")
+_TARGETS = {"own": "own NAS kernels built for", "nasa": "NASA's programs built for"}
 Values = tuple[Fact, str, str, str]
 """A fact, the node or lane, its value there, and the other value."""
 
@@ -139,6 +141,8 @@ def _lane_facts(launches: Iterable[Launch]) -> FactValues:
         values[Fact("binding", "ranks bound to")].add(launch.binding)
         for name, value in launch.versions.items():
             values[Fact("stack", "stack version") if name == launch.stack else Fact("tool", "version", name)].add(value)
+        if launch.target is not None:
+            values[Fact("stack", target_fact(launch))].add(launch.target.text)
         for name, value in (launch.spec_hash or {}).items():
             values[Fact("Spack hash", "Spack hash", name)].add(value)
         for name, value in launch.environment.items():
@@ -147,10 +151,17 @@ def _lane_facts(launches: Iterable[Launch]) -> FactValues:
     return {fact: " or ".join(sorted(of_fact)) for fact, of_fact in values.items()}
 
 
+def target_fact(launch: Launch) -> str:
+    """Returns the name of the fact what the program of a launch was built for."""
+    return _TARGETS.get(str(launch.case.get(CODE)), "programs built for")
+
+
 def _different(lane: str, here: FactValues, there: FactValues) -> Iterator[Values]:
     for fact in here.keys() | there.keys():
         mine, theirs = here.get(fact, NOT_SET), there.get(fact, NOT_SET)
-        if mine != theirs:
+        is_target = fact.kind == "stack" and fact.name in _TARGETS.values()
+        is_recorded = not is_target or (fact in here and fact in there)  # earlier versions did not record it
+        if mine != theirs and is_recorded:
             yield fact, lane, mine, theirs
 
 

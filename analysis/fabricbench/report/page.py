@@ -18,6 +18,7 @@ from fabricbench.report import facets, groups, outcomes
 from fabricbench.report.applications import applications
 from fabricbench.report.attestation import attestation, lanes_attested
 from fabricbench.report.attribution import ACCEPTABLE, EFFICIENCY_NAMES, PART_COLUMNS, attribution_views
+from fabricbench.report.codes import codes_view
 from fabricbench.report.comparisons import estimators, ratios
 from fabricbench.report.families import families
 from fabricbench.report.formatting import clean, instant, percent, unit
@@ -31,6 +32,7 @@ from fabricbench.report.style import lane_styles
 from fabricbench.report.user_level import user_level
 from fabricbench.report.verdicts import verdicts
 from fabricbench.verdict.attribution import Attributions
+from fabricbench.verdict.built_for import different_targets
 from fabricbench.verdict.coverage import coverage
 from fabricbench.verdict.curves import FOR_ATTRIBUTION
 from fabricbench.verdict.profiles import DILATION, profiles
@@ -86,6 +88,7 @@ def report(
         efficiency_names=EFFICIENCY_NAMES,
         part_columns=PART_COLUMNS,
         coverage=coverage(campaign.records, campaign.removed), removed=campaign.removed,
+        different_targets=different_targets(campaign.records),
         **_figures(table, alpha),
     ) + "\n"  # fmt: skip
 
@@ -120,6 +123,7 @@ def _figures(table: pl.DataFrame, alpha: float) -> dict[str, Any]:
         "families": families(panels, styles),
         "loggp": loggp_views(table, 1 - alpha, cells),
         "applications": applications(panels, styles),
+        "codes": codes_view(cells, alpha),
         "ratios": ratios(table, panels, styles, alpha, cells),
         "estimators": estimators(table, styles, alpha, cells),
         "user_level": user_level(table, styles, alpha, cells),

@@ -39,13 +39,14 @@ def probe(
 ) -> Probe:
     """Starts two ranks on a lane, or the two processes of its ``handshake``, with the lane's ``variables``.
 
-    ``launcher`` replaces the stack's own launcher.
+    ``launcher`` replaces the stack's own launcher, and starts the handshake on nodes.
     """
+    if handshake:
+        argv = [*launcher, f"{installed.apps}/bin/fabricbench-client-server", *handshake]
+        return _started(installed, variables, argv)
     wireup = (f"{installed.apps}/bin/fabricbench-micro", WIREUP)
-    mpi = [*launcher, *wireup] if launcher else _on_two_ranks(installed, *wireup)
-    return _started(
-        installed, variables, [f"{installed.apps}/bin/fabricbench-client-server", *handshake] if handshake else mpi
-    )
+    argv = [*launcher, *wireup] if launcher else _on_two_ranks(installed, *wireup)
+    return _started(installed, variables, argv)
 
 
 def probe_imb_mt(installed: Installed, variables: Mapping[str, str]) -> str:

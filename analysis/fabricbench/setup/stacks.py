@@ -29,8 +29,10 @@ from fabricbench.setup.prefix import Prefix, forget_prefix, origin_of, provide_p
 from fabricbench.setup.probe import probe
 from fabricbench.setup.record import STAMP, Say, remove_record
 from fabricbench.setup.sources.entries import source_builds, with_sources
+from fabricbench.setup.target import chosen_target, last_target, remember_target
 from fabricbench.site.settings import REPOSITORY, build_root
 from fabricbench.site.stacks import STACK_FILE, Installed, Stack, read_installed
+from fabricbench.site.targets import NATIVE, Target
 
 APPS = REPOSITORY / "apps"
 BUILDS_AT_ONCE = 2
@@ -41,33 +43,40 @@ BUILDS_AT_ONCE = 2
 class _Built:
     """A stack whose programs are built: the prefix of an MPI stack, the programs and version of a library.
 
-    ``digest``: the digest of everything that it was built from, taken before the build.
+    ``digest``: the digest of everything that it was built from, taken before the build. ``target``: what the kernels of
+    an MPI stack are built for.
     """
 
     digest: str
     prefix: Prefix | None = None
     programs: dict[str, str] = field(default_factory=dict)
     version: str = ""
+    target: Target | None = None
 
 
-def set_up(stacks: Sequence[Stack], say: Say, *, again: bool = False, for_tests: bool = False) -> list[str]:
+def set_up(
+    stacks: Sequence[Stack], say: Say, *, again: bool = False, for_tests: bool = False, target: str = ""
+) -> list[str]:
     """Sets up every stack that can be set up. Returns the problems of the others, each in one line with a hint.
 
     ``again`` sets the selected stacks up from nothing; otherwise only what has changed is built. ``for_tests`` also
-    installs the packages that only the tests need.
+    installs the packages that only the tests need. ``target``: what the NAS kernels are built for, a value of
+    ``-march``; empty for that of each stack's last set-up, at first this machine's processor. Raises BadInput if the
+    compiler does not accept it.
     """
     root = build_root()
     (root / "stacks").mkdir(parents=True, exist_ok=True)
     with sole_set_up(root, say):
         install_packages(stacks, root / "setup.log", say, for_tests=for_tests)
+        targets = _targets(stacks, root, target)
         if again:
             for stack in stacks:
                 _forget(root / "stacks" / stack.name)
         sources = source_digests(APPS, REPOSITORY / "inputs/npb")  # before the builds: a later change is not built
-        outdated = [stack for stack in stacks if not _is_current(stack, root, sources)]
+        outdated = [stack for stack in stacks if not _is_current(stack, root, sources, targets.get(stack.name))]
         problems = []
         with ThreadPoolExecutor(BUILDS_AT_ONCE) as pool:
-            builds = [pool.submit(_build, stack, root, sources, say) for stack in outdated]
+            builds = [pool.submit(_build, s, root, sources, targets.get(s.name), say) for s in outdated]
         for stack, built in zip(outdated, builds, strict=True):
             try:
                 _record(stack, root, built.result(), say)
@@ -75,6 +84,17 @@ def set_up(stacks: Sequence[Stack], say: Say, *, again: bool = False, for_tests:
                 problems.append(f"{stack.name}: {error}")
         write_environment(root)
     return problems
+
+
+def _targets(stacks: Sequence[Stack], root: Path, name: str) -> dict[str, Target]:
+    """Returns the targets of the MPI stacks by name, and records a chosen one."""
+    homes = {stack.name: root / "stacks" / stack.name for stack in stacks if stack.level == "mpi"}
+    names = {stack: name or last_target(home) for stack, home in homes.items()}
+    known = {one: chosen_target(one) for one in set(names.values())}
+    if name:
+        for home in homes.values():
+            remember_target(home, name)
+    return {stack: known[one] for stack, one in names.items()}
 
 
 def set_up_input(say: Say) -> str:
@@ -90,8 +110,8 @@ def set_up_input(say: Say) -> str:
     return ""
 
 
-def _is_current(stack: Stack, root: Path, sources: Mapping[str, str]) -> bool:
-    """Whether the stack is set up from these sources, given by their digests.
+def _is_current(stack: Stack, root: Path, sources: Mapping[str, str], target: Target | None) -> bool:
+    """Whether the stack is set up from these sources, given by their digests, for ``target``.
 
     Updates the record of a GROMACS that has changed since.
     """
@@ -100,7 +120,7 @@ def _is_current(stack: Stack, root: Path, sources: Mapping[str, str]) -> bool:
         installed = read_installed(home / STACK_FILE)
     except BadInput:  # an invalid record, or one of another version, is written again
         return False
-    if installed is None or installed.missing_file or _read(home / STAMP) != _digest(stack, sources):
+    if installed is None or installed.missing_file or _read(home / STAMP) != _digest(stack, sources, target):
         return False
     if source_builds(installed, home) != installed.sources:
         return False
@@ -118,34 +138,35 @@ def _forget(home: Path) -> None:
     forget_prefix(home)
 
 
-def _build(stack: Stack, root: Path, sources: Mapping[str, str], say: Say) -> _Built:
+def _build(stack: Stack, root: Path, sources: Mapping[str, str], target: Target | None, say: Say) -> _Built:
     """Provides the stack and builds the programs on it, unless they are up to date."""
     home = root / "stacks" / stack.name
     home.mkdir(parents=True, exist_ok=True)
     remove_record(home)
     if stack.level == "user":
         programs, version = find_programs(stack, home / "setup.log", say)
-        digest = _digest(stack, sources)
+        digest = _digest(stack, sources, None)
         say(f"building launch wrapper and witness for {stack.name}")
         for name in stack.own:
             (home / "apps/bin" / name).unlink(missing_ok=True)
         build_apps(home, {"FABRICBENCH_MPI": "OFF", **dict.fromkeys(stack.own.values(), "ON")}, source=APPS)
         return _Built(digest, programs=programs, version=version)
     prefix = provide_prefix(stack, home, say)
-    digest = _digest(stack, sources)
-    say(f"building the benchmarks on {stack.name} ({prefix.source})")
-    build_apps(home, _mpi_options(prefix), source=APPS)
-    return _Built(digest, prefix=prefix)
+    digest = _digest(stack, sources, target)
+    name = target.name if target else NATIVE
+    say(f"building the benchmarks on {stack.name} ({prefix.source})" + (f" for {name}" if name != NATIVE else ""))
+    build_apps(home, _mpi_options(prefix, name), source=APPS)
+    return _Built(digest, prefix=prefix, target=target)
 
 
-def _mpi_options(prefix: Prefix) -> dict[str, str]:
+def _mpi_options(prefix: Prefix, target: str) -> dict[str, str]:
     compilers = prefix.compilers
     return {
         "MPI_C_COMPILER": compilers["mpicc"],
         "MPI_CXX_COMPILER": compilers["mpicxx"],
         "MPIEXEC_EXECUTABLE": compilers["mpirun"],
         **({"MPI_Fortran_COMPILER": compilers["mpif90"]} if "mpif90" in compilers else {}),
-        "FABRICBENCH_NPB_NATIVE": "ON",  # built for the processor of this machine
+        "FABRICBENCH_NPB_TARGET": target,
     }
 
 
@@ -155,10 +176,14 @@ def _record(stack: Stack, root: Path, built: _Built, say: Say) -> None:
     if built.prefix is None:
         installed = _installed_library(stack, home, built, say)
     else:
-        installed = _installed_stack(stack, root, home, built.prefix)
+        installed = _installed_stack(stack, root, home, built.prefix, built.target)
     write_json(home / STACK_FILE, installed.model_dump(mode="json"))
     (home / STAMP).write_text(built.digest)
     say(f"{stack.name} is ready: {installed.version}")
+    for build in installed.sources.values():
+        if build.target is not None and build.target != installed.target:
+            again = f"fabricbench setup {stack.name} --source {build.origin}"
+            say(f"{build.package} on {stack.name} was built for {build.target.text}; to build it anew, run: {again}")
 
 
 def _installed_library(stack: Stack, home: Path, built: _Built, say: Say) -> Installed:
@@ -175,7 +200,7 @@ def _installed_library(stack: Stack, home: Path, built: _Built, say: Say) -> Ins
     )
 
 
-def _installed_stack(stack: Stack, root: Path, home: Path, prefix: Prefix) -> Installed:
+def _installed_stack(stack: Stack, root: Path, home: Path, prefix: Prefix, target: Target | None) -> Installed:
     """The record of an MPI stack, after two ranks have started and ended on it."""
     link_openmp_of_imb(stack, root, home)
     installed = Installed(
@@ -186,6 +211,7 @@ def _installed_stack(stack: Stack, root: Path, home: Path, prefix: Prefix) -> In
         apps=str(home / "apps"),
         library_path=tuple(str(path) for path in (home / "abi", home / "prefix/lib") if path.is_dir()),
         imb=imb_program(stack, root),
+        target=target,
     )
     variables = installed.variables(stack, next(iter(stack.transports)))
     outcome = probe(installed, variables)
@@ -194,9 +220,10 @@ def _installed_stack(stack: Stack, root: Path, home: Path, prefix: Prefix) -> In
     return with_sources(installed.model_copy(update={"version": outcome.library}), stack, home)
 
 
-def _digest(stack: Stack, sources: Mapping[str, str]) -> str:
-    """The digest of all that a stack is built and probed with: its description, its origin and the sources."""
-    return hashlib.sha256(json.dumps([repr(stack), origin_of(stack), dict(sources)]).encode()).hexdigest()
+def _digest(stack: Stack, sources: Mapping[str, str], target: Target | None) -> str:
+    """The digest of all that a stack is built and probed with: its description, its origin, the sources, the target."""
+    parts = [repr(stack), origin_of(stack), dict(sources), target.model_dump(mode="json") if target else None]
+    return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
 
 
 def _read(path: Path) -> str:

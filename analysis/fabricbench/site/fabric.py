@@ -14,9 +14,11 @@ from fabricbench.site.transports import BINDINGS, TRANSPORTS, VARIANTS, Binding,
 Launcher = Literal["mpirun", "srun"]
 AttestationPolicy = Literal["required", "optional"]
 LAUNCHERS: tuple[Launcher, ...] = ("mpirun", "srun")
+PROCESSORS = ("native", "x86-64", "x86-64-v2", "x86-64-v3", "x86-64-v4")
 
 SLURM = ("slurm", "squeue")
 """ReFrame's names of Slurm, with and without its accounting."""
+MOST_GIDS = 65536
 SCHEDULERS = ("local", *SLURM, "pbs", "pbspro", "torque", "flux", "lsf", "sge", "oar")
 
 
@@ -60,13 +62,16 @@ class Nodes:
 
     A launch without a scale spreads its ranks over ``count`` nodes, or over one node per rank if it has fewer ranks.
     ``cores`` and ``memory_bytes`` describe one node; None stands for the values of this machine. ``names``: the nodes
-    on which the stack's ``mpirun`` starts ranks without a scheduler; Slurm names its own.
+    on which the stack's ``mpirun`` starts ranks without a scheduler; Slurm names its own. ``processor`` is a level of
+    x86-64 that all nodes have (``PROCESSORS``), or ``native`` for this machine's processor; None: unknown, unless the
+    fabric is local to this machine.
     """
 
     count: int = 1
     names: Sequence[str] = ()
     cores: int | None = None
     memory_bytes: int | None = None
+    processor: str | None = None
 
     def __post_init__(self) -> None:
         freeze(self)
@@ -78,8 +83,10 @@ class Fabric:
 
     ``stacks`` are names of ``site/stacks.py``. ``ports`` names the ports of one node, an interface (``eth0``) or a port
     of an adapter (``mlx5_0:1``): attestation reads their counters, and stacks and checks select among them. ``rails``
-    is the number of ports of one node; None stands for the number of names, at least 1. The server of a user-level
-    benchmark listens on ``addresses``: on the first for one flow; for two flows, on the first two, of two networks.
+    is the number of ports of one node; None stands for the number of names, at least 1. Between nodes, the server of a
+    user-level benchmark listens at the address of the first port. On one node it listens on ``addresses``: on the first
+    for one flow; for two flows, on the first two, of two networks. ``gid_index`` is the GID of RoCE, and ``rdma_cm``
+    says that connections need the RDMA connection manager, for programs that take them as options.
 
     ``binding`` is the part of a node that each rank is bound to, unless a check sets another. ``variables`` apply to
     all stacks and override those of ``site/stacks.py``; ``stack_variables``, by stack, override both. With
@@ -95,6 +102,8 @@ class Fabric:
     ports: Sequence[str] = ()
     rails: int | None = None
     addresses: Sequence[str] = ("127.0.0.1",)
+    gid_index: int | None = None
+    rdma_cm: bool = False
     binding: Binding = "none"
     variables: Mapping[str, str] = field(default_factory=dict)
     stack_variables: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
@@ -109,6 +118,16 @@ class Fabric:
         """Number of ports of one node."""
         return (len(self.ports) or 1) if self.rails is None else self.rails
 
+    @property
+    def between_nodes(self) -> bool:
+        """Whether ``srun`` starts a user-level server and its client on two nodes."""
+        return self.nodes.count > 1 and self.scheduler.launcher == "srun"
+
+    @property
+    def interface(self) -> str:
+        """The port at whose address a user-level server listens between nodes; ``any`` if no port has a name."""
+        return self.ports[0] if self.ports else "any"
+
     def check(self, file: Path, stacks: Sequence[str]) -> None:
         """Raises BadInput if a value is not accepted; ``file`` and ``stacks`` are those of the system."""
         problem = partial(BadInput, where=str(file))
@@ -118,9 +137,12 @@ class Fabric:
             ("binding", self.binding, BINDINGS),
             ("launcher", self.scheduler.launcher, LAUNCHERS),
             *(("variant", variant, VARIANTS) for variant in self.variants),
+            ("processor", self.nodes.processor, (None, *PROCESSORS)),
         ):
             if value not in accepted:
-                raise problem(f"{subject}: unknown {what} '{value}'", expected=nearest(value, accepted))
+                raise problem(
+                    f"{subject}: unknown {what} '{value}'", expected=nearest(str(value), filter(None, accepted))
+                )
         if self.attestation not in ("required", "optional"):
             raise problem(f"{subject}: attestation is '{self.attestation}'", expected="required or optional")
         nodes, minutes = self.nodes, self.scheduler.minutes
@@ -133,6 +155,8 @@ class Fabric:
             raise problem(what, expected="a name for each node, or none")
         if nodes.memory_bytes is not None and nodes.memory_bytes < 1:
             raise problem(f"{subject}: {nodes.memory_bytes} bytes of memory", expected="1 or more")
+        if self.gid_index is not None and not 0 <= self.gid_index < MOST_GIDS:
+            raise problem(f"{subject}: gid_index is {self.gid_index}", expected=f"0 to {MOST_GIDS - 1}")
         for kind, by_stack, choices in (
             ("pmi", self.scheduler.pmi, stacks),  # fabrics may share a scheduler
             ("stack_variables", self.stack_variables, self.stacks),

@@ -118,6 +118,7 @@ def _tau(installed: Installed) -> Profiler | None:
             "TAU_THROTTLE": "0",
             "TAU_METRICS": "TIME",
             "TAU_TRACK_MESSAGE": "1",
+            "TAU_COMM_MATRIX": "1",
             "TAU_CALLPATH": "1",
             "TAU_CALLPATH_DEPTH": "3",
         },

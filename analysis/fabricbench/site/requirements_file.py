@@ -13,6 +13,7 @@ from pydantic_core import PydanticCustomError
 from fabricbench.errors import BadInput, nearest
 from fabricbench.files.yaml_lines import YamlValue, read
 from fabricbench.metrics import METRICS, Metric, metric
+from fabricbench.site.cases import completed_case
 from fabricbench.site.requirements import (
     LOST_AT_MOST,
     MANY,
@@ -205,7 +206,7 @@ def _requirement(entry: _Entry, node: YamlValue) -> Requirement:
         tool=entry.select.tool,
         benchmark=entry.select.benchmark,
         metric=declared,
-        many={key: tuple(getattr(entry.select, key)) for key in MANY if key in select},
+        many={key: _names(entry.select, key) for key in MANY if key in select},
         counts={key: getattr(entry.select, key) for key in _COUNTS if key in select},
         sizes=entry.select.msg_size_bytes,
         relative_to=relative,
@@ -217,6 +218,12 @@ def _requirement(entry: _Entry, node: YamlValue) -> Requirement:
         measured_only=bool(entry.where),
         lost_at_most=entry.lost_at_most,
     )
+
+
+def _names(select: _Select, key: str) -> tuple[str, ...]:
+    """Returns the names that a requirement lists under ``key``; cases of earlier versions are completed."""
+    names: list[str] = getattr(select, key)
+    return tuple(completed_case(select.tool, name) if key == "case" else name for name in names)
 
 
 def _lines(nodes: Mapping[str, YamlValue]) -> dict[str, int]:
@@ -243,6 +250,8 @@ def _relative_to(
             raise BadInput(what, where=where, expected="one of " + ", ".join(alike))
     if all(key in select and select[key].value == value for key, value in columns.items()):
         raise BadInput("relative_to names the numerator itself", where=node.where, expected="another value")
+    if "case" in columns:
+        columns["case"] = completed_case(form.tool or str(select["tool"].value), form.case)
     return columns
 
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A stack, or a library below MPI: its declaration in ``site/stacks.py`` and its installation, ``stack.json``."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, NamedTuple, get_args
@@ -11,6 +11,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from fabricbench.errors import BadInput, nearest
 from fabricbench.site.execute import execute
 from fabricbench.site.frozen import freeze
+from fabricbench.site.targets import Target
 from fabricbench.site.transports import BINDINGS, PLACEMENTS, VARIANTS
 
 STACK_FILE = "stack.json"
@@ -21,6 +22,9 @@ RAIL_POLICIES: tuple[RailPolicy, ...] = get_args(RailPolicy)
 ONE_PORT: RailPolicy = "1"
 PORT_WORD = "{port}"
 """The placeholder of the port's name in the variables of ``ONE_PORT``."""
+ADDRESS_WORD, FABRIC_WORD = "{address}", "{fabric}"
+"""The placeholders of the server's address, and of the options that select a fabric, in the words of a handshake."""
+FabricOption = Literal["device", "gid", "rdma_cm"]
 Level = Literal["mpi", "user"]
 """An MPI implementation, or a user-level library, whose programs are a server and a client."""
 
@@ -53,8 +57,9 @@ class Debian:
 class Handshake:
     """The shortest exchange of two processes of a user-level library; it corresponds to Init and Finalize of MPI.
 
-    ``server`` and ``client`` are command lines. ``{address}`` stands for the fabric's address;
-    ``fabricbench-client-server`` fills in ``{port}``.
+    ``server`` and ``client`` are command lines. ``{address}`` stands for the server's address, the word ``{fabric}``
+    for the options that select the fabric (``Stack.fabric_options``), ``{port}`` for a port that
+    ``fabricbench-client-server`` chooses.
     """
 
     server: tuple[str, ...]
@@ -63,10 +68,16 @@ class Handshake:
     def __post_init__(self) -> None:
         freeze(self)
 
-    def arguments(self, paths: Mapping[str, str], address: str) -> tuple[str, ...]:
-        """Returns the arguments of ``fabricbench-client-server``, with the address and the programs' ``paths``."""
+    def arguments(self, paths: Mapping[str, str], address: str, fabric_options: Sequence[str] = ()) -> tuple[str, ...]:
+        """Returns the command lines for ``fabricbench-client-server``, with the address and the programs' ``paths``.
+
+        Between nodes ``address`` is ``{address}``, which ``fabricbench-client-server`` fills in.
+        """
         server, client = ([paths.get(words[0], words[0]), *words[1:]] for words in (self.server, self.client))
-        return tuple(word.replace("{address}", address) for word in ("--", *server, "::", *client))
+        result: list[str] = []
+        for word in ("--", *server, "::", *client):
+            result += fabric_options if word == FABRIC_WORD else [word.replace(ADDRESS_WORD, address)]
+        return tuple(result)
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +101,9 @@ class Stack:
 
     At level user: ``programs`` are its benchmarks, each with the command that prints its version; ``own`` are this
     project's programs for it, each with the option of ``apps/CMakeLists.txt`` that builds it; ``handshake`` is its
-    wire-up.
+    wire-up. ``fabric_options`` are options of the programs by which they use the fabric's first port: ``device`` with
+    ``{adapter}`` and ``{number}`` of the port, ``gid`` with ``{gid}``, its GID, and ``rdma_cm``, to connect by the RDMA
+    connection manager.
     """
 
     name: str
@@ -113,6 +126,7 @@ class Stack:
     programs: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     own: Mapping[str, str] = field(default_factory=dict)
     handshake: Handshake | None = None
+    fabric_options: Mapping[FabricOption, tuple[str, ...]] = field(default_factory=dict)
     unsupported: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -160,6 +174,7 @@ class SourceBuild(BaseModel):
 
     ``prefix``: the folder with its programs. ``origin``: the user's archive or folder. ``options``: the settings of the
     build; empty for a package that the user built. ``key``: the digest of everything that it was built from.
+    ``target``: what it was built for; None if its build description does not say so.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -169,6 +184,7 @@ class SourceBuild(BaseModel):
     origin: str
     options: dict[str, str] = {}
     key: str = ""
+    target: Target | None = None
 
     @property
     def text(self) -> str:
@@ -183,7 +199,8 @@ class Installed(BaseModel):
     ``imb`` is the path of IMB-MPI1; the suite's other programs are in the same folder. ``imb_mt_problem`` is the reason
     why IMB-MT does not run, empty if it does. ``spec_hash`` holds Spack's hashes by package, empty for a stack that
     Spack did not build. For a stack of Spack's, ``apps`` is its view, which also has the other benchmarks. ``sources``
-    holds the packages from ``fabricbench setup --source``, by name.
+    holds the packages from ``fabricbench setup --source``, by name. ``target``: what this project's NAS kernels are
+    built for; None for a stack of Spack's, whose specification says it, and for set-ups of earlier versions.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -199,6 +216,7 @@ class Installed(BaseModel):
     programs: dict[str, str] = {}
     spec_hash: dict[str, str] = {}
     sources: dict[str, SourceBuild] = {}
+    target: Target | None = None
 
     @property
     def missing_file(self) -> str:

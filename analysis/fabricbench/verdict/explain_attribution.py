@@ -4,7 +4,7 @@
 from collections.abc import Iterator
 
 from fabricbench.errors import BadInput, nearest
-from fabricbench.models.attribution import has_barriers, operation_parts
+from fabricbench.models.attribution import certain_cost, has_barriers, operation_parts
 from fabricbench.models.costs import Cost, cost_of
 from fabricbench.models.parts import PARTS
 from fabricbench.parsers.tau.operations import Operations
@@ -71,12 +71,13 @@ MOST_OPERATIONS = 8
 
 
 def _operation(one: Operations, launch: ProfiledLaunch, stamped: bool, synced: bool) -> Iterator[str]:
-    size = "size unknown" if one.bytes is None else f"{one.bytes:g} B"
+    size = "size unknown" if one.bytes is None else f"{one.bytes:g} B{' in the mean' if one.spread else ''}"
     name = one.operation or one.call
     through = "" if one.call == name else f" in {one.call}"
     yield f"      {one.count} x {name}{through}, {size}: {one.seconds:.6g} s"
     cost = cost_of(one, launch.curves)
     if isinstance(cost, Cost):
+        cost = certain_cost(cost, stamped)
         beyond = ", beyond the largest measured size" if cost.extrapolates else ""
         yield f"        curve: {1e6 * cost.whole:.5g} us each, {1e6 * cost.first:.5g} us at the smallest size{beyond}"
     else:

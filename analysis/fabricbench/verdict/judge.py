@@ -2,7 +2,7 @@
 """Computes verdicts from the long table and the requirements; docs/verdicts.md explains their meaning."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import polars as pl
@@ -76,6 +76,7 @@ def judge(
             skipped=skip_counts[draft.target.requirement.id],
             removed=context.removed,
             loaded=sum(context.foreign_load.get(name, 0.0) > FOREIGN_LOAD for name in draft.launches),
+            targets=_different({context.targets[name] for name in draft.launches if name in context.targets}),
         )
         for draft in drafts
     )
@@ -83,6 +84,11 @@ def judge(
     return Judgement(
         cells, tuple(facts.looks), blocks, facts.alpha, exit_status(cells), tuple(skipped), context.requirements_file
     )
+
+
+def _different(targets: Collection[str]) -> tuple[str, ...]:
+    """Returns what the programs of a cell were built for, in order; empty if it is the same."""
+    return tuple(sorted(targets)) if len(targets) > 1 else ()
 
 
 def exit_status(cells: Sequence[Cell]) -> int:

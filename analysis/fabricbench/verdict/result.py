@@ -26,14 +26,15 @@ class CampaignContext:
 
     ``unmeasured``: planned rows without a value. ``foreign_load``: by launch, the share of the processors that other
     programs kept busy, 0 to 1. ``requirements_file``: the file that replaces the campaign's own requirements, or empty.
-    ``unusable_profiles``: by profiled launch, the reason why its profile may not be used. ``removed``: the nodes that
-    were taken out of the campaign.
+    ``unusable_profiles``: by profiled launch, the reason why its profile may not be used. ``targets``: by launch, what
+    its program was built for, if that is known. ``removed``: the nodes that were taken out of the campaign.
     """
 
     unmeasured: tuple[Unmeasured, ...] = ()
     foreign_load: Mapping[str, float] = field(default_factory=dict)
     requirements_file: str = ""
     unusable_profiles: Mapping[str, str] = field(default_factory=dict)
+    targets: Mapping[str, str] = field(default_factory=dict)
     removed: tuple[RemovedNode, ...] = ()
 
 
@@ -41,8 +42,9 @@ def campaign_context(campaign: Campaign, requirements_file: str = "") -> Campaig
     """Returns the facts of this campaign that a judgement needs in addition to the table."""
     shares = {r.directory: r.foreign_cpu_share for r in campaign.records}
     loads = {name: share for name, share in shares.items() if share is not None}
-    profiles_with_reasons = _unusable_profiles(campaign)
-    return CampaignContext(campaign.unmeasured, loads, requirements_file, profiles_with_reasons, campaign.removed)
+    targets = {r.directory: r.launch.target.text for r in campaign.records if r.launch and r.launch.target}
+    reasons = _unusable_profiles(campaign)
+    return CampaignContext(campaign.unmeasured, loads, requirements_file, reasons, targets, campaign.removed)
 
 
 def _unusable_profiles(campaign: Campaign) -> dict[str, str]:
@@ -69,7 +71,8 @@ class Cell:
     launches used. ``measured``, ``reference``: the table's cells for numerator and denominator. ``unmeasured``: one of
     them has no launch, and further blocks would not change that. ``skipped``: number of cells of the requirement that
     were not measured and are excluded. ``loaded``: number of ``launches`` with foreign load. ``repeated``: launches
-    that were lost and repeated within their block. ``removed``: the nodes that were taken out of the campaign.
+    that were lost and repeated within their block. ``targets``: what the programs of the launches were built for, if
+    they differ. ``removed``: the nodes that were taken out of the campaign.
     """
 
     name: str
@@ -100,6 +103,7 @@ class Cell:
     skipped: int = 0
     loaded: int = 0
     repeated: tuple[str, ...] = ()
+    targets: tuple[str, ...] = ()
     removed: tuple[RemovedNode, ...] = ()
 
     @property
@@ -110,8 +114,9 @@ class Cell:
         loaded = f"{self.loaded} of {len(self.launches)} launches with foreign load above {100 * FOREIGN_LOAD:.0f} %"
         several = "es" if len(self.repeated) > 1 else ""
         repeated = f"{len(self.repeated)} lost launch{several} repeated" if self.repeated else ""
+        built = f"built for different processors: {' and '.join(self.targets)}" if self.targets else ""
         without = (one.note for one in self.removed)
-        return tuple(note for note in (skipped, loaded if self.loaded else "", repeated, *without) if note)
+        return tuple(note for note in (skipped, loaded if self.loaded else "", repeated, built, *without) if note)
 
 
 @dataclass(frozen=True, slots=True)

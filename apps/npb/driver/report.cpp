@@ -32,9 +32,8 @@ std::string size_text(const Kernel& kernel, char problem_class) {
 
 std::string header(const Kernel& kernel, const Problem& problem) {
   const char problem_class = problem.problem_class;
-  return "\n\n NAS Parallel Benchmarks " + std::string(npb_version) + " -- " +
-         std::string(kernel.name) + " Benchmark\n\n Size: " + size_text(kernel, problem_class) +
-         "  (class " + problem_class +
+  return "\n\n Fabricbench " + std::string(kernel.name) + " after NPB " + std::string(npb_version) +
+         "\n\n Size: " + size_text(kernel, problem_class) + "  (class " + problem_class +
          ")\n Iterations: " + std::to_string(kernel.iterations(problem_class)) +
          "\n Total number of processes: " + std::to_string(problem.ranks) + "\n" +
          kernel.parameters(problem) + "\n";

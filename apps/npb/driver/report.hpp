@@ -10,7 +10,8 @@ namespace fabricbench::npb {
 /// Version of NPB whose specification the kernels follow and the report prints.
 inline constexpr const char* npb_version = "3.4";
 
-/// Returns name, size, iterations and ranks in the format that NPB prints before a run.
+/// Returns name, size, iterations and ranks, as NPB prints them before a run. The name says that
+/// the program is not NASA's.
 [[nodiscard]] std::string header(const Kernel& kernel, const Problem& problem);
 
 /// Returns NPB's result lines for `seconds` in the timed region. Only a verified run has Mop/s.

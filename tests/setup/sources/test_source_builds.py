@@ -190,7 +190,8 @@ def test_what_was_built_on_another_mpi_is_not_used(site: FakeSite, osu: Path) ->
 def test_doctor_and_skips_name_programs_and_origin(site: FakeSite, osu: Path) -> None:
     assert site.inside("setup", "one", "--source", str(osu)).returncode == 0
     lines = site.inside("doctor", "--system", "fake").stdout.splitlines()
-    assert "; OSU 7.4 (source); no NPB of NASA (skipped)" in lines[0]
+    missing = "no NPB of NASA (skipped; run: fabricbench setup one --source NPB)"
+    assert f"; OSU 7.4 (source); {missing}" in lines[0]
     assert "; no IMB (skipped); no OSU (skipped)" in lines[1]
 
 

@@ -36,6 +36,7 @@ def compare(
     from fabricbench.campaign.read import read_campaign
     from fabricbench.cli.tables import write
     from fabricbench.launch.table import table
+    from fabricbench.verdict.built_for import different_targets
     from fabricbench.verdict.compare import compare as compare_lanes
     from fabricbench.verdict.compare import measured_on_neither
 
@@ -43,7 +44,11 @@ def compare(
     ratios = compare_lanes(table(measured.records), lane, other, unmeasured=measured.unmeasured)
     write(ratios, format, output)
     if format == "text":
-        for line in measured_on_neither(measured.unmeasured, lane, other):
+        notes = [
+            *measured_on_neither(measured.unmeasured, lane, other),
+            different_targets(measured.records, lane, other),
+        ]
+        for line in filter(None, notes):
             say(line)
 
 
@@ -52,9 +57,13 @@ def _write_why(
 ) -> None:
     from fabricbench.cli.commands.attribute import attributions_of
     from fabricbench.cli.tables import write_lines
+    from fabricbench.verdict.built_for import different_targets
     from fabricbench.verdict.difference import lane_difference, on_both_lanes
     from fabricbench.verdict.sentences import difference_lines
 
     found = attributions_of(campaign, recompute=recompute)
     differences = [lane_difference(*pair, found.confidence) for pair in on_both_lanes(found, lane, other, application)]
-    write_lines("--why", [line for one in differences for line in difference_lines(one)], format, output)
+    lines = [line for one in differences for line in difference_lines(one)]
+    records = [one.record for launches in found.launches.values() for one in launches]
+    note = different_targets(records, lane, other)
+    write_lines("--why", [*lines, *([note] if note else [])], format, output)

@@ -27,6 +27,16 @@ Sources = Annotated[
         show_default=False,
     ),
 ]
+TargetOption = Annotated[
+    str | None,
+    typer.Option(
+        "--target",
+        metavar="PROCESSOR",
+        help="build the NAS kernels for this processor, a value of -march such as x86-64-v3 or native; by default that "
+        "of the last set-up, at first native",
+        show_default=False,
+    ),
+]
 SourceOptions = Annotated[
     list[str] | None,
     typer.Option("--option", help="a setting of a source build, PACKAGE.NAME=VALUE; repeatable", show_default=False),
@@ -40,16 +50,23 @@ def setup(
     spack: SpackViews = None,
     source: Sources = None,
     option: SourceOptions = None,
+    target: TargetOption = None,
 ) -> None:
     """Finds or installs the MPI stacks and builds the benchmarks on each.
 
     The command can be repeated: it skips what is set up already.
     """
     if source:
+        if target is not None:
+            raise BadInput("--target is not for --source", hint="run fabricbench setup --target PROCESSOR first")
         _set_up_sources(stack, source, option or [], spack=spack, again=again or for_tests)
         return
     if option:
         raise BadInput("--option is for --source", hint="name the source too")
+    if target is not None and spack is not None:
+        raise BadInput("--target is not for Spack's stacks", hint="set their target in spack.yaml")
+    if target == "":
+        raise BadInput("--target is empty", expected="native, x86-64-v3 or another value of -march")
     from fabricbench.setup.spack import set_up_views
     from fabricbench.setup.stacks import set_up, set_up_input
     from fabricbench.site.settings import REPOSITORY, build_root, no_blanks
@@ -60,7 +77,7 @@ def setup(
     if spack is not None:
         problems = set_up_views(stacks, spack.absolute(), say)
     else:
-        problems = set_up(stacks, say, again=again, for_tests=for_tests)
+        problems = set_up(stacks, say, again=again, for_tests=for_tests, target=target or "")
     for problem in problems:
         warn(f"not set up: {problem}")
     if len(problems) == len(stacks):

@@ -26,6 +26,8 @@ class Operations:
     receiver, or the last rank on which the result depends. ``late_seconds``: the sum over matched operations of the
     time in the call before the partner entered. ``head_starts``: the matched operations whose partner entered before
     the call began, or before this waiting ended if the call waits for other operations as well; by how much.
+    ``spread``: shares of the operations and their message sizes, where only the moments of the sizes are known;
+    ``bytes`` is then their mean.
     """
 
     call: str
@@ -40,6 +42,7 @@ class Operations:
     matched: int = 0
     late_seconds: float = 0.0
     head_starts: tuple[HeadStart, ...] = ()
+    spread: tuple[tuple[float, float], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,17 +6,10 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping
 
 from fabricbench.parsers.output import Unreadable, number
-from fabricbench.parsers.tau.calls import SENT_BY
 from fabricbench.parsers.tau.model import SYNC, Profile, ThreadProfile, Timer, UserEvent, parameters_of
 from fabricbench.parsers.tau.operations import HeadStart, Operations, RankOperations
-from fabricbench.parsers.tau.profiled_time import (
-    NO_TRANSFER,
-    START_AND_END,
-    has_region,
-    is_misread,
-    profiled_seconds,
-    timers_of,
-)
+from fabricbench.parsers.tau.profiled_time import START_AND_END, has_region, profiled_seconds, timers_of
+from fabricbench.parsers.tau.tau_operations import tau_operations
 
 LATE, HEAD_START, CALLS, SIZE = "Late partner", "Head start", "Calls", "Message size"
 _EVENT = re.compile(r"(Late partner|Head start [0-9]{1,2}|Calls|Message size) : (MPI_\w+\(\)|MPI Collective Sync)   \[")
@@ -37,9 +30,7 @@ def operations_of(profile: Profile) -> tuple[RankOperations, ...]:
     The profiled time is the marked region, otherwise the time from MPI_Init to MPI_Finalize without both. The
     operations are those of the rank's thread with the most time in MPI.
 
-    A profile of TAU has neither peers nor time stamps. Its sizes are those of PROFILEPARAM, otherwise the mean of a
-    user event (``_mean_size``). TAU knows no sizes in a marked region: they are the mean over the whole run. The time
-    in TAU's barrier is an operation with call ``MPI Collective Sync``.
+    A profile of TAU has neither peers nor time stamps (``parsers.tau.tau_operations``).
 
     Unreadable with file and line where a rank has no profiled time, or where an event contradicts its timer.
     """
@@ -51,7 +42,7 @@ def _rank(threads: tuple[ThreadProfile, ...], region: bool) -> RankOperations:
     main = threads[0]
     seconds = profiled_seconds(main, region)
     thread = max(threads, key=lambda one: sum(timer.exclusive for timer in timers_of(one, region)))
-    operations = tuple((_tau_operations if thread.is_tau else _own_operations)(thread, region))
+    operations = tuple((tau_operations if thread.is_tau else _own_operations)(thread, region))
     calls = sum(one.calls for one in operations)
     return RankOperations(
         rank=main.rank,
@@ -67,64 +58,6 @@ def _metadata_number(thread: ThreadProfile, name: str) -> float:
     """Returns a number of the metadata; 0 if it is not there."""
     value = thread.metadata.get(name)
     return number(value, thread.file, thread.line + 1) if value is not None else 0.0
-
-
-def _tau_operations(thread: ThreadProfile, region: bool) -> Iterator[Operations]:
-    sizes: dict[str, list[Timer]] = defaultdict(list)
-    for timer in thread.by_size():
-        if timer.bytes is not None and not NO_TRANSFER.fullmatch(timer.call) and not is_misread(thread, timer):
-            sizes[timer.call].append(timer)
-    totals = {timer.call: timer.calls for timer in thread.mpi()}
-    for timer in timers_of(thread, region):
-        known = sizes[timer.call]
-        is_complete = bool(known) and sum(one.calls for one in known) == totals.get(timer.call)
-        if is_complete and not region:
-            for one in known:
-                yield _plain(one, float(one.sizes[0]) if one.sizes else None)
-        elif is_complete and totals[timer.call]:
-            yield _plain(timer, sum(one.bytes or 0 for one in known) / totals[timer.call])
-        else:
-            yield _plain(timer, _mean_size(thread, timer.call, frozenset(totals)))
-
-
-def _mean_size(thread: ThreadProfile, call: str, called: frozenset[str]) -> float | None:
-    """Returns the mean message size of a function by the user event that it triggers; None if it is unknown.
-
-    If MPI_Alltoall and MPI_Alltoallv trigger one event, the former is assumed to exchange the counts of the latter: it
-    has the least size, and the latter the mean of the remainder. Likewise for all-gather.
-    """
-    for event in thread.events:
-        functions = [name for name in SENT_BY.get(event.name, ()) if name in called]
-        if functions == [call] and event.count:
-            return event.mean
-        if len(functions) == 2 and functions[1] == f"{functions[0]}v" and call in functions:
-            return _size_of_two(thread, event, functions).get(call)
-    return None
-
-
-def _size_of_two(thread: ThreadProfile, event: UserEvent, functions: list[str]) -> dict[str, float]:
-    """Returns the mean sizes of two functions with one event; empty where these contradict its values."""
-    timers = {timer.call: timer for timer in thread.mpi() if timer.call in functions and timer.calls}
-    if len(timers) < 2 or sum(timer.calls for timer in timers.values()) != event.count:
-        return {}
-    plain, varying = functions
-    remainder = (event.total - timers[plain].calls * event.minimum) / timers[varying].calls
-    return {plain: event.minimum, varying: remainder} if event.minimum <= remainder <= event.maximum else {}
-
-
-def _plain(timer: Timer, size: float | None) -> Operations:
-    """Returns the operations of a timer of TAU."""
-    return Operations(
-        call=timer.call,
-        operation="" if timer.call == SYNC else timer.call,
-        bytes=size,
-        peer="",
-        comm_size=None,
-        root=False,
-        count=timer.calls,
-        calls=float(timer.calls),
-        seconds=timer.exclusive,
-    )
 
 
 def _own_operations(thread: ThreadProfile, region: bool) -> Iterator[Operations]:

@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reads the report of a NAS parallel benchmark. The project's own kernels and NASA's programs use the same format."""
+"""Reads the report of a NAS parallel benchmark. The project's own kernels and NASA's programs use the same format.
+
+Only their first lines differ: ``Fabricbench CG after NPB 3.4`` and ``NAS Parallel Benchmarks 3.4 -- CG Benchmark``. The
+kernels of earlier versions printed NASA's line.
+"""
 
 import math
 import re
@@ -64,18 +68,22 @@ _CG_STEPS = 25
 
 _FIELD = re.compile(r"^ ([A-Za-z][A-Za-z /]*?) *= +(\S.*?) *$")
 _TIMER = re.compile(r"^ timer +\d+ *\( *(\S+) *\) *: +(\S+) +(\S+) +(\S+) *$")
-_HEAD = re.compile(r"^ *NAS Parallel Benchmarks? .*-- *(\w+) Benchmark")
+_HEAD = re.compile(r"^ *NAS Parallel Benchmarks? .*-- *(\w+) Benchmark|^ Fabricbench (\w+) after NPB \S+$")
 _NAME = re.compile(r"^ *(IS|CG|FT) Benchmark Completed")
 _SIZE = re.compile(r"([0-9]{1,18})(?:x *([0-9]{1,6})x *([0-9]{1,6}))?")
 
 
 @dataclass(frozen=True, slots=True)
 class _Report:
-    """The fields of the closing table with their lines, and the mean of every timer."""
+    """The fields of the closing table with their lines, and the mean of every timer.
+
+    ``own``: the line in which the program says that it is the project's own kernel; 0 if it does not.
+    """
 
     kernel: str
     fields: dict[str, tuple[str, int]]
     timers: dict[str, tuple[str, int]]
+    own: int
 
     def field(self, name: str) -> tuple[str, int]:
         if name not in self.fields:
@@ -87,8 +95,8 @@ def parse(directory: Path, launch: Launch) -> Parsed:
     """Mop/s, the time of the timed region, and its communication time (the timer ``totcomm``).
 
     Raises Unreadable if the run is not verified, if kernel, class, size, iterations or ranks differ from the launch, if
-    Mop/s is 0, or if there are two reports. A time that is printed as 0 is skipped; the communication time of one rank
-    is 0.
+    Mop/s is 0, if there are two reports, or if the project's own kernel ran in place of NASA's program. A time that is
+    printed as 0 is skipped; the communication time of one rank is 0.
     """
     text = read_text(directory / "stdout")
     lines = text.splitlines()
@@ -96,6 +104,8 @@ def parse(directory: Path, launch: Launch) -> Parsed:
         raise Unreadable("stdout", len(lines), "a whole last line: the output is cut off")
     report = _read_report(lines)
     problem_class, at = report.field("Class")
+    if report.own and launch.case.get("code") == "nasa":
+        raise Unreadable("stdout", report.own, "NASA's program, this is the project's own kernel")
     name = f"{report.kernel.lower()}.{problem_class}"
     if name != launch.benchmark:
         raise Unreadable("stdout", at, f"{launch.benchmark}, not {name[:40]}")
@@ -171,15 +181,14 @@ def payload(kernel: str, problem_class: str, ranks: int) -> Payload:
 
 
 def _read_report(lines: list[str]) -> _Report:
-    kernel = ""
-    head = ""
+    kernel, head, own = "", "", 0
     fields: dict[str, tuple[str, int]] = {}
     timers: dict[str, tuple[str, int]] = {}
     for at, line in enumerate(lines, start=1):
         if match := _HEAD.match(line):
             if head or kernel:
                 raise Unreadable("stdout", at, "one report, this is the head of another")
-            head = match[1]
+            head, own = match[1] or match[2], at if match[2] else 0
         elif match := _NAME.match(line):
             kernel = _kernel_at_end(match[1], head, kernel, at)
         elif kernel and (match := _FIELD.match(line)):
@@ -188,7 +197,7 @@ def _read_report(lines: list[str]) -> _Report:
             _once(timers, match[1], (match[4], at))
     if not kernel:
         raise Unreadable("stdout", len(lines), "'IS, CG or FT Benchmark Completed': the output is cut off")
-    return _Report(kernel, fields, timers)
+    return _Report(kernel, fields, timers, own)
 
 
 def _kernel_at_end(kernel: str, head: str, before: str, at: int) -> str:

@@ -72,16 +72,6 @@ def better_simd(simd: str, flags: set[str]) -> str:
     return best if levels.index(best) > levels.index(simd) else ""
 
 
-def processor_flags() -> set[str]:
-    """The processor's flags in ``/proc/cpuinfo``; empty if there are none."""
-    try:
-        text = Path("/proc/cpuinfo").read_text(errors="replace")
-    except OSError:
-        return set()
-    match = re.search(r"^flags\s*:(.*)$", text, re.MULTILINE)
-    return set(match.group(1).split()) if match else set()
-
-
 def _program(installed: Installed) -> tuple[Path | None, bool]:
     """The path of the program, and whether it is Debian's, which runs on one of Debian's stacks only."""
     if path := os.environ.get(GROMACS):

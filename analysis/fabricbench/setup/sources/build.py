@@ -8,7 +8,7 @@ import shutil
 import subprocess
 import tempfile
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from fabricbench.errors import BadInput
@@ -28,11 +28,13 @@ from fabricbench.setup.sources.description import (
 from fabricbench.setup.sources.entries import BUILT, FOLDER, mpi_identity, read_build
 from fabricbench.setup.sources.recognise import SourceTree
 from fabricbench.site.stacks import Installed, SourceBuild, Stack
+from fabricbench.site.targets import NATIVE, Target
 
 LOG = "build.log"
 LIMIT_SECONDS = 60
 KEY_LENGTH = 16
 _PROGRAMS = {"mpif90": (".f90", "end\n")}
+_TARGET = "{target}"
 _C_PROGRAM = (".c", "int main(void) { return 0; }\n")
 
 
@@ -86,6 +88,7 @@ def build_on(stack: Stack, installed: Installed, order: Order, home: Path, say: 
     build then stays in use.
     """
     place, identity = home / FOLDER / order.package, mpi_identity(installed)
+    order, target = _for_target(order, installed.target)
     facts = [order.digest, order.description.model_dump(mode="json"), dict(order.options), identity]
     key = hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()[:KEY_LENGTH]
     current, _ = read_build(home, order.package)
@@ -105,11 +108,19 @@ def build_on(stack: Stack, installed: Installed, order: Order, home: Path, say: 
     _Build(stack, installed, order, work, place / LOG).run()
     build = SourceBuild(
         package=order.package, version=order.tree.version, prefix=str(work / "prefix"), origin=order.origin,
-        options=dict(order.options), key=key,
+        options=dict(order.options), key=key, target=target,
     )  # fmt: skip
     enter(place, build, identity)
     shutil.rmtree(work / "tree", ignore_errors=True)
     return build
+
+
+def _for_target(order: Order, target: Target | None) -> tuple[Order, Target | None]:
+    """Returns the order with the stack's target in place of ``{target}`` in its options; None if no option has it."""
+    if not any(_TARGET in text for text in order.options.values()):
+        return order, None
+    name = target.name if target else NATIVE
+    return replace(order, options={key: text.replace(_TARGET, name) for key, text in order.options.items()}), target
 
 
 def enter(place: Path, build: SourceBuild, identity: str) -> None:

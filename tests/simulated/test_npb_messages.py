@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from support import nasa_messages, simulated
+from support import nasa_messages
 from support.nasa_messages import KERNELS, Calls, buckets, ft_grid, is_, read_calls
 from support.simulated import Simulator
 
@@ -33,12 +33,6 @@ OUTSIDE: dict[str, Calls | dict[tuple[str, int], int]] = {
     "ft": {**SET_UP, **REPORT, ("MPI_Comm_split", 0): 2},
 }
 """Calls outside the iterations, which are not NASA's: docs/methods/npb.md."""
-
-
-@pytest.fixture(scope="module")
-def simulator(tmp_path_factory: pytest.TempPathFactory) -> Simulator:
-    kernels = [f"fabricbench-{kernel}" for kernel in KERNELS]
-    return simulated.build(tmp_path_factory.mktemp("counted"), *kernels, counters=True)
 
 
 def calls_of(simulator: Simulator, directory: Path, kernel: str, ranks: int, *options: str) -> tuple[Calls, str]:
@@ -77,8 +71,8 @@ def compare(kernel: str, calls: Calls, expected: Calls, ranks: int) -> None:
 RANKS = (1, 2, 4, 8, 16, 32, 64, 128, 256)
 LEFT_OUT = {("is", 256), ("cg", 64)}
 """IS runs class S on at most 128 ranks. CG, which takes longest, has grids of other shapes on 128 and 256 ranks."""
-LONG = {("cg", "S", 256), ("is", "W", 256)}
-"""Cases of more than a minute, which run only if ALL is set."""
+LONG = {("cg", "S", 256), ("is", "W", 256), ("ft", "S", 256), ("cg", "S", 128), ("is", "S", 128)}
+"""Cases of more than ten seconds, which run only if ALL is set."""
 ALL = "FABRICBENCH_TEST_ALL_RANKS"
 CASES = [(kernel, "S", ranks) for kernel in KERNELS for ranks in RANKS if (kernel, ranks) not in LEFT_OUT]
 CASES += [("is", "W", 2), ("is", "W", 256), ("ft", "W", 32), ("ft", "W", 128), ("cg", "W", 8)]
@@ -86,11 +80,11 @@ CASES += [("is", "W", 2), ("is", "W", 256), ("ft", "W", 32), ("ft", "W", 128), (
 
 @pytest.mark.parametrize(("kernel", "problem_class", "ranks"), CASES)
 def test_calls_are_those_of_nasas_programs(
-    simulator: Simulator, tmp_path: Path, kernel: str, problem_class: str, ranks: int
+    counting_kernels: Simulator, tmp_path: Path, kernel: str, problem_class: str, ranks: int
 ) -> None:
     if (kernel, problem_class, ranks) in LONG and not os.environ.get(ALL):
-        pytest.skip(f"takes more than a minute: set {ALL}=1")
-    calls, report = calls_of(simulator, tmp_path, kernel, ranks, "--class", problem_class)
+        pytest.skip(f"takes more than ten seconds: set {ALL}=1")
+    calls, report = calls_of(counting_kernels, tmp_path, kernel, ranks, "--class", problem_class)
     expected = KERNELS[kernel](problem_class, ranks)
     compare(kernel, calls, without_own_keys(expected) if kernel == "is" else expected, ranks)
     if kernel == "ft":
@@ -99,17 +93,21 @@ def test_calls_are_those_of_nasas_programs(
 
 
 @pytest.mark.parametrize(("problem_class", "other"), [("S", 1024), ("W", 512)])
-def test_the_other_number_of_buckets(simulator: Simulator, tmp_path: Path, problem_class: str, other: int) -> None:
+def test_the_other_number_of_buckets(
+    counting_kernels: Simulator, tmp_path: Path, problem_class: str, other: int
+) -> None:
     assert other != buckets(problem_class)
     options = ("--class", problem_class, "--buckets", str(other))
-    calls, report = calls_of(simulator, tmp_path, "is", 4, *options)
+    calls, report = calls_of(counting_kernels, tmp_path, "is", 4, *options)
     compare("is", calls, without_own_keys(is_(problem_class, 4, other)), 4)
     assert f" Buckets: {other}\n" in report
 
 
 @pytest.mark.parametrize(("ranks", "grid"), [(16, "4x4"), (128, "8x16")])
-def test_the_square_grid_sends_to_fewer_ranks(simulator: Simulator, tmp_path: Path, ranks: int, grid: str) -> None:
-    calls, report = calls_of(simulator, tmp_path, "ft", ranks, "--class", "S", "--layout", "2d")
+def test_the_square_grid_sends_to_fewer_ranks(
+    counting_kernels: Simulator, tmp_path: Path, ranks: int, grid: str
+) -> None:
+    calls, report = calls_of(counting_kernels, tmp_path, "ft", ranks, "--class", "S", "--layout", "2d")
     assert f" Processor array: {grid}\n" in report
     p1, p2 = map(int, grid.split("x"))
     peers = {peer for rank, function, peer, _ in calls if (rank, function) == (0, "MPI_Alltoall")}

@@ -1,0 +1,208 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Strong scaling of applications and times of collectives, over nodes and ranks."""
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+
+from fabricbench.models.collective_times import COLLECTIVES, collective_us
+from fabricbench.parsers.tools.micro.description import TOOL
+from fabricbench.stats.interval import Interval, median_interval
+from fabricbench.stats.loggp import LogGP, loggp
+from fabricbench.stats.paired import paired_ratio
+from fabricbench.verdict.series import CellKey, Series, order
+
+RATES = ("mops", "ns_per_day")
+"""Metrics of applications that grow with the number of ranks."""
+
+Cells = Mapping[CellKey, Series]
+
+
+@dataclass(frozen=True, slots=True)
+class Scaling:
+    """The rate of an application on some nodes and ranks, against the fewest on which it was measured.
+
+    ``value``: median over blocks, in ``unit``. ``speed_up``: the ratio of the rates, paired by block.
+    ``efficiency``: speed-up over the ratio of the numbers of ranks. ``confidence``: of their intervals, from ``n``
+    blocks.
+    """
+
+    lane: str
+    tool: str
+    benchmark: str
+    case: str
+    metric: str
+    nodes: int
+    ranks: int
+    base_nodes: int
+    base_ranks: int
+    value: float | None
+    speed_up: float | None
+    speed_up_low: float | None
+    speed_up_high: float | None
+    efficiency: float | None
+    efficiency_low: float | None
+    efficiency_high: float | None
+    confidence: float | None
+    n: int
+
+
+@dataclass(frozen=True, slots=True)
+class CollectiveTime:
+    """The time of a collective on some nodes and ranks, in microseconds, with its interval over ``n`` blocks.
+
+    ``model``: ``models.collective_times`` with LogGP's parameters of the lane; None without. ``over_model``: time /
+    model.
+    """
+
+    lane: str
+    tool: str
+    benchmark: str
+    case: str
+    msg_size_bytes: int | None
+    nodes: int
+    ranks: int
+    time: float | None
+    time_low: float | None
+    time_high: float | None
+    model: float | None
+    over_model: float | None
+    n: int
+
+
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """The scales between which the efficiency of an application falls below a limit.
+
+    ``last``: the largest scale up to which every interval is above the limit; None if none is. ``first``: the smallest
+    scale whose interval is below; None if none is.
+    """
+
+    last: Scaling | None
+    first: Scaling | None
+
+    def sentence(self, share: float) -> str:
+        """Returns the limit as text: ``efficiency at least 70 % up to 2x2, below 70 % from 4x8``."""
+        percent = f"{100 * share:g} %"
+        up_to = f"up to {_scale(self.last)}" if self.last else "on no scale"
+        beyond = f"from {_scale(self.first)}" if self.first else "on no scale"
+        return f"efficiency at least {percent} {up_to}, below {percent} {beyond}"
+
+
+def _scale(row: Scaling) -> str:
+    """Returns nodes x ranks per node as text; the number of ranks if they are not the same on each node."""
+    return f"{row.nodes}x{row.ranks // row.nodes}" if row.ranks % row.nodes == 0 else f"{row.ranks} ranks"
+
+
+def strong_scaling(cells: Cells, confidence: float) -> list[Scaling]:
+    """Returns a row for each application, lane and scale, in order of ranks and nodes.
+
+    Applications that were measured on one scale only have no rows.
+    """
+    rows: list[Scaling] = []
+    rated = [key for key in sorted(cells, key=order) if key.metric in RATES and cells[key].samples]
+    for _, group in groupby(rated, key=lambda key: key._replace(ranks=0, nodes=0)):
+        keys = sorted(group, key=lambda key: (key.ranks, key.nodes))
+        if len(keys) > 1:
+            rows += [_scaling(key, keys[0], cells, confidence) for key in keys]
+    return rows
+
+
+def _scaling(key: CellKey, base: CellKey, cells: Cells, confidence: float) -> Scaling:
+    alone = key == base
+    one = Interval(1.0, 1.0, 1.0, None, len(cells[key].samples))
+    ratio = one if alone else paired_ratio(cells[key].values(), cells[base].values(), confidence).interval
+    more = key.ranks / base.ranks
+    low, middle, high = (None if value is None else value / more for value in (ratio.low, ratio.estimate, ratio.high))
+    return Scaling(
+        lane=key.lane,
+        tool=key.tool,
+        benchmark=key.benchmark,
+        case=key.case,
+        metric=key.metric,
+        nodes=key.nodes,
+        ranks=key.ranks,
+        base_nodes=base.nodes,
+        base_ranks=base.ranks,
+        value=median_interval(list(cells[key].medians().values()), confidence).estimate,
+        speed_up=ratio.estimate,
+        speed_up_low=ratio.low,
+        speed_up_high=ratio.high,
+        efficiency=middle,
+        efficiency_low=low,
+        efficiency_high=high,
+        confidence=ratio.confidence,
+        n=ratio.n,
+    )
+
+
+def below(rows: Sequence[Scaling], limit: float) -> Limit:
+    """Returns where the efficiency of one application on one lane falls below ``limit``; ``rows`` in order of scale."""
+    last = first = None
+    for row in rows:
+        if row.efficiency_high is not None and row.efficiency_high < limit:
+            first = row
+            break
+        if row.efficiency_low is not None and row.efficiency_low >= limit:
+            last = row
+    return Limit(last, first)
+
+
+def by_application(rows: Sequence[Scaling]) -> Iterator[tuple[str, list[Scaling]]]:
+    """Yields the name of each application and lane, ``npb ft.A on openmpi@tcp``, with its rows."""
+    for name, group in groupby(
+        rows, key=lambda row: f"{row.tool} {row.benchmark} {row.case}".strip() + f" on {row.lane}"
+    ):
+        yield name, list(group)
+
+
+def collective_times(cells: Cells, confidence: float) -> list[CollectiveTime]:
+    """Returns a row for each collective, lane, size and scale, in order of size, ranks and nodes."""
+    networks = _networks(cells)
+    rows = []
+    for key in sorted(cells, key=order):
+        if key.metric == "time" and key.benchmark in COLLECTIVES and cells[key].samples:
+            interval = median_interval(list(cells[key].medians().values()), confidence)
+            model = _model(key, networks.get((key.system, key.lane)))
+            over = interval.estimate / model if interval.estimate is not None and model else None
+            rows.append(
+                CollectiveTime(
+                    key.lane,
+                    key.tool,
+                    key.benchmark,
+                    key.case,
+                    key.msg_size_bytes,
+                    key.nodes,
+                    key.ranks,
+                    interval.estimate,
+                    interval.low,
+                    interval.high,
+                    model,
+                    over,
+                    interval.n,
+                )
+            )
+    return rows
+
+
+def _model(key: CellKey, network: LogGP | None) -> float | None:
+    if network is None or not network.segments:
+        return None
+    size = key.msg_size_bytes or 0
+    of_size = next((one for one in network.segments if size <= one.last), network.segments[-1])
+    message_us = network.latency_us + network.send_overhead_us + network.receive_overhead_us
+    return collective_us(key.benchmark, key.ranks, size, message_us, of_size.ns_per_byte) or None
+
+
+def _networks(cells: Cells) -> dict[tuple[str, str], LogGP]:
+    """Returns LogGP's parameters by system and lane, from the medians over blocks of the curves of P-LogP."""
+    names = ("round_trip", "send_overhead", "receive_overhead", "gap")
+    curves: dict[tuple[str, str], dict[str, dict[int, float]]] = defaultdict(lambda: defaultdict(dict))
+    for key, cell in cells.items():
+        if key.tool == TOOL and key.benchmark == "plogp" and key.metric in names and cell.samples:
+            middle = median_interval(list(cell.medians().values()), 0.95).estimate
+            if middle is not None and key.msg_size_bytes is not None:
+                curves[key.system, key.lane][key.metric].setdefault(key.msg_size_bytes, middle)
+    fits = {lane: loggp(*(of_lane.get(name, {}) for name in names)) for lane, of_lane in curves.items()}
+    return {lane: fit for lane, fit in fits.items() if fit is not None}

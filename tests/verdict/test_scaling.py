@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Speed-up, efficiency and times of collectives over nodes and ranks, of known values."""
+
+from pathlib import Path
+
+import polars as pl
+import pytest
+from typer.testing import CliRunner
+
+from fabricbench.cli.app import app
+from fabricbench.cli.commands import scaling as command
+from fabricbench.errors import BadInput
+from fabricbench.verdict.scaling import below, by_application, collective_times, strong_scaling
+from fabricbench.verdict.series import all_series
+from verdict.synthetic_table import Rows, lane_rows, table_of
+
+BLOCKS = [100.0, 104.0, 98.0, 101.0, 97.0, 103.0]
+"""Rates on one rank by block."""
+EFFICIENCY = {(1, 1): 1.0, (1, 2): 0.95, (2, 4): 0.75, (4, 8): 0.5}
+
+
+def rates(lane: str = "mpich@tcp", scatter: float = 0.0, **columns: object) -> list[Rows]:
+    """Rates of FT on four scales. The ratio to one rank is the same in each block, or scatters by ``scatter``."""
+    columns = {"tool": "npb", "benchmark": "ft.A", "metric": "mops", "msg_size_bytes": None} | columns
+    return [
+        lane_rows(
+            lane,
+            [rate * ranks * share * (1 + scatter * (-1) ** block * (ranks > 1)) for block, rate in enumerate(BLOCKS)],
+            nodes=nodes,
+            ranks=ranks,
+            **columns,
+        )
+        for (nodes, ranks), share in EFFICIENCY.items()
+    ]
+
+
+def test_speed_up_is_paired_by_block() -> None:
+    table = table_of(*rates()).sample(fraction=1.0, shuffle=True, seed=3)
+    rows = strong_scaling(all_series(table), 0.95)
+    assert [(row.nodes, row.ranks) for row in rows] == list(EFFICIENCY)
+    for row, (scale, efficiency) in zip(rows, EFFICIENCY.items(), strict=True):
+        assert (row.base_nodes, row.base_ranks, row.n) == (1, 1, 6)
+        assert row.speed_up == pytest.approx(scale[1] * efficiency)
+        assert (row.efficiency_low, row.efficiency, row.efficiency_high) == pytest.approx((efficiency,) * 3)
+    assert rows[0].value == pytest.approx(100.5)
+    assert rows[0].confidence is None
+
+
+def test_the_limit_lies_between_the_scales_whose_intervals_decide() -> None:
+    ((name, rows),) = by_application(strong_scaling(all_series(table_of(*rates(scatter=0.1))), 0.95))
+    assert name == "npb ft.A on mpich@tcp"
+    assert below(rows, 0.7).sentence(0.7) == ("efficiency at least 70 % up to 1x2, below 70 % from 4x2")
+    assert below(rows, 0.4).sentence(0.4) == ("efficiency at least 40 % up to 4x2, below 40 % on no scale")
+
+
+def test_lanes_cases_and_single_scales_are_separate() -> None:
+    single = lane_rows("mpich@shm", BLOCKS, tool="npb", benchmark="is.A", metric="mops", msg_size_bytes=None)
+    table = table_of(*rates(), *rates("mpich@shm"), *rates(case="code=nasa"), single)
+    names = [name for name, _ in by_application(strong_scaling(all_series(table), 0.95))]
+    assert names == ["npb ft.A on mpich@shm", "npb ft.A on mpich@tcp", "npb ft.A code=nasa on mpich@tcp"]
+
+
+def of_plogp(lane: str) -> list[Rows]:
+    """P-LogP of a network with L = 10 us, o = 1 us and G = 1 ns per byte."""
+    sizes = [2**power for power in range(0, 21, 2)]
+    curves = {
+        name: {size: (fixed + per_kilobyte * size / 1000) for size in sizes}
+        for name, fixed, per_kilobyte in (
+            ("round_trip", 24.0, 2.0), ("send_overhead", 1.0, 0.0), ("receive_overhead", 1.0, 1.0), ("gap", 1.0, 1.0),
+        )
+    }  # fmt: skip
+    return [
+        lane_rows(lane, [value] * 6, benchmark="plogp", metric=name, msg_size_bytes=size)
+        for name, curve in curves.items()
+        for size, value in curve.items()
+    ]
+
+
+def test_collectives_stand_beside_the_model_of_their_lane() -> None:
+    collectives = [
+        lane_rows("mpich@tcp", [60.0] * 6, benchmark="allreduce", metric="time", msg_size_bytes=8, ranks=8, nodes=4),
+        lane_rows("mpich@tcp", [14e3] * 6, benchmark="alltoall", metric="time", msg_size_bytes=2**20, ranks=8, nodes=4),
+        lane_rows("mpich@shm", [3.0] * 6, benchmark="barrier", metric="time", msg_size_bytes=None, ranks=2),
+    ]
+    rows = collective_times(all_series(table_of(*of_plogp("mpich@tcp"), *collectives)), 0.95)
+    by_name = {row.benchmark: row for row in rows}
+    assert by_name["allreduce"].model == pytest.approx(3 * 12.0, rel=0.01)
+    assert by_name["allreduce"].over_model == pytest.approx(60 / 36, rel=0.01)
+    assert by_name["alltoall"].model == pytest.approx(7 * 2**20 / 1000, rel=0.01)
+    assert (by_name["barrier"].time, by_name["barrier"].model) == (3.0, None)
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (("--below", "1.5"), "--below 1.5; expected a share above 0 and at most 1"),
+        (("--below", "0.7", "--collectives"), "--below has text only, and no collectives"),
+        (("--collectives",), "no collective was measured"),
+        ((), "no application was measured on two scales"),
+    ],
+)
+def test_bad_input(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, words: tuple[str, ...], says: str) -> None:
+    answer(monkeypatch, table_of(lane_rows("mpich@tcp", BLOCKS)))
+    error = CliRunner().invoke(app, ["scaling", str(tmp_path), *words]).exception
+    assert isinstance(error, BadInput)
+    assert says in str(error)
+
+
+def test_the_command_prints_a_table_and_the_limit(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    answer(monkeypatch, table_of(*rates()))
+    text = CliRunner().invoke(app, ["scaling", str(tmp_path), "--below", "0.7"]).stdout
+    assert "speed_up" in text
+    assert "npb ft.A on mpich@tcp: efficiency at least 70 % up to 2x2, below 70 % from 4x2" in text
+
+
+def answer(monkeypatch: pytest.MonkeyPatch, table: pl.DataFrame) -> None:
+    """Makes the command read this table in place of a campaign's."""
+    monkeypatch.setattr(command, "cells_of", lambda path, recompute: all_series(table))
