@@ -15,6 +15,7 @@ STACKS = ["mpich", "openmpi", "mvapich2", "mpich-ofi"]
 # access: options of salloc and srun, such as a partition (sinfo -o %P) or an account ("--account=…").
 # exclusive=False on a cluster that does not lend whole nodes; the ports' counters then include other jobs' traffic.
 # pmi={"openmpi": "pmix_v4"} if `srun --mpi=list` does not offer the stack's PMI (site/stacks.py).
+# Nodes(processor="x86-64-v3"), the level of the nodes, lets `doctor --site` check what the NAS kernels are built for.
 SLURM = Scheduler(name="slurm", launcher="srun", access=["--partition=compute"])
 NODES = Nodes(count=2, cores=64)
 
