@@ -94,6 +94,7 @@ class FactsBase(JobBase):
             spec_hash=self.spec_hash(),
             limit_seconds=self.limit_seconds,
             attestation=self.fabric.attestation,
+            function_only=self.fabric.function_only,
             wireup=self.wireup_facts(),
             expected=tuple(self.expected()),
             left_out=self.omitted_sizes(),

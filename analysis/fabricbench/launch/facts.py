@@ -116,7 +116,8 @@ class Launch(LaneNamed, FileModel):
     ``runs``: the number of program starts. ``ports``: the fabric's ports on every node. ``port``: the requested one of
     them, or empty. ``profiler``: the one that is loaded into the ranks in mode ``profiled``. ``injected``: the delays
     of a launch of mode ``injected``. ``exclusive``: whether the launch had the nodes to itself. ``spec_hash``: Spack's
-    hashes of the stack and of the program's package, by package; None if Spack built neither.
+    hashes of the stack and of the program's package, by package; None if Spack built neither. ``function_only``: the
+    reason why times on the fabric are no measurements; empty if they are.
     """
 
     schema_version: Literal[1] = SCHEMA
@@ -148,6 +149,7 @@ class Launch(LaneNamed, FileModel):
     spec_hash: dict[str, str] | None = None
     limit_seconds: float
     attestation: Literal["required", "optional"] = "required"
+    function_only: str = ""
     wireup: WireUp | None = None
     expected: tuple[Expected, ...] = ()
     left_out: OmittedSizes | None = None

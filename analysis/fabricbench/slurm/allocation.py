@@ -82,12 +82,12 @@ class Request:
             *("setpriv", "--pdeathsig", "KILL"),
         ]
 
-    def two_ranks(self, pmi: str) -> list[str]:
-        """The command that starts two ranks on such nodes, and fails if no node is free soon."""
+    def two_ranks(self, pmi: str, minutes: int = 1) -> list[str]:
+        """The command that starts two ranks on such nodes for ``minutes``, and fails if no node is free soon."""
         return [
             *("srun", *self.options, f"--nodes={min(2, self.nodes)}", "--ntasks=2", f"--immediate={START_SECONDS}"),
             *([f"--mpi={pmi}"] if pmi else []),
-            *("--time=1", "--kill-on-bad-exit=1", "--input=none", "--job-name=fabricbench-doctor"),
+            *(f"--time={minutes}", "--kill-on-bad-exit=1", "--input=none", "--job-name=fabricbench-doctor"),
         ]
 
     def hopeless(self, job: Job) -> bool:
