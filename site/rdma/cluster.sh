@@ -204,8 +204,12 @@ cluster_processes() { # prints the PIDs of the cluster's processes, without this
   done
 }
 
+gone() { # PID: an emulator needs some time to end after it was killed
+  [ ! -e "/proc/$1" ] || grep -q '^State:[[:space:]]*[ZX]' "/proc/$1/status" 2>/dev/null
+}
+
 clean() {
-  local pid name
+  local pid name ended=()
   for _ in $(seq 100); do
     local left=()
     for pid in $(cluster_processes); do
@@ -215,8 +219,10 @@ clean() {
     done
     ((${#left[@]})) || break
     kill -KILL "${left[@]}" 2>/dev/null || true
+    ended+=("${left[@]}")
     sleep 0.1
   done
+  for pid in "${ended[@]}"; do within 20 gone "$pid" || true; done
   for name in $(ip -o link show 2>/dev/null | sed -n "s/^[0-9]*: \(${bridge}[-0-9n]*\)[:@].*/\1/p"); do
     ip link del "$name" 2>/dev/null || true
   done

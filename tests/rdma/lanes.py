@@ -9,7 +9,6 @@ CONTROLS = """
 from dataclasses import replace
 
 PLAIN_ROCE = replace(ROCE, stacks=["mpich"], stack_variables={})
-OPENMPI_OFI = IWARP.stack_variables["openmpi"]
 PLAIN_IWARP = replace(IWARP, stack_variables={})
 CONTROLS = [
     # UCX over TCP
@@ -17,16 +16,17 @@ CONTROLS = [
     # RoCE on the other link
     replace(PLAIN_IWARP, name="not-iwarp", stacks=["mpich"], variables=ROCE.variables),
     # libfabric on the other adapter
-    replace(IWARP, name="other-adapter", stacks=["openmpi"], stack_variables=dict(openmpi=OPENMPI_OFI),
-            variables={"FI_VERBS_DEVICE_NAME": "rxe0"}),
+    replace(PLAIN_ROCE, name="other-adapter", stacks=["mpich-ofi"], variables={"FI_VERBS_DEVICE_NAME": "siw0"}),
     replace(PLAIN_ROCE, name="no-counters", ports=["siw0:1"]),
     replace(PLAIN_ROCE, name="one-node", nodes=ONE_NODE),
     replace(SHARED_MEMORY, name="adapters-open", stacks=["mpich"], variables={"UCX_MODULES": "all"}),
 ]
 """
 WRONG_LANES = (
-    *("mpich@not-rdma", "mpich@not-iwarp", "openmpi@other-adapter"),
+    *("mpich@not-rdma", "mpich@not-iwarp", "mpich-ofi@other-adapter"),
     *("mpich@no-counters", "mpich@one-node", "mpich@adapters-open"),
 )
-SHORT = ("--set", "iterations=10", "--set", "step=3", "--set", "largest_bytes=262144", "--budget", "0")
-"""One block of eight sizes."""
+SIZES = (0, 16, 64, 256, 1024, 4096, 16384, 65536)
+VARIABLES = ("iterations=10", "smallest_bytes=16", "step=2", "largest_bytes=65536")
+SHORT = (*(word for variable in VARIABLES for word in ("--set", variable)), "--budget", "0")
+"""One block of these sizes."""
