@@ -34,7 +34,8 @@ INFINIBAND = Fabric(
 )
 
 # GID: one of type "RoCE v2" in /sys/class/infiniband/mlx5_0/ports/1/gid_attrs/types/, the same number on every node.
-# On soft-RoCE, the GID of an IPv6 address works; that of an IPv4 address timed out.
+# On soft-RoCE, the GID of an IPv6 address works; that of an IPv4 address timed out. Soft-RoCE counts packets only,
+# acknowledgements included; ports is then the interface of the adapter, ["eth0"].
 ROCE = Fabric(
     name="roce",
     transport="verbs",
@@ -48,8 +49,8 @@ ROCE = Fabric(
 )
 
 # iWARP connects through the RDMA connection manager. UCX does not support it: mpich cannot use this fabric, and openmpi
-# uses libfabric. MVAPICH2 needs each node's own address in the node's /etc/mv2.conf. Software iWARP has no counters;
-# ports is then the interface, ["eth0"].
+# uses libfabric, which uses another adapter if FI_VERBS_DEVICE_NAME does not name this one. MVAPICH2 needs each node's
+# own address in the node's /etc/mv2.conf. Software iWARP has no counters; ports is then the interface, ["eth0"].
 IWARP = Fabric(
     name="iwarp",
     transport="verbs",
@@ -58,6 +59,7 @@ IWARP = Fabric(
     nodes=NODES,
     ports=["irdma0:1"],
     rdma_cm=True,
+    variables={"FI_VERBS_DEVICE_NAME": "irdma0"},
     stack_variables={
         "openmpi": {
             "OMPI_MCA_pml": "cm",

@@ -20,6 +20,8 @@ SLURM = ("slurm", "squeue")
 """ReFrame's names of Slurm, with and without its accounting."""
 MOST_GIDS = 65536
 SCHEDULERS = ("local", *SLURM, "pbs", "pbspro", "torque", "flux", "lsf", "sge", "oar")
+MOST_SLOWDOWN = 1000
+"""The largest factor for the time limits of a fabric."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,6 +88,10 @@ class Fabric:
     ``binding`` is the part of a node that each rank is bound to, unless a check sets another. ``variables`` apply to
     all stacks and override those of ``site/stacks.py``; ``stack_variables``, by stack, override both. With
     ``attestation`` optional, a launch passes whose transport could not be determined.
+
+    ``function_only`` is the reason why times on this fabric are no measurements, such as emulated nodes; empty if they
+    are. The report prints it with every figure, and requirements on times are refused. ``slowdown`` multiplies the time
+    limits of launches, of wire-ups and of the doctor's probe, at least 1.
     """
 
     name: str
@@ -102,6 +108,8 @@ class Fabric:
     variables: Mapping[str, str] = field(default_factory=dict)
     stack_variables: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     attestation: AttestationPolicy = "required"
+    function_only: str = ""
+    slowdown: float = 1.0
 
     def __post_init__(self) -> None:
         freeze(self)
@@ -142,6 +150,8 @@ class Fabric:
             raise problem(
                 f"{subject}: {nodes.count} nodes, {minutes} minutes, {nodes.cores} cores", expected="1 or more"
             )
+        if not 1 <= self.slowdown <= MOST_SLOWDOWN:
+            raise problem(f"{subject}: slowdown is {self.slowdown:g}", expected=f"a number from 1 to {MOST_SLOWDOWN}")
         if nodes.memory_bytes is not None and nodes.memory_bytes < 1:
             raise problem(f"{subject}: {nodes.memory_bytes} bytes of memory", expected="1 or more")
         if self.gid_index is not None and not 0 <= self.gid_index < MOST_GIDS:
