@@ -15,10 +15,12 @@ from fabricbench.site.programs import OSU, SOURCE, osu_programs, osu_version
 
 from .base import SELDOM, SizedBenchmark, processors
 
-SIZES_SINCE: dict[str, Version] = {"pt2pt": (5, 4), "one-sided": (5, 4), "collective": (5, 3)}
+SIZES_SINCE: dict[str, Version] = {"pt2pt": (5, 4), "congestion": (7, 4), "one-sided": (5, 4), "collective": (5, 3)}
 """The first version by family with options for the smallest and largest size (OSU's CHANGES)."""
 TYPES_SINCE: Version = (7, 1)
 """The first version with an option for the data type; earlier ones reduce floats and use 64-bit integers in atomics."""
+MOST_NODES_OF_FAN = 16
+"""OSU 7.4 has room for 1000 requests, and one node waits for a window of 64 messages with each of the others."""
 TIMES: tuple[str, ...] = ("time", "time_min", "time_max")
 
 
@@ -131,6 +133,25 @@ class Osu(SizedBenchmark):
 class OsuPointToPoint(Osu):
     descr = "an OSU point-to-point benchmark"
     osu = parameter(_of("pt2pt"), loggable=True)
+
+
+@rfm.simple_test
+class OsuFan(Osu):
+    """One rank on each node: all nodes but the first send to it (fan in), or receive from it (fan out)."""
+
+    descr = "OSU's fan in and fan out: bandwidth between one node and all others at once"
+    osu = parameter(_of("congestion"), loggable=True)
+
+    def adapt_to_lane(self) -> None:
+        self.ranks = min(self.fabric.nodes.count, MOST_NODES_OF_FAN)
+
+    def applies(self) -> bool:
+        return self.fabric.nodes.count > 1
+
+    def family_skip(self) -> tuple[str, str] | None:
+        if (skip := super().family_skip()) or self.applies():
+            return skip
+        return "the fabric has a single node, and a fan needs two", "set Nodes(count=…) in the site's settings.py"
 
 
 class OsuWindow(Osu):

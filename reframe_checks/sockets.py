@@ -8,6 +8,7 @@ import reframe as rfm
 from reframe.core.builtins import parameter, run_after, variable
 
 from fabricbench.launch.facts import Expected
+from fabricbench.site.stacks import ADDRESS_WORD
 
 from .base import ClientServerBenchmark, SizedClientServerBenchmark
 
@@ -60,14 +61,26 @@ class Iperf3(ClientServerBenchmark):
     def count_streams(self) -> None:
         self.case = {"streams": self.streams}
 
+    @property
+    def interface(self) -> str:
+        """The port that the value names: the values are ports between nodes, and addresses on one node."""
+        return "{value}"
+
+    def servers(self) -> list[str]:
+        """Returns where servers listen: on ports of the server's node, or on addresses of the one node."""
+        return [self.fabric.interface] if self.fabric.between_nodes else [self.address]
+
     def values(self) -> list[str]:
-        return [self.address]
+        return self.servers()
+
+    def _server(self) -> str:
+        return ADDRESS_WORD if self.fabric.between_nodes else "{value}"
 
     def server_arguments(self) -> list[str]:
-        return ["-s", "-1", "-B", "{value}", "-p", "{port}"]
+        return ["-s", "-1", "-B", self._server(), "-p", "{port}"]
 
     def client_arguments(self) -> list[str]:
-        return ["-c", "{value}", "-p", "{port}", "-J", "-t", str(self.seconds), "-P", str(self.streams)]
+        return ["-c", self._server(), "-p", "{port}", "-J", "-t", str(self.seconds), "-P", str(self.streams)]
 
     def expected(self) -> Iterator[Expected]:
         n = self.streams
@@ -90,25 +103,26 @@ class TcpStreams(Iperf3):
 
 @rfm.simple_test
 class TcpTogether(Iperf3):
-    """Flows to the first two addresses of the fabric, each alone and then both at once, in one launch."""
+    """Flows to the first two ports or addresses of the fabric, each alone and then both at once, in one launch."""
 
     descr = "iperf3: flows over two networks, alone and at once"
     benchmark = "together"
     streams = parameter([1, 4], loggable=True)
 
-    def addresses(self) -> list[str]:
-        return list(self.fabric.addresses[:2])
+    def servers(self) -> list[str]:
+        return list((self.fabric.ports if self.fabric.between_nodes else self.fabric.addresses)[:2])
 
     def values(self) -> list[str]:
-        first, second = self.addresses()
+        first, second = self.servers()
         return [first, second, f"{first}+{second}"]
 
     def benchmark_skip(self) -> tuple[str, str] | None:
-        if len(self.addresses()) < 2:
-            reason = f"the fabric {self.fabric.name} has one address, and flows over two networks need two"
-            return reason, "name a second one in the site's settings.py: Fabric(addresses=[…])"
-        local = self.current_partition.scheduler.registered_name == "local"
-        for address in self.addresses() if local else ():
+        if len(self.servers()) < 2:
+            what, field = ("port", "ports") if self.fabric.between_nodes else ("address", "addresses")
+            reason = f"the fabric {self.fabric.name} has one {what}, and flows over two networks need two"
+            return reason, f"name a second one in the site's settings.py: Fabric({field}=[…])"
+        local = self.current_partition.scheduler.registered_name == "local" and not self.fabric.between_nodes
+        for address in self.servers() if local else ():
             if not usable(address):
                 return f"{address} is not an address of this machine", "correct it in the site's settings.py"
         return super().benchmark_skip()

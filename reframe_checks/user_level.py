@@ -149,7 +149,8 @@ class IbBenchmark(SizedClientServerBenchmark):
 
     def server_arguments(self) -> list[str]:
         how = perftest.TESTS[self.test].options
-        return ["-n", str(self.iterations), "-s", "{value}", "-F", "-p", "{port}", *how]
+        common = ["-n", str(self.iterations), "-s", "{value}", "-F", "-p", "{port}"]
+        return [*common, *self.lane.fabric_options, *how]
 
     def client_arguments(self) -> list[str]:
         return [*self.server_arguments(), self.address]

@@ -34,7 +34,8 @@ MVAPICH2_RAILS = {
 }
 
 MPICH_UCX = {
-    "shm": {"UCX_TLS": "shm,self", "MPIR_CVAR_NOLOCAL": "0"},
+    # Without UCX_MODULES, UCX opens every RDMA adapter, even for shared memory.
+    "shm": {"UCX_TLS": "shm,self", "MPIR_CVAR_NOLOCAL": "0", "UCX_MODULES": "^ib,rdmacm"},
     "tcp": {
         "UCX_TLS": "tcp,self",
         "MPIR_CVAR_NOLOCAL": "1",
@@ -155,6 +156,16 @@ STACKS = {
             binding=OPENMPI_BINDING,
             oversubscribed=OPENMPI_OVERSUBSCRIBED,
         ),
+        Stack(
+            name="mpich-ofi",
+            pmi="pmi2",
+            pypi=("mpich>=5.0,<6",),  # has both libraries; Spack's build has libfabric only
+            on_request=True,
+            environment={"MPIR_CVAR_CH4_NETMOD": "ofi"},
+            transports=MPICH_OFI,
+            rails=MPICH_OFI_RAILS,
+            binding=HYDRA_BINDING,
+        ),
         # The following stacks are built by Spack only (spack.yaml, docs/stacks.md).
         Stack(
             name="openmpi-tcp",
@@ -166,7 +177,6 @@ STACKS = {
             oversubscribed=OPENMPI_OVERSUBSCRIBED,
             unsupported={"verbs": "it is built without UCX and libfabric"},
         ),
-        Stack(name="mpich-ofi", pmi="pmi2", transports=MPICH_OFI, rails=MPICH_OFI_RAILS, binding=HYDRA_BINDING),
         Stack(
             name="mpich-tcp",
             pmi="pmi2",
@@ -250,9 +260,14 @@ STACKS = {
             debian=Debian(packages=("perftest",), commands={}),
             programs=dict.fromkeys(PERFTEST, ("ib_send_lat", "--version")),
             handshake=Handshake(
-                server=("ib_send_lat", "-p", "{port}", "-s", "2", "-n", "5", "-F"),
-                client=("ib_send_lat", "-p", "{port}", "-s", "2", "-n", "5", "-F", "{address}"),
+                server=("ib_send_lat", "-p", "{port}", "-s", "2", "-n", "5", "-F", "{fabric}"),
+                client=("ib_send_lat", "-p", "{port}", "-s", "2", "-n", "5", "-F", "{fabric}", "{address}"),
             ),
+            fabric_options={
+                "device": ("-d", "{adapter}", "-i", "{number}"),
+                "gid": ("-x", "{gid}"),
+                "rdma_cm": ("-R",),
+            },
             transports={"verbs": {}},
             unsupported={"shm": "it needs an RDMA device", "tcp": "it needs an RDMA device"},
         ),

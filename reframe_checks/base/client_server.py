@@ -3,6 +3,8 @@
 
 from reframe.core.builtins import run_after
 
+from fabricbench.site.stacks import ADDRESS_WORD
+
 from .benchmark import Benchmark
 from .launch import SELDOM
 from .sized import SizedMixin
@@ -38,15 +40,20 @@ class ClientServerBenchmark(Benchmark):
 
     @property
     def address(self) -> str:
-        """The address at which the server listens."""
-        return self.fabric.addresses[0]
+        """The address at which the server listens; ``fabricbench-client-server`` fills it in between nodes."""
+        return ADDRESS_WORD if self.fabric.between_nodes else self.fabric.addresses[0]
+
+    @property
+    def interface(self) -> str:
+        """The port at whose address the server listens between nodes."""
+        return self.fabric.interface
 
     def server_arguments(self) -> list[str]:
-        """Returns the arguments of the server; ``{port}`` and ``{value}`` are filled in."""
+        """Returns the arguments of the server; ``{port}``, ``{value}`` and ``{address}`` are filled in."""
         raise NotImplementedError
 
     def client_arguments(self) -> list[str]:
-        """Returns the arguments of the client; ``{port}`` and ``{value}`` are filled in."""
+        """Returns the arguments of the client; ``{port}``, ``{value}`` and ``{address}`` are filled in."""
         raise NotImplementedError
 
     def values(self) -> list[str]:
@@ -60,6 +67,9 @@ class ClientServerBenchmark(Benchmark):
         if self.program_name not in self.installed.programs:
             hint = f"install it, then: fabricbench setup --again {self.stack.name}"
             return f"{self.program_name} is not installed on this machine", hint
+        if self.nodes > 1 and not self.fabric.between_nodes:
+            reason = "only srun starts a server and its client on two nodes"
+            return reason, "set launcher='srun' in the Scheduler of the fabric"
         return None
 
     def program(self) -> str:
@@ -68,7 +78,7 @@ class ClientServerBenchmark(Benchmark):
     def arguments(self) -> list[str]:
         path = self.installed.programs[self.program_name]
         commands = [path, *self.server_arguments(), "::", path, *self.client_arguments()]
-        return ["--each", ",".join(self.values()), "--", *commands]
+        return ["--each", ",".join(self.values()), *self.lane.link_options(self.interface), "--", *commands]
 
 
 class SizedClientServerBenchmark(SizedMixin, ClientServerBenchmark):

@@ -48,7 +48,7 @@ class JobBase(PortsBase):
             *("--dir", shlex.quote(self.stagedir), "--limit", f"{self.limit_seconds:g}"),
             *(("--lock", shlex.quote(lock_file())) if self.fabric.scheduler.is_local else ()),
             *(("--watch", str(os.getpid())) if local else ()),
-            *(("--host", "no") if self.witness_by_node else ()),
+            *(("--host", "no") if self.witness_by_node or self.lane.pmi is not None else ()),
             "--",
         ]
         self.time_limit = f"{int(self.limit_seconds) + (WAIT_FOR_LOCK_SECONDS if local else STARTING_SECONDS)}s"
@@ -65,7 +65,9 @@ class JobBase(PortsBase):
         preload = ["env", f"LD_PRELOAD={libraries}", f"FABRICBENCH_WITNESS_DIR={self.stagedir}", expect]
         if self.stack.level == "mpi":
             return [*preload, self.program(), *self.arguments()]
-        words = [self.program()]
+        # Where srun starts server and client, fabricbench-node writes the facts of their nodes.
+        by_srun = [f"{self.installed.apps}/bin/fabricbench-node", "--dir", self.stagedir, "--"] if self.lane.pmi else []
+        words = [*by_srun, self.program()]
         for word in self.arguments():
             words += [word, *preload] if word in ("--", "::") else [word]
         return words

@@ -58,6 +58,7 @@ class LaunchTest(MetricsBase, rfm.RunOnlyRegressionTest):
         if self.port:
             self.case = {**self.case, "port": self.port}
         self.adapt_to_lane()
+        self.limit_seconds *= self.fabric.slowdown
         skip = self.lane_skip() or self.family_skip()
         self.family_skipped = skip is not None and bool(self.family)
         skip = skip or self.benchmark_skip()

@@ -40,10 +40,10 @@ def per_node(ranks: int, nodes: int) -> int:
 def launcher_of(lane: Lane, nodes: int, ranks: int, binding: str) -> JobLauncher:
     """Returns ``srun`` with the PMI of the lane if the fabric uses it, else the launcher of the stack.
 
-    The lane must be set up.
+    The lane must be set up. Below MPI, one task on each node starts the server, the client, or both.
     """
     if lane.pmi is not None:
-        return SlurmSteps(lane.pmi, nodes, ranks, binding)
+        return SlurmSteps(lane.pmi, nodes, ranks if lane.stack.level == "mpi" else nodes, binding)
     assert lane.installed is not None
     launcher = getlauncher(lane.stack.launcher if lane.stack.level == "mpi" else "local")()
     return _by_path(launcher, lane.installed.prefix, lane.stack.binding.get(binding, ()))

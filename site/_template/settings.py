@@ -11,6 +11,8 @@ from fabricbench.site.system import System
 
 # Names in site/stacks.py. spack/stacks.yaml lists those that Spack builds.
 STACKS = ["mpich", "openmpi", "mvapich2", "mpich-ofi"]
+# Libraries below MPI: server on one node, client on another.
+LIBRARIES = ["sockets", "libfabric", "ucx", "verbs"]
 
 # access: options of salloc and srun, such as a partition (sinfo -o %P) or an account ("--account=…").
 # exclusive=False on a cluster that does not lend whole nodes; the ports' counters then include other jobs' traffic.
@@ -24,7 +26,7 @@ NODES = Nodes(count=2, cores=64)
 INFINIBAND = Fabric(
     name="ib",
     transport="verbs",
-    stacks=["mpich", "openmpi", "mvapich2"],
+    stacks=["mpich", "openmpi", "mvapich2", "libfabric", "ucx", "verbs"],
     scheduler=SLURM,
     nodes=NODES,
     ports=["mlx5_0:1"],
@@ -33,28 +35,32 @@ INFINIBAND = Fabric(
 )
 
 # GID: one of type "RoCE v2" in /sys/class/infiniband/mlx5_0/ports/1/gid_attrs/types/, the same number on every node.
-# On soft-RoCE, the GID of an IPv6 address works; that of an IPv4 address timed out.
+# On soft-RoCE, the GID of an IPv6 address works; that of an IPv4 address timed out. Soft-RoCE counts packets only,
+# acknowledgements included; ports is then the interface of the adapter, ["eth0"].
 ROCE = Fabric(
     name="roce",
     transport="verbs",
-    stacks=["mpich", "openmpi", "mvapich2"],
+    stacks=["mpich", "openmpi", "mvapich2", "libfabric", "ucx", "verbs"],
     scheduler=SLURM,
     nodes=NODES,
     ports=["mlx5_1:1"],
+    gid_index=3,
     variables={"UCX_NET_DEVICES": "mlx5_1:1", "UCX_IB_GID_INDEX": "3"},
     stack_variables={"mvapich2": {"MV2_IBA_HCA": "mlx5_1", "MV2_USE_RoCE": "1", "MV2_DEFAULT_GID_INDEX": "3"}},
 )
 
 # iWARP connects through the RDMA connection manager. UCX does not support it: mpich cannot use this fabric, and openmpi
-# uses libfabric. MVAPICH2 needs each node's own address in the node's /etc/mv2.conf. Software iWARP has no counters;
-# ports is then the interface, ["eth0"].
+# uses libfabric, which uses another adapter if FI_VERBS_DEVICE_NAME does not name this one. MVAPICH2 needs each node's
+# own address in the node's /etc/mv2.conf. Software iWARP has no counters; ports is then the interface, ["eth0"].
 IWARP = Fabric(
     name="iwarp",
     transport="verbs",
-    stacks=["openmpi", "mvapich2", "mpich-ofi"],
+    stacks=["openmpi", "mvapich2", "mpich-ofi", "libfabric", "verbs"],
     scheduler=SLURM,
     nodes=NODES,
     ports=["irdma0:1"],
+    rdma_cm=True,
+    variables={"FI_VERBS_DEVICE_NAME": "irdma0"},
     stack_variables={
         "openmpi": {
             "OMPI_MCA_pml": "cm",
@@ -99,7 +105,7 @@ SLINGSHOT = Fabric(
 ETHERNET = Fabric(
     name="eth",
     transport="tcp",
-    stacks=["mpich", "openmpi"],
+    stacks=["mpich", "openmpi", "sockets", "libfabric", "ucx"],
     scheduler=SLURM,
     nodes=NODES,
     ports=["eth0"],
@@ -119,6 +125,6 @@ SYSTEM = System(
     file=__file__,
     description="a Slurm cluster",
     fabrics=[INFINIBAND, ROCE, IWARP, OMNI_PATH, SLINGSHOT, ETHERNET],
-    stacks=STACKS,
+    stacks=STACKS + LIBRARIES,
 )
 site_configuration = reframe_configuration(SYSTEM)

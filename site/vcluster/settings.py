@@ -10,6 +10,7 @@ from fabricbench.site.system import System
 
 RUN = Path("/run/fabricbench-vcluster")
 STACKS = ["impi", "mpich", "openmpi"]
+LIBRARIES = ["sockets", "libfabric", "ucx"]
 
 
 def cluster(name: str, default: int) -> int:
@@ -34,7 +35,7 @@ SYSTEM = System(
         Fabric(
             name="gige",
             transport="tcp",
-            stacks=STACKS,
+            stacks=STACKS + LIBRARIES,
             # Slurm runs one of the eight jobs at a time.
             scheduler=Scheduler(name="squeue", launcher="srun", access=["--partition=gige"], max_jobs=8),
             nodes=Nodes(count=cluster("NODES", 2), cores=cluster("CPUS", 1), processor="native"),
@@ -42,6 +43,6 @@ SYSTEM = System(
             variables={"UCX_NET_DEVICES": "eth0", "OMPI_MCA_btl_tcp_if_include": "eth0", "FI_TCP_IFACE": "eth0"},
         ),
     ],
-    stacks=STACKS,
+    stacks=STACKS + LIBRARIES,
 )
 site_configuration = reframe_configuration(SYSTEM)

@@ -5,6 +5,8 @@ import os
 import signal
 import subprocess
 import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -147,3 +149,120 @@ def test_the_witness_distinguishes_server_and_client(client_server: Path, witnes
     assert process.returncode == 0
     result = [(report["rank"], report["world_size"], report["forked"]) for report in reports(tmp_path / "out")]
     assert sorted(result) == [(0, 2, False), (0, 2, False), (1, 2, False), (1, 2, False)]
+
+
+# ---- between nodes: two processes with the variables of srun take the place of two nodes
+
+NODE_SERVER = """
+import socket, sys, time
+address, port, value = sys.argv[1], int(sys.argv[2]), sys.argv[3]
+time.sleep(0.1)
+listening = socket.create_server((address, port), family=socket.AF_INET6 if ":" in address else socket.AF_INET)
+connection, _ = listening.accept()
+connection.sendall(f"{value} at {address}".encode())
+connection.close()
+sys.exit(int(sys.argv[4]))
+"""
+
+NODE_CLIENT = """
+import os, socket, sys
+connection = socket.create_connection((sys.argv[1], int(sys.argv[2])), 10)
+print(connection.recv(100).decode(), "rank", os.environ["FABRICBENCH_RANK"])
+sys.exit(int(sys.argv[3]))
+"""
+
+
+def between(
+    client_server: Path, *options: str, server: str = "0", client: str = "0", nodes: str = "localhost"
+) -> tuple[tuple[int, str, str], ...]:
+    """Runs both sides. Returns exit status, output and messages of the server's side and of the client's."""
+    words = [
+        *options,
+        *("--", sys.executable, "-c", NODE_SERVER, "{address}", "{port}", "{value}", server),
+        *("::", sys.executable, "-c", NODE_CLIENT, "{address}", "{port}", client),
+    ]
+    step = {"SLURM_JOB_ID": str(os.getpid()), "SLURM_STEP_ID": str(time.monotonic_ns()), "SLURM_STEP_NODELIST": nodes}
+    command = [str(client_server), *words]
+    sides = [
+        subprocess.Popen(
+            command,
+            env={**os.environ, **step, "SLURM_PROCID": rank},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        for rank in ("0", "1")
+    ]
+    done = []
+    for side in sides:
+        output, errors = side.communicate(timeout=60)
+        done.append((side.returncode, output, errors))
+    return tuple(done)
+
+
+def test_server_and_client_on_two_nodes(client_server: Path) -> None:
+    first, second = between(client_server, "--interface", "lo", "--each", "8,16+32", nodes="localhost,n[2-3]")
+    assert first == (0, "", "")
+    assert second[0] == 0, second[2]
+    assert second[1].splitlines() == [
+        "#@round=0 value=8", "8 at 127.0.0.1 rank 1",
+        "#@round=1 value=16", "16 at 127.0.0.1 rank 1",
+        "#@round=1 value=32", "32 at 127.0.0.1 rank 1",
+        "#@end=ok",
+    ]  # fmt: skip
+
+
+def test_the_value_names_the_interface(client_server: Path) -> None:
+    first, second = between(client_server, "--interface", "{value}", "--each", "lo,any")
+    assert (first[0], second[0]) == (0, 0), first[2] + second[2]
+    own, link = (line for line in second[1].splitlines() if " at " in line)
+    assert own == "lo at 127.0.0.1 rank 1"
+    assert link.startswith(("any at 127.0.0.1 ", "any at ::1 "))
+
+
+@pytest.mark.parametrize(("server", "client", "status"), [("0", "7", 7), ("5", "0", 5)])
+def test_both_sides_end_with_the_status_of_a_failure(
+    client_server: Path, server: str, client: str, status: int
+) -> None:
+    first, second = between(client_server, "--interface", "lo", "--each", "1,2", server=server, client=client)
+    assert (first[0], second[0]) == (status, status)
+    assert "value=2" not in second[1]
+    assert "#@end" not in second[1]
+
+
+def test_an_interface_that_the_node_lacks(client_server: Path) -> None:
+    first, second = between(client_server, "--interface", "eth99")
+    assert (first[0], second[0], second[1]) == (1, 1, "")
+    assert "no interface or adapter 'eth99' with an address on this node" in first[2]
+
+
+def test_an_adapter_without_an_interface_uses_the_address_of_the_nodes(client_server: Path) -> None:
+    first, second = between(client_server, "--interface", "mlx5_99:1")
+    assert (first[0], second[0]) == (0, 0), first[2] + second[2]
+
+
+def test_a_server_that_settles(client_server: Path) -> None:
+    """The client starts after a fixed time, so that its server need not listen on a TCP port."""
+    words = ("--settle", "0.2", "--", "sleep", "0.3", "::", "echo", "done")
+    process = run(client_server, *words)
+    assert (process.returncode, process.stdout) == (0, "#@round=0 value=\ndone\n#@end=ok\n")
+    process = run(client_server, "--settle", "5", "--", "false", "::", "echo", "done")
+    assert process.returncode == 1
+    assert "ended before it listened, exit status 1" in process.stderr
+
+
+def test_between_nodes_it_needs_the_variables_of_srun(client_server: Path) -> None:
+    clean = {name: value for name, value in os.environ.items() if not name.startswith("SLURM_")}
+    process = subprocess.run(
+        [client_server, "--interface", "lo", "--", "true", "::", "true"], env=clean, capture_output=True, text=True,
+        timeout=60, check=False,
+    )  # fmt: skip
+    assert process.returncode == 2
+    assert "SLURM_PROCID is not set: --interface is for two tasks that srun starts" in process.stderr
+
+
+def test_another_program_on_the_port_is_not_taken_for_the_other_side(client_server: Path) -> None:
+    """Two steps at once, whose ports may be the same: each client finds its own server."""
+    with ThreadPoolExecutor() as pool:
+        results = list(pool.map(lambda _: between(client_server, "--interface", "lo", "--each", "1"), range(3)))
+    assert [(first[0], second[0]) for first, second in results] == [(0, 0)] * 3

@@ -60,6 +60,8 @@ def test_launches_with_plausible_times_stay_attested() -> None:
 
 # bytes, segments and connections on sockets
 WITNESSED = {
+    "sockets-gige-iperf3-streams-2": (120438894, 83193, 3),
+    "mpich-gige-osu74-fan-in-small": (139251928, 141603, 16),
     "impi-tcp-micro-pingpong-small-marked": (8028114, 4094, 1),
     "openmpi-shm-micro-pingpong-small-marked": (10405, 48, 2),
     "mpich-tcp-osu57-latency-small-lines": (14699733, 13698, 8),

@@ -19,6 +19,7 @@ ROOMS = (
     "campaign",
     "launch",
     "parsers",
+    "discovery",
     "doctor",
     "inputs",
     "report",

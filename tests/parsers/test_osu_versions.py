@@ -2,6 +2,7 @@
 """The titles and columns that each OSU program prints in each version."""
 
 import re
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -37,6 +38,8 @@ PRINTED = {
     "osu_bibw": ("OSU MPI Bi-Directional Bandwidth Test", BANDWIDTHS, BANDWIDTHS),
     "osu_multi_lat": ("OSU MPI Multi Latency Test", LATENCIES, AVERAGES),
     "osu_mbw_mr": ("OSU MPI Multiple Bandwidth / Message Rate Test", RATES, RATES),
+    "osu_bw_fan_in": ("OSU MPI Bandwidth Test", AVERAGES, AVERAGES),
+    "osu_bw_fan_out": ("OSU MPI Bandwidth Test", AVERAGES, AVERAGES),
     "osu_put_latency": ("OSU MPI_Put Latency Test", LATENCIES, LATENCIES),
     "osu_put_bw": ("OSU MPI_Put Bandwidth Test", BANDWIDTHS, BANDWIDTHS),
     "osu_put_bibw": ("OSU MPI_Put Bi-directional Bandwidth Test", BANDWIDTHS, BANDWIDTHS),
@@ -91,7 +94,7 @@ def test_every_program_has_its_title() -> None:
 @pytest.mark.parametrize("program", PRINTED)
 def test_the_output_of_another_program_is_refused(tmp_path: Path, program: str, version: str) -> None:
     for other in PRINTED:
-        if other != program:
+        if TITLES[other] != TITLES[program]:
             with pytest.raises(
                 Unreadable, match=re.escape(f"stdout:2: expected {program}'s title '{TITLES[program]}'")
             ):
@@ -140,3 +143,23 @@ def test_a_table_before_its_title(tmp_path: Path) -> None:
         Unreadable, match="stdout:1: expected OSU's title, '# OSU MPI Bandwidth Test v…', before a table"
     ):
         parse_text(tmp_path, f"{BANDWIDTHS}\n64   2.00\n# OSU MPI Bandwidth Test v5.7\n", launch_for("osu_bw"))
+
+
+def test_osus_bandwidth_is_not_taken_for_a_fan(tmp_path: Path) -> None:
+    """The three programs have one title. 7.4 prints the heading of latencies over the bandwidth of a fan."""
+    for program, other in (("osu_bw", "osu_bw_fan_in"), ("osu_bw_fan_out", "osu_bw")):
+        with pytest.raises(Unreadable, match=r"stdout:3: expected the columns"):
+            parse_text(tmp_path, output_of(other, "7.4"), launch_for(program))
+
+
+@pytest.mark.parametrize("program", ["osu_bw_fan_in", "osu_bw_fan_out"])
+def test_a_fan_of_four_nodes(tmp_path: Path, program: str) -> None:
+    """Three windows of 64 messages, and an acknowledgement of each, in every repetition."""
+    launch = launch_for(program).model_copy(update={"ranks": 4, "nodes": 4})
+    parsed = parse_text(tmp_path, output_of(program, "7.4"), launch)
+    ((metric, value),) = [(row.metric, row.value) for row in parsed.rows]
+    assert (metric, value) == ("bandwidth", 2.0)
+    words = dict(pairwise(launch.argv))
+    repetitions = int(words["-i"]) + int(words["-x"])
+    assert parsed.payload is not None
+    assert (parsed.payload.bytes, parsed.payload.messages) == (repetitions * 3 * 64 * 64, repetitions * 6)

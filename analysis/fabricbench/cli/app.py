@@ -19,6 +19,7 @@ from fabricbench.cli.commands.report import report
 from fabricbench.cli.commands.run import run
 from fabricbench.cli.commands.scaling import scaling
 from fabricbench.cli.commands.setup import setup
+from fabricbench.cli.commands.site import site
 from fabricbench.cli.commands.table import table
 from fabricbench.cli.options import BAD_INPUT
 from fabricbench.errors import BadInput
@@ -38,6 +39,7 @@ app = typer.Typer(
 )
 for _command in COMMANDS:
     app.command()(_command)
+app.add_typer(site, name="site")
 
 
 def main() -> None:

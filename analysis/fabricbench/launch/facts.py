@@ -145,7 +145,8 @@ class Launch(LaneNamed, _OfTool):
     them, or empty. ``profiler``: the one that is loaded into the ranks in mode ``profiled``. ``injected``: the delays
     of a launch of mode ``injected``. ``exclusive``: whether the launch had the nodes to itself. ``spec_hash``: Spack's
     hashes of the stack and of the program's package, by package; None if Spack built neither. ``target``: what the
-    program was built for; None if that is unknown, or the compiler's default.
+    program was built for; None if that is unknown, or the compiler's default. ``function_only``: the reason why
+    times on the fabric are no measurements; empty if they are.
     """
 
     schema_version: Literal[1] = SCHEMA
@@ -178,6 +179,7 @@ class Launch(LaneNamed, _OfTool):
     target: Target | None = None
     limit_seconds: float
     attestation: Literal["required", "optional"] = "required"
+    function_only: str = ""
     wireup: WireUp | None = None
     expected: tuple[Expected, ...] = ()
     left_out: OmittedSizes | None = None

@@ -7,7 +7,7 @@ from typing import Literal
 
 from fabricbench.parsers.osu_table import Version
 
-Family = Literal["pt2pt", "one-sided", "collective"]
+Family = Literal["pt2pt", "congestion", "one-sided", "collective"]
 Ranks = Callable[[int], int]
 
 WINDOW = 64
@@ -52,6 +52,13 @@ def _two_sided(benchmark: str, metric: str, ways: int, *, window: bool, pairs: b
     )
 
 
+def _fan(benchmark: str) -> OsuProgram:
+    """A program in which one rank exchanges windows with all other ranks at once, one rank on each node."""
+    return OsuProgram(
+        benchmark, "congestion", "bandwidth", lambda p: WINDOW * (p - 1), lambda p: 2 * (p - 1), window=True
+    )
+
+
 def _one_sided(benchmark: str, metric: str, ways: int, *, window: bool = False, sized: bool = True) -> OsuProgram:
     """A program of one-sided operations: a request, or a window of them, and the answer that it is complete.
 
@@ -90,6 +97,8 @@ PROGRAMS = {
     "osu_bibw": _two_sided("bidirectional", "bandwidth", 2, window=True),
     "osu_multi_lat": _two_sided("multi_latency", "latency", 2, window=False, pairs=True),
     "osu_mbw_mr": _two_sided("multi_bw", "bandwidth", 1, window=True, pairs=True),
+    "osu_bw_fan_in": _fan("fan_in"),
+    "osu_bw_fan_out": _fan("fan_out"),
     "osu_put_latency": _one_sided("put", "latency", 1),
     "osu_put_bw": _one_sided("put", "bandwidth", 1, window=True),
     "osu_put_bibw": _one_sided("put_bidirectional", "bandwidth", 2, window=True),

@@ -15,6 +15,8 @@ TITLES = {
     "osu_bibw": "OSU MPI Bi-Directional Bandwidth Test",
     "osu_multi_lat": "OSU MPI Multi Latency Test",
     "osu_mbw_mr": "OSU MPI Multiple Bandwidth / Message Rate Test",
+    "osu_bw_fan_in": "OSU MPI Bandwidth Test",
+    "osu_bw_fan_out": "OSU MPI Bandwidth Test",
     "osu_put_latency": "OSU MPI_Put Latency Test",
     "osu_put_bw": "OSU MPI_Put Bandwidth Test",
     "osu_put_bibw": "OSU MPI_Put Bi-directional Bandwidth Test",
@@ -78,6 +80,8 @@ def headings(program: str, version: Version, *, sized: bool, full: bool, validat
         measured = ["MB/s", "Messages/s"]
     elif program.endswith("bw"):
         measured = ["Bandwidth (MB/s)"]
+    elif program.startswith("osu_bw_fan_"):
+        measured = ["Avg Latency(us)"]  # 7.4 prints this heading above the bandwidth in MB/s
     elif full or (program in ("osu_latency", "osu_multi_lat") and version >= _AVERAGE_SINCE):
         measured = ["Avg Latency(us)"]
     else:

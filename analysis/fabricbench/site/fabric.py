@@ -18,7 +18,10 @@ PROCESSORS = ("native", "x86-64", "x86-64-v2", "x86-64-v3", "x86-64-v4")
 
 SLURM = ("slurm", "squeue")
 """ReFrame's names of Slurm, with and without its accounting."""
+MOST_GIDS = 65536
 SCHEDULERS = ("local", *SLURM, "pbs", "pbspro", "torque", "flux", "lsf", "sge", "oar")
+MOST_SLOWDOWN = 1000
+"""The largest factor for the time limits of a fabric."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,12 +80,18 @@ class Fabric:
 
     ``stacks`` are names of ``site/stacks.py``. ``ports`` names the ports of one node, an interface (``eth0``) or a port
     of an adapter (``mlx5_0:1``): attestation reads their counters, and stacks and checks select among them. ``rails``
-    is the number of ports of one node; None stands for the number of names, at least 1. The server of a user-level
-    benchmark listens on ``addresses``: on the first for one flow; for two flows, on the first two, of two networks.
+    is the number of ports of one node; None stands for the number of names, at least 1. Between nodes, the server of a
+    user-level benchmark listens at the address of the first port. On one node it listens on ``addresses``: on the first
+    for one flow; for two flows, on the first two, of two networks. ``gid_index`` is the GID of RoCE, and ``rdma_cm``
+    says that connections need the RDMA connection manager, for programs that take them as options.
 
     ``binding`` is the part of a node that each rank is bound to, unless a check sets another. ``variables`` apply to
     all stacks and override those of ``site/stacks.py``; ``stack_variables``, by stack, override both. With
     ``attestation`` optional, a launch passes whose transport could not be determined.
+
+    ``function_only`` is the reason why times on this fabric are no measurements, such as emulated nodes; empty if they
+    are. The report prints it with every figure, and requirements on times are refused. ``slowdown`` multiplies the time
+    limits of launches, of wire-ups and of the doctor's probe, at least 1.
     """
 
     name: str
@@ -93,10 +102,14 @@ class Fabric:
     ports: Sequence[str] = ()
     rails: int | None = None
     addresses: Sequence[str] = ("127.0.0.1",)
+    gid_index: int | None = None
+    rdma_cm: bool = False
     binding: Binding = "none"
     variables: Mapping[str, str] = field(default_factory=dict)
     stack_variables: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     attestation: AttestationPolicy = "required"
+    function_only: str = ""
+    slowdown: float = 1.0
 
     def __post_init__(self) -> None:
         freeze(self)
@@ -105,6 +118,16 @@ class Fabric:
     def rail_count(self) -> int:
         """Number of ports of one node."""
         return (len(self.ports) or 1) if self.rails is None else self.rails
+
+    @property
+    def between_nodes(self) -> bool:
+        """Whether ``srun`` starts a user-level server and its client on two nodes."""
+        return self.nodes.count > 1 and self.scheduler.launcher == "srun"
+
+    @property
+    def interface(self) -> str:
+        """The port at whose address a user-level server listens between nodes; ``any`` if no port has a name."""
+        return self.ports[0] if self.ports else "any"
 
     def check(self, file: Path, stacks: Sequence[str]) -> None:
         """Raises BadInput if a value is not accepted; ``file`` and ``stacks`` are those of the system."""
@@ -127,8 +150,12 @@ class Fabric:
             raise problem(
                 f"{subject}: {nodes.count} nodes, {minutes} minutes, {nodes.cores} cores", expected="1 or more"
             )
+        if not 1 <= self.slowdown <= MOST_SLOWDOWN:
+            raise problem(f"{subject}: slowdown is {self.slowdown:g}", expected=f"a number from 1 to {MOST_SLOWDOWN}")
         if nodes.memory_bytes is not None and nodes.memory_bytes < 1:
             raise problem(f"{subject}: {nodes.memory_bytes} bytes of memory", expected="1 or more")
+        if self.gid_index is not None and not 0 <= self.gid_index < MOST_GIDS:
+            raise problem(f"{subject}: gid_index is {self.gid_index}", expected=f"0 to {MOST_GIDS - 1}")
         for kind, by_stack, choices in (
             ("pmi", self.scheduler.pmi, stacks),  # fabrics may share a scheduler
             ("stack_variables", self.stack_variables, self.stacks),

@@ -5,7 +5,10 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from fabricbench.site.fabric import Fabric
-from fabricbench.site.stacks import Installed, Stack, Unavailable
+from fabricbench.site.stacks import ADDRESS_WORD, Installed, Stack, Unavailable
+
+SETTLE_SECONDS = "1"
+"""Seconds from the start of a server that listens on no TCP port to that of its client."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,8 +38,10 @@ class Lane:
     @property
     def pmi(self) -> str | None:
         """The value of ``srun --mpi``, empty for Slurm's default; None if ``srun`` does not start the ranks."""
-        if self.fabric.scheduler.launcher != "srun" or self.stack.level != "mpi":
+        if self.fabric.scheduler.launcher != "srun":
             return None
+        if self.stack.level != "mpi":
+            return "none"
         return self.fabric.scheduler.pmi.get(self.stack.name, self.stack.pmi)
 
     @property
@@ -44,7 +49,26 @@ class Lane:
         """The arguments of ``fabricbench-client-server`` of the handshake; empty without one or without set-up."""
         if self.stack.handshake is None or self.installed is None:
             return ()
-        return self.stack.handshake.arguments(self.installed.programs, self.fabric.addresses[0])
+        address = ADDRESS_WORD if self.fabric.between_nodes else self.fabric.addresses[0]
+        commands = self.stack.handshake.arguments(self.installed.programs, address, self.fabric_options)
+        return *self.link_options(self.fabric.interface), *commands
+
+    @property
+    def fabric_options(self) -> tuple[str, ...]:
+        """The options by which the programs of a user-level stack use the fabric's first port, its GID, and RDMA CM."""
+        adapter, colon, number = self.fabric.interface.partition(":")
+        values = {"{adapter}": adapter, "{number}": number, "{gid}": str(self.fabric.gid_index)}
+        applies = {"device": bool(colon), "gid": self.fabric.gid_index is not None, "rdma_cm": self.fabric.rdma_cm}
+        words = [word for name, options in self.stack.fabric_options.items() if applies[name] for word in options]
+        return tuple(values.get(word, word) for word in words)
+
+    def link_options(self, interface: str) -> tuple[str, ...]:
+        """The options of ``fabricbench-client-server`` for a server that listens at the address of ``interface``.
+
+        A server that connects by the RDMA connection manager listens on no TCP port.
+        """
+        settle = ("--settle", SETTLE_SECONDS) if self.fabric.rdma_cm and "rdma_cm" in self.stack.fabric_options else ()
+        return (*(("--interface", interface) if self.fabric.between_nodes else ()), *settle)
 
     def variables(self, *, oversubscribed: bool = False) -> dict[str, str]:
         """The environment variables of a launch.

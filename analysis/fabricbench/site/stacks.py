@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A stack, or a library below MPI: its declaration in ``site/stacks.py`` and its installation, ``stack.json``."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, NamedTuple, get_args
@@ -22,6 +22,9 @@ RAIL_POLICIES: tuple[RailPolicy, ...] = get_args(RailPolicy)
 ONE_PORT: RailPolicy = "1"
 PORT_WORD = "{port}"
 """The placeholder of the port's name in the variables of ``ONE_PORT``."""
+ADDRESS_WORD, FABRIC_WORD = "{address}", "{fabric}"
+"""The placeholders of the server's address, and of the options that select a fabric, in the words of a handshake."""
+FabricOption = Literal["device", "gid", "rdma_cm"]
 Level = Literal["mpi", "user"]
 """An MPI implementation, or a user-level library, whose programs are a server and a client."""
 
@@ -54,8 +57,9 @@ class Debian:
 class Handshake:
     """The shortest exchange of two processes of a user-level library; it corresponds to Init and Finalize of MPI.
 
-    ``server`` and ``client`` are command lines. ``{address}`` stands for the fabric's address;
-    ``fabricbench-client-server`` fills in ``{port}``.
+    ``server`` and ``client`` are command lines. ``{address}`` stands for the server's address, the word ``{fabric}``
+    for the options that select the fabric (``Stack.fabric_options``), ``{port}`` for a port that
+    ``fabricbench-client-server`` chooses.
     """
 
     server: tuple[str, ...]
@@ -64,10 +68,16 @@ class Handshake:
     def __post_init__(self) -> None:
         freeze(self)
 
-    def arguments(self, paths: Mapping[str, str], address: str) -> tuple[str, ...]:
-        """Returns the arguments of ``fabricbench-client-server``, with the address and the programs' ``paths``."""
+    def arguments(self, paths: Mapping[str, str], address: str, fabric_options: Sequence[str] = ()) -> tuple[str, ...]:
+        """Returns the command lines for ``fabricbench-client-server``, with the address and the programs' ``paths``.
+
+        Between nodes ``address`` is ``{address}``, which ``fabricbench-client-server`` fills in.
+        """
         server, client = ([paths.get(words[0], words[0]), *words[1:]] for words in (self.server, self.client))
-        return tuple(word.replace("{address}", address) for word in ("--", *server, "::", *client))
+        result: list[str] = []
+        for word in ("--", *server, "::", *client):
+            result += fabric_options if word == FABRIC_WORD else [word.replace(ADDRESS_WORD, address)]
+        return tuple(result)
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,11 +93,14 @@ class Stack:
     ``launcher``: ReFrame's name of the stack's launcher. ``pmi``: the value of ``srun --mpi``.
     ``launcher_environment``: variables by name of another launcher, such as ``srun``.
     ``runs_imb``: whether the public IMB binaries run on it, as on MPICH's common ABI. ``links``: symbolic links in the
-    prefix, from name to target, that its wheels lack. ``unsupported``: the reason by transport that it cannot use.
+    prefix, from name to target, that its wheels lack. ``on_request``: set-up installs it only if it is named.
+    ``unsupported``: the reason by transport that it cannot use.
 
     At level user: ``programs`` are its benchmarks, each with the command that prints its version; ``own`` are this
     project's programs for it, each with the option of ``apps/CMakeLists.txt`` that builds it; ``handshake`` is its
-    wire-up.
+    wire-up. ``fabric_options`` are options of the programs by which they use the fabric's first port: ``device`` with
+    ``{adapter}`` and ``{number}`` of the port, ``gid`` with ``{gid}``, its GID, and ``rdma_cm``, to connect by the RDMA
+    connection manager.
     """
 
     name: str
@@ -103,10 +116,12 @@ class Stack:
     binding: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     runs_imb: bool = False
     links: Mapping[str, str] = field(default_factory=dict)
+    on_request: bool = False
     level: Level = "mpi"
     programs: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     own: Mapping[str, str] = field(default_factory=dict)
     handshake: Handshake | None = None
+    fabric_options: Mapping[FabricOption, tuple[str, ...]] = field(default_factory=dict)
     unsupported: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Queries Slurm and requests allocations. Imported by doctor and runner."""
+"""Queries Slurm and requests allocations. Imported by discovery, doctor and runner."""

@@ -17,9 +17,8 @@ from pathlib import Path
 from fabricbench.errors import BadInput
 from fabricbench.site.fabric import Fabric
 from fabricbench.slurm import state as slurm_state
-from fabricbench.slurm.state import Job, NoAnswer, Node, Partition, host_names
+from fabricbench.slurm.state import START_SECONDS, Job, NoAnswer, Node, Partition, host_names
 
-START_SECONDS = 20
 END_SECONDS = 30
 _NEVER = re.compile(r"PartitionNodeLimit|PartitionTimeLimit|PartitionInactive|PartitionDown|Invalid|BadConstraints")
 """Slurm's reasons for pending jobs that waiting does not remove."""
@@ -82,12 +81,13 @@ class Request:
             *("setpriv", "--pdeathsig", "KILL"),
         ]
 
-    def two_ranks(self, pmi: str) -> list[str]:
-        """The command that starts two ranks on such nodes, and fails if no node is free soon."""
+    def tasks(self, number: int, pmi: str, minutes: int = 1) -> list[str]:
+        """The command that starts one or two tasks on such nodes for ``minutes``, and fails if no node is free soon."""
+        nodes = min(number, self.nodes)
         return [
-            *("srun", *self.options, f"--nodes={min(2, self.nodes)}", "--ntasks=2", f"--immediate={START_SECONDS}"),
+            *("srun", *self.options, f"--nodes={nodes}", f"--ntasks={number}", f"--immediate={START_SECONDS}"),
             *([f"--mpi={pmi}"] if pmi else []),
-            *("--time=1", "--kill-on-bad-exit=1", "--input=none", "--job-name=fabricbench-doctor"),
+            *(f"--time={minutes}", "--kill-on-bad-exit=1", "--input=none", "--job-name=fabricbench-doctor"),
         ]
 
     def hopeless(self, job: Job) -> bool:

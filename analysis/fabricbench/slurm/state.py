@@ -2,15 +2,19 @@
 """Reads Slurm's state by its commands: partitions, nodes, jobs, PMI, and the outcome of a trial submission."""
 
 import os
+import re
 import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 PATIENCE_SECONDS = 30
+START_SECONDS = 20
+"""The time within which a node must be free for a short job."""
 UP = ("idle", "mixed", "allocated", "completing", "planned", "reserved")
 """The base states of nodes that run jobs, now or later."""
 _MARKS = "*~#!%$@^+-"
+_FIELD = re.compile(r"(?:^| )([A-Za-z][\w:]*)=(.*?)(?= [A-Za-z][\w:]*=|$)")
 
 
 class NoAnswer(Exception):
@@ -75,7 +79,8 @@ def offered_pmi() -> set[str]:
     available: pmix_v4``; up to 20.11 it was ``srun: MPI types are...`` and ``srun: pmi2``, on the standard error.
     """
     names: set[str] = set()
-    for line in _ask("srun", "--mpi=list").splitlines():
+    process = _process("srun", "--mpi=list")
+    for line in (process.stdout + process.stderr).splitlines():
         text = line.removeprefix("srun:").strip()
         if text.endswith("..."):
             continue
@@ -121,11 +126,42 @@ def why_not_taken(options: Sequence[str]) -> str:
     return ""
 
 
+def output_on_node(access: Sequence[str], *command: str) -> str:
+    """Runs a command on one node of a partition, by a job of its own, and returns its standard output.
+
+    ``access``: the options of srun that select the partition. Raises NoAnswer if no node is free within
+    ``START_SECONDS``, or if the command fails.
+    """
+    job = ("--nodes=1", "--ntasks=1", f"--immediate={START_SECONDS}", "--time=1", "--job-name=fabricbench-site")
+    return _ask("srun", *access, *job, "--input=none", *command)
+
+
+def configuration() -> dict[str, str]:
+    """The settings of ``scontrol show config`` by name."""
+    lines = (line.partition("=") for line in _ask("scontrol", "show", "config").splitlines())
+    return {name.strip(): value.strip() for name, separator, value in lines if separator}
+
+
+def entities(kind: str) -> list[dict[str, str]]:
+    """The fields of every ``partition`` or ``node``, as ``scontrol --all --oneliner show`` prints them.
+
+    A value extends to the next word with an equals sign, because some values contain blanks.
+    """
+    lines = _ask("scontrol", "--all", "--oneliner", "show", kind).splitlines()
+    # The reason of a node, which a person writes, comes last and may look like fields: the first ones count.
+    return [fields for line in lines if (fields := dict(reversed(_FIELD.findall(line))))]
+
+
 def _ask(*argv: str) -> str:
-    """The output of a command of Slurm; raises NoAnswer with its error message if it is missing, fails or hangs."""
-    configuration = os.environ.get("SLURM_CONF")
-    if configuration and not Path(configuration).exists():  # Slurm itself would wait a minute for it
-        raise NoAnswer(f"SLURM_CONF names {configuration}, which does not exist")
+    """The standard output of a command of Slurm; raises NoAnswer as ``_process`` does."""
+    return _process(*argv).stdout
+
+
+def _process(*argv: str) -> subprocess.CompletedProcess[str]:
+    """Runs a command of Slurm; raises NoAnswer with its error message if it is missing, fails or hangs."""
+    file = os.environ.get("SLURM_CONF")
+    if file and not Path(file).exists():  # Slurm itself would wait a minute for it
+        raise NoAnswer(f"SLURM_CONF names {file}, which does not exist")
     try:
         process = subprocess.run(
             argv,
@@ -145,7 +181,7 @@ def _ask(*argv: str) -> str:
         raise NoAnswer(f"{argv[0]} did not answer within {PATIENCE_SECONDS} s") from None
     if process.returncode:
         raise Refused(_own_words(process.stderr or process.stdout) or f"{argv[0]} ended with {process.returncode}")
-    return process.stdout + process.stderr if argv[0] == "srun" else process.stdout
+    return process
 
 
 def _own_words(text: str) -> str:
