@@ -12,6 +12,7 @@ RUN = Path("/run/fabricbench-rdma")
 STACKS = ["mpich", "openmpi", "mpich-ofi"]
 EMULATED = "the machines are emulated, and their RDMA devices are software"
 SLOWDOWN = 8.0
+PROCESSOR = "x86-64-v3"  # of QEMU 7.2 without an accelerator; it has no AVX-512
 
 
 def cluster(name: str, default: int) -> int:
@@ -28,8 +29,8 @@ if (RUN / "slurm.conf").exists():
 
 SLURM = Scheduler(name="squeue", launcher="srun", access=["--partition=rdma"], pmi={"openmpi": "pmix_v4"}, max_jobs=8)
 # One rank on each node. On one node two ranks need two processors.
-NODES = Nodes(count=cluster("NODES", 2), cores=1)
-ONE_NODE = Nodes(count=1, cores=cluster("CPUS", 2))
+NODES = Nodes(count=cluster("NODES", 2), cores=1, processor=PROCESSOR)
+ONE_NODE = Nodes(count=1, cores=cluster("CPUS", 2), processor=PROCESSOR)
 
 # The port is the interface of the adapter rxe0, because rxe0 counts packets only, acknowledgements included.
 # GID 2 is that of the IPv6 address. With that of an IPv4 address, datagrams of UCX 1.13 time out.
