@@ -12,7 +12,7 @@ from fabricbench.launch.facts import Scalar
 
 from .base import SELDOM
 from .base.lane import gromacs_stacks
-from .micro import COLLECTIVES, Micro, MicroCollective
+from .micro import COLLECTIVES, AnyCollective, Micro
 
 CASE: dict[str, Scalar] = {"use": "attribution"}
 LARGE = ("alltoall",)
@@ -29,7 +29,7 @@ class Messages(Micro):
     iterations = 50
 
 
-class Collective(MicroCollective):
+class Collective(AnyCollective):
     """One collective at all sizes. All-to-all reaches ``largest_block``."""
 
     descr = "a collective at all sizes, for the attribution of applications"

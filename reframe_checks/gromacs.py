@@ -3,6 +3,7 @@
 
 import shutil
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
@@ -16,16 +17,20 @@ from fabricbench.inputs.systems import CHECKED_STEPS, QUICK, known_systems
 from fabricbench.launch.facts import Expected, joined_case
 from fabricbench.parsers.output import Unreadable
 from fabricbench.parsers.tools.gromacs import REFERENCE, read_reference
+from fabricbench.site.scale import Breadth, ScaleRule
 
-from .base import LEVELS, SELDOM, Benchmark, InjectedMixin, ProfiledMixin
-from .base.cores import rank_counts, with_messages
+from .base import LEVELS, SELDOM, Benchmark, InjectedMixin, ProfiledMixin, scales
+from .base.cores import rank_counts
 from .base.threads import ThreadsMixin
 
 RANKS = "FABRICBENCH_GROMACS_RANKS"
-"""Numbers of ranks to use instead of the powers of two up to the node's cores."""
+"""Numbers of ranks that replace the scales of the tiers."""
 RANK_COUNTS = rank_counts(RANKS, "numbers of at least 1, as in 1,2,6,12", lambda count: count >= 1)
-QUICK_RANKS = max((count for count in RANK_COUNTS if count <= 8), default=RANK_COUNTS[0])
-"""Ranks of the quick tier: villin is too small for more domains."""
+RULE = ScaleRule(quick_ranks=8)
+"""On one node the quick tier has up to 8 ranks: villin is too small for more domains."""
+WITH_MESSAGES = replace(RULE, least_ranks=2)
+"""The scales of launches with a profile or with delayed messages: one rank sends nothing."""
+QUICK_SCALES = scales(RULE, "smallest", RANK_COUNTS)
 ATOMS_PER_RANK = 100
 """Fewest atoms per rank: a cubic nanometre, the least size of a domain, holds this many."""
 STEPS = {"villin": 200, "lzm": 600, "dppc": 100}
@@ -55,15 +60,19 @@ class Mdrun(ThreadsMixin, Benchmark):
     tool = "gromacs"
     family = "gromacs"
     md_system = parameter(md_systems(), loggable=True)
-    np = parameter(RANK_COUNTS, loggable=True)
+    at = parameter(scales(RULE, counts=RANK_COUNTS), loggable=True)
     copies = variable(int, value=1, loggable=True)
     limit_seconds = 600.0
 
     @run_after("init")
     def choose(self) -> None:
-        self.benchmark, self.ranks = self.md_system, self.np
+        self.benchmark = self.md_system
         varied = {"threads": self.threads, "copies": self.copies}
         self.case = {name: count for name, count in varied.items() if count != 1}
+
+    @property
+    def scale_rule(self) -> ScaleRule:
+        return RULE
 
     def tool_versions(self) -> dict[str, str]:
         build = self.installed.gromacs
@@ -134,8 +143,8 @@ class TimedMdrun(Mdrun):
 
     @run_after("init")
     def choose_tier(self) -> None:
-        if self.md_system != QUICK or self.np != QUICK_RANKS:
-            self.tags = SELDOM
+        if self.md_system != QUICK or self.at not in QUICK_SCALES:
+            self.tags = self.tags & SELDOM
         if self.steps:
             self.case = {**self.case, "steps": self.steps}
 
@@ -169,7 +178,12 @@ if LEVELS:
         """The launches with delayed messages that belong to the timed launches of ``Gromacs`` on the same ranks."""
 
         descr = "GROMACS with delayed messages"
-        np = parameter(with_messages(RANK_COUNTS), loggable=True)
+        breadth: Breadth = "ends_between_nodes"
+        at = parameter(scales(WITH_MESSAGES, "ends_between_nodes", RANK_COUNTS), loggable=True)
+
+        @property
+        def scale_rule(self) -> ScaleRule:
+            return WITH_MESSAGES
 
 
 class WholeMdrun(TimedMdrun):
@@ -178,7 +192,12 @@ class WholeMdrun(TimedMdrun):
     The case ``counted=all`` separates it from ``Gromacs``. Steps that the user sets are run as they are.
     """
 
-    np = parameter(with_messages(RANK_COUNTS), loggable=True)
+    breadth: Breadth = "ends_between_nodes"
+    at = parameter(scales(WITH_MESSAGES, "ends_between_nodes", RANK_COUNTS), loggable=True)
+
+    @property
+    def scale_rule(self) -> ScaleRule:
+        return WITH_MESSAGES
 
     @run_after("init")
     def count_all_steps(self) -> None:
@@ -207,6 +226,8 @@ class GromacsEnergies(Mdrun):
     descr = "GROMACS, energies at the first and last of a few steps"
     tags = SELDOM
     mode = "checked"
+    breadth: Breadth = "ends_between_nodes"
+    at = parameter(scales(RULE, "ends_between_nodes", RANK_COUNTS), loggable=True)
 
     def step_count(self) -> int:
         return CHECKED_STEPS

@@ -5,9 +5,14 @@ import reframe as rfm
 from reframe.core.builtins import parameter, run_after
 
 from fabricbench.parsers.tools.imb import TABLES
+from fabricbench.site.scale import COLLECTIVE, Breadth
 
-from .base import SELDOM
+from .base import SELDOM, scales
 from .base.imb import Imb
+from .base.scale import scaled_limit
+
+EXCHANGES = ("Alltoall", "Alltoallv", "Allgather", "Allgatherv")
+"""The collectives in which every rank receives something from every other."""
 
 
 class ImbMpi1(Imb):
@@ -57,12 +62,10 @@ class ImbWindows(ImbMpi1):
         return [*super().arguments(), "-window_size", str(self.case["window"])]
 
 
-@rfm.simple_test
-class ImbCollective(ImbMpi1):
+class AnyCollective(ImbMpi1):
     """One collective per launch, so that attestation notices a collective that uses another transport."""
 
-    descr = "an IMB-MPI1 collective"
-    collective = parameter(["Allreduce", "Alltoall", "Bcast", "Allgather"], loggable=True)
+    collective = parameter(loggable=True)
     smallest_bytes = 4  # allreduce works on floats
     largest_bytes = 2**20
 
@@ -70,12 +73,26 @@ class ImbCollective(ImbMpi1):
     def choose(self) -> None:
         self.benchmark = self.collective.lower()
         self.names = (self.collective,)
+        self.limit_seconds = scaled_limit(self.limit_seconds, self.ranks, exchanges=self.collective in EXCHANGES)
 
 
 @rfm.simple_test
-class ImbFurtherCollective(ImbCollective):
+class ImbCollective(AnyCollective):
+    """The collectives that applications use most, at every scale of the tier."""
+
+    descr = "an IMB-MPI1 collective"
+    collective = parameter(["Allreduce", "Alltoall", "Bcast", "Allgather"], loggable=True)
+    at = parameter(scales(COLLECTIVE), loggable=True)
+
+
+@rfm.simple_test
+class ImbFurtherCollective(AnyCollective):
+    """The other collectives, at the smallest and at the largest scale of the tier."""
+
     descr = "an IMB-MPI1 collective that is not in the quick tier"
     tags = SELDOM
+    breadth: Breadth = "ends"
+    at = parameter(scales(COLLECTIVE, "ends"), loggable=True)
     collective = parameter(
         [
             *("Allgatherv", "Alltoallv", "Gather", "Gatherv", "Scatter", "Scatterv"),
@@ -104,5 +121,6 @@ class ImbReduceLocal(ImbMpi1):
 class ImbBarrier(ImbMpi1):
     descr = "IMB-MPI1 Barrier"
     benchmark = "barrier"
+    at = parameter(scales(COLLECTIVE), loggable=True)
     messages = parameter(["small"])
     names = ("Barrier",)

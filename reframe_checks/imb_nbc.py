@@ -5,9 +5,11 @@ import reframe as rfm
 from reframe.core.builtins import parameter, run_after
 
 from fabricbench.parsers.tools.imb_nbc import TABLES
+from fabricbench.site.scale import COLLECTIVE, Breadth
 
-from .base import SELDOM
+from .base import SELDOM, scales
 from .base.imb import Imb
+from .base.scale import scaled_limit
 
 KINDS = {
     "bcast_scatter": ("Ibcast", "Iscatter", "Iscatterv"),
@@ -23,9 +25,11 @@ if one uses another transport, at most two thirds of the payload remain, and the
 
 
 class ImbNbc(Imb):
-    """The base of the leaves below."""
+    """The base of the leaves below, which run at the smallest and at the largest scale of the tier."""
 
     tool = "imb_nbc"
+    breadth: Breadth = "ends"
+    at = parameter(scales(COLLECTIVE, "ends"), loggable=True)
     suite = "IMB-NBC"
     tables = TABLES
     tags = SELDOM
@@ -35,6 +39,8 @@ class ImbNbc(Imb):
     def measure(self, collectives: tuple[str, ...]) -> None:
         """The benchmarks with computation, and those without (``_pure``)."""
         self.names = tuple(name for each in collectives for name in (each, f"{each}_pure"))
+        exchanges = any(name.startswith(("Iall", "Ialltoall")) for name in collectives)
+        self.limit_seconds = scaled_limit(self.limit_seconds, self.ranks, exchanges=exchanges)
 
 
 @rfm.simple_test

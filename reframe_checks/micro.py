@@ -2,6 +2,7 @@
 """The micro-benchmarks of this project, on every lane. They keep every sample."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import reframe as rfm
 from reframe.core.builtins import parameter, run_after, variable
@@ -9,15 +10,22 @@ from reframe.core.builtins import parameter, run_after, variable
 from fabricbench.launch.facts import Expected, OmittedSizes, joined_case
 from fabricbench.parsers.tools.micro.description import MEASURED
 from fabricbench.parsers.tools.micro.description import Benchmark as Described
+from fabricbench.site.scale import COLLECTIVE, RANK_PAIRS, Breadth, ScaleRule
 
-from .base import SELDOM, SizedBenchmark
-from .base.cores import SHARE_OF_MEMORY, node_memory, processors
+from .base import SELDOM, SizedBenchmark, scales
+from .base.cores import SHARE_OF_MEMORY, node_memory
 from .base.launchers import per_node
+from .base.scale import scaled_limit
 
 MOST_TO_ONE = 1024
 """The most ranks of a hot spot; with more, the target needs minutes and too much memory."""
+HOT_SPOT = replace(COLLECTIVE, most_ranks=MOST_TO_ONE)
 CONNECTIONS = MEASURED["multiconn"].default_amounts
-COLLECTIVES = ["allgather", "allreduce", "alltoall", "bcast", "gather", "reduce", "reduce_scatter", "scatter"]
+MAIN_COLLECTIVES = ["allgather", "allreduce", "alltoall", "bcast"]
+FURTHER_COLLECTIVES = ["gather", "reduce", "reduce_scatter", "scatter"]
+COLLECTIVES = [*MAIN_COLLECTIVES, *FURTHER_COLLECTIVES]
+EXCHANGES = ("allgather", "alltoall")
+"""The collectives in which every rank receives something from every other."""
 
 
 class Micro(SizedBenchmark):
@@ -35,6 +43,10 @@ class Micro(SizedBenchmark):
     def described(self) -> Described:
         """The record of the benchmark."""
         return MEASURED[self.benchmark]
+
+    @property
+    def scale_rule(self) -> ScaleRule:
+        return RANK_PAIRS if self.described.ranks == "pairs" else COLLECTIVE
 
     def sizes(self) -> tuple[int, ...]:
         return tuple(size for size in super().sizes() if size % self.described.size_unit == 0)
@@ -97,8 +109,7 @@ class MicroOneSided(Micro):
         self.benchmark = self.operation
 
 
-@rfm.simple_test
-class MicroCollective(Micro):
+class AnyCollective(Micro):
     """One collective per launch, so that attestation notices a collective that uses another transport."""
 
     descr = "a blocking collective, every rank's time"
@@ -111,6 +122,11 @@ class MicroCollective(Micro):
     @run_after("init")
     def choose(self) -> None:
         self.benchmark = self.collective
+        self.limit_seconds = scaled_limit(self.limit_seconds, self.ranks, exchanges=self.collective in EXCHANGES)
+
+    @property
+    def scale_rule(self) -> ScaleRule:
+        return COLLECTIVE
 
     @property
     def largest_fitting_bytes(self) -> int:
@@ -138,8 +154,26 @@ class MicroCollective(Micro):
 
 
 @rfm.simple_test
+class MicroCollective(AnyCollective):
+    """The collectives that applications use most, at every scale of the tier."""
+
+    collective = parameter(MAIN_COLLECTIVES, loggable=True)
+    at = parameter(scales(COLLECTIVE), loggable=True)
+
+
+@rfm.simple_test
+class MicroFurtherCollective(AnyCollective):
+    """The other collectives, at the smallest and at the largest scale of the tier."""
+
+    collective = parameter(FURTHER_COLLECTIVES, loggable=True)
+    breadth: Breadth = "ends"
+    at = parameter(scales(COLLECTIVE, "ends"), loggable=True)
+
+
+@rfm.simple_test
 class MicroBarrier(Micro):
     descr = "a barrier, every rank's time"
+    at = parameter(scales(COLLECTIVE), loggable=True)
     tags = SELDOM
     benchmark = "barrier"
     messages = parameter(["small"])
@@ -209,6 +243,9 @@ class MicroHotspot(Micro):
     largest_bytes = 2**20
     step = 2
     iterations = 200
+    breadth: Breadth = "ends"
+    at = parameter(scales(HOT_SPOT, "ends"), loggable=True)
 
-    def adapt_to_lane(self) -> None:
-        self.ranks = max(self.ranks, min(MOST_TO_ONE, processors(self.current_partition)))
+    @property
+    def scale_rule(self) -> ScaleRule:
+        return HOT_SPOT

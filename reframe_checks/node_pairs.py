@@ -9,9 +9,11 @@ from reframe.core.builtins import parameter, run_after, variable
 from fabricbench.launch.facts import Expected, joined_case
 from fabricbench.launch.record import Row
 from fabricbench.launch.session import session
+from fabricbench.site.scale import ONE_PER_NODE, ScaleRule
 
-from .base import SELDOM
+from .base import SELDOM, own_scale
 from .base.lane import fabrics
+from .base.scale import available_nodes
 from .micro import Micro
 
 MOST_NODE_PAIRS = 512
@@ -27,6 +29,7 @@ class NodePairBenchmark(Micro):
     """
 
     family = "pairs"
+    at = parameter(own_scale(), loggable=True)
     msg_size_bytes = variable(int, value=8, loggable=True)
 
     @run_after("init")
@@ -35,7 +38,8 @@ class NodePairBenchmark(Micro):
         self.tags = {*SELDOM, "quick"} if any(fabric.nodes.count > 1 for fabric in fabrics()) else SELDOM
 
     def adapt_to_lane(self) -> None:
-        self.ranks = self.fabric.nodes.count
+        if self.chosen_scale is None:
+            self.ranks = available_nodes(self.fabric)
         self.limit_seconds = max(self.limit_seconds, float(SECONDS_PER_NODE_PAIR * self.rounds * (self.ranks // 2)))
 
     def applies(self) -> bool:
@@ -45,6 +49,10 @@ class NodePairBenchmark(Micro):
         if not self.applies():
             return "the fabric has a single node, so no node pairs", "set Nodes(count=…) in the site's settings.py"
         return None
+
+    @property
+    def scale_rule(self) -> ScaleRule:
+        return ONE_PER_NODE
 
     @property
     def rounds(self) -> int:

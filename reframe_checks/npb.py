@@ -3,6 +3,7 @@
 
 import os
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import reframe as rfm
@@ -12,26 +13,29 @@ from fabricbench.launch.facts import Expected
 from fabricbench.parsers.tools.npb import CLASSES, KERNELS, PROBLEMS
 from fabricbench.site.lane import Lane
 from fabricbench.site.programs import NASA, SOURCE, Programs, npb_programs
+from fabricbench.site.scale import Breadth, ScaleRule
 from fabricbench.site.stacks import SourceBuild
 from fabricbench.site.targets import Target, flags_of_nodes, in_words, lacking_on, set_up_for
 
-from .base import LEVELS, SELDOM, Benchmark, InjectedMixin, ProfiledMixin
-from .base.cores import SHARE_OF_MEMORY, CoresMixin, node_memory, rank_counts, with_messages
+from .base import LEVELS, SELDOM, Benchmark, InjectedMixin, ProfiledMixin, scales
+from .base.cores import SHARE_OF_MEMORY, CoresMixin, node_memory, rank_counts
 from .base.lane import gromacs_stacks, lanes
 
 LIMIT_SECONDS = dict(zip(CLASSES, (60.0, 60.0, 120.0, 600.0, 3600.0, 28800.0), strict=True))
 RANKS = "FABRICBENCH_NPB_RANKS"
-"""Numbers of ranks that replace 1 to the number of cores. Oversubscribed launches are verified and not timed."""
+"""Numbers of ranks that replace the scales of the tiers. Oversubscribed launches are verified and not timed."""
 
 RANK_COUNTS = rank_counts(RANKS, "powers of two, as in 1,2,4", lambda count: count.bit_count() == 1)
 STANDARD_CLASS = "A"
 QUICK_CLASS = "W"
 """The class of the quick tier: a launch takes half a second at most, where class A takes up to two."""
-QUICK_RANKS = max(
-    (count for count in RANK_COUNTS if all(count <= PROBLEMS[kernel, QUICK_CLASS].most_ranks for kernel in KERNELS)),
-    default=RANK_COUNTS[0],
+RULE = ScaleRule(
+    power_of_two=True,
+    quick_ranks=min(PROBLEMS[kernel, QUICK_CLASS].most_ranks for kernel in KERNELS),
 )
-"""The largest number of ranks that all kernels of the class support."""
+"""On one node, the quick tier has the largest number of ranks that all kernels of its class support."""
+WITH_MESSAGES = replace(RULE, least_ranks=2)
+"""The scales of launches with a profile or with delayed messages: one rank sends nothing."""
 
 
 class NasKernel(CoresMixin, Benchmark):
@@ -40,7 +44,7 @@ class NasKernel(CoresMixin, Benchmark):
     tool = "npb"
     tags = SELDOM
     kernel = parameter(KERNELS, loggable=True)
-    np = parameter(RANK_COUNTS, loggable=True)
+    at = parameter(scales(RULE, counts=RANK_COUNTS), loggable=True)
     problem_class = variable(str, value=STANDARD_CLASS, loggable=True)
     limit_seconds = 0.0  # 0 stands for the limit of the class
     worker_noun = "ranks"
@@ -50,8 +54,11 @@ class NasKernel(CoresMixin, Benchmark):
     @run_after("init")
     def choose(self) -> None:
         self.benchmark = f"{self.kernel.lower()}.{self.problem_class}"
-        self.ranks = self.np
         self.limit_seconds = self.limit_seconds or LIMIT_SECONDS.get(self.problem_class, max(LIMIT_SECONDS.values()))
+
+    @property
+    def scale_rule(self) -> ScaleRule:
+        return RULE
 
     def benchmark_skip(self) -> tuple[str, str] | None:
         if self.problem_class not in CLASSES:
@@ -136,7 +143,8 @@ class NPB(OwnKernel):
 class NasQuick(OwnKernel):
     descr = "a NAS kernel of the quick tier, this project's program"
     tags = {"quick", *SELDOM}
-    np = parameter([QUICK_RANKS], loggable=True)
+    breadth: Breadth = "smallest"
+    at = parameter(scales(RULE, "smallest", RANK_COUNTS), loggable=True)
     problem_class = QUICK_CLASS
 
 
@@ -145,7 +153,12 @@ class NasProfile(ProfiledMixin, OwnKernel):
     """The profile that belongs to the timed launches of ``NPB`` on the same ranks."""
 
     descr = "a NAS kernel under an MPI profiler, this project's program"
-    np = parameter(with_messages(RANK_COUNTS), loggable=True)
+    breadth: Breadth = "ends_between_nodes"
+    at = parameter(scales(WITH_MESSAGES, "ends_between_nodes", RANK_COUNTS), loggable=True)
+
+    @property
+    def scale_rule(self) -> ScaleRule:
+        return WITH_MESSAGES
 
 
 @rfm.simple_test
@@ -154,7 +167,8 @@ class NasQuickProfile(ProfiledMixin, OwnKernel):
 
     descr = "a NAS kernel of the quick tier under an MPI profiler, this project's program"
     tags = {"quick"}
-    np = parameter([QUICK_RANKS], loggable=True)
+    breadth: Breadth = "smallest"
+    at = parameter(scales(RULE, "smallest", RANK_COUNTS), loggable=True)
     problem_class = QUICK_CLASS
 
     @run_after("init")
@@ -169,7 +183,12 @@ if LEVELS:
         """The launches with delayed messages that belong to the timed launches of ``NPB`` on the same ranks."""
 
         descr = "a NAS kernel with delayed messages, this project's program"
-        np = parameter(with_messages(RANK_COUNTS), loggable=True)
+        breadth: Breadth = "ends_between_nodes"
+        at = parameter(scales(WITH_MESSAGES, "ends_between_nodes", RANK_COUNTS), loggable=True)
+
+        @property
+        def scale_rule(self) -> ScaleRule:
+            return WITH_MESSAGES
 
     @rfm.simple_test
     class NasQuickInjected(InjectedMixin, OwnKernel):
@@ -177,7 +196,8 @@ if LEVELS:
 
         descr = "a NAS kernel of the quick tier with delayed messages, this project's program"
         tags = {"quick", *SELDOM}
-        np = parameter([QUICK_RANKS], loggable=True)
+        breadth: Breadth = "smallest"
+        at = parameter(scales(RULE, "smallest", RANK_COUNTS), loggable=True)
         problem_class = QUICK_CLASS
 
 

@@ -6,26 +6,31 @@ from pathlib import Path
 
 import reframe as rfm
 from reframe.core.builtins import parameter, run_after, variable
-from reframe.core.runtime import runtime
 
-from fabricbench.launch.facts import Expected
+from fabricbench.launch.facts import Expected, OmittedSizes
 from fabricbench.parsers.osu_programs import PROGRAMS, SYNCS, WINDOW, WINDOWS, OsuProgram
 from fabricbench.parsers.osu_table import Version, version_of
 from fabricbench.site.programs import OSU, SOURCE, osu_programs, osu_version
+from fabricbench.site.scale import COLLECTIVE, RANK_PAIRS, Breadth, ScaleRule
 
-from .base import SELDOM, SizedBenchmark, processors
+from .base import SELDOM, SizedBenchmark, scales
+from .base.scale import available_nodes, scaled_limit
 
 SIZES_SINCE: dict[str, Version] = {"pt2pt": (5, 4), "congestion": (7, 4), "one-sided": (5, 4), "collective": (5, 3)}
 """The first version by family with options for the smallest and largest size (OSU's CHANGES)."""
 TYPES_SINCE: Version = (7, 1)
 """The first version with an option for the data type; earlier ones reduce floats and use 64-bit integers in atomics."""
+MEMORY_BYTES = 512 * 2**20
+"""OSU's limit of the memory of a rank: it omits sizes of which one message for each rank takes more."""
+EXCHANGES = ("osu_allgather", "osu_alltoall")
+"""The collectives in which every rank receives something from every other."""
 MOST_NODES_OF_FAN = 16
 """OSU 7.4 has room for 1000 requests, and one node waits for a window of 64 messages with each of the others."""
 TIMES: tuple[str, ...] = ("time", "time_min", "time_max")
 
 
-def _of(family: str) -> list[str]:
-    return [name for name, program in PROGRAMS.items() if program.family == family]
+def _of(family: str, *, pairs: bool = False) -> list[str]:
+    return [name for name, program in PROGRAMS.items() if program.family == family and program.pairs == pairs]
 
 
 class Osu(SizedBenchmark):
@@ -37,7 +42,7 @@ class Osu(SizedBenchmark):
     osu = parameter(loggable=True)
     iterations = variable(int, value=200)
     large_iterations = variable(int, value=10)
-    pairs = variable(int, value=0)  # rank pairs of programs that use several; 0 stands for one per two cores
+    pairs = variable(int, value=0)  # rank pairs of programs that use several; 0 stands for those of the scale
     limit_seconds = 60.0
 
     @property
@@ -49,9 +54,9 @@ class Osu(SizedBenchmark):
     def choose(self) -> None:
         self.benchmark, self.family = self.benchmark_program.benchmark, self.benchmark_program.family
         if self.benchmark_program.pairs:
-            cores = min(processors(partition) for partition in runtime().system.partitions)
-            self.pairs = self.pairs or max(1, cores // 2)
-            self.ranks = 2 * self.pairs
+            if self.pairs:
+                self.ranks, self.chosen_scale = 2 * self.pairs, None
+            self.pairs = self.pairs or self.ranks // 2
             self.case = {**self.case, "pairs": self.pairs}
         if self.benchmark_program.window:
             self.case = {**self.case, "window": WINDOW}
@@ -68,11 +73,14 @@ class Osu(SizedBenchmark):
         return {name: paths[name] for name in PROGRAMS if name in paths}
 
     @property
+    def names_of_family(self) -> list[str]:
+        """The names of the programs of the family."""
+        return [name for name, program in PROGRAMS.items() if program.family == self.benchmark_program.family]
+
+    @property
     def version(self) -> str:
         """The version that a program of the family contains; empty if none does."""
-        versions = (
-            osu_version(self.programs[name]) for name in _of(self.benchmark_program.family) if name in self.programs
-        )
+        versions = (osu_version(self.programs[name]) for name in self.names_of_family if name in self.programs)
         return next((version for version in versions if version), "")
 
     def tool_versions(self) -> dict[str, str]:
@@ -82,7 +90,7 @@ class Osu(SizedBenchmark):
     def family_skip(self) -> tuple[str, str] | None:
         stack, family = self.stack.name, self.benchmark_program.family
         hint = f"run: fabricbench setup {stack} --source OSU, or set {OSU}=DIRECTORY, in which {stack}/ is the prefix"
-        if not any(name in self.programs for name in _of(family)):
+        if not any(name in self.programs for name in self.names_of_family):
             return f"the OSU micro-benchmarks ({family}) are not installed for {stack}", hint
         if not self.version:
             return f"the OSU micro-benchmarks ({family}) for {stack} contain no version", hint
@@ -136,6 +144,20 @@ class OsuPointToPoint(Osu):
 
 
 @rfm.simple_test
+class OsuPairs(Osu):
+    """Programs that use several rank pairs at once."""
+
+    descr = "an OSU benchmark of several rank pairs"
+    osu = parameter(_of("pt2pt", pairs=True), loggable=True)
+    breadth: Breadth = "ends"
+    at = parameter(scales(RANK_PAIRS, "ends"), loggable=True)
+
+    @property
+    def scale_rule(self) -> ScaleRule:
+        return RANK_PAIRS
+
+
+@rfm.simple_test
 class OsuFan(Osu):
     """One rank on each node: all nodes but the first send to it (fan in), or receive from it (fan out)."""
 
@@ -143,7 +165,7 @@ class OsuFan(Osu):
     osu = parameter(_of("congestion"), loggable=True)
 
     def adapt_to_lane(self) -> None:
-        self.ranks = min(self.fabric.nodes.count, MOST_NODES_OF_FAN)
+        self.ranks = min(available_nodes(self.fabric), MOST_NODES_OF_FAN)
 
     def applies(self) -> bool:
         return self.fabric.nodes.count > 1
@@ -205,12 +227,35 @@ class OsuCollective(Osu):
 
     descr = "an OSU collective"
     osu = parameter([name for name in _of("collective") if PROGRAMS[name].sized], loggable=True)
+    breadth: Breadth = "ends"
+    at = parameter(scales(COLLECTIVE, "ends"), loggable=True)
+
+    @run_after("init")
+    def extend_limit(self) -> None:
+        self.limit_seconds = scaled_limit(self.limit_seconds, self.ranks, exchanges=self.osu in EXCHANGES)
+
+    def sizes(self) -> tuple[int, ...]:
+        return tuple(size for size in super().sizes() if size * self.ranks <= MEMORY_BYTES)
+
+    def omitted_sizes(self) -> OmittedSizes | None:
+        sizes = tuple(size for size in super().sizes() if size * self.ranks > MEMORY_BYTES)
+        reason = f"OSU omits sizes of which {self.ranks} messages take more than {MEMORY_BYTES // 2**20} MiB"
+        return OmittedSizes(msg_sizes_bytes=sizes, reason=reason) if sizes else None
+
+    def benchmark_skip(self) -> tuple[str, str] | None:
+        if self.sizes():
+            return super().benchmark_skip()
+        omitted = self.omitted_sizes()
+        smallest = f"{self.benchmark} on {self.ranks} ranks has at least {self.smallest_bytes} B"
+        return omitted.reason if omitted else smallest, "use fewer ranks"
 
 
 @rfm.simple_test
 class OsuBarrier(Osu):
     descr = "OSU's barrier"
     osu = parameter(["osu_barrier"], loggable=True)
+    breadth: Breadth = "ends"
+    at = parameter(scales(COLLECTIVE, "ends"), loggable=True)
     messages = parameter(["small"])
 
     def expected(self) -> Iterator[Expected]:

@@ -52,6 +52,17 @@ MPICH_OFI = {
 # The policy of one port alone. libfabric names the ports of verbs and psm differently from their counters.
 MPICH_OFI_RAILS = {"tcp": {"1": {"FI_TCP_IFACE": "{port}"}}, "cxi": {"1": {"FI_CXI_DEVICE_NAME": "{port}"}}}
 
+# The variant local-shm: shared memory inside a node, the transport between nodes.
+# MPICH of Debian has no shared memory of its own, so UCX must have it.
+MPICH_UCX_LOCAL = {
+    "local-shm": {
+        "tcp": {"UCX_TLS": "tcp,shm,self", "MPIR_CVAR_NOLOCAL": "0"},
+        "verbs": {"UCX_TLS": "rc,shm,self", "MPIR_CVAR_NOLOCAL": "0"},
+    },
+}
+MPICH_OFI_LOCAL = {"local-shm": {transport: {"MPIR_CVAR_NOLOCAL": "0"} for transport in MPICH_OFI}}
+OPENMPI_OB1_LOCAL = {"tcp": {"OMPI_MCA_btl": "tcp,vader,self", "OMPI_MCA_osc": "^ucx"}}
+
 OPENMPI_OB1 = {
     # Otherwise UCX selects its own transport for one-sided communication.
     "shm": {"OMPI_MCA_pml": "ob1", "OMPI_MCA_btl": "vader,self", "OMPI_MCA_osc": "^ucx"},
@@ -85,6 +96,12 @@ IMPI_BINDING = {part: ("-genv", "I_MPI_PIN_DOMAIN", part) for part in ("core", "
 MVAPICH2_BINDING = {part: ("-genv", "MV2_ENABLE_AFFINITY", "0", *options) for part, options in HYDRA_BINDING.items()}
 OPENMPI_BINDING = {part: ("--bind-to", part) for part in ("core", "numa", "socket")}
 
+# Options of the stack's own launcher that name the nodes and place consecutive ranks on one node, or on different ones.
+HYDRA_PLACEMENT = {"block": ("-ppn", "{per_node}"), "cyclic": ("-ppn", "1")}
+HYDRA_HOSTS = ("-hosts", "{hosts}")
+OPENMPI_PLACEMENT = {"block": ("--map-by", "slot"), "cyclic": ("--map-by", "node")}
+OPENMPI_HOSTS = ("--host", "{slots}")
+
 PERFTEST = tuple(
     f"ib_{operation}_{kind}" for operation in ("send", "write", "read", "atomic") for kind in ("lat", "bw")
 )
@@ -108,10 +125,13 @@ STACKS = {
                     "I_MPI_COLL_INTRANODE": "pt2pt",
                 },
             },
+            variants={"local-shm": {"tcp": {"I_MPI_FABRICS": "shm:ofi", "I_MPI_COLL_INTRANODE": "shm"}}},
             oversubscribed={"I_MPI_WAIT_MODE": "1"},
             # No "bound": over tcp, I_MPI_MULTIRAIL=1 put all ranks of a node on one port (2021.18).
             rails={"tcp": {"1": {"I_MPI_MULTIRAIL": "0", "FI_TCP_IFACE": "{port}"}}},
             binding=IMPI_BINDING,
+            placement=HYDRA_PLACEMENT,
+            hosts=HYDRA_HOSTS,
             runs_imb=True,
             links={"include/gfortran": "mpi/gfortran"},  # the module path of its mpif90
         ),
@@ -130,8 +150,11 @@ STACKS = {
                 abi_library="libmpich.so.12",
             ),
             transports=MPICH_UCX,
+            variants=MPICH_UCX_LOCAL,
             rails=MPICH_UCX_RAILS,
             binding=HYDRA_BINDING,
+            placement=HYDRA_PLACEMENT,
+            hosts=HYDRA_HOSTS,
             runs_imb=True,
         ),
         Stack(
@@ -152,8 +175,11 @@ STACKS = {
                 **OPENMPI_OB1,
                 "verbs": {"OMPI_MCA_pml": "ucx", "OMPI_MCA_osc": "ucx", "UCX_TLS": "rc,self"},
             },
+            variants={"local-shm": {**OPENMPI_OB1_LOCAL, "verbs": {"UCX_TLS": "rc,shm,self"}}},
             rails={**OPENMPI_RAILS, "verbs": UCX_RAILS},
             binding=OPENMPI_BINDING,
+            placement=OPENMPI_PLACEMENT,
+            hosts=OPENMPI_HOSTS,
             oversubscribed=OPENMPI_OVERSUBSCRIBED,
         ),
         Stack(
@@ -163,8 +189,11 @@ STACKS = {
             on_request=True,
             environment={"MPIR_CVAR_CH4_NETMOD": "ofi"},
             transports=MPICH_OFI,
+            variants=MPICH_OFI_LOCAL,
             rails=MPICH_OFI_RAILS,
             binding=HYDRA_BINDING,
+            placement=HYDRA_PLACEMENT,
+            hosts=HYDRA_HOSTS,
         ),
         # The following stacks are built by Spack only (spack.yaml, docs/stacks.md).
         Stack(
@@ -172,8 +201,11 @@ STACKS = {
             pmi="pmix",
             environment=OPENMPI_AS_ROOT,
             transports=OPENMPI_OB1,
+            variants={"local-shm": OPENMPI_OB1_LOCAL},
             rails=OPENMPI_RAILS,
             binding=OPENMPI_BINDING,
+            placement=OPENMPI_PLACEMENT,
+            hosts=OPENMPI_HOSTS,
             oversubscribed=OPENMPI_OVERSUBSCRIBED,
             unsupported={"verbs": "it is built without UCX and libfabric"},
         ),
@@ -182,23 +214,49 @@ STACKS = {
             pmi="pmi2",
             transports={"tcp": {}},
             binding=HYDRA_BINDING,
+            placement=HYDRA_PLACEMENT,
+            hosts=HYDRA_HOSTS,
             unsupported=dict.fromkeys(("shm", "verbs", "mx"), "its device ch3:sock supports sockets only"),
         ),
-        Stack(name="mvapich-ofi", pmi="pmi2", transports=MPICH_OFI, rails=MPICH_OFI_RAILS, binding=HYDRA_BINDING),
-        Stack(name="mvapich-ucx", pmi="pmi2", transports=MPICH_UCX, rails=MPICH_UCX_RAILS, binding=HYDRA_BINDING),
+        Stack(
+            name="mvapich-ofi",
+            pmi="pmi2",
+            transports=MPICH_OFI,
+            variants=MPICH_OFI_LOCAL,
+            rails=MPICH_OFI_RAILS,
+            binding=HYDRA_BINDING,
+            placement=HYDRA_PLACEMENT,
+            hosts=HYDRA_HOSTS,
+        ),
+        Stack(
+            name="mvapich-ucx",
+            pmi="pmi2",
+            transports=MPICH_UCX,
+            variants=MPICH_UCX_LOCAL,
+            rails=MPICH_UCX_RAILS,
+            binding=HYDRA_BINDING,
+            placement=HYDRA_PLACEMENT,
+            hosts=HYDRA_HOSTS,
+        ),
         Stack(
             name="mvapich2",
             pmi="pmi2",
             transports={"verbs": {"MV2_USE_SHARED_MEM": "0"}},
+            variants={"local-shm": {"verbs": {"MV2_USE_SHARED_MEM": "1"}}},
             rails=MVAPICH2_RAILS,
             binding=MVAPICH2_BINDING,
+            placement=HYDRA_PLACEMENT,
+            hosts=HYDRA_HOSTS,
             unsupported={"tcp": "its device ch3:mrail supports verbs only"},
         ),
         Stack(
             name="mpich-mx",
             pmi="pmi2",
             transports={"mx": {"MPIR_CVAR_CH3_NOLOCAL": "1", "OMX_DISABLE_SHARED": "1"}},
+            variants={"local-shm": {"mx": {"MPIR_CVAR_CH3_NOLOCAL": "0"}}},
             binding=HYDRA_BINDING,
+            placement=HYDRA_PLACEMENT,
+            hosts=HYDRA_HOSTS,
             unsupported=dict.fromkeys(("tcp", "verbs"), "its device ch3:nemesis:mx supports Myrinet Express only"),
         ),
         Stack(

@@ -9,5 +9,7 @@ from .injected import LEVELS as LEVELS
 from .injected import InjectedMixin as InjectedMixin
 from .launch import SELDOM as SELDOM
 from .profiled import ProfiledMixin as ProfiledMixin
+from .scale import own_scale as own_scale
+from .scale import scales as scales
 from .sized import SizedBenchmark as SizedBenchmark
 from .sized import SizedMixin as SizedMixin

@@ -13,7 +13,7 @@ from fabricbench.errors import BadInput
 from fabricbench.site.memory import Memory, machine_memory, memory_here
 
 from .benchmark import BenchmarkMixin
-from .lane import Named, fabric_of
+from .lane import Named, fabric_of, node_cores
 
 SLURM_JOB = "SLURM_JOB_ID"
 """Variable that is set inside an allocation of Slurm."""
@@ -22,10 +22,9 @@ SHARE_OF_MEMORY = 0.8
 
 
 def processors(partition: Named) -> int:
-    """Returns the number of cores of all nodes of a launch: ReFrame's number per node, else that of this machine."""
-    info = getattr(partition, "processor", None)
-    cores = getattr(info, "num_cores", None) or len(os.sched_getaffinity(0))
-    return int(cores) * fabric_of(partition).nodes.count
+    """Returns the number of cores of all nodes of a fabric."""
+    fabric = fabric_of(partition)
+    return node_cores(fabric) * fabric.nodes.count
 
 
 @cache
@@ -49,23 +48,17 @@ def most_processors() -> int:
 
 
 def rank_counts(variable: str, expected: str, allowed: Callable[[int], bool]) -> list[int]:
-    """Returns the numbers of ranks for strong scaling.
+    """Returns the numbers of ranks in the environment ``variable``; none if it is not set.
 
-    They are the powers of two up to the cores of the largest partition, or the numbers in the environment ``variable``.
     Raises ReframeError, with ``expected`` in its message, if a number in it is not ``allowed``.
     """
     text = os.environ.get(variable)
     if not text:
-        return [2**k for k in range(most_processors().bit_length())]
+        return []
     counts = sorted({int(word) if word.isascii() and word.isdecimal() else 0 for word in text.split(",")})
     if not all(map(allowed, counts)):
         raise ReframeError(BadInput(f"'{text}'", where=variable, expected=expected))
     return counts
-
-
-def with_messages(counts: list[int]) -> list[int]:
-    """Returns the numbers of ranks of profiled launches: those above 1, as one rank sends nothing; all if none is."""
-    return [count for count in counts if count > 1] or counts
 
 
 class CoresMixin(BenchmarkMixin):
@@ -83,8 +76,17 @@ class CoresMixin(BenchmarkMixin):
         return self.ranks
 
     @property
+    def cores(self) -> int:
+        """Number of cores of the nodes of the launch."""
+        return node_cores(self.fabric) * self.nodes
+
+    @property
     def oversubscribed(self) -> bool:
-        return self.workers > processors(self.current_partition)
+        return self.workers > self.cores
+
+    @property
+    def may_oversubscribe(self) -> bool:
+        return True
 
     def configure_job(self) -> None:
         if self.oversubscribed:
@@ -95,7 +97,7 @@ class CoresMixin(BenchmarkMixin):
         if skip := super().benchmark_skip():
             return skip
         if self.oversubscribed and (hint := self.oversubscription_hint()):
-            return f"{self.workers} {self.worker_noun} on {processors(self.current_partition)} cores", hint
+            return f"{self.workers} {self.worker_noun} on {self.cores} cores", hint
         return None
 
     def oversubscription_hint(self) -> str:

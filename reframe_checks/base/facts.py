@@ -13,6 +13,7 @@ from fabricbench.campaign.write import open_single
 from fabricbench.files.writing import write_json
 from fabricbench.launch.facts import Launch, SkippedLaunch, inherited_variables
 from fabricbench.launch.session import FORECAST, session
+from fabricbench.site.node_choice import RULE
 from fabricbench.site.spack import package_of
 
 from .job import JobBase
@@ -28,7 +29,8 @@ class FactsBase(JobBase):
     @property
     def launch_id(self) -> str:
         """The identity of the launch in its campaign, the same for each attempt."""
-        words = (self.tool, self.recorded_benchmark, self.message_class, self.named_case, f"np={self.ranks}")
+        nodes = "" if self.nodes == min(self.fabric.nodes.count, self.ranks) else f"nodes={self.nodes}"
+        words = (self.tool, self.recorded_benchmark, self.message_class, self.named_case, f"np={self.ranks}", nodes)
         return " ".join([f"b{session().block:03d}", self.lane.name, *(word for word in words if word)])
 
     def spec_hash(self) -> dict[str, str] | None:
@@ -69,6 +71,7 @@ class FactsBase(JobBase):
             fabric=self.fabric.name,
             transport=self.fabric.transport,
             stack=self.stack.name,
+            variant=self.lane.variant,
             tool=self.tool,
             benchmark=self.benchmark,
             messages=self.message_class,
@@ -76,6 +79,10 @@ class FactsBase(JobBase):
             ranks=self.ranks,
             nodes=self.nodes,
             binding=self.rank_binding,
+            placement=self.rank_placement,
+            node_pool=self.node_pool,
+            nodelist=self.node_choice,
+            node_rule=RULE if self.node_choice else "",
             ports=tuple(self.fabric.ports),
             port=self.selected_port,
             exclusive=self.fabric.scheduler.exclusive,
@@ -109,6 +116,7 @@ class FactsBase(JobBase):
             system=self.current_system.name,
             fabric=self.fabric.name,
             stack=self.stack.name,
+            variant=self.lane.variant,
             tool=self.tool,
             benchmark=f"{self.recorded_benchmark} {self.named_case}".strip(),
             messages=self.message_class,

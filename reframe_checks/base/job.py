@@ -6,7 +6,7 @@ import shlex
 
 from fabricbench.launch.session import lock_file
 
-from .launchers import launcher_of, per_node
+from .launchers import launcher_of
 from .ports import PortsBase
 
 WAIT_FOR_LOCK_SECONDS, STARTING_SECONDS = 3600, 60
@@ -28,9 +28,10 @@ class JobBase(PortsBase):
     def configure_job(self) -> None:
         """Sets the launcher, the paths and the variables of the lane. Values reach the shell quoted."""
         installed = self.installed
-        self.num_tasks, self.num_tasks_per_node = self.ranks, per_node(self.ranks, self.nodes)
+        layout = self.layout
+        self.num_tasks, self.num_tasks_per_node = layout.ranks, layout.per_node
         self.exclusive_access = self.fabric.scheduler.exclusive
-        self.job.launcher = launcher_of(self.lane, self.nodes, self.ranks, self.rank_binding)
+        self.job.launcher = launcher_of(self.lane, layout)
         variables = self.lane_variables()
         variables.pop("LD_PRELOAD", None)  # for the program only, not for the launcher
         self.env_vars = {name: shlex.quote(value) for name, value in variables.items()}

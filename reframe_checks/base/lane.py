@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The lane of a test case: its fabric, its stack, its variables, and the skip if it cannot run here."""
 
+import os
 from functools import cache
 from typing import Protocol
 
@@ -8,7 +9,7 @@ from reframe.core.builtins import variable
 from reframe.core.runtime import runtime
 
 from fabricbench.site.fabric import Fabric
-from fabricbench.site.lane import Lane
+from fabricbench.site.lane import Lane, LaneName
 from fabricbench.site.settings import lanes_of
 from fabricbench.site.stacks import Installed, Stack
 from fabricbench.site.system import System, system_in
@@ -34,7 +35,7 @@ def system() -> System:
 
 @cache
 def _lanes() -> dict[tuple[str, str], Lane]:
-    return {(lane.fabric.name, lane.stack.name): lane for lane in lanes_of(system())}
+    return {(lane.fabric.name, LaneName.of(lane.name).environment): lane for lane in lanes_of(system())}
 
 
 def fabrics() -> list[Fabric]:
@@ -56,6 +57,13 @@ def gromacs_stacks() -> list[str]:
 def fabric_of(partition: Named) -> Fabric:
     """Returns the fabric of a partition."""
     return system().fabric(partition.name)
+
+
+def node_cores(fabric: Fabric) -> int:
+    """Returns the number of cores of one node: as the site declares it, else ReFrame's number, else this machine's."""
+    partition = {one.name: one for one in runtime().system.partitions}[fabric.name]
+    cores = fabric.nodes.cores or getattr(getattr(partition, "processor", None), "num_cores", None)
+    return int(cores or len(os.sched_getaffinity(0)))
 
 
 class LaneBase(LeafBase):
@@ -92,11 +100,6 @@ class LaneBase(LeafBase):
     def oversubscribed(self) -> bool:
         """Whether the launch has more ranks than its nodes have cores."""
         return False
-
-    @property
-    def nodes(self) -> int:
-        """Number of nodes: the fabric's, or one for each rank if there are fewer ranks."""
-        return min(self.fabric.nodes.count, self.ranks)
 
     @property
     def rank_binding(self) -> str:

@@ -29,11 +29,12 @@ def _finished(campaign: str, block: int) -> dict[str, str]:
 class LaunchTest(MetricsBase, rfm.RunOnlyRegressionTest):
     """A launch of one program on one lane. ``tags`` are the tiers of ``fabricbench run`` that include it.
 
-    Its bases form a line, leaf, lane, ports, job, facts, metrics: ReFrame forbids two bases with a common variable.
+    Its bases form a line, leaf, lane, scale, ports, job, facts, metrics: ReFrame forbids two bases with a common
+    variable.
     """
 
     valid_systems = ["+fabric"]
-    valid_prog_environs = ["+mpi"]
+    valid_prog_environs = ["+mpi -local-shm"]  # ScaleBase adds the lanes of the variant where ranks share a node
     sourcesdir = None
     tags = {"quick", "standard", "acceptance"}
     env_vars = required  # with a default, ReFrame looks up its deprecated alias in every instance, 8 ms each
@@ -57,11 +58,13 @@ class LaunchTest(MetricsBase, rfm.RunOnlyRegressionTest):
             self.case = {**self.case, "binding": self.binding}
         if self.port:
             self.case = {**self.case, "port": self.port}
+        if self.placement:
+            self.case = {**self.case, "placement": self.placement}
         self.adapt_to_lane()
         self.limit_seconds *= self.fabric.slowdown
         skip = self.lane_skip() or self.family_skip()
         self.family_skipped = skip is not None and bool(self.family)
-        skip = skip or self.benchmark_skip()
+        skip = skip or self.scale_skip() or self.benchmark_skip()
         if skip is not None:
             self.record_skip(*skip)
             return

@@ -2,14 +2,46 @@
 """The launchers that start the ranks: the stack's own mpirun by its path, or Slurm's srun."""
 
 import shlex
+from dataclasses import dataclass, replace
 
 from reframe.core.backends import getlauncher
 from reframe.core.launchers import JobLauncher
 from reframe.core.schedulers import Job
 
 from fabricbench.site.lane import Lane
+from fabricbench.site.transports import Placement
 
 SRUN_BINDING = {"core": "cores", "numa": "ldoms", "socket": "sockets"}
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """The ranks of a launch on its nodes.
+
+    ``placement``: None for the launcher's default. ``nodelist``: names of the nodes; empty if the launcher chooses.
+    """
+
+    nodes: int
+    ranks: int
+    binding: str = "none"
+    placement: Placement | None = None
+    nodelist: tuple[str, ...] = ()
+
+    @property
+    def per_node(self) -> int:
+        """The largest number of ranks on a node."""
+        return per_node(self.ranks, self.nodes)
+
+    def filled_in(self, options: tuple[str, ...]) -> tuple[str, ...]:
+        """Returns options with the names of the nodes and the number of ranks on each."""
+        words = {
+            "{hosts}": ",".join(self.nodelist),
+            "{slots}": ",".join(f"{name}:{self.per_node}" for name in self.nodelist),
+            "{per_node}": str(self.per_node),
+        }
+        for word, value in words.items():
+            options = tuple(option.replace(word, value) for option in options)
+        return options
 
 
 class SlurmSteps(JobLauncher):
@@ -18,13 +50,14 @@ class SlurmSteps(JobLauncher):
     ReFrame's own srun launcher asks for srun's version in every test, which takes a minute if no Slurm answers.
     """
 
-    def __init__(self, pmi: str, nodes: int, ranks: int, binding: str) -> None:
+    def __init__(self, pmi: str, layout: Layout) -> None:
+        binding = SRUN_BINDING.get(layout.binding)
         self.options = [
             *((f"--mpi={shlex.quote(pmi)}",) if pmi else ()),
-            *(f"--nodes={nodes}", f"--ntasks={ranks}", f"--ntasks-per-node={per_node(ranks, nodes)}"),
-            # Consecutive ranks share a node, so that ranks i and i + n/2 are on different nodes.
-            *(("--distribution=block",) if nodes > 1 else ()),
-            *((f"--cpu-bind={SRUN_BINDING[binding]}",) if binding in SRUN_BINDING else ()),
+            *(f"--nodes={layout.nodes}", f"--ntasks={layout.ranks}", f"--ntasks-per-node={layout.per_node}"),
+            *((f"--nodelist={','.join(layout.nodelist)}",) if layout.nodelist else ()),
+            *((f"--distribution={layout.placement}",) if layout.placement else ()),
+            *((f"--cpu-bind={binding}",) if binding else ()),
             *("--kill-on-bad-exit=1", "--input=none"),
         ]
 
@@ -37,16 +70,23 @@ def per_node(ranks: int, nodes: int) -> int:
     return -(-ranks // nodes)
 
 
-def launcher_of(lane: Lane, nodes: int, ranks: int, binding: str) -> JobLauncher:
+def launcher_of(lane: Lane, layout: Layout) -> JobLauncher:
     """Returns ``srun`` with the PMI of the lane if the fabric uses it, else the launcher of the stack.
 
     The lane must be set up. Below MPI, one task on each node starts the server, the client, or both.
     """
     if lane.pmi is not None:
-        return SlurmSteps(lane.pmi, nodes, ranks if lane.stack.level == "mpi" else nodes, binding)
+        tasks = layout if lane.stack.level == "mpi" else replace(layout, ranks=layout.nodes)
+        return SlurmSteps(lane.pmi, tasks)
     assert lane.installed is not None
-    launcher = getlauncher(lane.stack.launcher if lane.stack.level == "mpi" else "local")()
-    return _by_path(launcher, lane.installed.prefix, lane.stack.binding.get(binding, ()))
+    stack = lane.stack
+    launcher = getlauncher(stack.launcher if stack.level == "mpi" else "local")()
+    options = (
+        *(stack.hosts if layout.nodelist else ()),
+        *(stack.placement.get(layout.placement, ()) if layout.placement else ()),
+        *stack.binding.get(layout.binding, ()),
+    )
+    return _by_path(launcher, lane.installed.prefix, layout.filled_in(options))
 
 
 def _by_path(launcher: JobLauncher, prefix: str, options: tuple[str, ...]) -> JobLauncher:

@@ -68,7 +68,7 @@ class MetricsBase(FactsBase):
         file = system().folder / REQUIREMENTS
         if not file.exists():
             return
-        lane = {"fabric": self.fabric.name, "stack": self.stack.name}
+        lane = {"fabric": self.fabric.name, "stack": self.stack.name, "variant": self.lane.variant}
         bounds = absolute_bounds(_requirements(file), tool=self.tool, **lane)
         for row in self.record().rows:
             matches = [

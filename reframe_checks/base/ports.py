@@ -7,10 +7,10 @@ from reframe.core.builtins import variable
 
 from fabricbench.site.stacks import ONE_PORT, PORT_WORD
 
-from .lane import LaneBase
+from .scale import ScaleBase
 
 
-class PortsBase(LaneBase):
+class PortsBase(ScaleBase):
     """Selects the ports of a launch."""
 
     port: str = variable(str, value="", loggable=True)

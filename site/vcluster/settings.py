@@ -40,6 +40,7 @@ SYSTEM = System(
             scheduler=Scheduler(name="squeue", launcher="srun", access=["--partition=gige"], max_jobs=8),
             nodes=Nodes(count=cluster("NODES", 2), cores=cluster("CPUS", 1), processor="native"),
             ports=PORTS,
+            variants=["local-shm"] if cluster("CPUS", 1) > 1 else [],
             variables={"UCX_NET_DEVICES": "eth0", "OMPI_MCA_btl_tcp_if_include": "eth0", "FI_TCP_IFACE": "eth0"},
         ),
     ],

@@ -98,7 +98,7 @@ def test_a_stack_that_is_not_set_up_has_one_skip_per_family(site: FakeSite) -> N
 @pytest.mark.parametrize("layout", ["libexec/osu-micro-benchmarks/mpi/pt2pt", "bin", "."])
 def test_programs_in_any_folder_below(site: FakeSite, layout: str) -> None:
     install(site.root / "osu/one" / layout, "7.4", "osu_latency")
-    status, campaign = run(site, "osu_(latency|bw|bcast)$")
+    status, campaign = run(site, r"osu_(latency|bw|bcast)\b")
     assert status == 0
     assert [record.state for record in records(campaign)] == ["ok", "ok"]
     for record in records(campaign):
@@ -125,7 +125,7 @@ def test_programs_in_the_stacks_own_prefix(site: FakeSite) -> None:
 def test_an_old_version_gets_only_its_own_options(site: FakeSite) -> None:
     """The fake program exits with 1 for further options."""
     install(site.root / "osu/one", "5.3.2", "osu_allreduce", "osu_latency")
-    status, campaign = run(site, "osu_(allreduce|latency)$")
+    status, campaign = run(site, r"osu_(allreduce|latency)\b")
     assert status == 0, [record.reason for record in records(campaign)]
     assert {record.launch.benchmark for record in records(campaign) if record.launch} == {"allreduce"}
     assert skips(campaign)["pt2pt"] == (
@@ -165,7 +165,7 @@ def test_a_passive_target_does_not_validate(site: FakeSite, sync: str, validated
 
 def test_several_rank_pairs_are_part_of_the_case(site: FakeSite) -> None:
     install(site.root / "osu/one", "7.4", "osu_multi_lat")
-    campaign = run(site, "osu_multi_lat", "-S", "OsuPointToPoint.pairs=2")[1]
+    campaign = run(site, "osu_multi_lat", "-S", "OsuPairs.pairs=2")[1]
     assert {(record.launch.ranks, record.launch.case["pairs"]) for record in records(campaign) if record.launch} == {
         (4, 2)
     }

@@ -108,7 +108,8 @@ def test_launches_as_csv(site: FakeSite, tmp_path: Path) -> None:
 def test_messages_larger_than_a_node_are_skipped(tmp_path: Path) -> None:
     site = large_site.make(tmp_path, nodes=2, cores=2, memory_bytes=4 * 2**20)
     words = ("run", str(tmp_path / "campaign"), "--system", "large", "--tier", "standard", "--lane", "mpich@gige")
-    result = site.inside(*words, "--check", "MicroCollective", "--dry-run", "--format", "json")
+    checks = ("--check", "MicroCollective", "--check", "MicroFurtherCollective", "--scale", "2x1")
+    result = site.inside(*words, *checks, "--dry-run", "--format", "json")
     assert result.returncode == 0, result.stderr
     forecast = json.loads(result.stdout)
     assert sum(row["launches"] for row in forecast["launches"] if not row["once"]) == 16

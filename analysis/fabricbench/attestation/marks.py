@@ -9,6 +9,7 @@ give the traffic of the barriers around iterations, which is subtracted likewise
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
+from fabricbench.attestation.between import crossing, scaled
 from fabricbench.attestation.intervals import (
     BORDER_SEGMENTS,
     Border,
@@ -17,6 +18,7 @@ from fabricbench.attestation.intervals import (
     relevant_traffic,
     require_payload,
 )
+from fabricbench.attestation.local_shm import between_nodes, inside_node
 from fabricbench.attestation.ports import PORT_SHARE, least_share
 from fabricbench.launch.facts import Launch, WireUp
 from fabricbench.launch.record import AttestationState, PartEvidence, PayloadPart
@@ -49,12 +51,15 @@ def evidence_by_marks(
     borders = _part_borders(launch, parts, intervals, relevant_traffic)
     if borders is None:
         return
+    if between_nodes(launch):
+        yield from _of_local_shm(launch, wireup, parts, intervals)
+        return
     shared = launch.transport == "tcp" and 1 < launch.nodes < launch.ranks
     between = _part_borders(launch, parts, intervals, _to_other_nodes) if shared else None
     late_wireup = LATE_WIREUP * rank_pair_factor(launch, wireup)
     for at, (part, border) in enumerate(zip(parts, borders, strict=True)):
         sent = relevant_traffic(launch, intervals[part.label])
-        if launch.transport != "tcp":
+        if launch.transport != "tcp" or inside_node(launch):
             yield forbid_payload(part, part.payload, sent, border, wireup, late_wireup)
             continue
         evidence = require_payload(part, part.payload, sent, border)
@@ -130,6 +135,36 @@ def _require_between_nodes(launch: Launch, evidence: PartEvidence, sent: Sent, b
     state: AttestationState = "unknown" if carried else "refuted"
     reason = "too little passed between the nodes, unless all communicating rank pairs are within the nodes"
     return evidence.model_copy(update={"state": state, "reason": reason})
+
+
+def _of_local_shm(
+    launch: Launch, wireup: WireUp, parts: Sequence[PayloadPart], intervals: Mapping[str, IntervalTraffic]
+) -> Iterator[PartEvidence]:
+    """Yields the evidence of the parts of a launch that uses shared memory inside its nodes.
+
+    Sockets must carry what passes between the nodes, if their transport is TCP, and nothing between ranks of one node.
+    """
+    between = _part_borders(launch, parts, intervals, _to_other_nodes) or []
+    within = _part_borders(launch, parts, intervals, _to_same_node) or []
+    late_wireup = LATE_WIREUP * rank_pair_factor(launch, wireup)
+    for part, border, border_within in zip(parts, between, within, strict=True):
+        traffic, least = intervals[part.label], scaled(part.payload, crossing(launch, part.benchmark))
+        inside = forbid_payload(part, part.payload, traffic.same_node, border_within, wireup, late_wireup)
+        if inside.state == "refuted":
+            reason = "these bytes passed between ranks of one node"
+            yield inside.model_copy(update={"reason": reason})
+        elif launch.transport != "tcp":
+            yield forbid_payload(part, part.payload, traffic.other_node, border, wireup, late_wireup)
+        elif least.bytes or least.messages:
+            evidence = require_payload(part, least, traffic.other_node, border)
+            certain = crossing(launch, part.benchmark).certain or evidence.state != "refuted"
+            yield evidence if certain else evidence.model_copy(update={"state": "unknown"})
+        else:
+            yield inside
+
+
+def _to_same_node(launch: Launch, traffic: IntervalTraffic | MarkedInterval) -> Sent:
+    return traffic.same_node
 
 
 def _to_other_nodes(launch: Launch, traffic: IntervalTraffic | MarkedInterval) -> Sent:

@@ -12,6 +12,7 @@ from types import MappingProxyType
 
 from fabricbench.attestation.adapters import Adapters
 from fabricbench.attestation.intervals import rank_pair_factor
+from fabricbench.attestation.local_shm import between_nodes, inside_node, local_shm_outcome, share_between
 from fabricbench.attestation.ports import (
     DEVICES,
     Counters,
@@ -77,9 +78,11 @@ def attest(
     ports = declared_ports(launch, port_counts or {})
     has_port_counters = launch.transport in DEVICES
     share = payload_share_on_ports(launch, payload, ports) if has_port_counters else _share(launch, traffic, payload)
+    if between_nodes(launch) and traffic and payload and launch.wireup and not has_port_counters:
+        share = share_between(launch, launch.wireup, traffic, payload, parts)
     basis, evidence = part_evidence(launch, parts, intervals or {}, lines)
     counters = Counters(ports, port_counts or {}, adapters)
-    state, reason = _outcome(launch, traffic, payload, share, counters, evidence, len(parts_with_payload(parts)))
+    state, reason = _outcome(launch, traffic, payload, share, counters, evidence, parts)
     return Attestation(
         state=state,
         reason=reason,
@@ -102,7 +105,7 @@ def _outcome(
     share: float | None,
     counters: Counters,
     evidence: tuple[PartEvidence, ...],
-    parts: int,
+    parts: Sequence[PayloadPart],
 ) -> Outcome:
     if traffic is None:
         return "unknown", "no rank wrote a witness report"
@@ -118,15 +121,33 @@ def _outcome(
         return "unknown", "the benchmark defines no payload"
     if launch.ranks == 1 and not payload.bytes and not payload.messages:
         return "attested", "a single rank sends no messages"
-    if launch.transport == "tcp":
-        return _tcp(launch, traffic, payload, share, counters.declared, evidence, parts)
+    if between_nodes(launch):
+        return _local_shm(launch, launch.wireup, traffic, payload, parts, evidence, counters)
+    if launch.transport == "tcp" and not inside_node(launch):
+        return _tcp(launch, traffic, payload, share, counters.declared, evidence, len(parts_with_payload(parts)))
     if objection := _beyond_wireup(launch, launch.wireup, traffic, payload) or _worst_part(evidence, "refuted"):
         return objection
-    if launch.transport in DEVICES:
+    if launch.transport in DEVICES and not inside_node(launch):
         return ports_outcome(launch, traffic, payload, counters)
     if devices := network_devices(traffic.devices):
         return open_devices_outcome(devices, payload, counters)
     return "attested", f"by exclusion: {_socket_counts(traffic)}, no more than wire-up, and no network device was open"
+
+
+def _local_shm(
+    launch: Launch,
+    wireup: WireUp,
+    traffic: Traffic,
+    payload: Payload,
+    parts: Sequence[PayloadPart],
+    evidence: tuple[PartEvidence, ...],
+    counters: Counters,
+) -> Outcome:
+    if worst := _worst_part(evidence, "refuted", "unknown"):
+        return worst
+    required = required_share(wireup.bytes, max(1, payload.bytes))
+    forbidden = WIREUP_FACTOR * rank_pair_factor(launch, wireup) * wireup.bytes + FORBIDDEN_SHARE * payload.bytes
+    return local_shm_outcome(launch, wireup, traffic, payload, parts, evidence, counters, required, forbidden)
 
 
 def required_share(wireup_count: int, least: int) -> float:
@@ -165,6 +186,8 @@ def _possible_bypasses(
 ) -> tuple[PayloadPart, ...]:
     """Returns the parts of a tcp launch that have no evidence of their own and could have bypassed the sockets."""
     if launch.transport != "tcp" or traffic is None or payload is None or launch.wireup is None or len(parts) < 2:
+        return ()
+    if launch.variant:
         return ()
     wireup_bytes, wireup_segments = (
         _wireup_of_all_runs(launch, n) for n in (launch.wireup.bytes, launch.wireup.segments)

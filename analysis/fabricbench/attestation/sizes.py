@@ -26,6 +26,8 @@ def part_evidence(
         return "launch", ()
     if evidence := tuple(evidence_by_marks(launch, launch.wireup, relevant, intervals)):
         return "marks", evidence
+    if launch.variant:  # rank 0 alone does not show what passes between the nodes
+        return "launch", ()
     if evidence := tuple(evidence_by_lines(launch, launch.wireup, parts, lines)):
         return "lines", evidence
     return "launch", ()

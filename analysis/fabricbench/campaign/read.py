@@ -12,6 +12,7 @@ from fabricbench.attestation.physics import refute_beyond_physics
 from fabricbench.campaign.cache import read_entries, write_entries
 from fabricbench.campaign.collect import collect
 from fabricbench.campaign.digest import code_digest, digest
+from fabricbench.campaign.removed import read_removed
 from fabricbench.campaign.write import read_planned
 from fabricbench.errors import BadInput
 from fabricbench.files.layout import FACTS, LAUNCHES, SKIPPED
@@ -48,6 +49,7 @@ def read_campaign(path: Path, *, recompute: bool = False) -> Campaign:
         records=refute_beyond_physics(tuple(records), half_round_trips()),
         skips=tuple(skips[key] for key in sorted(skips)),
         unmeasured=unmeasured(facts, read_planned(path), skipped, records),
+        removed=read_removed(path),
     )
 
 
@@ -171,9 +173,9 @@ def _row_skips(records: Iterable[Record]) -> Iterator[SkippedLaunch]:
             )
 
 
-def _identity(skip: SkippedLaunch) -> tuple[str, str, str, str]:
+def _identity(skip: SkippedLaunch) -> tuple[str, str, str, str, int, int]:
     """Returns the key that is the same for a skip in every block."""
-    return (skip.lane, skip.tool, skip.benchmark, skip.messages or "")
+    return (skip.lane, skip.tool, skip.benchmark, skip.messages or "", skip.nodes or 0, skip.ranks or 0)
 
 
 def _order(record: Record) -> tuple[int, float, str]:

@@ -31,6 +31,7 @@ def create(
     checks: tuple[str, ...] = (),
     variables: tuple[str, ...] = (),
     injected: tuple[str, ...] = (),
+    scales: tuple[str, ...] = (),
 ) -> CampaignFacts:
     """Creates the campaign directory ``path`` for the system whose folder is ``site``, and returns its facts.
 
@@ -48,6 +49,7 @@ def create(
                 "checks": checks,
                 "variables": variables,
                 "injected": injected,
+                "scales": scales,
             },
             **{"created": time.time(), "version": version("fabricbench")},
         }

@@ -12,6 +12,7 @@ from pathlib import Path
 import typer
 
 from fabricbench.campaign.read import read_campaign, read_facts
+from fabricbench.campaign.removed import read_removed
 from fabricbench.campaign.write import LOOKS
 from fabricbench.cli.campaigns import decided, judgement_of, report_page
 from fabricbench.cli.options import BAD_INPUT, INTERRUPTED, TERMINATED
@@ -32,6 +33,7 @@ NOT_ALL_ATTESTED = 1
 DEFAULT_TIER = "quick"
 FORECAST_FORMATS = ("text", "csv", "json")
 _SETTING = re.compile(r"(\w+\.)?[A-Za-z_]\w*=\S+", re.ASCII)
+_NODE = re.compile(r"[\w.-]{1,200}", re.ASCII)
 _MOST_LISTED = 20
 
 
@@ -49,6 +51,12 @@ class Options:
     budget_minutes: float | None
     injected: tuple[str, ...] = ()
     """Levels of injected delays, as ``launch.injection.levels_of`` returns them."""
+    scales: tuple[str, ...] = ()
+    """Scales that replace those of the tier, ``4x8``."""
+    without: tuple[str, ...] = ()
+    """Nodes to take out of the campaign."""
+    because: str = ""
+    """The reason why the nodes are taken out."""
 
     def demand_valid(self, dry_run: bool, reference: Path | None, format: str) -> None:
         """Raises BadInput for an unknown name, a malformed setting, or options that need ``--dry-run``."""
@@ -61,6 +69,13 @@ class Options:
         settings_file(self.system)
         if self.lanes:
             choose(lanes(self.system), self.lanes)
+        if bool(self.without) != bool(self.because.strip()):
+            raise BadInput(
+                "a node is taken out with a reason", where="--without", expected="--without NODE --because TEXT"
+            )
+        for node in self.without:
+            if not _NODE.fullmatch(node):
+                raise BadInput(f"'{node[:80]}'", where="--without", expected="the name of a node, such as n3")
         for text in self.variables:
             if not _SETTING.fullmatch(text):
                 raise BadInput(f"'{text[:80]}'", where="--set", expected="[CHECK.]VARIABLE=VALUE, without blanks")
@@ -84,11 +99,16 @@ class Options:
             budget_seconds=None if self.budget_minutes is None else self.budget_minutes * 60,
             decided=decided,
             injected=self.injected or (facts.injected if facts else ()),
+            scales=self.scales or (facts.scales if facts else ()),
+            without=self.without,
+            because=" ".join(self.because.split()),
+            removed=tuple(one.node for one in read_removed(path)) if facts else (),
         )
 
     def _unfinished(self, tier: str, quiet: bool) -> Path | None:
-        request = {"system": self.system, "tier": tier, "lanes": self.lanes, "checks": self.checks}
-        path = unfinished(request | {"variables": self.variables, "injected": self.injected})
+        request: dict[str, object] = {"system": self.system, "tier": tier, "lanes": self.lanes, "checks": self.checks}
+        more = {"variables": self.variables, "injected": self.injected, "scales": self.scales}
+        path = unfinished(request | more)
         if path and not quiet:
             say(f"continuing {path}")
         return path

@@ -74,10 +74,11 @@ class _Site:
         return Problem(state, str(BadInput(what, where=str(self.file), expected=expected, hint=hint)))
 
 
-def site_problems(system: str, selection: Collection[str] = ()) -> list[Problem]:
+def site_problems(system: str, selection: Collection[str] = (), without: tuple[str, ...] = ()) -> list[Problem]:
     """The problems of the site of ``system``, and what could not be checked on this machine.
 
-    ``selection`` lanes limit the check to their fabrics. BadInput for an unknown site. Nothing is submitted.
+    ``selection`` lanes limit the check to their fabrics; ``without`` names nodes that are not needed. BadInput for an
+    unknown site. Nothing is submitted.
     """
     file = settings_file(system)
     try:
@@ -97,15 +98,15 @@ def site_problems(system: str, selection: Collection[str] = ()) -> list[Problem]
         Problem(state, str(BadInput(what, where=str(file), hint=hint)))
         for state, what, hint in (
             *of_targets,
-            *slurm_problems([_demand(site, fabric) for fabric in site.fabrics]),
+            *slurm_problems([_demand(site, fabric, without) for fabric in site.fabrics]),
         )
     ]
     return problems
 
 
-def demand_sound(system: str, selection: Collection[str] = ()) -> None:
+def demand_sound(system: str, selection: Collection[str] = (), without: tuple[str, ...] = ()) -> None:
     """Raises BadInput with the first problem that prevents a run on the site. Nothing is submitted."""
-    problems = [problem.text for problem in site_problems(system, selection) if problem.state == "broken"]
+    problems = [problem.text for problem in site_problems(system, selection, without) if problem.state == "broken"]
     if problems:
         more = f" ({len(problems) - 1} more: fabricbench doctor --site --system {system})" if problems[1:] else ""
         raise BadInput(problems[0] + more)
@@ -299,7 +300,7 @@ def _timing(item: Requirement, available: list[Lane]) -> Iterator[BadInput]:
         yield error
 
 
-def _demand(site: _Site, fabric: Fabric) -> Demand:
+def _demand(site: _Site, fabric: Fabric, without: tuple[str, ...]) -> Demand:
     stacks = {LaneName.of(lane).stack for lane in site.selection}
     pmi = {
         lane.stack.name: lane.pmi
@@ -309,4 +310,4 @@ def _demand(site: _Site, fabric: Fabric) -> Demand:
         and (not stacks or lane.stack.name in stacks)
         and lane.pmi is not None
     }
-    return Demand(fabric=fabric.name, request=request_of(fabric), pmi=pmi)
+    return Demand(fabric=fabric.name, request=request_of(fabric, without), pmi=pmi)

@@ -4,6 +4,7 @@
 FACTS = "campaign.json"
 LAUNCHES = "launches"
 PLANNED = "planned.json"
+REMOVED = "removed-nodes.json"
 REQUIREMENTS = "requirements.yaml"
 
 SKIPPED = ("skipped.json", "gap.json")

@@ -7,16 +7,24 @@ from fabricbench.site.lane import LaneName
 
 
 class Case(NamedTuple):
-    """A test case as ReFrame names it: the check's class with the hash of its parameters, and the lane."""
+    """A test case as ReFrame names it: the check's class with the hash of its parameters, and the lane.
+
+    ``stack`` is the name of ReFrame's environment, which contains the variant of the lane (``mpich-local-shm``).
+    """
 
     check: str
     fabric: str
     stack: str
 
     @property
+    def lane_name(self) -> LaneName:
+        """The lane in parts."""
+        return LaneName.in_environment(self.stack, self.fabric)
+
+    @property
     def lane(self) -> str:
-        """The name of the lane, ``stack@fabric``."""
-        return LaneName(self.stack, self.fabric).name
+        """The name of the lane, ``stack@fabric`` or ``stack@fabric:variant``."""
+        return self.lane_name.name
 
     @property
     def check_class(self) -> str:

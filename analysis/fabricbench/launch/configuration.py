@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from fabricbench.launch.session import ALLOCATION, session
 from fabricbench.site.fabric import Fabric
+from fabricbench.site.lane import LaneName
 from fabricbench.site.stacks import Stack
 from fabricbench.site.system import System
 
@@ -32,7 +33,11 @@ def reframe_configuration(system: System) -> dict[str, object]:
                 "outputdir": f"{reframe}/output",
             }
         ],
-        "environments": [_environment(system, system.stack(name)) for name in system.stacks],
+        "environments": [
+            _environment(system, stack, variant)
+            for stack in map(system.stack, system.stacks)
+            for variant in ("", *_variants(system, stack))
+        ],
         "general": [
             {
                 "keep_stage_files": True,
@@ -54,7 +59,11 @@ def _partition(system: System, fabric: Fabric) -> Configuration:
         "access": list(scheduler.access),
         "modules": list(scheduler.modules),
         "launcher": "mpirun",  # each test sets its own (reframe_checks/base/launchers.py)
-        "environs": list(fabric.stacks),
+        "environs": [
+            LaneName(name, fabric.name, variant).environment
+            for name in fabric.stacks
+            for variant in ("", *(fabric.variants if system.stack(name).level == "mpi" else ()))
+        ],
         "max_jobs": scheduler.max_jobs,
         "features": ["fabric", fabric.transport],
         **({"processor": {"num_cpus": cores, "num_cpus_per_core": 1}} if cores else {}),
@@ -62,10 +71,16 @@ def _partition(system: System, fabric: Fabric) -> Configuration:
     }
 
 
-def _environment(system: System, stack: Stack) -> Configuration:
+def _variants(system: System, stack: Stack) -> list[str]:
+    """The variants of the lanes of a stack, on any fabric."""
+    fabrics = [fabric for fabric in system.fabrics if stack.name in fabric.stacks and stack.level == "mpi"]
+    return sorted({variant for fabric in fabrics for variant in fabric.variants})
+
+
+def _environment(system: System, stack: Stack, variant: str) -> Configuration:
     return {
-        "name": stack.name,
-        "features": stack.features,
+        "name": LaneName(stack.name, "", variant).environment,
+        "features": [*stack.features, *([variant] if variant else [])],
         "target_systems": [system.name],
         "extras": system.extras,
     }

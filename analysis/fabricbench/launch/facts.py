@@ -14,7 +14,7 @@ from fabricbench.site.cases import ADDED, completed_case
 from fabricbench.site.lane import LaneNamed
 from fabricbench.site.profilers import ProfilerName
 from fabricbench.site.targets import Target
-from fabricbench.site.transports import Binding, Transport
+from fabricbench.site.transports import Binding, Placement, Transport
 
 SCHEMA: Literal[1] = 1
 MPI_VARIABLES = (
@@ -146,7 +146,10 @@ class Launch(LaneNamed, _OfTool):
     of a launch of mode ``injected``. ``exclusive``: whether the launch had the nodes to itself. ``spec_hash``: Spack's
     hashes of the stack and of the program's package, by package; None if Spack built neither. ``target``: what the
     program was built for; None if that is unknown, or the compiler's default. ``function_only``: the reason why
-    times on the fabric are no measurements; empty if they are.
+    times on the fabric are no measurements; empty if they are. ``placement``: the order of the ranks over the nodes;
+    None for the launcher's default. ``node_pool``: the nodes from which those of the launch were chosen, in Slurm's
+    short form; ``nodelist``: the chosen ones; ``node_rule``: the rule that chose them. They are empty if the scheduler
+    chose.
     """
 
     schema_version: Literal[1] = SCHEMA
@@ -165,6 +168,10 @@ class Launch(LaneNamed, _OfTool):
     ranks: int = Field(gt=0, lt=2**31)
     nodes: int = Field(gt=0, lt=2**31)
     binding: Binding = "none"
+    placement: Placement | None = None
+    node_pool: str = ""
+    nodelist: tuple[str, ...] = ()
+    node_rule: str = ""
     ports: tuple[str, ...] = ()
     port: str = ""
     exclusive: bool = True

@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from fabricbench.launch.facts import Launch, Skip, SkippedLaunch
+from fabricbench.launch.facts import Block, Launch, Seconds, Skip, SkippedLaunch
 from fabricbench.site.transports import Binding
 
 State = Literal["ok", "failed", "refuted", "unknown", "unreadable", "unfinished", "lost"]
@@ -217,10 +217,35 @@ class Unmeasured(Skip):
     damaged: bool = False
 
 
+class RemovedNode(Derived):
+    """A node that the campaign does not use from ``block`` on, with the reason that the user gave.
+
+    ``time``: when it was taken out, in seconds since 1970.
+    """
+
+    node: str
+    because: str
+    block: Block
+    time: Seconds
+
+    @property
+    def note(self) -> str:
+        """The removal as text, for every verdict: ``without n3 since block 4: ECC errors``."""
+        return f"without {self.node} since block {self.block}: {self.because}"
+
+
+class RemovedNodes(Derived):
+    """``removed-nodes.json``: the nodes that were taken out of the campaign, in order of time."""
+
+    schema_version: Literal[1] = 1
+    removed: tuple[RemovedNode, ...] = ()
+
+
 class Campaign(Derived):
     """A campaign: its facts, its records in order of block and position, and what it did not measure.
 
     ``skips``: the skipped launches and sizes. ``unmeasured``: all planned rows without a value, skipped or not.
+    ``removed``: the nodes that were taken out of it.
     """
 
     name: str
@@ -228,6 +253,7 @@ class Campaign(Derived):
     records: tuple[Record, ...]
     skips: tuple[SkippedLaunch, ...]
     unmeasured: tuple[Unmeasured, ...] = ()
+    removed: tuple[RemovedNode, ...] = ()
 
 
 class CampaignFacts(Derived):
@@ -235,7 +261,8 @@ class CampaignFacts(Derived):
 
     ``looks``: the numbers of blocks after which verdicts may be drawn. ``alpha``: the total error of these looks.
     ``lanes``, ``checks``: the selected ones; empty for all. ``variables``: variables of checks,
-    ``MicroPingpong.port=eth1``. ``injected``: levels of injected delays, ``latency=5us``.
+    ``MicroPingpong.port=eth1``. ``injected``: levels of injected delays, ``latency=5us``. ``scales``: the scales that
+    replace those of the tier, ``4x8``.
     """
 
     schema_version: Literal[1] = 1
@@ -250,3 +277,4 @@ class CampaignFacts(Derived):
     checks: tuple[str, ...] = ()
     variables: tuple[str, ...] = ()
     injected: tuple[str, ...] = ()
+    scales: tuple[str, ...] = ()

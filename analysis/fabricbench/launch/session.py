@@ -19,6 +19,10 @@ SESSION = "FABRICBENCH_SESSION"
 SEED = "FABRICBENCH_SEED"
 LANES = "FABRICBENCH_LANES"
 LOCK = "FABRICBENCH_LOCK"
+WITHOUT = "FABRICBENCH_WITHOUT"
+"""Variable with the names of nodes that launches do not use, with blanks between."""
+SCALES = "FABRICBENCH_SCALES"
+"""Variable with the scales that replace those of the tiers, ``4x8 16x1``."""
 ALLOCATION = "FABRICBENCH_ALLOCATION"
 """Variable that is set if ReFrame runs inside an allocation; the scheduler of every fabric is then local."""
 FORECAST = "FABRICBENCH_FORECAST"
@@ -27,13 +31,17 @@ FORECAST = "FABRICBENCH_FORECAST"
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """One run of ReFrame. It fills one block of a campaign, or the part of the block that is missing."""
+    """One run of ReFrame. It fills one block of a campaign, or the part of the block that is missing.
+
+    ``without``: the names of nodes that were taken out of the campaign.
+    """
 
     campaign: str
     block: int
     session: int
     seed: int
     lanes: tuple[str, ...]
+    without: tuple[str, ...] = ()
 
     @property
     def stage(self) -> str:
@@ -49,6 +57,7 @@ class Session:
             SESSION: str(self.session),
             SEED: str(self.seed),
             LANES: " ".join(self.lanes),
+            WITHOUT: " ".join(self.without),
         }
 
 
@@ -71,7 +80,7 @@ def session() -> Session:
         campaign = str(build_root() / "dry-run" if "--dry-run" in sys.argv else REPOSITORY / "campaigns" / stamp)
     path = Path(campaign).resolve()
     no_blanks(path)
-    return Session(str(path), block, number, seed, lanes)
+    return Session(str(path), block, number, seed, lanes, tuple(os.environ.get(WITHOUT, "").split()))
 
 
 def next_session(campaign: Path, block: int) -> int:

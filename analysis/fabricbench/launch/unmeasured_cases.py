@@ -89,7 +89,7 @@ def _without_trace(
         if launch is not None and launch.mode != "timed":
             continue
         hint = "" if case in unreadable else _REPEAT
-        where: dict[str, Any] = {"fabric": case.fabric, "stack": case.stack, "variant": "", "damaged": True}
+        where: dict[str, Any] = {**asdict(case.lane_name), "damaged": True}
         where |= {"reason": reason, "hint": hint}
         if launch is not None:
             same = _unmeasured_of(launch, launch.benchmark, _with_case(launch), "")

@@ -34,6 +34,7 @@ from fabricbench.report.user_level import user_level
 from fabricbench.report.verdicts import verdicts
 from fabricbench.verdict.attribution import Attributions
 from fabricbench.verdict.built_for import different_targets
+from fabricbench.verdict.coverage import coverage
 from fabricbench.verdict.curves import FOR_ATTRIBUTION
 from fabricbench.verdict.profiles import DILATION, profiles
 from fabricbench.verdict.result import FOREIGN_LOAD, Judgement
@@ -89,6 +90,7 @@ def report(
         sensitivities=sensitivity_views(sensitivities, 1 - alpha),
         efficiency_names=EFFICIENCY_NAMES,
         part_columns=PART_COLUMNS,
+        coverage=coverage(campaign.records, campaign.removed), removed=campaign.removed,
         different_targets=different_targets(campaign.records),
         **_figures(table, alpha),
     ) + "\n"  # fmt: skip

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import IO
 
 from fabricbench.campaign.attempts import first_losses
+from fabricbench.campaign.removed import remove_nodes
 from fabricbench.campaign.write import create, has_completed, write_planned
 from fabricbench.doctor.site import demand_sound
 from fabricbench.errors import BadInput
@@ -29,6 +30,7 @@ from fabricbench.runner.plan import (
     block_cases,
     by_nodes,
     campaign_facts,
+    demand_known_nodes,
     demand_lanes,
     finished_cases,
     is_complete,
@@ -49,7 +51,8 @@ _MARK = re.compile(r"[0-9a-f]{32}")
 def run(plan: Plan) -> None:
     """Runs the campaign at ``plan.path`` to its end. Launches that an earlier run finished are not repeated."""
     ready = demand_lanes(plan)
-    demand_sound(plan.system, plan.lanes)
+    demand_sound(plan.system, plan.lanes, plan.unused_nodes)
+    demand_known_nodes(plan)
     if any(by_nodes(plan)):
         demand_slurm(settings_file(plan.system))
     no_blanks(plan.path.resolve())
@@ -60,6 +63,7 @@ def run(plan: Plan) -> None:
         if is_complete(plan.path):
             return
         write_planned(plan.path, cases)
+        _take_out(plan, facts, cases)
         mark = uuid.uuid4().hex
         _write_mark(lock, mark)
         with _releasing(plan, mark):
@@ -126,7 +130,8 @@ def _on_nodes(
     while remaining:
         number = next_session(plan.path, block)
         selected = tuple(sorted({case.lane for case in cases})) if request or plan.lanes else ()
-        start = _start(plan, Session(str(plan.path.resolve()), block, number, facts.seed, selected), request, mark)
+        session = Session(str(plan.path.resolve()), block, number, facts.seed, selected, plan.unused_nodes)
+        start = _start(plan, session, request, mark)
         result = run_session(start, progress)
         seconds += result.seconds
         before, remaining = remaining, missing_cases(plan, cases, block)
@@ -155,6 +160,7 @@ def _start(plan: Plan, session: Session, request: Request | None, mark: str) -> 
         mark=mark,
         request=request,
         injected=plan.injected,
+        scales=plan.scales,
     )
 
 
@@ -198,7 +204,15 @@ def _create(plan: Plan) -> CampaignFacts:
         checks=plan.checks,
         variables=plan.variables,
         injected=plan.injected,
+        scales=plan.scales,
     )
+
+
+def _take_out(plan: Plan, facts: CampaignFacts, cases: list[Case]) -> None:
+    """Records the nodes that the plan takes out of the campaign from the first incomplete block on."""
+    if plan.without:
+        block = next((block for block in range(max(facts.looks)) if missing_cases(plan, cases, block)), 0)
+        remove_nodes(plan.path, plan.without, plan.because, block)
 
 
 @contextmanager

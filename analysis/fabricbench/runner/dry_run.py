@@ -36,12 +36,13 @@ def _directories(plan: Plan, folder: Path) -> list[Path]:
     no_blanks(folder)
     arguments = (*selection(plan), "--dry-run", "--exec-policy=serial")
     start = Start(
-        session=Session(campaign=str(folder.resolve()), block=0, session=0, seed=plan.seed, lanes=plan.lanes),
+        session=Session(str(folder.resolve()), 0, 0, plan.seed, plan.lanes, plan.unused_nodes),
         system=plan.system,
         arguments=arguments,
         mark="",
         request=next((request for request in by_nodes(plan) if request), None),
         injected=plan.injected,
+        scales=plan.scales,
     )
     environment = {
         **start.environment(),

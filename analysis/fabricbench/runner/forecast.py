@@ -82,7 +82,8 @@ class Forecast:
         groups: dict[tuple[str, str, str, int, int], list[Foreseen]] = defaultdict(list)
         for start in self.starts:
             check = start.case.check_class
-            place = (start.launch.fabric, start.launch.stack, check, start.launch.ranks, start.launch.nodes)
+            build = start.case.lane_name.build
+            place = (start.launch.fabric, build, check, start.launch.ranks, start.launch.nodes)
             groups[place].append(start)
         rows = [
             {
@@ -197,7 +198,7 @@ def forecast(plan: Plan, reference: Path | None) -> Forecast:
 
 
 def _problems(plan: Plan) -> list[Problem]:
-    problems = site_problems(plan.system, plan.lanes)
+    problems = site_problems(plan.system, plan.lanes, plan.unused_nodes)
     try:
         demand_lanes(plan)
     except BadInput as error:

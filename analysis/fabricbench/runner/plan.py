@@ -16,10 +16,11 @@ from fabricbench.launch.record import CampaignFacts
 from fabricbench.runner import reframe
 from fabricbench.site.lane import Lane
 from fabricbench.site.settings import lanes, settings_file
+from fabricbench.slurm import state as slurm_state
 from fabricbench.slurm.allocation import Request, request_of
 
 COMPLETE = "complete.json"
-PLAN_FIELDS = ("system", "tier", "lanes", "checks", "variables", "injected")
+PLAN_FIELDS = ("system", "tier", "lanes", "checks", "variables", "injected", "scales")
 """The fields of a plan that must equal those of the campaign that it continues."""
 INJECTED = "Injected"
 """The end of the class names of checks that run at the injected levels."""
@@ -32,6 +33,8 @@ class Plan:
 
     ``variables`` are set in checks (``MicroPingpong.port=eth1``); ``decided`` returns whether every verdict is decided
     by the launches so far. ``injected``: levels of injected delays (``latency=5us``), at which applications run too.
+    ``scales``: the scales that replace those of the tier. ``without``: nodes to take out of the campaign, ``because``
+    of this reason; ``removed``: those that are out already.
     """
 
     path: Path
@@ -44,11 +47,20 @@ class Plan:
     budget_seconds: float | None
     decided: Callable[[Path], bool]
     injected: tuple[str, ...] = ()
+    scales: tuple[str, ...] = ()
+    without: tuple[str, ...] = ()
+    because: str = ""
+    removed: tuple[str, ...] = ()
 
     @property
     def environment(self) -> dict[str, str]:
-        """The environment variables that make ReFrame use the settings of the system and define the injected checks."""
-        return reframe.settings_environment([settings_file(self.system)], self.system, self.injected)
+        """The environment variables that make ReFrame use the settings of the system and define the plan's checks."""
+        return reframe.settings_environment([settings_file(self.system)], self.system, self.injected, self.scales)
+
+    @property
+    def unused_nodes(self) -> tuple[str, ...]:
+        """The nodes that the remaining launches do not use."""
+        return tuple(dict.fromkeys((*self.removed, *self.without)))
 
 
 def ready_lanes(plan: Plan) -> list[Lane]:
@@ -71,12 +83,28 @@ def demand_lanes(plan: Plan) -> set[str]:
     return ready
 
 
+def demand_known_nodes(plan: Plan) -> None:
+    """Raises BadInput if a node that the plan takes out is not a node of the chosen fabrics."""
+    if not plan.without:
+        return
+    fabrics = [lane.fabric for lane in lanes(plan.system) if not plan.lanes or lane.name in plan.lanes]
+    names = {name for fabric in fabrics for name in fabric.nodes.names}
+    for request in {request for fabric in fabrics if (request := request_of(fabric))}:
+        try:
+            names |= request.within(slurm_state.partitions(), slurm_state.nodes()).keys()
+        except slurm_state.NoAnswer as answer:
+            raise BadInput(f"the nodes are not known: {answer}", where="--without") from None
+    for node in plan.without:
+        if node not in names:
+            raise BadInput(f"no node '{node[:80]}'", where="--without", expected=nearest(node, names))
+
+
 def by_nodes(plan: Plan) -> dict[Request | None, set[str]]:
     """The names of the chosen lanes by the allocation that they share; None for lanes without one."""
     lanes_of: dict[Request | None, set[str]] = {}
     for lane in lanes(plan.system):
         if not plan.lanes or lane.name in plan.lanes:
-            lanes_of.setdefault(request_of(lane.fabric), set()).add(lane.name)
+            lanes_of.setdefault(request_of(lane.fabric, plan.unused_nodes), set()).add(lane.name)
     return lanes_of
 
 

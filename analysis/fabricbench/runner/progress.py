@@ -10,6 +10,7 @@ from types import TracebackType
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
 from fabricbench.files.reading import open_log, read_regular
+from fabricbench.site.lane import LaneName
 
 LEAST_COUNT = 5
 """The number of launches and skips before the remaining time is estimated."""
@@ -67,7 +68,8 @@ class CampaignProgress:
                 continue
             try:
                 launch = json.loads(read_regular(facts))
-                name = f"{launch['stack']}@{launch['fabric']}  {launch['tool']} {launch['benchmark']}"
+                lane = LaneName(launch["stack"], launch["fabric"], launch.get("variant", ""))
+                name = f"{lane.name}  {launch['tool']} {launch['benchmark']}"
                 name += f" {launch['messages']}" if launch.get("messages") else ""
                 wireup = launch["mode"] == "wireup"
             except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):

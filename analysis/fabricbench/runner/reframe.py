@@ -16,6 +16,7 @@ from pathlib import Path
 
 from fabricbench.launch.case import Case
 from fabricbench.launch.injection import LEVELS
+from fabricbench.launch.session import SCALES
 from fabricbench.processes.leftovers import ask_to_end_with_parent, die_with_parent
 from fabricbench.processes.terminal import ignore_python_settings
 from fabricbench.site.settings import REPOSITORY
@@ -102,13 +103,15 @@ def cases(lines: Sequence[str]) -> list[Case]:
     return sorted(result)
 
 
-def settings_environment(files: Sequence[Path], system: str, injected: Sequence[str] = ()) -> dict[str, str]:
-    """The variables that make ReFrame use these settings, and define checks at the levels of injected delays.
+def settings_environment(
+    files: Sequence[Path], system: str, injected: Sequence[str] = (), scales: Sequence[str] = ()
+) -> dict[str, str]:
+    """The variables that make ReFrame use these settings, and define checks at these levels of delays and scales.
 
     Without settings ReFrame's launcher is ``local``.
     """
     paths = ":".join(str(file) for file in files)
-    return {"RFM_CONFIG_FILES": paths, "RFM_SYSTEM": system, LEVELS: " ".join(injected)}
+    return {"RFM_CONFIG_FILES": paths, "RFM_SYSTEM": system, LEVELS: " ".join(injected), SCALES: " ".join(scales)}
 
 
 def main() -> int:

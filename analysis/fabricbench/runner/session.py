@@ -30,7 +30,7 @@ class Start:
     """The start of ReFrame for a session.
 
     ``arguments`` are ReFrame's; ``request`` describes the allocation, None if the session needs none. ``injected``: the
-    levels of injected delays.
+    levels of injected delays. ``scales``: the scales that replace those of the tier.
     """
 
     session: Session
@@ -39,6 +39,7 @@ class Start:
     mark: str
     request: allocation.Request | None
     injected: tuple[str, ...] = ()
+    scales: tuple[str, ...] = ()
 
     @property
     def stage(self) -> Path:
@@ -48,7 +49,7 @@ class Start:
     def environment(self) -> dict[str, str]:
         """The environment variables that describe the block for ReFrame."""
         return {
-            **reframe.settings_environment([settings_file(self.system)], self.system, self.injected),
+            **reframe.settings_environment([settings_file(self.system)], self.system, self.injected, self.scales),
             **self.session.environment,
             MARK: self.mark,
             "RFM_POLL_RATE_MAX": POLLS_PER_SECOND,

@@ -9,7 +9,7 @@ from typing import Literal
 
 from fabricbench.errors import BadInput, nearest
 from fabricbench.site.frozen import freeze
-from fabricbench.site.transports import BINDINGS, TRANSPORTS, Binding, Transport
+from fabricbench.site.transports import BINDINGS, TRANSPORTS, VARIANTS, Binding, Transport, Variant
 
 Launcher = Literal["mpirun", "srun"]
 AttestationPolicy = Literal["required", "optional"]
@@ -62,16 +62,21 @@ class Scheduler:
 class Nodes:
     """The nodes of a fabric.
 
-    A launch spreads its ranks over ``count`` nodes, or over one node per rank if it has fewer ranks. ``cores`` and
-    ``memory_bytes`` describe one node; None stands for the values of this machine. ``processor`` is a level of x86-64
-    that all nodes have (``PROCESSORS``), or ``native`` for this machine's processor; None: unknown, unless the fabric
-    is local to this machine.
+    A launch without a scale spreads its ranks over ``count`` nodes, or over one node per rank if it has fewer ranks.
+    ``cores`` and ``memory_bytes`` describe one node; None stands for the values of this machine. ``names``: the nodes
+    on which the stack's ``mpirun`` starts ranks without a scheduler; Slurm names its own. ``processor`` is a level of
+    x86-64 that all nodes have (``PROCESSORS``), or ``native`` for this machine's processor; None: unknown, unless the
+    fabric is local to this machine.
     """
 
     count: int = 1
+    names: Sequence[str] = ()
     cores: int | None = None
     memory_bytes: int | None = None
     processor: str | None = None
+
+    def __post_init__(self) -> None:
+        freeze(self)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,7 +92,8 @@ class Fabric:
 
     ``binding`` is the part of a node that each rank is bound to, unless a check sets another. ``variables`` apply to
     all stacks and override those of ``site/stacks.py``; ``stack_variables``, by stack, override both. With
-    ``attestation`` optional, a launch passes whose transport could not be determined.
+    ``attestation`` optional, a launch passes whose transport could not be determined. ``variants`` adds lanes whose
+    stacks have other settings (``stack@fabric:local-shm``), for the launches with several ranks on a node.
 
     ``function_only`` is the reason why times on this fabric are no measurements, such as emulated nodes; empty if they
     are. The report prints it with every figure, and requirements on times are refused. ``slowdown`` multiplies the time
@@ -110,6 +116,7 @@ class Fabric:
     attestation: AttestationPolicy = "required"
     function_only: str = ""
     slowdown: float = 1.0
+    variants: Sequence[Variant] = ()
 
     def __post_init__(self) -> None:
         freeze(self)
@@ -137,6 +144,7 @@ class Fabric:
             ("transport", self.transport, TRANSPORTS),
             ("binding", self.binding, BINDINGS),
             ("launcher", self.scheduler.launcher, LAUNCHERS),
+            *(("variant", variant, VARIANTS) for variant in self.variants),
             ("processor", self.nodes.processor, (None, *PROCESSORS)),
         ):
             if value not in accepted:
@@ -152,6 +160,9 @@ class Fabric:
             )
         if not 1 <= self.slowdown <= MOST_SLOWDOWN:
             raise problem(f"{subject}: slowdown is {self.slowdown:g}", expected=f"a number from 1 to {MOST_SLOWDOWN}")
+        if nodes.names and len(set(nodes.names)) != nodes.count:
+            what = f"{subject}: {nodes.count} nodes, {len(set(nodes.names))} different names of nodes"
+            raise problem(what, expected="a name for each node, or none")
         if nodes.memory_bytes is not None and nodes.memory_bytes < 1:
             raise problem(f"{subject}: {nodes.memory_bytes} bytes of memory", expected="1 or more")
         if self.gid_index is not None and not 0 <= self.gid_index < MOST_GIDS:

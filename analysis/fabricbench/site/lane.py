@@ -6,6 +6,7 @@ from typing import Protocol
 
 from fabricbench.site.fabric import Fabric
 from fabricbench.site.stacks import ADDRESS_WORD, Installed, Stack, Unavailable
+from fabricbench.site.transports import VARIANTS
 
 SETTLE_SECONDS = "1"
 """Seconds from the start of a server that listens on no TCP port to that of its client."""
@@ -13,22 +14,29 @@ SETTLE_SECONDS = "1"
 
 @dataclass(frozen=True, slots=True)
 class Lane:
-    """A stack on a fabric. ``installed`` is None if the stack is not set up on this machine."""
+    """A stack on a fabric. ``installed`` is None if the stack is not set up on this machine.
+
+    ``variant``: the variant of the lane (``site.transports.VARIANTS``); empty for none.
+    """
 
     fabric: Fabric
     stack: Stack
     installed: Installed | None
+    variant: str = ""
 
     @property
     def name(self) -> str:
-        """The lane's name, ``stack@fabric``."""
-        return LaneName(self.stack.name, self.fabric.name).name
+        """The lane's name, ``stack@fabric`` or ``stack@fabric:variant``."""
+        return LaneName(self.stack.name, self.fabric.name, self.variant).name
 
     @property
     def unavailable(self) -> Unavailable | None:
         """The reason why the lane cannot run on this machine, with a hint; None if it can."""
         if unsupported := self.stack.unavailable_on(self.fabric.transport):
             return unsupported
+        if self.variant and self.fabric.transport not in self.stack.variants.get(self.variant, {}):
+            reason = f"no settings for {self.stack.name} on {self.fabric.transport} with {self.variant}"
+            return Unavailable(reason, f"add them to {self.stack.name} in site/stacks.py (variants)")
         if self.installed is None:
             return Unavailable(
                 f"the stack {self.stack.name} is not set up on this machine", f"run: {self.stack.set_up_command}"
@@ -73,13 +81,13 @@ class Lane:
     def variables(self, *, oversubscribed: bool = False) -> dict[str, str]:
         """The environment variables of a launch.
 
-        Later groups override earlier ones: the stack's for the transport, for the launcher, for ``oversubscribed``
-        launches; then the fabric's for all stacks and for this stack.
+        Later groups override earlier ones: the stack's for transport and variant, for the launcher, for
+        ``oversubscribed`` launches; then the fabric's for all stacks and for this stack.
         """
         fabric, stack = self.fabric, self.stack
         can_run = self.installed is not None and fabric.transport in stack.transports
         return {
-            **(self.installed.variables(stack, fabric.transport) if self.installed and can_run else {}),
+            **(self.installed.variables(stack, fabric.transport, self.variant) if self.installed and can_run else {}),
             **stack.launcher_environment.get(fabric.scheduler.launcher, {}),
             **(stack.oversubscribed if oversubscribed else {}),
             **fabric.variables,
@@ -106,6 +114,19 @@ class LaneName:
         stack, _, rest = name.partition("@")
         fabric, _, variant = rest.partition(":")
         return cls(stack, fabric, variant)
+
+    @property
+    def environment(self) -> str:
+        """The name of the environment of ReFrame that stands for stack and variant, ``mpich-local-shm``."""
+        return f"{self.stack}-{self.variant}" if self.variant else self.stack
+
+    @classmethod
+    def in_environment(cls, environment: str, fabric: str) -> "LaneName":
+        """Returns the lane of an environment of ReFrame on a fabric."""
+        for variant in VARIANTS:
+            if environment.endswith(f"-{variant}"):
+                return cls(environment.removesuffix(f"-{variant}"), fabric, variant)
+        return cls(environment, fabric)
 
     @property
     def build(self) -> str:

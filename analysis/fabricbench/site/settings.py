@@ -101,8 +101,9 @@ def lanes(system: str) -> list[Lane]:
 def lanes_of(system: System) -> list[Lane]:
     """Returns every lane of ``system``, each with its stack as it is installed now."""
     return [
-        Lane(fabric, stack, read_installed(build_root() / "stacks" / stack.name / STACK_FILE))
+        Lane(fabric, stack, read_installed(build_root() / "stacks" / stack.name / STACK_FILE), variant)
         for fabric, stack in system.pairings()
+        for variant in ("", *(fabric.variants if stack.level == "mpi" else ()))
     ]
 
 

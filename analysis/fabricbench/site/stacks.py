@@ -12,7 +12,7 @@ from fabricbench.errors import BadInput, nearest
 from fabricbench.site.execute import execute
 from fabricbench.site.frozen import freeze
 from fabricbench.site.targets import Target
-from fabricbench.site.transports import BINDINGS
+from fabricbench.site.transports import BINDINGS, PLACEMENTS, VARIANTS
 
 STACK_FILE = "stack.json"
 
@@ -86,10 +86,14 @@ class Stack:
 
     ``pypi``: the requirements that install it from PyPI. ``environment``: variables on every fabric. ``transports``:
     variables by transport; ``{prefix}`` stands for the stack's prefix, ``{apps}`` for that of the programs on it.
+    ``variants``: variables by variant of a lane (``VARIANTS``) and transport, which override those of the transport.
     ``oversubscribed``: variables that make waiting ranks yield, for launches with more ranks than cores.
     ``rails``: variables by transport and rail policy; ``{rails}`` stands for the number of ports, ``{ports}`` for their
     names, ``{port}`` for the name of the one port, the first unless a check selects another.
     ``binding``: options of the stack's launcher by part of a node (``site.transports.BINDINGS``).
+    ``placement``: its options by placement (``PLACEMENTS``); ``hosts``: its options that name the nodes. ``{hosts}``
+    stands for their names, ``{slots}`` for names with the number of ranks (``n1:8,n2:8``), ``{per_node}`` for that
+    number.
     ``launcher``: ReFrame's name of the stack's launcher. ``pmi``: the value of ``srun --mpi``.
     ``launcher_environment``: variables by name of another launcher, such as ``srun``.
     ``runs_imb``: whether the public IMB binaries run on it, as on MPICH's common ABI. ``links``: symbolic links in the
@@ -111,9 +115,12 @@ class Stack:
     launcher_environment: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     environment: Mapping[str, str] = field(default_factory=dict)
     transports: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    variants: Mapping[str, Mapping[str, Mapping[str, str]]] = field(default_factory=dict)
     oversubscribed: Mapping[str, str] = field(default_factory=dict)
     rails: Mapping[str, Mapping[str, Mapping[str, str]]] = field(default_factory=dict)
     binding: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    placement: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    hosts: tuple[str, ...] = ()
     runs_imb: bool = False
     links: Mapping[str, str] = field(default_factory=dict)
     on_request: bool = False
@@ -220,9 +227,13 @@ class Installed(BaseModel):
         files = [*own, *self.programs.values(), f"{self.apps}/bin/fabricbench-launch"]
         return next((file for file in files if not Path(file).exists()), "")
 
-    def variables(self, stack: Stack, transport: str) -> dict[str, str]:
-        """Returns the stack's variables on a transport, with this machine's directories filled in."""
-        values = {**stack.environment, **stack.transports.get(transport, {})}
+    def variables(self, stack: Stack, transport: str, variant: str = "") -> dict[str, str]:
+        """Returns the stack's variables on a transport, with this machine's directories filled in.
+
+        ``variant``: the variant of the lane, empty for none.
+        """
+        of_variant = stack.variants.get(variant, {}).get(transport, {})
+        values = {**stack.environment, **stack.transports.get(transport, {}), **of_variant}
         return {
             key: value.replace("{prefix}", self.prefix).replace("{apps}", self.apps) for key, value in values.items()
         }
@@ -262,6 +273,13 @@ def _check(name: str, stack: Stack, where: str) -> None:
     for part in stack.binding:
         if part not in BINDINGS:
             raise BadInput(f"{name}: unknown binding '{part}'", where=where, expected=nearest(part, BINDINGS))
+    for variant in stack.variants:
+        if variant not in VARIANTS:
+            raise BadInput(f"{name}: unknown variant '{variant}'", where=where, expected=nearest(variant, VARIANTS))
+    for placement in stack.placement:
+        if placement not in PLACEMENTS:
+            expected = nearest(placement, PLACEMENTS)
+            raise BadInput(f"{name}: unknown placement '{placement}'", where=where, expected=expected)
     for transport, policies in stack.rails.items():
         if transport not in stack.transports:
             expected = nearest(transport, stack.transports)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Transports and bindings: the closed lists that sites, launches and attestation share."""
+"""Transports, bindings, placements and variants: the closed lists that sites, launches and attestation share."""
 
 from typing import Literal, get_args
 
@@ -8,3 +8,10 @@ TRANSPORTS: tuple[Transport, ...] = get_args(Transport)
 Binding = Literal["none", "core", "numa", "socket"]
 """The part of a node that each rank is bound to; ``none`` leaves the launcher's default."""
 BINDINGS: tuple[Binding, ...] = get_args(Binding)
+Placement = Literal["block", "cyclic"]
+"""The order of ranks over nodes: consecutive ranks on one node, or consecutive ranks on different nodes."""
+PLACEMENTS: tuple[Placement, ...] = get_args(Placement)
+Variant = Literal["local-shm"]
+"""A variant of the lanes of a fabric: ``local-shm`` uses shared memory inside a node, and the fabric between nodes."""
+VARIANTS: tuple[Variant, ...] = get_args(Variant)
+LOCAL_SHM: Variant = "local-shm"

@@ -11,7 +11,7 @@ import shlex
 import shutil
 import time
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from fabricbench.errors import BadInput
@@ -34,6 +34,7 @@ class Request:
     """The nodes that a block needs, by the access options of its fabrics, for at most ``minutes``.
 
     ``cores`` is the number of ranks that must fit on each node; None if the nodes are requested exclusively.
+    ``without``: nodes that were taken out of the campaign.
     """
 
     access: tuple[str, ...]
@@ -41,6 +42,7 @@ class Request:
     minutes: int
     exclusive: bool
     cores: int | None = None
+    without: tuple[str, ...] = ()
 
     @property
     def options(self) -> list[str]:
@@ -62,14 +64,17 @@ class Request:
 
     def within(self, present: Mapping[str, Partition], nodes: Iterable[Node]) -> dict[str, Node]:
         """The nodes of the request's partitions, up or not, without the excluded ones."""
-        names, excluded = self.partitions(present), host_names(self.places.exclude)
+        names, excluded = self.partitions(present), {*host_names(self.places.exclude), *self.without}
         return {node.name: node for node in nodes if node.partition in names and node.name not in excluded}
 
     @property
     def demands(self) -> list[str]:
         """The request as options of salloc and sbatch."""
+        # Slurm takes the last --exclude.
+        excluded = ",".join(filter(None, (self.places.exclude, *self.without))) if self.without else ""
         return [
             *(*self.options, f"--nodes={self.nodes}", *(["--exclusive"] if self.exclusive else [])),
+            *([f"--exclude={excluded}"] if excluded else []),
             *([f"--ntasks-per-node={self.cores}"] if self.cores else []),
             f"--time={self.minutes}",
         ]
@@ -104,13 +109,26 @@ class Request:
         return _NEVER.search(job.reason) is not None
 
 
-def request_of(fabric: Fabric) -> Request | None:
-    """Returns the request of a block on ``fabric``; None if its scheduler is not Slurm."""
+def request_of(fabric: Fabric, without: tuple[str, ...] = ()) -> Request | None:
+    """Returns the request of a block on ``fabric``; None if its scheduler is not Slurm.
+
+    ``without``: nodes that were taken out. The request then has as many nodes as its partitions still have, at most
+    those of the fabric.
+    """
     scheduler, nodes = fabric.scheduler, fabric.nodes
     if not scheduler.is_slurm:
         return None
     cores = None if scheduler.exclusive else nodes.cores
-    return Request(tuple(scheduler.access), nodes.count, scheduler.minutes, scheduler.exclusive, cores)
+    request = Request(tuple(scheduler.access), nodes.count, scheduler.minutes, scheduler.exclusive, cores, without)
+    return replace(request, nodes=_remaining(request)) if without else request
+
+
+def _remaining(request: Request) -> int:
+    try:
+        count = len(request.within(slurm_state.partitions(), slurm_state.nodes()))
+    except NoAnswer:
+        count = request.nodes - len(request.without)
+    return max(1, min(request.nodes, count))
 
 
 def job_name(mark: str) -> str:

@@ -74,6 +74,7 @@ def judge(
         replace(
             _cell(draft, by_name.get(draft.target.name), len(decidable), plan),
             skipped=skip_counts[draft.target.requirement.id],
+            removed=context.removed,
             loaded=sum(context.foreign_load.get(name, 0.0) > FOREIGN_LOAD for name in draft.launches),
             targets=_different({context.targets[name] for name in draft.launches if name in context.targets}),
         )

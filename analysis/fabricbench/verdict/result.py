@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from fabricbench.launch.record import Campaign, Unmeasured
+from fabricbench.launch.record import Campaign, RemovedNode, Unmeasured
 from fabricbench.launch.table import table
 from fabricbench.verdict.profiles import profiles
 from fabricbench.verdict.series import CellKey
@@ -27,7 +27,7 @@ class CampaignContext:
     ``unmeasured``: planned rows without a value. ``foreign_load``: by launch, the share of the processors that other
     programs kept busy, 0 to 1. ``requirements_file``: the file that replaces the campaign's own requirements, or empty.
     ``unusable_profiles``: by profiled launch, the reason why its profile may not be used. ``targets``: by launch, what
-    its program was built for, if that is known.
+    its program was built for, if that is known. ``removed``: the nodes that were taken out of the campaign.
     """
 
     unmeasured: tuple[Unmeasured, ...] = ()
@@ -35,6 +35,7 @@ class CampaignContext:
     requirements_file: str = ""
     unusable_profiles: Mapping[str, str] = field(default_factory=dict)
     targets: Mapping[str, str] = field(default_factory=dict)
+    removed: tuple[RemovedNode, ...] = ()
 
 
 def campaign_context(campaign: Campaign, requirements_file: str = "") -> CampaignContext:
@@ -42,7 +43,8 @@ def campaign_context(campaign: Campaign, requirements_file: str = "") -> Campaig
     shares = {r.directory: r.foreign_cpu_share for r in campaign.records}
     loads = {name: share for name, share in shares.items() if share is not None}
     targets = {r.directory: r.launch.target.text for r in campaign.records if r.launch and r.launch.target}
-    return CampaignContext(campaign.unmeasured, loads, requirements_file, _unusable_profiles(campaign), targets)
+    reasons = _unusable_profiles(campaign)
+    return CampaignContext(campaign.unmeasured, loads, requirements_file, reasons, targets, campaign.removed)
 
 
 def _unusable_profiles(campaign: Campaign) -> dict[str, str]:
@@ -70,7 +72,7 @@ class Cell:
     them has no launch, and further blocks would not change that. ``skipped``: number of cells of the requirement that
     were not measured and are excluded. ``loaded``: number of ``launches`` with foreign load. ``repeated``: launches
     that were lost and repeated within their block. ``targets``: what the programs of the launches were built for, if
-    they differ.
+    they differ. ``removed``: the nodes that were taken out of the campaign.
     """
 
     name: str
@@ -102,6 +104,7 @@ class Cell:
     loaded: int = 0
     repeated: tuple[str, ...] = ()
     targets: tuple[str, ...] = ()
+    removed: tuple[RemovedNode, ...] = ()
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -112,7 +115,8 @@ class Cell:
         several = "es" if len(self.repeated) > 1 else ""
         repeated = f"{len(self.repeated)} lost launch{several} repeated" if self.repeated else ""
         built = f"built for different processors: {' and '.join(self.targets)}" if self.targets else ""
-        return tuple(note for note in (skipped, loaded if self.loaded else "", repeated, built) if note)
+        without = (one.note for one in self.removed)
+        return tuple(note for note in (skipped, loaded if self.loaded else "", repeated, built, *without) if note)
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,6 +25,14 @@ Inject = Annotated[
         "latency=5us,10us, per_byte=0.1ns or overhead=2us; repeatable",
     ),
 ]
+ScaleOption = Annotated[
+    list[str] | None,
+    typer.Option("--scale", help="nodes and ranks on each, 4x8,16x1, in place of the tier's scales; repeatable"),
+]
+Without = Annotated[
+    list[str] | None, typer.Option("--without", help="take this node out of the campaign; repeatable; needs --because")
+]
+Because = Annotated[str, typer.Option("--because", help="why the nodes are taken out; shown beside every verdict")]
 Seed = Annotated[int | None, typer.Option(min=0, help="random seed of the order of launches within a block")]
 Budget = Annotated[float | None, typer.Option(min=0, help="longest time to measure, in minutes")]
 Report = Annotated[bool, typer.Option("--report", help="write the report at the end")]
@@ -46,6 +54,9 @@ def run(
     check: Checks = None,
     variable: Variables = None,
     inject: Inject = None,
+    scale: ScaleOption = None,
+    without: Without = None,
+    because: Because = "",
     seed: Seed = None,
     budget: Budget = None,
     report: Report = False,
@@ -59,9 +70,21 @@ def run(
     """
     from fabricbench.cli.campaign_run import Options, measure, print_plan
     from fabricbench.launch.injection import levels_of
+    from fabricbench.site.scale import scales_of
 
     chosen = tuple(lane or ()), tuple(check or ()), tuple(variable or ())
-    options = Options(campaign, system, tier, *chosen, seed, budget, levels_of(inject or ()))
+    options = Options(
+        campaign,
+        system,
+        tier,
+        *chosen,
+        seed,
+        budget,
+        injected=levels_of(inject or ()),
+        scales=tuple(map(str, scales_of(scale or ()))),
+        without=tuple(dict.fromkeys(without or ())),
+        because=because,
+    )
     options.demand_valid(dry_run, reference, format)
     if dry_run:
         print_plan(options, reference, format)

@@ -15,7 +15,7 @@ _PINGPING = Table({"t[usec]": "time", "Mbytes/sec": "bandwidth"}, _THERE_AND_BAC
 _EXCHANGE = TIMES | {"Mbytes/sec": "exchange_bandwidth"}
 
 _ALLGATHER = Moves(lambda p: p * (p - 1), lambda p: p, barriers=1)
-_ALLTOALL = Moves(lambda p: p * (p - 1), lambda p: p * (p - 1), barriers=1)
+_ALLTOALL = Moves(lambda p: p * (p - 1), lambda p: p, barriers=1)
 _REDUCED = Moves(lambda p: p, lambda p: p, barriers=1)
 _ROOTED = Moves(lambda p: p - 1, lambda p: p - 1, barriers=1)
 
