@@ -5,7 +5,7 @@
 # make lint         the linters alone
 # make vcluster-up, vcluster-down   a Slurm cluster of virtual nodes on this machine, as root; NODES=2 RATE=1000 (Mbit/s)
 # make rdma-up, rdma-down   a Slurm cluster of emulated machines with RDMA devices, as root on Debian 12; NODES=2
-# make test-rdma    a campaign and its controls on that cluster, 6 minutes; FABRICBENCH_TEST_RDMA=yes for pytest
+# make test-rdma    a short campaign and its controls on that cluster; it is not part of make test
 # make spack-check  with SPACK_ROOT set: concretize every stack of spack.yaml, install two of them
 # make benchmarks   the cost of the witness and of the harness, on an otherwise idle machine
 # Each of them sets up what it needs, and only what is missing.

@@ -22,7 +22,7 @@ build=$repo/build/rdma
 export FABRICBENCH_RDMA=1 # marks the processes of the cluster
 export SLURM_CONF=$run/slurm.conf
 
-PACKAGES=(qemu-system-x86 slurm-wlm munge libpmi2-0 iproute2 ibverbs-providers librdmacm1 perftest gcc make)
+PACKAGES=(qemu-system-x86 slurm-wlm munge libpmi2-0 iproute2 ibverbs-providers librdmacm1 perftest gcc make libelf1 xz-utils)
 BOOT_SECONDS=240
 
 fail() {
