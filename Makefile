@@ -4,6 +4,8 @@
 # make test-quick   lint and the tests that need no stack, 2 minutes
 # make lint         the linters alone
 # make vcluster-up, vcluster-down   a Slurm cluster of virtual nodes on this machine, as root; NODES=2 RATE=1000 (Mbit/s)
+# make rdma-up, rdma-down   a Slurm cluster of emulated machines with RDMA devices, as root on Debian 12; NODES=2
+# make test-rdma    a short campaign and its controls on that cluster; it is not part of make test
 # make spack-check  with SPACK_ROOT set: concretize every stack of spack.yaml, install two of them
 # make benchmarks   the cost of the witness and of the harness, on an otherwise idle machine
 # Each of them sets up what it needs, and only what is missing.
@@ -21,8 +23,10 @@ LONE := tests/vcluster/test_acceptance.py tests/vcluster/test_attribution.py
 QUICK := $(addprefix tests/,attestation campaign doctor files launch models parsers report setup site slurm spack stats verdict)
 # The stacks of the quick tier; the libraries below MPI belong to the other tiers
 QUICK_STACKS := impi mpich openmpi
+# The stacks of the system rdma
+RDMA_STACKS := mpich openmpi mpich-ofi
 .DEFAULT_GOAL := help
-.PHONY: help setup run test test-quick lint vcluster-up vcluster-down spack-check benchmarks clean
+.PHONY: help setup run test test-quick lint vcluster-up vcluster-down rdma-up rdma-down test-rdma spack-check benchmarks clean
 
 help:
 	@sed -n 's/^# make/make/p' Makefile
@@ -53,6 +57,18 @@ vcluster-up: setup
 
 vcluster-down:
 	@site/vcluster/cluster.sh down
+
+rdma-up: $(VENV)/run
+	@$(BIN)/fabricbench setup $(RDMA_STACKS)
+	@site/rdma/cluster.sh up
+	@echo "then: source build/env.sh; fabricbench run --system rdma --report"
+
+rdma-down:
+	@site/rdma/cluster.sh down
+
+test-rdma: $(VENV)/test
+	@$(BIN)/fabricbench setup $(RDMA_STACKS)
+	@FABRICBENCH_TEST_RDMA=yes $(BIN)/python -m pytest -q tests/rdma
 
 spack-check: $(VENV)/test
 	@$(BIN)/python tests/spack/check.py

@@ -15,7 +15,7 @@ from fabricbench.site.lane import Lane
 from fabricbench.site.programs import NASA, SOURCE, Programs, npb_programs
 from fabricbench.site.scale import Breadth, ScaleRule
 from fabricbench.site.stacks import SourceBuild
-from fabricbench.site.targets import Target, flags_of_nodes, lacking_on, set_up_for
+from fabricbench.site.targets import Target, flags_of_nodes, in_words, lacking_on, set_up_for
 
 from .base import LEVELS, SELDOM, Benchmark, InjectedMixin, ProfiledMixin, scales
 from .base.cores import SHARE_OF_MEMORY, CoresMixin, node_memory, rank_counts
@@ -85,7 +85,7 @@ class NasKernel(CoresMixin, Benchmark):
         if target is None or not lacking:
             return None
         name = Path(self.program()).name
-        reason = f"{name} was built for {target.text}, and the processors of the nodes lack {', '.join(lacking)}"
+        reason = f"{name} was built for {target.text}, and the processors of the nodes lack {in_words(lacking)}"
         return reason, f"run: {set_up_for(flags_of_nodes(fabric) or ())}{self.rebuild_hint}"
 
     def oversubscription_hint(self) -> str:

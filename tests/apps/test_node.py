@@ -98,9 +98,14 @@ ADAPTERS = {
     },
     "infiniband/rxe0": {
         "node_type": "1: CA", "ports/1/link_layer": "Ethernet", "ports/1/hw_counters/sent_pkts": "7",
-        "ports/1/hw_counters/rcvd_pkts": "8",
+        "ports/1/hw_counters/rcvd_pkts": "8", "ports/1/gid_attrs/ndevs/0": "eth1",
     },
-    "infiniband/siw0": {"node_type": "4: RNIC", "ports/1/link_layer": "Ethernet"},
+    "infiniband/siw0": {
+        "node_type": "4: RNIC", "ports/1/link_layer": "Ethernet",
+        "ports/1/gids/0": "5254:0078:0201:0000:0000:0000:0000:0000",
+    },
+    "net/eth1": {"address": "52:54:00:78:01:01"},
+    "net/eth2": {"address": "52:54:00:78:02:01"},
     "cxi/cxi0": {
         "device/vendor": "0x17db", "device/device": "0x0501",
         "device/telemetry/hni_sts_tx_ok_octets": "12345@1700000000.5",
@@ -133,8 +138,13 @@ def test_adapters(node: Path, out: Path, fake_sys: Path) -> None:
     assert port(facts, "mlx5_0:1") == {
         "name": "mlx5_0:1", "kind": "infiniband", "driver": None, "firmware": "16.35.2000", "model": "15b3:1017",
         "speed_mbit": 100000, "mtu": None, "pcie_speed": "8.0 GT/s PCIe", "pcie_width": 16, "numa_node": 1,
-        "link_layer": "InfiniBand", "state": "ACTIVE", "lid": "0x12", "sm_lid": "0x1",
+        "link_layer": "InfiniBand", "state": "ACTIVE", "lid": "0x12", "sm_lid": "0x1", "interface": None,
     }  # fmt: skip
+    # RoCE names the interface of its GID; the GID of iWARP begins with the hardware address of the interface.
+    assert {name: port(facts, name)["interface"] for name in ("rxe0:1", "siw0:1")} == {
+        "rxe0:1": "eth1",
+        "siw0:1": "eth2",
+    }
     kinds = {nic["name"]: nic["kind"] for nic in facts["nics"] if ":" in nic["name"] or nic["kind"] == "cxi"}
     assert kinds == {"mlx5_0:1": "infiniband", "rxe0:1": "roce", "siw0:1": "iwarp", "cxi0": "cxi"}
     # InfiniBand counts words of four bytes, soft-RoCE counts only packets, software iWARP has no counters.

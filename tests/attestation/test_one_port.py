@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from fabricbench.attestation.binding import check_binding
-from fabricbench.attestation.ports import port_shares
+from fabricbench.attestation.requested_port import port_shares
 from fabricbench.launch.facts import Launch
 from fabricbench.launch.record import Attestation, BindingCheck, Payload, Ports, Traffic
 

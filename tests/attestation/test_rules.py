@@ -97,7 +97,8 @@ def test_shm_needs_every_rank_and_no_device() -> None:
     assert state(launch("shm"), carried(0, 0, reports=1), PAYLOAD) == "unknown"
     assert state(launch("shm", ranks=4), carried(0, 0, reports=3), PAYLOAD) == "unknown"
     device = attest(launch("shm"), carried(0, 0, devices=("/dev/infiniband/uverbs0",)), PAYLOAD)
-    assert (device.state, device.reason) == ("unknown", "network devices were open: /dev/infiniband/uverbs0")
+    assert device.state == "unknown"
+    assert device.reason.startswith("network devices were open: /dev/infiniband/uverbs0; UCX opens no adapter with ")
     # Bytes on sockets refute a launch, even without reports of other ranks.
     assert state(launch("shm"), carried(10**6, 0, reports=1), PAYLOAD) == "refuted"
 

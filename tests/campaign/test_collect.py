@@ -11,7 +11,7 @@ import pytest
 
 from fabricbench.campaign import collect as collecting
 from fabricbench.campaign.collect import collect
-from fabricbench.files.reading import last_lines
+from fabricbench.files.reading import first_and_last_lines, last_lines
 from fabricbench.launch.facts import Launch
 from fabricbench.launch.record import Record
 from fabricbench.parsers.output import Parsed
@@ -151,6 +151,35 @@ def test_last_lines_are_few_short_and_text(tmp_path: Path) -> None:
     file.write_bytes(b"a\xff\n")
     assert last_lines(file) == "a�"
     assert last_lines(tmp_path) == ""
+
+
+def test_the_first_and_the_last_lines_reach_the_reason(directory: Path) -> None:
+    """Open MPI prints the cause first and then its help; UCX prints the cause first and then a stack trace."""
+    change(directory / "end", status=1)
+    trace = "".join(f"==== backtrace {n} {'x' * 60}\n" for n in range(200))
+    (directory / "stderr").write_text(f"PML cm cannot be selected\n-----\n{trace}srun: error: n1: task 0: Aborted\n")
+    reason = collect(directory).reason
+    assert reason.startswith("exit status 1: PML cm cannot be selected | ==== backtrace 0 ")
+    assert reason.endswith("srun: error: n1: task 0: Aborted")
+    assert " … " in reason
+    assert len(reason) < 1000
+
+
+@pytest.mark.parametrize(
+    ("text", "lines"),
+    [
+        ("", ""),
+        ("one\n---\ntwo\n", "one | two"),
+        ("".join(f"{n}\n" for n in range(12)), " | ".join(map(str, range(12)))),
+        ("".join(f"{n}\n" for n in range(13)), "0 | 1 | 2 | 3 … 5 | 6 | 7 | 8 | 9 | 10 | 11 | 12"),
+        ("x" * 100_000, "x" * 300 + " … " + "x" * 600),
+    ],
+)
+def test_first_and_last_lines(tmp_path: Path, text: str, lines: str) -> None:
+    file = tmp_path / "stderr"
+    file.write_text(text)
+    assert first_and_last_lines(file) == lines
+    assert first_and_last_lines(tmp_path) == ""
 
 
 def test_launches_of_state_unfinished(directory: Path) -> None:

@@ -203,6 +203,20 @@ def report_of(kernel: str, problem_class: str, size: str, iterations: int, *, co
     return "\n".join(lines).replace("CG Benchmark", f"{kernel} Benchmark") + "\n"
 
 
+def test_nasas_timers_of_ft(tmp_path: Path) -> None:
+    """The lines are those of NPB 3.4.1 with NPB_TIMER_FLAG=1."""
+    timers = """
+ timer  1(          total ) :      0.1379      0.1380      0.1379
+ timer 10( transpose1_glo ) :      0.0401      0.0651      0.0526
+ timer 15(           sync ) :      0.0001      0.0336      0.0168
+ timer 17(        totcomp ) :      0.0681      0.0690      0.0686
+ timer 18(        totcomm ) :      0.0690      0.0699      0.0694
+"""
+    launch = launch_of(NASA).model_copy(update={"benchmark": "ft.W"})
+    rows = parse_text(tmp_path, report_of("FT", "W", "128x 128x  32", 6, code="nasa") + timers, launch).rows
+    assert {row.metric: row.value for row in rows}["communication_time"] == 0.0694
+
+
 @pytest.mark.parametrize("code", ["own", "nasa"])
 @pytest.mark.parametrize(
     ("kernel", "problem_class", "size", "iterations"),

@@ -144,7 +144,7 @@ def test_a_loaded_system_is_immutable_in_depth(file: Path) -> None:
     declared = load_settings(file).system
     every_part = list(parts(declared))
     kinds = {type(part) for part in every_part if not is_dataclass(part)}
-    assert kinds <= {str, int, bool, NoneType, tuple, MappingProxyType} | {type(Path())}
+    assert kinds <= {str, int, float, bool, NoneType, tuple, MappingProxyType} | {type(Path())}
     assert all(part.__dataclass_params__.frozen for part in every_part if is_dataclass(part))  # type: ignore[union-attr]
     assert {System, Fabric, Scheduler, Nodes, Stack} <= {type(part) for part in every_part}
 

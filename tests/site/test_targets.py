@@ -64,6 +64,11 @@ def test_what_the_nodes_lack(
     assert (flags_of_nodes(fabric(processor, scheduler)) is None) == (processor is None and not here)
 
 
+def test_many_flags_in_words() -> None:
+    assert targets.in_words(["fma", "avx2"]) == "avx2, fma"
+    assert targets.in_words(LEVELS["x86-64-v4"][-6:]) == "avx512bw, avx512cd, avx512dq, avx512f and 2 others"
+
+
 def test_a_processor_that_is_no_level() -> None:
     with pytest.raises(BadInput, match="fabric ib: unknown processor 'x86-64-v5'; expected x86-64-v"):
         fabric("x86-64-v5").check(Path("settings.py"), ["one"])

@@ -4,7 +4,7 @@
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 
-from fabricbench.attestation.ports import port_problem, port_shares
+from fabricbench.attestation.requested_port import port_problem, port_shares
 from fabricbench.launch.facts import Launch
 from fabricbench.launch.host import Host
 from fabricbench.launch.record import Attestation, BindingCheck, RankBinding

@@ -8,9 +8,9 @@ between ranks of one node. Counters of ports cannot show these, so on verbs, psm
 from collections.abc import Sequence
 
 from fabricbench.attestation.between import crossing, payload_between
-from fabricbench.attestation.ports import DEVICES, network_devices, ports_outcome, sockets_objection
+from fabricbench.attestation.ports import DEVICES, Counters, network_devices, ports_outcome, sockets_objection
 from fabricbench.launch.facts import Launch, WireUp
-from fabricbench.launch.record import AttestationState, PartEvidence, Payload, PayloadPart, Ports, Traffic
+from fabricbench.launch.record import AttestationState, PartEvidence, Payload, PayloadPart, Traffic
 from fabricbench.site.transports import LOCAL_SHM
 
 Outcome = tuple[AttestationState, str]
@@ -46,7 +46,7 @@ def local_shm_outcome(
     payload: Payload,
     parts: Sequence[PayloadPart],
     evidence: tuple[PartEvidence, ...],
-    ports: Ports,
+    counters: Counters,
     required: float,
     most_forbidden: float,
 ) -> Outcome:
@@ -68,7 +68,7 @@ def local_shm_outcome(
     if traffic.reports < launch.ranks:
         return "unknown", f"only {traffic.reports} of {launch.ranks} ranks wrote a witness report"
     if launch.transport in DEVICES:
-        state, reason = ports_outcome(on_fabric(launch), traffic, least, ports)
+        state, reason = ports_outcome(on_fabric(launch), traffic, least, counters)
         return state, f"{reason}; no counter shows whether ranks of one node used the fabric"
     if not least.bytes and not least.messages:
         return "unknown", "the benchmark has no payload between the nodes that sockets can show"
@@ -76,7 +76,7 @@ def local_shm_outcome(
     carried = traffic.bytes_between - wireup.bytes if least.bytes else traffic.segments - wireup.segments
     if carried < required * (least.bytes or least.messages):
         return ("refuted" if _certain(launch, parts) else "unknown"), f"too little passed between the nodes: {counts}"
-    if objection := sockets_objection(on_fabric(launch), traffic, least, ports):
+    if objection := sockets_objection(on_fabric(launch), traffic, least, counters.declared):
         return objection
     if devices := set(network_devices(traffic.devices)) - set(wireup.devices or ()):
         return "unknown", f"ranks opened network devices that wire-up does not open: {', '.join(sorted(devices))}"

@@ -83,7 +83,7 @@ def _needed_bytes(row: Row, ranks: int) -> float:
 
 def _checked(record: Record, limits: Mapping[tuple[str, str, int], LaneLimits]) -> Record:
     launch = record.launch
-    if record.state != "ok" or launch is None or launch.ranks < 2 or launch.transport == "shm":
+    if record.state != "ok" or launch is None or launch.ranks < 2 or launch.transport == "shm" or launch.function_only:
         return record
     lane = limits.get((launch.system, launch.lane, launch.nodes))
     if lane is None or lane.latency_us == inf:

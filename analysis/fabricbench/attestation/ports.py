@@ -1,6 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """Checks the network ports' counters against the expected traffic between nodes."""
 
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from fabricbench.attestation.adapters import (
+    Adapters,
+    interface_hint,
+    is_adapter,
+    share_carried,
+    traffic_text,
+    undeclared_ports,
+)
 from fabricbench.launch.facts import Launch
 from fabricbench.launch.record import AttestationState, Payload, Ports, Traffic
 
@@ -21,10 +33,13 @@ PORT_SHARE = 0.9
 LARGEST_PACKET_BYTES = 4096
 """The largest MTU of InfiniBand and RoCE: the most that one packet carries, for ports that count packets only."""
 
-STRAY_SHARE = 0.1
-"""If one port is requested, the other ports may carry this share of the fabric's traffic, for example for the launcher
-or a file system. They may carry ``NODE_BYTES`` for each node in any case.
+FRAME_BYTES = {"verbs": 54, "mx": 14}
+"""The least number of bytes of headers in a frame on an Ethernet interface: Ethernet, and on verbs IPv4 with UDP and
+the base transport header (RoCE) or with TCP (iWARP). They are not payload, and an acknowledgement has little else.
 """
+
+KEEP_ADAPTERS_AWAY = "UCX opens no adapter with UCX_MODULES=^ib,rdmacm"
+"""The hint for lanes of shared memory on nodes with RDMA adapters."""
 
 CEILING = 2
 MESSAGE_BYTES = 256
@@ -33,6 +48,18 @@ NODE_BYTES = 2**20
 acknowledgements for each message, and ``NODE_BYTES`` of wire-up for each node. Everything beyond that may belong to
 other jobs.
 """
+
+
+@dataclass(frozen=True, slots=True)
+class Counters:
+    """The traffic on the ports of a launch's nodes: the ports that the fabric declares, and every port.
+
+    ``adapters``: the interfaces of the nodes' RDMA adapters.
+    """
+
+    declared: Ports
+    every: Ports
+    adapters: Adapters
 
 
 def network_devices(devices: tuple[str, ...]) -> tuple[str, ...]:
@@ -58,42 +85,77 @@ def payload_share_on_ports(launch: Launch, payload: Payload | None, counts: Port
     """Returns the traffic on the declared ports as a share of the traffic that must pass between the nodes.
 
     It is the smallest of the shares of bytes and packets, sent and received, each summed over nodes and ports: one port
-    sends every byte, and another receives it. Packets replace bytes where bytes are not counted. None if counters are
-    missing.
+    sends every byte, and another receives it. Packets replace bytes where bytes are not counted. On interfaces the
+    bytes exclude the headers of each frame (``FRAME_BYTES``). None if counters are missing.
     """
-    if payload is None or _missing_counters(launch, counts):
+    if payload is None or missing_counters(launch, counts):
         return None
     shares = []
     for direction in ("tx", "rx"):
-        bytes_, packets = (_total(launch, counts, f"{direction}_{unit}") for unit in ("bytes", "packets"))
+        bytes_, packets = (total(launch, counts, f"{direction}_{unit}") for unit in ("bytes", "packets"))
         if bytes_ is not None and payload.bytes:
-            shares.append(bytes_ / payload.bytes)
+            shares.append(max(0, bytes_ - _header_bytes(launch, counts, f"{direction}_packets")) / payload.bytes)
         least = payload.messages if bytes_ is not None else max(payload.messages, _packets(payload))
         if packets is not None and least:
             shares.append(packets / least)
     return min(shares) / least_share(launch) if shares else None
 
 
-def ports_outcome(launch: Launch, traffic: Traffic, payload: Payload, counts: Ports) -> tuple[AttestationState, str]:
+def ports_outcome(
+    launch: Launch, traffic: Traffic, payload: Payload, counters: Counters
+) -> tuple[AttestationState, str]:
     """Returns the state and the reason from the port counters, for a launch whose sockets carried only wire-up."""
-    if problem := _missing_counters(launch, counts):
+    counts = counters.declared
+    if launch.nodes < 2:
+        return "unknown", _on_one_node(launch, traffic, counters.every)
+    if problem := missing_counters(launch, counts, counters.adapters):
         return "unknown", problem
+    others = undeclared_ports(launch.ports, counters.every, counters.adapters)
+    carriers = traffic_text(_carriers(others, payload, least_share(launch)))
     share = payload_share_on_ports(launch, payload, counts)
     if share is None:
         return "unknown", "the benchmark has no payload that port counters can show"
     evidence = _evidence(launch, payload, counts)
     if share < PORT_SHARE and launch.ranks <= launch.nodes:
-        return "refuted", f"only {share:.1%} of the payload was on the ports of the fabric: {evidence}"
+        elsewhere = f"; {carriers}, which the fabric does not declare" if carriers else ""
+        return "refuted", f"only {share:.1%} of the payload was on the ports of the fabric: {evidence}{elsewhere}"
     if share < PORT_SHARE:
         return (
             "unknown",
             f"the ports of the fabric show {share:.1%} of the least traffic between the nodes: {evidence}",
         )
+    if carriers and not all(map(is_adapter, launch.ports)):
+        # An interface also counts traffic that is not RDMA.
+        text = f"{carriers}, which the fabric does not declare, and may have carried the payload"
+        return "unknown", f"{text}: {evidence}"
     if not launch.exclusive and (problem := _possible_foreign_traffic(launch, payload, counts)):
         return "unknown", f"{problem}: {evidence}"
     if not any(device.startswith(DEVICES[launch.transport]) for device in traffic.devices):
         return "unknown", f"no rank opened a device of {launch.transport} ({DEVICES[launch.transport][0]}…): {evidence}"
     return "attested", f"{evidence}; sockets carried no more than wire-up"
+
+
+def open_devices_outcome(
+    devices: tuple[str, ...], payload: Payload, counters: Counters
+) -> tuple[AttestationState, str]:
+    """Returns the state and the reason of a launch through shared memory whose ranks opened network devices.
+
+    Refuted if the counters of the RDMA adapters show the payload. Otherwise unknown, because some adapters do not count
+    what they send to themselves.
+    """
+    text = f"network devices were open: {', '.join(devices)}"
+    if not any(device.startswith(DEVICES["verbs"]) for device in devices):
+        return "unknown", text
+    if carriers := traffic_text(_carriers(undeclared_ports((), counters.every, {}), payload, 1.0)):
+        moved = f"the benchmark moved at least {payload.bytes} bytes in {payload.messages} messages"
+        return "refuted", f"{text}; {carriers}; {moved}"
+    return "unknown", f"{text}; {KEEP_ADAPTERS_AWAY}"
+
+
+def _carriers(ports: Mapping[str, Mapping[str, int]], payload: Payload, least: float) -> dict[str, Mapping[str, int]]:
+    """Returns the ports that carried as much as the payload, or its share ``least``."""
+    share = PORT_SHARE * least
+    return {port: count for port, count in ports.items() if share_carried(payload, count, _packets(payload)) >= share}
 
 
 def sockets_objection(
@@ -114,10 +176,10 @@ def sockets_objection(
         return "unknown", f"{text}, unless all communicating rank pairs are within the nodes"
     if not launch.ports:
         return None
-    if problem := _missing_counters(launch, counts):
+    if problem := missing_counters(launch, counts):
         return "unknown", problem
     for direction in ("sent", "received"):
-        count = _total(launch, counts, "tx_bytes" if direction == "sent" else "rx_bytes")
+        count = total(launch, counts, "tx_bytes" if direction == "sent" else "rx_bytes")
         if count is not None and count < PORT_SHARE * between:
             ports = f"the ports of the fabric ({', '.join(launch.ports)})"
             return "refuted", f"sockets carried {between} bytes between the nodes, {ports} {direction} {count}"
@@ -128,84 +190,25 @@ def port_counts_text(launch: Launch, traffic: Traffic, counts: Ports) -> str:
     """Returns the port counts of a launch on sockets as text; empty on one node, and for a fabric without ports."""
     if launch.nodes < 2 or not launch.ports:
         return ""
-    sent = _total(launch, counts, "tx_bytes")
+    sent = total(launch, counts, "tx_bytes")
     return (
         f"; {traffic.bytes_between} bytes left their node, {', '.join(launch.ports)} of {len(counts)} nodes sent {sent}"
     )
 
 
-def port_shares(launch: Launch, counts: Ports) -> dict[str, float]:
-    """Returns the share of each of the fabric's ports in the traffic on all of them, 0 to 1.
-
-    The traffic is the bytes sent and received on all nodes, or the packets if some port does not count bytes. Empty if
-    counters are missing.
-    """
-    if _missing_counters(launch, counts):
-        return {}
-    for unit in ("bytes", "packets"):
-        by_port = {port: _sent_and_received(launch, counts, port, unit) for port in launch.ports}
-        counts_of_ports = {port: count for port, count in by_port.items() if count is not None}
-        if len(counts_of_ports) == len(by_port) and (total := sum(counts_of_ports.values())):
-            return {port: round(count / total, 4) for port, count in counts_of_ports.items()}
-    return {}
+def _on_one_node(launch: Launch, traffic: Traffic, all_counts: Ports) -> str:
+    """Returns why a launch on one node is not attested, and what is known about it."""
+    adapters = traffic_text(undeclared_ports((), all_counts, {}))
+    devices = [device for device in traffic.devices if device.startswith(DEVICES[launch.transport])]
+    facts = [
+        "sockets carried no more than wire-up",
+        f"ranks opened {', '.join(devices)}" if devices else "no rank opened a device of the transport",
+        *([f"{adapters} there"] if adapters else []),
+    ]
+    return f"{missing_counters(launch, {})}; {'; '.join(facts)}"
 
 
-def port_problem(launch: Launch, traffic: Traffic | None, payload: Payload | None, counts: Ports) -> str:
-    """Returns how the ports that carried the traffic differ from the requested port; empty if they do not.
-
-    Attestation, not this function, reports that none of the fabric's ports carried it.
-    """
-    if not launch.port or launch.mode == "wireup" or launch.ranks < 2:
-        return ""
-    request = f"port {launch.port} was requested"
-    if launch.nodes < 2:
-        return f"{request}, but on one node no counter shows which port was used"
-    if problem := _missing_counters(launch, counts):
-        return f"{request}, but {problem}"
-    if not (shares := port_shares(launch, counts)):
-        return f"{request}, but the ports' counters do not show its share"
-    others = sorted((share, port) for port, share in shares.items() if port != launch.port and share)
-    if not others or not (
-        _port_carried_too_little(launch, traffic, payload, counts) or _others_carried_too_much(launch, shares, counts)
-    ):
-        return ""
-    text = ", ".join(f"{port} {share:.0%}" for share, port in reversed(others))
-    return f"{request}, but it carried {shares[launch.port]:.0%} of the traffic on the fabric's ports; {text}"
-
-
-def _port_carried_too_little(launch: Launch, traffic: Traffic | None, payload: Payload | None, counts: Ports) -> bool:
-    """Returns whether the requested port carried less than it must."""
-    alone = _with_one_port(launch, launch.port)
-    if launch.transport in DEVICES:
-        share = payload_share_on_ports(alone, payload, counts)
-        return launch.ranks <= launch.nodes and share is not None and share < PORT_SHARE
-    least = PORT_SHARE * (traffic.bytes_between if traffic else 0)
-    return any(
-        (count := _total(alone, counts, f"{direction}_bytes")) is not None and count < least
-        for direction in ("tx", "rx")
-    )
-
-
-def _others_carried_too_much(launch: Launch, shares: dict[str, float], counts: Ports) -> bool:
-    """Returns whether the other ports carried more than launcher and file system explain; False on shared nodes."""
-    others = [_sent_and_received(launch, counts, port, "bytes") for port in launch.ports if port != launch.port]
-    total = None if None in others else sum(count for count in others if count is not None)
-    much = total is None or total > NODE_BYTES * launch.nodes
-    return launch.exclusive and 1 - shares[launch.port] > STRAY_SHARE and much
-
-
-def _with_one_port(launch: Launch, port: str) -> Launch:
-    """Returns the launch as if its fabric had this port only."""
-    return launch.model_copy(update={"ports": (port,)})
-
-
-def _sent_and_received(launch: Launch, counts: Ports, port: str, unit: str) -> int | None:
-    """Returns the traffic of a port in both directions; None if one direction is not counted."""
-    sent, received = (_total(_with_one_port(launch, port), counts, f"{direction}_{unit}") for direction in ("tx", "rx"))
-    return None if sent is None or received is None else sent + received
-
-
-def _missing_counters(launch: Launch, counts: Ports) -> str:
+def missing_counters(launch: Launch, counts: Ports, adapters: Adapters = MappingProxyType({})) -> str:
     """Returns which counters are missing; empty if none are."""
     if launch.nodes < 2:
         return f"{launch.transport} is attested by port counters, and only between nodes; this launch used one node"
@@ -216,13 +219,14 @@ def _missing_counters(launch: Launch, counts: Ports) -> str:
     for host, ports in sorted(counts.items()):
         for port in launch.ports:
             if not any({f"tx_{unit}", f"rx_{unit}"} <= ports.get(port, {}).keys() for unit in ("bytes", "packets")):
-                return f"no counters of the port {port} on {host} from before and after the launch"
+                text = f"no counters of the port {port} on {host} from before and after the launch"
+                return text + interface_hint(port, host, adapters)
     return ""
 
 
 def _possible_foreign_traffic(launch: Launch, payload: Payload, counts: Ports) -> str:
     """Returns why the counts may include traffic of other jobs on shared nodes; empty if they cannot."""
-    sent = _total(launch, counts, "tx_bytes")
+    sent = total(launch, counts, "tx_bytes")
     if sent is None:
         return "the nodes were shared, and packet counters include the packets of other jobs"
     most = CEILING * payload.bytes + MESSAGE_BYTES * payload.messages + NODE_BYTES * launch.nodes
@@ -235,9 +239,7 @@ def _possible_foreign_traffic(launch: Launch, payload: Payload, counts: Ports) -
 
 def _evidence(launch: Launch, payload: Payload, counts: Ports) -> str:
     totals = [
-        f"{total} {unit}"
-        for unit in ("bytes", "packets")
-        if (total := _total(launch, counts, f"tx_{unit}")) is not None
+        f"{count} {unit}" for unit in ("bytes", "packets") if (count := total(launch, counts, f"tx_{unit}")) is not None
     ]
     return (
         f"{', '.join(launch.ports)} of {len(counts)} nodes sent {' in '.join(totals)}, "
@@ -245,10 +247,17 @@ def _evidence(launch: Launch, payload: Payload, counts: Ports) -> str:
     )
 
 
-def _total(launch: Launch, counts: Ports, counter: str) -> int | None:
+def total(launch: Launch, counts: Ports, counter: str) -> int | None:
     """Returns a counter summed over nodes and declared ports; None if one of them lacks it."""
     totals = [ports.get(port, {}).get(counter) for ports in counts.values() for port in launch.ports]
     return None if None in totals else sum(count for count in totals if count is not None)
+
+
+def _header_bytes(launch: Launch, counts: Ports, packets: str) -> int:
+    """Returns the least bytes of headers in the frames of the declared interfaces; 0 for ports of adapters."""
+    interfaces = [port for port in launch.ports if not is_adapter(port)]
+    frames = sum(ports.get(port, {}).get(packets, 0) for ports in counts.values() for port in interfaces)
+    return FRAME_BYTES.get(launch.transport, 0) * frames
 
 
 def _packets(payload: Payload) -> int:

@@ -8,13 +8,17 @@ have bypassed the transport.
 """
 
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 
+from fabricbench.attestation.adapters import Adapters
 from fabricbench.attestation.intervals import rank_pair_factor
 from fabricbench.attestation.local_shm import between_nodes, inside_node, local_shm_outcome, share_between
 from fabricbench.attestation.ports import (
     DEVICES,
+    Counters,
     declared_ports,
     network_devices,
+    open_devices_outcome,
     payload_share_on_ports,
     port_counts_text,
     ports_outcome,
@@ -61,13 +65,15 @@ def attest(
     parts: Sequence[PayloadPart] = (),
     intervals: Mapping[str, IntervalTraffic] | None = None,
     lines: Sequence[MarkedInterval] = (),
+    adapters: Adapters = MappingProxyType({}),
 ) -> Attestation:
     """Returns the attestation of one launch from the witness reports and the payload of its benchmark.
 
     ``port_counts`` is the traffic on the nodes' ports (``launch.counters.port_counters``), ``parts`` the payload by
     size and case, ``intervals`` the traffic that the ranks sent between their marks
     (``launch.witness.interval_traffic``), ``lines`` the traffic of rank 0 between its flushes of stdout
-    (``launch.witness.printed_lines``).
+    (``launch.witness.printed_lines``), ``adapters`` the interfaces of the nodes' RDMA adapters
+    (``launch.host.adapter_interfaces``).
     """
     ports = declared_ports(launch, port_counts or {})
     has_port_counters = launch.transport in DEVICES
@@ -75,7 +81,8 @@ def attest(
     if between_nodes(launch) and traffic and payload and launch.wireup and not has_port_counters:
         share = share_between(launch, launch.wireup, traffic, payload, parts)
     basis, evidence = part_evidence(launch, parts, intervals or {}, lines)
-    state, reason = _outcome(launch, traffic, payload, share, ports, evidence, parts)
+    counters = Counters(ports, port_counts or {}, adapters)
+    state, reason = _outcome(launch, traffic, payload, share, counters, evidence, parts)
     return Attestation(
         state=state,
         reason=reason,
@@ -96,7 +103,7 @@ def _outcome(
     traffic: Traffic | None,
     payload: Payload | None,
     share: float | None,
-    ports: Ports,
+    counters: Counters,
     evidence: tuple[PartEvidence, ...],
     parts: Sequence[PayloadPart],
 ) -> Outcome:
@@ -115,14 +122,16 @@ def _outcome(
     if launch.ranks == 1 and not payload.bytes and not payload.messages:
         return "attested", "a single rank sends no messages"
     if between_nodes(launch):
-        return _local_shm(launch, launch.wireup, traffic, payload, parts, evidence, ports)
+        return _local_shm(launch, launch.wireup, traffic, payload, parts, evidence, counters)
     if launch.transport == "tcp" and not inside_node(launch):
-        return _tcp(launch, traffic, payload, share, ports, evidence, len(parts_with_payload(parts)))
+        return _tcp(launch, traffic, payload, share, counters.declared, evidence, len(parts_with_payload(parts)))
     if objection := _beyond_wireup(launch, launch.wireup, traffic, payload) or _worst_part(evidence, "refuted"):
         return objection
     if launch.transport in DEVICES and not inside_node(launch):
-        return ports_outcome(launch, traffic, payload, ports)
-    return _shm(traffic)
+        return ports_outcome(launch, traffic, payload, counters)
+    if devices := network_devices(traffic.devices):
+        return open_devices_outcome(devices, payload, counters)
+    return "attested", f"by exclusion: {_socket_counts(traffic)}, no more than wire-up, and no network device was open"
 
 
 def _local_shm(
@@ -132,13 +141,13 @@ def _local_shm(
     payload: Payload,
     parts: Sequence[PayloadPart],
     evidence: tuple[PartEvidence, ...],
-    ports: Ports,
+    counters: Counters,
 ) -> Outcome:
     if worst := _worst_part(evidence, "refuted", "unknown"):
         return worst
     required = required_share(wireup.bytes, max(1, payload.bytes))
     forbidden = WIREUP_FACTOR * rank_pair_factor(launch, wireup) * wireup.bytes + FORBIDDEN_SHARE * payload.bytes
-    return local_shm_outcome(launch, wireup, traffic, payload, parts, evidence, ports, required, forbidden)
+    return local_shm_outcome(launch, wireup, traffic, payload, parts, evidence, counters, required, forbidden)
 
 
 def required_share(wireup_count: int, least: int) -> float:
@@ -277,12 +286,6 @@ def _beyond_wireup(launch: Launch, wireup: WireUp, traffic: Traffic, payload: Pa
     if other := _uncounted_sockets(launch, wireup, traffic):
         return "unknown", other
     return None
-
-
-def _shm(traffic: Traffic) -> Outcome:
-    if devices := network_devices(traffic.devices):
-        return "unknown", f"network devices were open: {', '.join(devices)}"
-    return "attested", f"by exclusion: {_socket_counts(traffic)}, no more than wire-up, and no network device was open"
 
 
 def _socket_counts(traffic: Traffic) -> str:

@@ -10,10 +10,10 @@ from typing import Any
 
 from fabricbench.attestation.binding import check_binding
 from fabricbench.attestation.rules import attest
-from fabricbench.files.reading import last_lines
+from fabricbench.files.reading import first_and_last_lines, last_lines
 from fabricbench.launch.counters import port_counters
 from fabricbench.launch.facts import CANNOT_START, Begin, End, Launch, canonical_case
-from fabricbench.launch.host import Host, foreign_cpu_share
+from fabricbench.launch.host import Host, adapter_interfaces, foreign_cpu_share
 from fabricbench.launch.illegal_instruction import died_of_illegal_instruction, illegal_instruction
 from fabricbench.launch.lost import why_lost
 from fabricbench.launch.record import Agreement, Attestation, Payload, Record, Row, SkippedSize, State, Traffic
@@ -148,6 +148,7 @@ def _results(facts: _LaunchFiles) -> _Update:
         parts=parsed.parts,
         intervals=interval_traffic(facts.reports),
         lines=printed_lines(facts.reports),
+        adapters=adapter_interfaces(facts.hosts),
     )
     binding = check_binding(launch, facts.reports, facts.hosts, attestation)
     state, reason = _state(launch, attestation)
@@ -241,7 +242,7 @@ def _why_failed(facts: _LaunchFiles, end: End) -> str:
     if not end.timed_out and died_of_illegal_instruction(directory, end):
         return f"{why}: {illegal_instruction(facts.launch, facts.hosts)}"
     reason = why_failed(tool, directory) if tool in TOOLS else ""
-    reason = reason or last_lines(directory / "stderr") or last_lines(directory / "stdout")
+    reason = reason or first_and_last_lines(directory / "stderr") or last_lines(directory / "stdout")
     return f"{why}: {reason}" if reason else why
 
 

@@ -8,9 +8,10 @@ import polars as pl
 
 from fabricbench.campaign.read import known_names, read_campaign
 from fabricbench.files.layout import REQUIREMENTS
+from fabricbench.launch.function_only import function_only_lanes, lane_names
 from fabricbench.launch.record import Campaign
 from fabricbench.launch.table import table as long_table
-from fabricbench.site.requirements import Requirements
+from fabricbench.site.requirements import Requirements, refuse_timing
 from fabricbench.site.requirements_file import load_requirements
 from fabricbench.verdict.judge import judge
 from fabricbench.verdict.result import Judgement, campaign_context
@@ -81,7 +82,12 @@ def decided(path: Path) -> bool:
 def _requirements(campaign: Campaign, path: Path, file: Path | None) -> Requirements | None:
     """The requirements in the file ``file``, else the campaign's own.
 
-    Raises BadInput for a name in ``file`` that neither the campaign nor its own requirements use.
+    Raises BadInput for a name in ``file`` that neither the campaign nor its own requirements use, and for a requirement
+    on times of lanes whose times are no measurements.
     """
     own = load_requirements(path / REQUIREMENTS, guarded=True) if os.path.lexists(path / REQUIREMENTS) else None
-    return own if file is None else load_requirements(file, known_names(campaign, own))
+    requirements = own if file is None else load_requirements(file, known_names(campaign, own))
+    function_only = function_only_lanes(campaign.records)
+    if requirements is not None and function_only:
+        refuse_timing(requirements, function_only, lane_names(campaign.records))
+    return requirements

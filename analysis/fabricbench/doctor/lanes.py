@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Diagnoses lanes: whether each can run on this machine, and otherwise the reason and a hint."""
 
+import math
 import os
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
@@ -46,8 +47,9 @@ def examine(candidates: Iterable[Lane]) -> Iterator[LaneDiagnosis]:
             yield LaneDiagnosis(lane.name, False, detail, hint)
             continue
         tasks = 2 if lane.stack.level == "mpi" or lane.fabric.between_nodes else 1  # client and server are one task
-        launcher = request.tasks(tasks, lane.pmi) if request and lane.pmi is not None else ()
-        outcome = probe(lane.installed, lane.variables(), lane.handshake, launcher)
+        minutes = math.ceil(lane.fabric.slowdown)
+        launcher = request.tasks(tasks, lane.pmi, minutes) if request and lane.pmi is not None else ()
+        outcome = probe(lane.installed, lane.variables(), lane.handshake, launcher, lane.fabric.slowdown)
         if outcome.problem:
             log = build_root() / "stacks" / lane.stack.name / "setup.log"
             hint = f"see {log}; settings: site/stacks.py; set it up again: fabricbench setup --again {lane.stack.name}"

@@ -21,7 +21,7 @@ from fabricbench.files.layout import REQUIREMENTS
 from fabricbench.parsers.registry import TOOLS, benchmarks
 from fabricbench.site.fabric import SCHEDULERS, SLURM, Fabric
 from fabricbench.site.lane import Lane, LaneName
-from fabricbench.site.requirements import Requirement, Requirements, check_names
+from fabricbench.site.requirements import Requirement, Requirements, check_names, refuse_timing
 from fabricbench.site.requirements_file import load_requirements
 from fabricbench.site.settings import Settings, lanes, lanes_of, load_settings, settings_file
 from fabricbench.site.system import System
@@ -256,7 +256,9 @@ def _requirements(file: Path, site: _Site | None) -> Iterator[Problem]:
     available = site.lanes()
     accepted = _known_names(available)
     for item in items:
-        problems = list(_unknown_names(item, accepted)) or list(_unmeasured(item, available))
+        problems = (
+            list(_unknown_names(item, accepted)) or list(_unmeasured(item, available)) or list(_timing(item, available))
+        )
         yield from (Problem("broken", str(error)) for error in problems)
 
 
@@ -286,6 +288,16 @@ def _unmeasured(item: Requirement, available: list[Lane]) -> Iterator[BadInput]:
     if nodes > largest:
         expected = f"at most {largest}, the largest number of nodes of the selected fabrics"
         yield BadInput(f"{item.id}: {nodes} nodes", where=item.where("select.nodes"), expected=expected)
+
+
+def _timing(item: Requirement, available: list[Lane]) -> Iterator[BadInput]:
+    """Checks that a requirement on times selects no lane whose times are no measurements."""
+    names = {LaneName.of(lane.name): lane.fabric.function_only for lane in available}
+    function_only = {lane: reason for lane, reason in names.items() if reason}
+    try:
+        refuse_timing(Requirements(item.path, (item,)), function_only, list(names))
+    except BadInput as error:
+        yield error
 
 
 def _demand(site: _Site, fabric: Fabric, without: tuple[str, ...]) -> Demand:

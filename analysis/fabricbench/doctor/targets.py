@@ -7,7 +7,7 @@ from typing import Literal
 
 from fabricbench.site.fabric import Fabric
 from fabricbench.site.lane import Lane
-from fabricbench.site.targets import Target, flags_of_nodes, set_up_for
+from fabricbench.site.targets import Target, flags_of_nodes, in_words, set_up_for
 
 TargetProblem = tuple[Literal["warning", "not checked"], str, str]
 """State, what and hint of a problem."""
@@ -29,5 +29,5 @@ def target_problems(fabric: Fabric, lanes: Iterable[Lane]) -> Iterator[TargetPro
         if flags is None:
             yield "not checked", f"{what}; the processors of the nodes are unknown", "declare them: Nodes(processor=…)"
         elif lacking := target.lacking(flags):
-            what += f", and the processors of the nodes lack {', '.join(lacking)}, so that the kernels are skipped"
+            what += f", and the processors of the nodes lack {in_words(lacking)}, so that the kernels are skipped"
             yield "warning", what, f"run: {set_up_for(flags)}"

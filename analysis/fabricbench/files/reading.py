@@ -16,6 +16,7 @@ LARGEST_FACTS_BYTES = 16 << 20
 LARGEST_OUTPUT_BYTES = 64 << 20
 """The largest accepted output of a benchmark."""
 
+_FIRST_LINES = 4
 _LAST_LINES = 8
 _FLAGS = os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY
 _KINDS = {
@@ -112,8 +113,37 @@ def _demand_regular(facts: os.stat_result, path: str | Path) -> None:
 def last_lines(path: Path) -> str:
     """Returns the last lines with letters or digits of a file as one line of at most 600 characters; empty if none."""
     try:
-        text = read_ends(path, 0, 8192).decode("utf-8", errors="replace")
+        return _last(_text_lines(read_ends(path, 0, 8192)))
     except OSError:
         return ""
-    lines = [" ".join(line.split()) for line in text.splitlines() if any(map(str.isalnum, line))]
+
+
+def first_and_last_lines(path: Path) -> str:
+    """Returns the first and the last lines with letters or digits of a file as one line; empty if none.
+
+    The first lines have at most 300 characters, the last lines at most 600. " … " stands for the lines between them.
+    MPI libraries print the cause first and then stack traces of every rank, or first warnings and then the cause.
+    """
+    try:
+        if path.stat().st_size <= 8192:
+            lines = _text_lines(read_ends(path, 0, 8192))
+            begin, end, whole = lines[:_FIRST_LINES], lines[_FIRST_LINES:], len(lines) <= _FIRST_LINES + _LAST_LINES
+        else:
+            begin = _text_lines(read_ends(path, 4096, 0))[:_FIRST_LINES]
+            end, whole = _text_lines(read_ends(path, 0, 8192)), False
+    except OSError:
+        return ""
+    first, last = " | ".join(begin), _last(end)
+    if len(first) > 300:
+        first, whole = first[:300], False
+    whole = whole and len(" | ".join(end)) <= 600
+    return (" | " if whole else " … ").join(part for part in (first, last) if part)
+
+
+def _text_lines(data: bytes) -> list[str]:
+    text = data.decode("utf-8", errors="replace")
+    return [" ".join(line.split()) for line in text.splitlines() if any(map(str.isalnum, line))]
+
+
+def _last(lines: list[str]) -> str:
     return " | ".join(lines[-_LAST_LINES:])[-600:]

@@ -145,10 +145,11 @@ class Launch(LaneNamed, _OfTool):
     them, or empty. ``profiler``: the one that is loaded into the ranks in mode ``profiled``. ``injected``: the delays
     of a launch of mode ``injected``. ``exclusive``: whether the launch had the nodes to itself. ``spec_hash``: Spack's
     hashes of the stack and of the program's package, by package; None if Spack built neither. ``target``: what the
-    program was built for; None if that is unknown, or the compiler's default. ``placement``: the order of the ranks
-    over the nodes; None for the launcher's default. ``node_pool``: the nodes from which those of the launch were
-    chosen, in Slurm's short form; ``nodelist``: the chosen ones; ``node_rule``: the rule that chose them. They are
-    empty if the scheduler chose.
+    program was built for; None if that is unknown, or the compiler's default. ``function_only``: the reason why
+    times on the fabric are no measurements; empty if they are. ``placement``: the order of the ranks over the nodes;
+    None for the launcher's default. ``node_pool``: the nodes from which those of the launch were chosen, in Slurm's
+    short form; ``nodelist``: the chosen ones; ``node_rule``: the rule that chose them. They are empty if the scheduler
+    chose.
     """
 
     schema_version: Literal[1] = SCHEMA
@@ -185,6 +186,7 @@ class Launch(LaneNamed, _OfTool):
     target: Target | None = None
     limit_seconds: float
     attestation: Literal["required", "optional"] = "required"
+    function_only: str = ""
     wireup: WireUp | None = None
     expected: tuple[Expected, ...] = ()
     left_out: OmittedSizes | None = None

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The file ``host.<name>``: the facts of a node, and its load from other programs."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import takewhile
 from typing import Annotated
 
@@ -34,7 +34,10 @@ class Numa(BaseModel):
 
 
 class Nic(BaseModel):
-    """A network interface, a port of an RDMA adapter (``mlx5_0:1``), or ``cxi0``. ``model``: PCI vendor and device."""
+    """A network interface, a port of an RDMA adapter (``mlx5_0:1``), or ``cxi0``.
+
+    ``model``: PCI vendor and device. ``interface``: of a port of RoCE or iWARP, the network interface that it uses.
+    """
 
     model_config = ConfigDict(extra="ignore", frozen=True, allow_inf_nan=False)
     name: str
@@ -49,6 +52,7 @@ class Nic(BaseModel):
     numa_node: float | None = None
     link_layer: str | None = None
     state: str | None = None
+    interface: str | None = None
 
 
 class Host(BaseModel):
@@ -84,6 +88,11 @@ class Host(BaseModel):
     seconds: NotNegative | None = None
     busy_cpu_seconds: float | None = None
     foreign_cpu_share: NotNegative | None = None
+
+
+def adapter_interfaces(hosts: Iterable[Host]) -> dict[str, dict[str, str]]:
+    """Returns by node and port of an RDMA adapter the interface that the port uses; empty if it is unknown."""
+    return {host.host: {nic.name: nic.interface or "" for nic in host.nics if ":" in nic.name} for host in hosts}
 
 
 def switches_between(one: str, other: str) -> int | None:

@@ -10,7 +10,7 @@ from pathlib import Path
 from fabricbench.files.reading import read_ends
 from fabricbench.launch.facts import End, Launch
 from fabricbench.launch.host import Host
-from fabricbench.site.targets import set_up_for
+from fabricbench.site.targets import in_words, set_up_for
 
 _TEXT = re.compile(r"illegal instruction|\bSIGILL\b", re.IGNORECASE)
 """What launchers print about a rank that SIGILL killed."""
@@ -36,7 +36,7 @@ def illegal_instruction(launch: Launch, hosts: Sequence[Host]) -> str:
             by_lack[launch.target.lacking(host.instructions)].append(host)
     built = f"illegal instruction: {program} was built for {launch.target.text}"
     lacks = [
-        f"the processor of {', '.join(host.host for host in nodes)} lacks {', '.join(lack)}"
+        f"the processor of {', '.join(host.host for host in nodes)} lacks {in_words(lack)}"
         for lack, nodes in sorted(by_lack.items())
         if lack
     ]

@@ -11,10 +11,10 @@ from fabricbench.report.formatting import clean
 from fabricbench.report.style import lane_styles
 
 
-def lane_curves_svg(table: pl.DataFrame, confidence: float = 0.95) -> str:
+def lane_curves_svg(table: pl.DataFrame, confidence: float = 0.95, note: str = "") -> str:
     """Latency and bandwidth of the ping-pong over message size, every lane, as an SVG file.
 
-    Letters are outlines, so that the picture does not depend on the fonts of its viewer.
+    Letters are outlines, so that the picture does not depend on the fonts of its viewer. ``note`` is printed below.
     """
     panels, _tool = facets.pingpong(facets.panels(table, confidence))
     styles = lane_styles(facets.lanes(table))
@@ -35,4 +35,6 @@ def lane_curves_svg(table: pl.DataFrame, confidence: float = 0.95) -> str:
         names = ["\u200b" + clean(lane.name) for lane in lanes]
         if lanes:
             figure.legend(handles, names, loc="upper left", ncols=min(6, len(lanes)), bbox_to_anchor=(0.04, 1.0))
+        if note:
+            figure.text(0.5, 0.01, clean(note), ha="center", fontsize=9)
         return svg.standalone(figure, white=True)

@@ -12,6 +12,7 @@ import polars as pl
 from jinja2 import Environment, FunctionLoader, StrictUndefined
 from markupsafe import Markup
 
+from fabricbench.launch.function_only import function_only_reasons, function_only_text
 from fabricbench.launch.provenance import Provenance
 from fabricbench.launch.record import Campaign
 from fabricbench.report import facets, groups, outcomes
@@ -79,6 +80,8 @@ def report(
         states=outcomes.states(campaign.records),
         launches=outcomes.rows(campaign.records, launches),
         foreign=FOREIGN_LOAD,
+        function_only=function_only_text(campaign.records),
+        function_only_reasons=function_only_reasons(campaign.records),
         provenance=provenance_view(provenance or Provenance(campaign), launches, reference),
         profiles=profile_views(profiles(table, campaign.records, alpha), launches, ranks_of),
         most_dilation=percent(DILATION - 1, 2),

@@ -12,6 +12,9 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from fabricbench.files.reading import open_log, read_regular
 from fabricbench.site.lane import LaneName
 
+LEAST_COUNT = 5
+"""The number of launches and skips before the remaining time is estimated."""
+
 
 class CampaignProgress:
     """Follows the launch directories of a campaign. No result depends on it."""
@@ -24,6 +27,7 @@ class CampaignProgress:
         self._reports: set[str] = set()
         self._count = 0
         self._count_here = 0
+        self._wireup_seconds = 0.0
         self._terminal = sys.stdout.isatty()
         columns = (
             TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[left]}")
@@ -57,6 +61,7 @@ class CampaignProgress:
             if str(skip) not in self._reports:
                 self._reports.add(str(skip))
                 self._count += 1
+                self._count_here += 1
         for facts in sorted(stage.glob("*/*/*/launch.json")):
             directory = facts.parent
             if str(directory) in self._reports:
@@ -74,14 +79,15 @@ class CampaignProgress:
                 if not wireup:
                     self._count += 1
                     self._count_here += 1
-                self._report_end(directory, f"block {block + 1}/{self._blocks}  {name}")
+                self._report_end(directory, f"block {block + 1}/{self._blocks}  {name}", wireup=wireup)
             elif (directory / "begin").exists():
                 text = f"block {block + 1}/{self._blocks}  {name}"
                 self._bar.update(self._task, description=text, completed=self._count, left=self._remaining_time())
 
-    def _report_end(self, directory: Path, name: str) -> None:
+    def _report_end(self, directory: Path, name: str, *, wireup: bool) -> None:
         try:
             end = json.loads(read_regular(directory / "end"))
+            self._wireup_seconds += float(end["seconds"]) if wireup else 0.0
             status = "timed out" if end["timed_out"] else f"exit {end['status']}"
             text = f"{name}  {end['seconds']:.2f} s  {status}  left {self._remaining_time()}"
         except (OSError, ValueError, KeyError, TypeError, RecursionError):
@@ -92,7 +98,12 @@ class CampaignProgress:
         self._bar.update(self._task, completed=self._count, left=self._remaining_time())
 
     def _remaining_time(self) -> str:
-        if not self._count_here:
+        """The mean time of the launches and skips so far, times the number that remains; ? before the first few.
+
+        Wire-ups do not count, because each lane has one and most come first.
+        """
+        if self._count_here < min(LEAST_COUNT, self._total - self._count):
             return "?"
-        seconds = (time.monotonic() - self._start) / self._count_here * max(0, self._total - self._count)
+        elapsed = max(0.0, time.monotonic() - self._start - self._wireup_seconds)
+        seconds = elapsed / max(1, self._count_here) * max(0, self._total - self._count)
         return f"{int(seconds // 60)}:{int(seconds % 60):02d}"

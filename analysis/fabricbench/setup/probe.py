@@ -35,18 +35,23 @@ def lane_environment(installed: Installed, variables: Mapping[str, str]) -> dict
 
 
 def probe(
-    installed: Installed, variables: Mapping[str, str], handshake: Sequence[str] = (), launcher: Sequence[str] = ()
+    installed: Installed,
+    variables: Mapping[str, str],
+    handshake: Sequence[str] = (),
+    launcher: Sequence[str] = (),
+    slowdown: float = 1.0,
 ) -> Probe:
     """Starts two ranks on a lane, or the two processes of its ``handshake``, with the lane's ``variables``.
 
-    ``launcher`` replaces the stack's own launcher, and starts the handshake on nodes.
+    ``launcher`` replaces the stack's own launcher, and starts the handshake on nodes. ``slowdown`` multiplies the time
+    limit.
     """
     if handshake:
         argv = [*launcher, f"{installed.apps}/bin/fabricbench-client-server", *handshake]
-        return _started(installed, variables, argv)
+        return _started(installed, variables, argv, slowdown * LIMIT_SECONDS)
     wireup = (f"{installed.apps}/bin/fabricbench-micro", WIREUP)
     argv = [*launcher, *wireup] if launcher else _on_two_ranks(installed, *wireup)
-    return _started(installed, variables, argv)
+    return _started(installed, variables, argv, slowdown * LIMIT_SECONDS)
 
 
 def probe_imb_mt(installed: Installed, variables: Mapping[str, str]) -> str:
@@ -74,7 +79,9 @@ def _end(process: subprocess.Popen[str]) -> None:
         process.communicate()
 
 
-def _started(installed: Installed, variables: Mapping[str, str], argv: Sequence[str]) -> Probe:
+def _started(
+    installed: Installed, variables: Mapping[str, str], argv: Sequence[str], limit_seconds: float = LIMIT_SECONDS
+) -> Probe:
     environment = {**lane_environment(installed, variables), "FABRICBENCH_EXPECT_RANKS": str(RANKS)}
     try:
         process = subprocess.Popen(
@@ -90,10 +97,10 @@ def _started(installed: Installed, variables: Mapping[str, str], argv: Sequence[
     except OSError as error:
         return Probe(f"{argv[0]}: {error.strerror}", "")
     try:
-        output, _ = process.communicate(timeout=LIMIT_SECONDS)
+        output, _ = process.communicate(timeout=limit_seconds)
     except subprocess.TimeoutExpired:
         _end(process)
-        return Probe(f"two ranks did not start and end within {LIMIT_SECONDS} s", "")
+        return Probe(f"two ranks did not start and end within {limit_seconds:g} s", "")
     if process.returncode != 0:
         tail = " | ".join(line.strip() for line in output.splitlines() if line.strip())[-300:]
         return Probe(f"exit status {process.returncode}: {tail}", "")

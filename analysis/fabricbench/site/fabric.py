@@ -20,6 +20,8 @@ SLURM = ("slurm", "squeue")
 """ReFrame's names of Slurm, with and without its accounting."""
 MOST_GIDS = 65536
 SCHEDULERS = ("local", *SLURM, "pbs", "pbspro", "torque", "flux", "lsf", "sge", "oar")
+MOST_SLOWDOWN = 1000
+"""The largest factor for the time limits of a fabric."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,6 +94,10 @@ class Fabric:
     all stacks and override those of ``site/stacks.py``; ``stack_variables``, by stack, override both. With
     ``attestation`` optional, a launch passes whose transport could not be determined. ``variants`` adds lanes whose
     stacks have other settings (``stack@fabric:local-shm``), for the launches with several ranks on a node.
+
+    ``function_only`` is the reason why times on this fabric are no measurements, such as emulated nodes; empty if they
+    are. The report prints it with every figure, and requirements on times are refused. ``slowdown`` multiplies the time
+    limits of launches, of wire-ups and of the doctor's probe, at least 1.
     """
 
     name: str
@@ -108,6 +114,8 @@ class Fabric:
     variables: Mapping[str, str] = field(default_factory=dict)
     stack_variables: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     attestation: AttestationPolicy = "required"
+    function_only: str = ""
+    slowdown: float = 1.0
     variants: Sequence[Variant] = ()
 
     def __post_init__(self) -> None:
@@ -150,6 +158,8 @@ class Fabric:
             raise problem(
                 f"{subject}: {nodes.count} nodes, {minutes} minutes, {nodes.cores} cores", expected="1 or more"
             )
+        if not 1 <= self.slowdown <= MOST_SLOWDOWN:
+            raise problem(f"{subject}: slowdown is {self.slowdown:g}", expected=f"a number from 1 to {MOST_SLOWDOWN}")
         if nodes.names and len(set(nodes.names)) != nodes.count:
             what = f"{subject}: {nodes.count} nodes, {len(set(nodes.names))} different names of nodes"
             raise problem(what, expected="a name for each node, or none")

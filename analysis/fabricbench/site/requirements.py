@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from fabricbench.errors import BadInput, nearest
 from fabricbench.metrics import Metric
+from fabricbench.site.lane import LaneName
 
 Bounds = tuple[float | None, float | None]
 """(lower, upper) limit; None if there is no limit on that side."""
@@ -118,6 +119,26 @@ def check_names(requirements: Requirements, accepted: Mapping[str, Collection[st
                 if name not in names and name:
                     what = f"unknown {kind} '{name}'"
                     raise BadInput(what, where=item.where(part), expected=nearest(name, names))
+
+
+def refuse_timing(requirements: Requirements, function_only: Mapping[LaneName, str], lanes: Sequence[LaneName]) -> None:
+    """Raises BadInput for a requirement on times of a lane whose times are no measurements.
+
+    ``function_only`` holds the reason for each such lane, ``lanes`` all lanes of the site or campaign. A ratio is
+    refused if its numerator or its denominator is on such a lane.
+    """
+    for item in requirements.items:
+        for lane in lanes if item.metric.timing else ():
+            if any(getattr(lane, key) not in item.many.get(key, (getattr(lane, key),)) for key in LANE_KEYS):
+                continue
+            other = LaneName(*(str(item.relative_to.get(key, getattr(lane, key))) for key in LANE_KEYS))
+            if slow := next((one for one in (lane, other) if one in function_only), None):
+                raise BadInput(
+                    f"{item.id} bounds {item.metric.name}, but times on {slow.name} are no measurements: "
+                    f"{function_only[slow]}",
+                    where=item.where("select"),
+                    expected=f"other fabrics than {slow.fabric}, or a metric that counts",
+                )
 
 
 def absolute_bounds(

@@ -97,7 +97,8 @@ class Stack:
     ``launcher``: ReFrame's name of the stack's launcher. ``pmi``: the value of ``srun --mpi``.
     ``launcher_environment``: variables by name of another launcher, such as ``srun``.
     ``runs_imb``: whether the public IMB binaries run on it, as on MPICH's common ABI. ``links``: symbolic links in the
-    prefix, from name to target, that its wheels lack. ``unsupported``: the reason by transport that it cannot use.
+    prefix, from name to target, that its wheels lack. ``on_request``: set-up installs it only if it is named.
+    ``unsupported``: the reason by transport that it cannot use.
 
     At level user: ``programs`` are its benchmarks, each with the command that prints its version; ``own`` are this
     project's programs for it, each with the option of ``apps/CMakeLists.txt`` that builds it; ``handshake`` is its
@@ -122,6 +123,7 @@ class Stack:
     hosts: tuple[str, ...] = ()
     runs_imb: bool = False
     links: Mapping[str, str] = field(default_factory=dict)
+    on_request: bool = False
     level: Level = "mpi"
     programs: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     own: Mapping[str, str] = field(default_factory=dict)

@@ -12,6 +12,7 @@ from fabricbench.site.fabric import Fabric
 NATIVE = "native"
 """The processor of the machine that builds the programs."""
 
+_SHOWN = 4
 _V2 = ("cx16", "lahf_lm", "pni", "popcnt", "sse4_1", "sse4_2", "ssse3")
 _V3 = ("abm", "avx", "avx2", "bmi1", "bmi2", "f16c", "fma", "movbe")
 _V4 = ("avx512bw", "avx512cd", "avx512dq", "avx512f", "avx512vl")
@@ -93,6 +94,12 @@ def lacking_on(target: Target | None, fabric: Fabric) -> tuple[str, ...]:
     """Returns the instruction sets of a target that the fabric's nodes lack; empty if they lack none or are unknown."""
     flags = flags_of_nodes(fabric)
     return () if target is None or flags is None else target.lacking(flags)
+
+
+def in_words(flags: Collection[str]) -> str:
+    """Returns flags as text, of many the first and the number of the others: ``avx512bw, avx512cd and 7 others``."""
+    names = sorted(flags)
+    return ", ".join(names) if len(names) <= _SHOWN else f"{', '.join(names[:_SHOWN])} and {len(names) - _SHOWN} others"
 
 
 def set_up_for(flags: Collection[str]) -> str:

@@ -86,13 +86,13 @@ class Request:
             *("setpriv", "--pdeathsig", "KILL"),
         ]
 
-    def tasks(self, number: int, pmi: str) -> list[str]:
-        """The command that starts one or two tasks on such nodes, and fails if no node is free soon."""
+    def tasks(self, number: int, pmi: str, minutes: int = 1) -> list[str]:
+        """The command that starts one or two tasks on such nodes for ``minutes``, and fails if no node is free soon."""
         nodes = min(number, self.nodes)
         return [
             *("srun", *self.options, f"--nodes={nodes}", f"--ntasks={number}", f"--immediate={START_SECONDS}"),
             *([f"--mpi={pmi}"] if pmi else []),
-            *("--time=1", "--kill-on-bad-exit=1", "--input=none", "--job-name=fabricbench-doctor"),
+            *(f"--time={minutes}", "--kill-on-bad-exit=1", "--input=none", "--job-name=fabricbench-doctor"),
         ]
 
     def hopeless(self, job: Job) -> bool:

@@ -35,6 +35,7 @@ def compare(
         return
     from fabricbench.campaign.read import read_campaign
     from fabricbench.cli.tables import write
+    from fabricbench.launch.function_only import function_only_reasons
     from fabricbench.launch.table import table
     from fabricbench.verdict.built_for import different_targets
     from fabricbench.verdict.compare import compare as compare_lanes
@@ -50,6 +51,9 @@ def compare(
         ]
         for line in filter(None, notes):
             say(line)
+        compared = [one for one in measured.records if one.launch and one.launch.lane in (lane, other)]
+        if reasons := function_only_reasons(compared):
+            say(reasons)
 
 
 def _write_why(

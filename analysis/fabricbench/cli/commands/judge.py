@@ -33,12 +33,13 @@ def judge(
     from fabricbench.launch.table import table
 
     measured = read_campaign(campaign, recompute=recompute)
-    frame = table(measured.records)
     if propose:
         from fabricbench.verdict.propose import propose as propose_requirements
 
-        print(propose_requirements(frame), end="")
+        timed = [one for one in measured.records if one.launch is None or not one.launch.function_only]
+        print(propose_requirements(table(timed)), end="")
         return
+    frame = table(measured.records)
     judgement = judgement_of(measured, campaign, requirements, frame)
     if judgement is None:
         raise BadInput("no requirements", where=str(campaign), expected=f"{REQUIREMENTS}, or --requirements FILE")

@@ -29,10 +29,11 @@ def report(
 
     measured = read_campaign(campaign, recompute=recompute)
     if picture is not None:
+        from fabricbench.launch.function_only import function_only_text
         from fabricbench.launch.table import table
         from fabricbench.report.lane_curves import lane_curves_svg
 
-        save(picture, lane_curves_svg(table(measured.records)))
+        save(picture, lane_curves_svg(table(measured.records), note=function_only_text(measured.records)))
     file = output or campaign / "report.html"
     page = report_page(measured, campaign, requirements, file.parent, reference, recompute)
     save(file, page, hint="name another file: --output FILE")

@@ -108,13 +108,14 @@ def _set_up_sources(
 
 
 def _selection(names: list[str] | None, spack: Path | None) -> "list[Stack]":
-    """The stacks to set up: those in ``names``, else those in Spack's views, else all that need no Spack."""
+    """The stacks to set up: those in ``names``, else those in Spack's views, else the usual ones."""
     from fabricbench.setup.spack import views_in
     from fabricbench.site.settings import site_root
     from fabricbench.site.stacks import site_stacks
 
     available = site_stacks(site_root())
-    selection = names or (views_in(spack) if spack else [name for name in available if not available[name].only_spack])
+    usual = [name for name, stack in available.items() if not stack.only_spack and not stack.on_request]
+    selection = names or (views_in(spack) if spack else usual)
     for name in selection:
         if name not in available:
             raise BadInput(f"unknown stack '{name}'", expected=nearest(name, available))

@@ -1,0 +1,250 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# Runs a real Slurm whose nodes n1, n2, … are emulated machines (QEMU without KVM), as root on Debian 12. Each machine
+# boots Debian's kernel 6.1. Its root is that of this host, read-only, below an overlay in memory; this checkout is
+# shared for reading and writing. Each has three links, each to its bridge:
+#   eth0  Slurm     eth1  RoCE (rxe0), TCP     eth2  iWARP (siw0)
+#
+#   cluster.sh up      NODES=2 CPUS=2 MEMORY=1500 (MB of a node) RATE=0 (Mbit/s of eth1, eth2; 0: no limit) DELAY_US=0
+#   cluster.sh down    removes the cluster, and anything that a killed `up` left
+#   cluster.sh status  exits with 0 if the cluster is up
+#
+# It installs missing Debian packages, and downloads Debian's kernel and its source (kernel.sh) without installing them.
+set -euo pipefail
+
+run=/run/fabricbench-rdma
+net=10.78 # prefix, the port number follows
+bridge=fbrd # prefix, the port number follows
+ports=3
+here=$(cd "$(dirname "$0")" && pwd)
+repo=$(cd "$here/../.." && pwd)
+build=$repo/build/rdma
+export FABRICBENCH_RDMA=1 # marks the processes of the cluster
+export SLURM_CONF=$run/slurm.conf
+
+PACKAGES=(qemu-system-x86 slurm-wlm munge libpmi2-0 iproute2 ibverbs-providers librdmacm1 perftest gcc make libelf1 xz-utils)
+BOOT_SECONDS=240
+
+fail() {
+  echo "rdma: $*" >&2
+  exit 2
+}
+
+whole() { # NAME VALUE LEAST MOST
+  if [[ ! $2 =~ ^[0-9]{1,7}$ ]] || ((10#$2 < $3 || 10#$2 > $4)); then
+    fail "$1 is '$2'; expected a whole number from $3 to $4"
+  fi
+}
+
+within() { # SECONDS COMMAND…: repeats the command until it succeeds
+  local tries=$(($1 * 5))
+  shift
+  for ((; tries; tries--)); do
+    if "$@" >/dev/null 2>&1; then return 0; fi
+    sleep 0.2
+  done
+  return 1
+}
+
+need() {
+  [ "$(id -u)" = 0 ] || fail "bridges and TAP devices need root; run it as root"
+  local package missing=()
+  command -v dpkg-query >/dev/null || fail "no dpkg-query; the cluster needs Debian 12"
+  for package in "${PACKAGES[@]}"; do
+    [ "$(dpkg-query -W -f '${db:Status-Status}' "$package" 2>/dev/null)" = installed ] || missing+=("$package")
+  done
+  ((${#missing[@]} == 0)) && return
+  echo "installing Debian's ${missing[*]}"
+  DEBIAN_FRONTEND=noninteractive apt-get -qq -o DPkg::Lock::Timeout=300 update
+  DEBIAN_FRONTEND=noninteractive apt-get -qq -o DPkg::Lock::Timeout=300 -y install --no-install-recommends \
+    "${missing[@]}" >/dev/null
+}
+
+prepare_kernel() {
+  local image=$build/initramfs.gz
+  [ -e "$image" ] && [ -z "$(find "$here/kernel.sh" "$here/init.sh" -newer "$image")" ] && return
+  mkdir -p "$build"
+  "$here/kernel.sh" "$build"
+}
+
+configure() {
+  local i
+  cat >"$run/slurm.conf" <<CONF
+ClusterName=rdma
+SlurmctldHost=$(hostname -s)($net.0.254)
+SlurmctldPort=16827
+SlurmdPort=16828
+SlurmUser=root
+SlurmdUser=root
+AuthType=auth/munge
+AuthInfo=socket=$run/munge/socket
+MpiDefault=none
+ProctrackType=proctrack/linuxproc
+TaskPlugin=task/affinity
+SwitchType=switch/none
+ReturnToService=2
+SlurmdTimeout=60
+MessageTimeout=60
+KillWait=5
+JobRequeue=0
+CompleteWait=0
+SchedulerParameters=batch_sched_delay=0,sched_interval=2
+PropagateResourceLimits=NONE
+StateSaveLocation=$run/state
+SlurmdSpoolDir=/run/slurmd.%n
+TmpFS=/tmp
+SlurmctldPidFile=$run/slurmctld.pid
+SlurmdPidFile=/run/slurmd.%n.pid
+SlurmctldLogFile=$run/log/slurmctld
+SlurmdLogFile=$run/log/slurmd.%n
+SelectType=select/cons_tres
+SelectTypeParameters=CR_Core
+JobAcctGatherType=jobacct_gather/none
+AccountingStorageType=accounting_storage/none
+CONF
+  printf 'CgroupPlugin=cgroup/v2\nIgnoreSystemd=yes\n' >"$run/cgroup.conf" # the machines have no systemd
+  echo "127.0.0.1 localhost" >"$run/hosts"
+  echo "$net.0.254 $(hostname -s)" >>"$run/hosts"
+  for i in $(seq "$NODES"); do
+    echo "NodeName=n$i NodeHostname=n$i NodeAddr=$net.0.$i CPUs=$CPUS RealMemory=$((MEMORY - 500)) State=UNKNOWN" \
+      >>"$run/slurm.conf"
+    echo "$net.0.$i n$i" >>"$run/hosts"
+  done
+  echo "PartitionName=rdma Nodes=n[1-$NODES] Default=YES MaxTime=120 OverSubscribe=NO State=UP" >>"$run/slurm.conf"
+  printf 'NODES=%s\nCPUS=%s\nRATE=%s\nDELAY_US=%s\n' "$NODES" "$CPUS" "$RATE" "$DELAY_US" >"$run/rdma.env"
+  cp "$here/node.sh" "$run/"
+}
+
+bridges() {
+  local port
+  for ((port = 0; port < ports; port++)); do
+    ip link add "$bridge$port" type bridge
+    # The host needs an address on Slurm's network only.
+    if ((port == 0)); then ip addr add "$net.0.254/24" dev "${bridge}0"; fi
+    ip link set "$bridge$port" up
+  done
+}
+
+start_munge() {
+  mkdir -p "$run/munge"
+  (umask 377 && head -c 128 /dev/urandom >"$run/munge/key")
+  chown -R munge:munge "$run/munge"
+  su munge -s /bin/sh -c "umask 022; exec munged --socket=$run/munge/socket --pid-file=$run/munge/pid \
+    --log-file=$run/munge/log --seed-file=$run/munge/seed --key-file=$run/munge/key"
+}
+
+start_machine() { # NUMBER
+  local i=$1 port share=security_model=passthrough,multidevs=remap links=()
+  for ((port = 0; port < ports; port++)); do
+    local tap=$bridge-n$i-$port
+    ip tuntap add "$tap" mode tap
+    ip link set "$tap" mtu 9000 master "$bridge$port" up
+    links+=(-netdev "tap,id=e$port,ifname=$tap,script=no,downscript=no")
+    links+=(-device "virtio-net-pci,romfile=,netdev=e$port,mac=52:54:00:78:0$port:0$i,host_mtu=9000")
+  done
+  # Without no_timer_check, a boot without KVM sometimes stops.
+  setsid qemu-system-x86_64 -accel tcg,thread=multi,tb-size=256 -cpu max -smp "$CPUS" -m "$MEMORY" -nodefaults \
+    -no-user-config -display none -no-reboot -serial "file:$run/log/n$i.console" \
+    -kernel "$build/vmlinuz" -initrd "$build/initramfs.gz" \
+    -append "console=ttyS0 quiet panic=-1 clocksource=tsc tsc=reliable no_timer_check mitigations=off net.ifnames=0 \
+fb.node=n$i fb.repo=$repo fb.run=$run" \
+    -fsdev "local,id=host,path=/,readonly=on,$share" -device virtio-9p-pci,fsdev=host,mount_tag=host \
+    -fsdev "local,id=repo,path=$repo,$share" -device virtio-9p-pci,fsdev=repo,mount_tag=repo \
+    -fsdev "local,id=run,path=$run,$share" -device virtio-9p-pci,fsdev=run,mount_tag=run \
+    "${links[@]}" </dev/null >"$run/log/n$i.qemu" 2>&1 &
+}
+
+start() {
+  local i
+  mkdir -p "$run"/{log,state}
+  bridges
+  configure
+  start_munge
+  slurmctld
+  for i in $(seq "$NODES"); do start_machine "$i"; done
+}
+
+idle() { [ "$(sinfo -h -t idle -o %D 2>/dev/null || true)" = "$NODES" ]; }
+
+trouble() {
+  sinfo -h -N -o '%N %T' 2>/dev/null | xargs
+  tail -qn3 "$run"/log/n*.console "$run"/log/n*.qemu 2>/dev/null || true
+}
+
+up() {
+  local begin=$SECONDS attempt
+  NODES=${NODES:-2} CPUS=${CPUS:-2} MEMORY=${MEMORY:-1500} RATE=${RATE:-0} DELAY_US=${DELAY_US:-0}
+  whole NODES "$NODES" 2 8
+  whole CPUS "$CPUS" 1 16
+  whole MEMORY "$MEMORY" 1000 1000000
+  whole RATE "$RATE" 0 100000
+  whole DELAY_US "$DELAY_US" 0 1000000
+  need
+  prepare_kernel
+  trap clean EXIT
+  trap 'exit 130' INT TERM
+  for attempt in first last; do
+    clean # removes the remains of an earlier cluster
+    start
+    if within "$BOOT_SECONDS" idle; then break; fi
+    [ $attempt = first ] || fail "the nodes do not come up: $(trouble)"
+    echo "rdma: the nodes do not come up, second attempt: $(trouble)" >&2
+  done
+  trap - EXIT INT TERM
+  echo "rdma: $NODES nodes of $CPUS CPUs after $((SECONDS - begin)) s; export SLURM_CONF=$SLURM_CONF"
+}
+
+cluster_processes() { # prints the PIDs of the cluster's processes, without this script and its parent
+  local file pid
+  for file in /proc/[0-9]*/environ; do
+    pid=${file#/proc/}
+    pid=${pid%/environ}
+    [ "$pid" != $$ ] && [ "$pid" != "$PPID" ] && [ "$pid" != "$BASHPID" ] || continue
+    if grep -qzx "FABRICBENCH_RDMA=1" "$file" 2>/dev/null; then echo "$pid"; fi
+  done
+}
+
+gone() { # PID: an emulator needs some time to end after it was killed
+  [ ! -e "/proc/$1" ] || grep -q '^State:[[:space:]]*[ZX]' "/proc/$1/status" 2>/dev/null
+}
+
+clean() {
+  local pid name ended=()
+  for _ in $(seq 100); do
+    local left=()
+    for pid in $(cluster_processes); do
+      # Spares other cluster.sh processes, which a user may have started.
+      case $(tr '\0' ' ' <"/proc/$pid/cmdline" 2>/dev/null) in *cluster.sh*) continue ;; esac
+      left+=("$pid")
+    done
+    ((${#left[@]})) || break
+    kill -KILL "${left[@]}" 2>/dev/null || true
+    ended+=("${left[@]}")
+    sleep 0.1
+  done
+  for pid in "${ended[@]}"; do within 20 gone "$pid" || true; done
+  for name in $(ip -o link show 2>/dev/null | sed -n "s/^[0-9]*: \(${bridge}[-0-9n]*\)[:@].*/\1/p"); do
+    ip link del "$name" 2>/dev/null || true
+  done
+  rm -rf "$run"
+}
+
+known() {
+  [ -f "$run/rdma.env" ] || fail "it is not up; make rdma-up"
+  # shellcheck disable=SC1091
+  . "$run/rdma.env"
+}
+
+case ${1-} in
+  up) up ;;
+  down)
+    [ "$(id -u)" = 0 ] || fail "bridges and TAP devices need root; run it as root"
+    clean
+    ;;
+  status)
+    known
+    sinfo -N -o '%N %T %c CPUs %E'
+    idle
+    ;;
+  *) fail "expected up, down or status; not '${1-}'" ;;
+esac
