@@ -34,6 +34,7 @@ COLUMNS: dict[str, list[str | None]] = {
     "osu_latency": ["latency", None],
     "osu_latency 5.7": ["latency"],
     "osu_bw": ["bandwidth"],
+    "osu_bw_fan_in": ["bandwidth"],  # under the title "Avg Latency(us)"
     "osu_mbw_mr": ["bandwidth", "message_rate", None],
     "osu_multi_lat": ["latency"],
     "osu_put_latency": ["latency"],

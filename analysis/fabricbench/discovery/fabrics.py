@@ -67,13 +67,14 @@ class Choice:
     def on(self, transport: str, suited: Sequence[str] = (), without: Sequence[str] = ()) -> tuple[str, ...]:
         """The names of the MPI stacks for a transport, then those of the libraries below MPI if there is a stack.
 
-        Stacks that only Spack builds are named if they are available; the ``suited`` ones also if there is no other.
+        Stacks that only Spack builds, or that are set up on request only, are named if they are available; the
+        ``suited`` ones also if there is no other.
         """
         able = [
             stack for stack in self.declared if stack.unavailable_on(transport) is None and stack.name not in without
         ]
         mpi, libraries = ([one for one in able if one.level == level] for level in ("mpi", "user"))
-        here = [one for one in mpi if not one.only_spack or one.name in self.available]
+        here = [one for one in mpi if not (one.only_spack or one.on_request) or one.name in self.available]
         here = here or [one for one in mpi if one.name in suited]
         return tuple(one.name for one in [*here, *(libraries if here else [])])
 
