@@ -3,7 +3,7 @@
 # Runs every part of `make test`, also after one that failed, and reports the result of each at the end.
 # all.sh DIRECTORY-OF-PROGRAMS "MEASURING-TESTS..." "CLUSTER-TESTS..." "LONE-TESTS..."
 # The measuring tests start MPI programs, one at a time. The cluster tests mostly wait for Slurm and run meanwhile. The
-# lone tests need both cores and the cluster, and run after both. The other tests, lint and clang-tidy use the processor
+# lone tests need the cluster, and no other test at normal priority; they run after both. The other tests, lint and clang-tidy use the processor
 # time that these leave: they run with the lowest priority.
 set -u
 bin=$(cd "$1" && pwd) || exit 2

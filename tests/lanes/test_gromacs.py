@@ -68,7 +68,7 @@ def reasons(campaign: Campaign) -> set[str]:
     return {record.reason for record in campaign.records if record.launch and record.launch.mode != "wireup"}
 
 
-ENERGIES = ("-n", "^GromacsEnergies%md_system=water%np=1", "-p", "^openmpi$", "--system", "local:shm")
+ENERGIES = ("-n", "^GromacsEnergies%md_system=water%at=1x1", "-p", "^openmpi$", "--system", "local:shm")
 
 
 def test_timed_and_checked_runs_are_attested_on_every_lane_with_gromacs(water: Path, tmp_path: Path) -> None:
@@ -87,9 +87,9 @@ def test_timed_and_checked_runs_are_attested_on_every_lane_with_gromacs(water: P
         metrics = {row.metric for row in record.rows}
         assert {"ns_per_day", "run_time", "communication_time", "activity_time"} <= metrics
         assert ("energy_deviation" in metrics) == (record.launch.mode == "checked")
-    skipped = [(skip.lane, skip.benchmark) for skip in result.skips]
+    skipped = [(skip.lane, skip.benchmark, skip.ranks) for skip in result.skips]
     assert sorted(set(skipped)) == sorted(skipped)
-    assert all(benchmark == "gromacs" for _, benchmark in skipped)
+    assert all(benchmark == "gromacs" for _, benchmark, _ in skipped)
 
 
 def test_the_number_of_threads_is_part_of_the_case(water: Path, tmp_path: Path) -> None:
@@ -153,7 +153,7 @@ def test_an_impossible_number_of_ranks_skips_the_launch_with_the_message_of_grom
 
 def test_a_missing_input_skips_the_launch_with_a_hint(tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
-    options = ("-n", "^Gromacs%md_system=dppc%np=1", "-p", "^openmpi$", "--system", "local:shm")
+    options = ("-n", "^Gromacs%md_system=dppc%at=1x1", "-p", "^openmpi$", "--system", "local:shm")
     reframe(tmp_path / "c", tmp_path / "empty", *options, "-S", "Gromacs.copies=8")
     result = {(skip.reason, skip.hint) for skip in read_campaign(tmp_path / "c").skips}
     assert result == {("the input dppc (copies: 8) is not prepared yet", "run: fabricbench inputs dppc --copies 8")}

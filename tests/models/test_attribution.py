@@ -64,6 +64,11 @@ def test_messages_without_time_stamps_cost_the_least_and_the_remainder_is_undivi
     assert near(one, latency=OVERHEAD, undivided=LATENCY - OVERHEAD + 1000 * PER_BYTE)
 
 
+def test_a_message_without_time_stamps_costs_the_least_beside_messages_with_them() -> None:
+    stamped, unmatched = some("MPI_Recv", LATENCY, size=0.0), some("MPI_Recv", LATENCY, size=0.0, matched=0)
+    assert near(parts(stamped, unmatched), latency=LATENCY + OVERHEAD, undivided=LATENCY - OVERHEAD)
+
+
 def test_operations_of_several_sizes_have_the_mean_cost() -> None:
     several = replace(some("MPI_Send", 4 * OVERHEAD, count=4, size=500.0), spread=((0.75, 0.0), (0.25, 2000.0)))
     bent = Curves(MessageCurves(send_overhead=Curve((0.0, 1000.0, 2000.0), (OVERHEAD, OVERHEAD, 3 * OVERHEAD))))

@@ -15,6 +15,7 @@ from fabricbench.models.collective_times import COLLECTIVES, collective_us
         ("alltoall", 8, 10**6, 7 * 1000.0),
         ("allgather", 3, 10**6, 2 * 1000.0),
         ("bcast", 16, 10**6, 1000.0),
+        ("reduce", 2, 10**6, 1000.0),
         ("reduce_scatter", 4, 10**6, 750.0),
     ],
 )

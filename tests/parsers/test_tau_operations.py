@@ -7,7 +7,7 @@ import pytest
 
 from fabricbench.parsers.output import Unreadable
 from fabricbench.parsers.tau.files import read_profile
-from fabricbench.parsers.tau.operations import RankOperations
+from fabricbench.parsers.tau.operations import Operations, RankOperations
 from fabricbench.parsers.tau.timed_operations import operations_of
 from parsers.test_tau import MPICH
 from support.profile_text import application, packed, part, region, text, timer
@@ -166,6 +166,52 @@ def test_waitall_of_tau_completes_receives(
         "MPI_Isend": ("MPI_Isend", sent[0], 6.0, sent[1]),
         "MPI_Waitall": ("MPI_Irecv", received, 2.0, 100.0),
     }
+
+
+WAITED = '"Message size received in wait : .TAU application => {}()" {} 100 100 100 {}'
+SENT = '"Message size sent to node {} : .TAU application => {}()" {} 100 100 100 {}'
+
+
+def of_tau(path: Path, timers: list[str], *events: str) -> dict[str, Operations]:
+    """Returns the operations of a profile of TAU by function."""
+    body = text([application(1e6), *timers], events).replace("<name>Profiler<", "<name>TAU Version<")
+    (path / "profile.0.0.0").write_text(body)
+    (rank,) = operations_of(read_profile(path, 1))
+    return {row.call: row for row in rank.operations}
+
+
+def test_which_of_several_functions_received_own_messages_is_unknown(tmp_path: Path) -> None:
+    timers = [timer(f"{name}()", 10, 90) for name in ("MPI_Irecv", "MPI_Isend", "MPI_Wait", "MPI_Waitall")]
+    events = [WAITED.format(name, 10, 10**5) for name in ("MPI_Wait", "MPI_Waitall")]
+    rows = of_tau(tmp_path, timers, *events, SENT.format(0, "MPI_Isend", 4, 4 * 10**4))
+    for name in ("MPI_Wait", "MPI_Waitall"):
+        assert (rows[name].operation, rows[name].count, rows[name].bytes) == ("MPI_Irecv", 10, None)
+
+
+def test_messages_of_a_rank_to_itself_alone_use_no_network(tmp_path: Path) -> None:
+    timers = [timer("MPI_Irecv()", 4, 6), timer("MPI_Send()", 4, 60), timer("MPI_Wait()", 4, 60)]
+    events = (WAITED.format("MPI_Wait", 4, 4 * 10**4), SENT.format(0, "MPI_Send", 4, 4 * 10**4))
+    rows = of_tau(tmp_path, timers, *events)
+    assert (rows["MPI_Send"].peer, rows["MPI_Wait"].peer) == ("self", "self")
+
+
+def test_a_wait_for_sends_alone_is_an_operation_of_unknown_size(tmp_path: Path) -> None:
+    rows = of_tau(tmp_path, [timer("MPI_Isend()", 2, 6), timer("MPI_Waitall()", 1, 9e5)])
+    assert (rows["MPI_Waitall"].operation, rows["MPI_Waitall"].bytes) == ("MPI_Isend", None)
+
+
+def test_calls_on_several_paths_of_a_region_are_one_operation(tmp_path: Path) -> None:
+    paths = [
+        timer(f".TAU application => measured region => {name} => MPI_Send()", calls, 10 * calls, "TAU_CALLPATH|MPI")
+        for name, calls in (("a", 4), ("b", 2))
+    ]
+    events = [
+        f'"Message size sent to node 1 : measured region => {name} => MPI_Send()" {calls} 100 100 100 {10**4 * calls}'
+        for name, calls in (("a", 4), ("b", 2))
+    ]
+    rows = of_tau(tmp_path, [region(1e5), timer("MPI_Send()", 6, 60), *paths], *events)
+    assert rows["MPI_Send"].count == 6
+    assert rows["MPI_Send"].seconds == pytest.approx(60e-6)
 
 
 @pytest.mark.parametrize("stack", ["mpich", "openmpi", "impi"])

@@ -31,7 +31,7 @@ def empty_queue(cluster: Cluster) -> Iterator[None]:
 def test_reframe_launches_between_nodes_are_attested(site: Site, tmp_path: Path) -> None:
     """Each launch is a job, with PMI-2 or PMIx. Socket and interface counters agree, and marks and the output lines of
     IMB attest message sizes."""
-    checks = ("-n", "^MicroPingpong", "-n", "^NPB%kernel=IS%np=2", "-n", "^ImbPointToPoint%messages=small")
+    checks = ("-n", "^MicroPingpong", "-n", "^NPB%kernel=IS%at=2x1", "-n", "^ImbPointToPoint%messages=small")
     short = ("-S", "repetitions=20", "-S", "MicroPingpong.iterations=20", "-p", "^(mpich|openmpi)$")
     process = site.reframe(tmp_path / "campaign", *checks, *short)
     assert process.returncode == 0, process.stdout[-3000:]

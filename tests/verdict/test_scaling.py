@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Speed-up, efficiency and times of collectives over nodes and ranks, of known values."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import polars as pl
@@ -19,13 +20,16 @@ BLOCKS = [100.0, 104.0, 98.0, 101.0, 97.0, 103.0]
 EFFICIENCY = {(1, 1): 1.0, (1, 2): 0.95, (2, 4): 0.75, (4, 8): 0.5}
 
 
-def rates(lane: str = "mpich@tcp", scatter: float = 0.0, **columns: object) -> list[Rows]:
+def rates(lane: str = "mpich@tcp", scatter: float = 0.0, blocks: int = 6, **columns: object) -> list[Rows]:
     """Rates of FT on four scales. The ratio to one rank is the same in each block, or scatters by ``scatter``."""
     columns = {"tool": "npb", "benchmark": "ft.A", "metric": "mops", "msg_size_bytes": None} | columns
     return [
         lane_rows(
             lane,
-            [rate * ranks * share * (1 + scatter * (-1) ** block * (ranks > 1)) for block, rate in enumerate(BLOCKS)],
+            [
+                rate * ranks * share * (1 + scatter * (-1) ** block * (ranks > 1))
+                for block, rate in enumerate(BLOCKS[:blocks])
+            ],
             nodes=nodes,
             ranks=ranks,
             **columns,
@@ -49,8 +53,24 @@ def test_speed_up_is_paired_by_block() -> None:
 def test_the_limit_lies_between_the_scales_whose_intervals_decide() -> None:
     ((name, rows),) = by_application(strong_scaling(all_series(table_of(*rates(scatter=0.1))), 0.95))
     assert name == "npb ft.A on mpich@tcp"
-    assert below(rows, 0.7).sentence(0.7) == ("efficiency at least 70 % up to 1x2, below 70 % from 4x2")
-    assert below(rows, 0.4).sentence(0.4) == ("efficiency at least 40 % up to 4x2, below 40 % on no scale")
+    sentence = below(rows, 0.7).sentence(0.7)
+    assert sentence == "efficiency at least 70 % up to 1x2, first below 70 % on 4x2"
+    assert below(rows, 0.4).sentence(0.4) == "efficiency at least 40 % up to 4x2, below 40 % on no scale"
+
+
+def test_an_undecided_scale_ends_the_scales_above_the_limit() -> None:
+    at_once, undecided, above = (
+        replace(row, efficiency_low=low, efficiency_high=high)
+        for row, low, high in zip(
+            strong_scaling(all_series(table_of(*rates())), 0.95), (1.0, 0.6, 0.8), (1.0, 0.9, 0.9), strict=False
+        )
+    )
+    assert below([at_once, undecided, above], 0.7).last == at_once
+
+
+def test_few_blocks_do_not_decide() -> None:
+    rows = strong_scaling(all_series(table_of(*rates(blocks=3))), 0.95)
+    assert below(rows, 0.7).sentence(0.7) == "efficiency at least 70 % up to 1x1, below 70 % on no scale"
 
 
 def test_lanes_cases_and_single_scales_are_separate() -> None:
@@ -90,6 +110,29 @@ def test_collectives_stand_beside_the_model_of_their_lane() -> None:
     assert (by_name["barrier"].time, by_name["barrier"].model) == (3.0, None)
 
 
+def test_rooted_collectives_have_the_time_of_the_slowest_rank() -> None:
+    rows = [
+        lane_rows("mpich@tcp", [value] * 6, benchmark="gather", metric=metric, msg_size_bytes=8, ranks=8)
+        for metric, value in (("time", 10.0), ("time_max", 80.0))
+    ]
+    (row,) = collective_times(all_series(table_of(*rows)), 0.95)
+    assert row.time == 80.0
+
+
+def test_the_size_of_the_own_reduce_scatter_is_one_block() -> None:
+    own = lane_rows("mpich@tcp", [1.0] * 6, benchmark="reduce_scatter", metric="time", msg_size_bytes=2**18, ranks=4)
+    (row,) = collective_times(all_series(table_of(*of_plogp("mpich@tcp"), own)), 0.95)
+    assert row.model == pytest.approx(3 * 2**18 / 1000, rel=0.01)
+
+
+def test_the_network_of_the_most_nodes_is_the_model() -> None:
+    inside = [[{**row, "nodes": 1, "value": row["value"] / 10} for row in part] for part in of_plogp("mpich@tcp")]
+    between = [[{**row, "nodes": 2} for row in part] for part in of_plogp("mpich@tcp")]
+    barrier = lane_rows("mpich@tcp", [30.0] * 6, benchmark="barrier", metric="time", msg_size_bytes=None)
+    (row,) = collective_times(all_series(table_of(*inside, *between, barrier)), 0.95)
+    assert row.model == pytest.approx(12.0, rel=0.01)
+
+
 @pytest.mark.parametrize(
     ("words", "says"),
     [
@@ -110,9 +153,11 @@ def test_the_command_prints_a_table_and_the_limit(monkeypatch: pytest.MonkeyPatc
     answer(monkeypatch, table_of(*rates()))
     text = CliRunner().invoke(app, ["scaling", str(tmp_path), "--below", "0.7"]).stdout
     assert "speed_up" in text
-    assert "npb ft.A on mpich@tcp: efficiency at least 70 % up to 2x2, below 70 % from 4x2" in text
+    assert "npb ft.A on mpich@tcp: efficiency at least 70 % up to 2x2, first below 70 % on 4x2" in text
+    assert "function, no timing (emulated nodes)" in text
 
 
 def answer(monkeypatch: pytest.MonkeyPatch, table: pl.DataFrame) -> None:
     """Makes the command read this table in place of a campaign's."""
-    monkeypatch.setattr(command, "cells_of", lambda path, recompute: all_series(table))
+    measured = all_series(table), "function, no timing (emulated nodes)"
+    monkeypatch.setattr(command, "measurements_of", lambda path, recompute: measured)

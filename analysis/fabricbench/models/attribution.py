@@ -38,8 +38,8 @@ def attribute_run(ranks: Sequence[RankOperations], curves: Curves) -> RunParts:
     bytes whose partner entered d earlier: its cost e(s, d) = Lat + Bw (``models.costs``), from the lane's curves.
     Operations that one call completes together share one latency. waiting: the measured time before the partner
     entered, at most the time of the operations. rest = time - waiting - Lat - Bw, which is negative where transfers
-    overlap. Operations without time stamps: a positive remainder is undivided, as it is waiting or rest. Messages of a
-    launch without time stamps: their cost is that after a long head start, the least, so that the undivided remainder
+    overlap. Operations without time stamps: a positive remainder is undivided, as it is waiting or rest. The
+    cost of messages without time stamps is that after a long head start, the least, so that their undivided remainder
     may also be latency or bandwidth.
     After a barrier of the profiler in front of collectives (``SYNC``), the time in the barrier beyond the barrier's own
     cost is waiting, and the collectives do not wait.
@@ -93,7 +93,7 @@ def operation_parts(one: Operations, curves: Curves, stamped: bool, synced: bool
     cost = cost_of(one, curves)
     if isinstance(cost, str):
         cost = Cost()
-    cost = certain_cost(cost, stamped)
+    cost = certain_cost(cost, one)
     latency, bandwidth = _modelled(one, cost)
     if one.call == SYNC:
         latency = min(latency, one.seconds)
@@ -106,9 +106,9 @@ def operation_parts(one: Operations, curves: Curves, stamped: bool, synced: bool
     return Parts(latency=latency, bandwidth=bandwidth, waiting=waiting, undivided=undivided, rest=remainder - undivided)
 
 
-def certain_cost(cost: Cost, stamped: bool) -> Cost:
-    """Returns the cost that an operation has after any head start; of messages without time stamps the least."""
-    if stamped or cost.collective:
+def certain_cost(cost: Cost, one: Operations) -> Cost:
+    """Returns the cost that operations have after any head start: that of messages without time stamps is the least."""
+    if one.matched or cost.collective:
         return cost
     return replace(cost, whole=min(cost.least, cost.whole), first=min(cost.first_least, cost.first))
 

@@ -209,7 +209,7 @@ def _notes(uses: Sequence[CurveUse], used: Sequence[ProfiledLaunch]) -> Iterable
     if any(use.unsized > ABSENT_AT_MOST * use.total for use in uses):
         yield "operations of unknown size have no cost: their time is undivided or rest"
     if not any(one.matched for launch in used for rank in launch.ranks for one in rank.operations):
-        yield "no time stamps: waiting is not divided from rest"
+        yield "no time stamps: waiting is not divided from rest; latency and bandwidth of messages are lower limits"
     stamps = {rank.stamps for launch in used for rank in launch.ranks} - {"", "complete"}
     yield from (f"time stamps: {text}" for text in sorted(stamps))
     error = max((rank.clock_error_seconds for launch in used for rank in launch.ranks), default=0.0)

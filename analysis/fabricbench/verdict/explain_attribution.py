@@ -77,7 +77,7 @@ def _operation(one: Operations, launch: ProfiledLaunch, stamped: bool, synced: b
     yield f"      {one.count} x {name}{through}, {size}: {one.seconds:.6g} s"
     cost = cost_of(one, launch.curves)
     if isinstance(cost, Cost):
-        cost = certain_cost(cost, stamped)
+        cost = certain_cost(cost, one)
         beyond = ", beyond the largest measured size" if cost.extrapolates else ""
         yield f"        curve: {1e6 * cost.whole:.5g} us each, {1e6 * cost.first:.5g} us at the smallest size{beyond}"
     else:

@@ -13,8 +13,14 @@ from fabricbench.stats.loggp import LogGP, loggp
 from fabricbench.stats.paired import paired_ratio
 from fabricbench.verdict.series import CellKey, Series, order
 
+CONFIDENCE = 0.95
+"""Of the intervals that decide."""
+
 RATES = ("mops", "ns_per_day")
 """Metrics of applications that grow with the number of ranks."""
+
+_ROOTED = ("bcast", "reduce", "gather", "scatter")
+"""Collectives of which some ranks leave early: their time is that of the slowest rank."""
 
 Cells = Mapping[CellKey, Series]
 
@@ -66,6 +72,7 @@ class CollectiveTime:
     time: float | None
     time_low: float | None
     time_high: float | None
+    confidence: float | None
     model: float | None
     over_model: float | None
     n: int
@@ -75,19 +82,19 @@ class CollectiveTime:
 class Limit:
     """The scales between which the efficiency of an application falls below a limit.
 
-    ``last``: the largest scale up to which every interval is above the limit; None if none is. ``first``: the smallest
-    scale whose interval is below; None if none is.
+    ``last``: the largest scale up to which every interval is above the limit; None if none is. ``first``: the first
+    scale, in order of ranks and nodes, whose interval is below; None if none is.
     """
 
     last: Scaling | None
     first: Scaling | None
 
     def sentence(self, share: float) -> str:
-        """Returns the limit as text: ``efficiency at least 70 % up to 2x2, below 70 % from 4x8``."""
+        """Returns the limit as text: ``efficiency at least 70 % up to 2x2, first below 70 % on 4x8``."""
         percent = f"{100 * share:g} %"
         up_to = f"up to {_scale(self.last)}" if self.last else "on no scale"
-        beyond = f"from {_scale(self.first)}" if self.first else "on no scale"
-        return f"efficiency at least {percent} {up_to}, below {percent} {beyond}"
+        beyond = f"first below {percent} on {_scale(self.first)}" if self.first else f"below {percent} on no scale"
+        return f"efficiency at least {percent} {up_to}, {beyond}"
 
 
 def _scale(row: Scaling) -> str:
@@ -138,15 +145,19 @@ def _scaling(key: CellKey, base: CellKey, cells: Cells, confidence: float) -> Sc
 
 
 def below(rows: Sequence[Scaling], limit: float) -> Limit:
-    """Returns where the efficiency of one application on one lane falls below ``limit``; ``rows`` in order of scale."""
-    last = first = None
+    """Returns where the efficiency of one application on one lane falls below ``limit``; ``rows`` in order of scale.
+
+    Only intervals of at least ``CONFIDENCE`` decide.
+    """
+    last, holds = None, True
     for row in rows:
-        if row.efficiency_high is not None and row.efficiency_high < limit:
-            first = row
-            break
-        if row.efficiency_low is not None and row.efficiency_low >= limit:
-            last = row
-    return Limit(last, first)
+        base = (row.nodes, row.ranks) == (row.base_nodes, row.base_ranks)
+        decided = base or (row.confidence or 0.0) >= CONFIDENCE
+        if decided and row.efficiency_high is not None and row.efficiency_high < limit:
+            return Limit(last, row)
+        holds = holds and decided and row.efficiency_low is not None and row.efficiency_low >= limit
+        last = row if holds else last
+    return Limit(last, None)
 
 
 def by_application(rows: Sequence[Scaling]) -> Iterator[tuple[str, list[Scaling]]]:
@@ -162,7 +173,8 @@ def collective_times(cells: Cells, confidence: float) -> list[CollectiveTime]:
     networks = _networks(cells)
     rows = []
     for key in sorted(cells, key=order):
-        if key.metric == "time" and key.benchmark in COLLECTIVES and cells[key].samples:
+        metric = "time_max" if key.benchmark in _ROOTED else "time"
+        if key.metric == metric and key.benchmark in COLLECTIVES and cells[key].samples:
             interval = median_interval(list(cells[key].medians().values()), confidence)
             model = _model(key, networks.get((key.system, key.lane)))
             over = interval.estimate / model if interval.estimate is not None and model else None
@@ -178,6 +190,7 @@ def collective_times(cells: Cells, confidence: float) -> list[CollectiveTime]:
                     interval.estimate,
                     interval.low,
                     interval.high,
+                    interval.confidence,
                     model,
                     over,
                     interval.n,
@@ -190,19 +203,27 @@ def _model(key: CellKey, network: LogGP | None) -> float | None:
     if network is None or not network.segments:
         return None
     size = key.msg_size_bytes or 0
+    if (key.tool, key.benchmark) == (TOOL, "reduce_scatter"):
+        size *= key.ranks  # the size of the benchmark is one rank's block
     of_size = next((one for one in network.segments if size <= one.last), network.segments[-1])
     message_us = network.latency_us + network.send_overhead_us + network.receive_overhead_us
     return collective_us(key.benchmark, key.ranks, size, message_us, of_size.ns_per_byte) or None
 
 
 def _networks(cells: Cells) -> dict[tuple[str, str], LogGP]:
-    """Returns LogGP's parameters by system and lane, from the medians over blocks of the curves of P-LogP."""
+    """Returns LogGP's parameters by system and lane, from the medians over blocks of the curves of P-LogP.
+
+    A lane has those of the most nodes, and of one case.
+    """
     names = ("round_trip", "send_overhead", "receive_overhead", "gap")
     curves: dict[tuple[str, str], dict[str, dict[int, float]]] = defaultdict(lambda: defaultdict(dict))
-    for key, cell in cells.items():
-        if key.tool == TOOL and key.benchmark == "plogp" and key.metric in names and cell.samples:
-            middle = median_interval(list(cell.medians().values()), 0.95).estimate
-            if middle is not None and key.msg_size_bytes is not None:
-                curves[key.system, key.lane][key.metric].setdefault(key.msg_size_bytes, middle)
+    sources: dict[tuple[str, str], tuple[int, str]] = {}
+    for key in sorted(cells, key=lambda key: (-key.nodes, key.case)):
+        if key.tool == TOOL and key.benchmark == "plogp" and key.metric in names and cells[key].samples:
+            lane = key.system, key.lane
+            middle = median_interval(list(cells[key].medians().values()), CONFIDENCE).estimate
+            of_source = sources.setdefault(lane, (key.nodes, key.case)) == (key.nodes, key.case)
+            if of_source and middle is not None and key.msg_size_bytes is not None:
+                curves[lane][key.metric][key.msg_size_bytes] = middle
     fits = {lane: loggp(*(of_lane.get(name, {}) for name in names)) for lane, of_lane in curves.items()}
     return {lane: fit for lane, fit in fits.items() if fit is not None}

@@ -13,6 +13,8 @@ from fabricbench.errors import BadInput
 if TYPE_CHECKING:
     from fabricbench.verdict.series import CellKey, Series
 
+_MEASURE = "fabricbench run --tier standard --check MicroCollective --check MicroBarrier --check MicroPlogp"
+
 Below = Annotated[
     float | None,
     typer.Option(help="also name the scales between which the efficiency falls below this share, 0 to 1"),
@@ -37,12 +39,13 @@ def scaling(
         raise BadInput(f"--below {below:g}", expected="a share above 0 and at most 1")
     if below is not None and (collectives or format != "text"):
         raise BadInput("--below has text only, and no collectives", hint="omit --collectives and --format")
-    cells = cells_of(campaign, recompute)
+    cells, function_only = measurements_of(campaign, recompute)
     if collectives:
         times = of_scales.collective_times(cells, 0.95)
         if not times:
-            raise BadInput("no collective was measured", where=str(campaign), hint="fabricbench run --check Collective")
+            raise BadInput("no collective was measured", where=str(campaign), hint=_MEASURE)
         write(frame_of(of_scales.CollectiveTime, times), format, output)
+        _say_function_only(function_only, format)
         return
     rows = of_scales.strong_scaling(cells, 0.95)
     if not rows:
@@ -56,12 +59,20 @@ def scaling(
     if below is not None:
         for name, of_one in of_scales.by_application(rows):
             say(f"{name}: {of_scales.below(of_one, below).sentence(below)}")
+    _say_function_only(function_only, format)
 
 
-def cells_of(campaign: Path, recompute: bool) -> "dict[CellKey, Series]":
-    """Returns the cells of a campaign's timed launches."""
+def _say_function_only(reasons: str, format: str) -> None:
+    if format == "text" and reasons:
+        say(reasons)
+
+
+def measurements_of(campaign: Path, recompute: bool) -> "tuple[dict[CellKey, Series], str]":
+    """Returns the cells of a campaign's timed launches, and why times of some lanes are no measurements."""
     from fabricbench.campaign.read import read_campaign
+    from fabricbench.launch.function_only import function_only_reasons
     from fabricbench.launch.table import table
     from fabricbench.verdict.series import all_series
 
-    return all_series(table(read_campaign(campaign, recompute=recompute).records))
+    records = read_campaign(campaign, recompute=recompute).records
+    return all_series(table(records)), function_only_reasons(records)

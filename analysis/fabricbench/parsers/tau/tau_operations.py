@@ -4,7 +4,7 @@
 import math
 import re
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from fabricbench.parsers.tau.calls import SENT_BY
@@ -15,6 +15,8 @@ from fabricbench.parsers.tau.profiled_time import NO_TRANSFER, is_misread, timer
 _RECEIVED = "Message size received in wait"
 _SENT_TO = "Message size sent to node {}"
 _SENT = re.compile(r"Message size sent to node ([0-9]+) : ")
+_COMPLETES = re.compile(r"MPI_Wait(all|any|some)?")
+_BLOCKING = {"MPI_Recv", "MPI_Mrecv"}
 _SENDS = ("MPI_Send", "MPI_Bsend", "MPI_Rsend", "MPI_Ssend", "MPI_Isend", "MPI_Ibsend", "MPI_Irsend", "MPI_Issend")
 """The names of TAU's events, in which a node is a rank, and the functions that send and do not receive."""
 
@@ -23,8 +25,9 @@ def tau_operations(thread: ThreadProfile, region: bool) -> Iterator[Operations]:
     """Yields the operations of a thread, in the marked region or in the whole run.
 
     - Sends: number and mean size from TAU's matrix of communication, without messages of the rank to itself.
-    - MPI_Wait and the like: the receives that they complete, without messages of the rank to itself. Completed sends
-      have no event.
+    - MPI_Wait and the like: the receives that they complete, without messages of the rank to itself. Which of several
+      functions received those is unknown, and then the size. Completed sends have no event: the time of a function that
+      completes sends alone is an operation of unknown size.
     - Others: the sizes of PROFILEPARAM, otherwise the mean of a user event (``_mean_size``). TAU knows no sizes of
       collectives in a marked region: they are the mean over the whole run.
     - TAU's barrier: an operation with call ``MPI Collective Sync``.
@@ -35,9 +38,13 @@ def tau_operations(thread: ThreadProfile, region: bool) -> Iterator[Operations]:
         if timer.bytes is not None and not NO_TRANSFER.fullmatch(timer.call) and not is_misread(thread, timer):
             sizes[timer.call].append(timer)
     totals = {timer.call: timer.calls for timer in thread.mpi()}
-    for timer in timers_of(thread, region):
-        if messages := _messages(thread, timer.call, region, own):
+    for timer in _by_call(timers_of(thread, region)):
+        messages = _messages(thread, timer.call, region, own)
+        if messages is not None:
             yield messages.operations(timer)
+            continue
+        if _COMPLETES.fullmatch(timer.call):
+            yield replace(_plain(timer, None), operation="MPI_Isend")
             continue
         known = sizes[timer.call]
         is_complete = bool(known) and sum(one.calls for one in known) == totals.get(timer.call)
@@ -50,11 +57,27 @@ def tau_operations(thread: ThreadProfile, region: bool) -> Iterator[Operations]:
             yield _plain(timer, _mean_size(thread, timer.call, frozenset(totals)))
 
 
+def _by_call(timers: Iterable[Timer]) -> Iterator[Timer]:
+    """Yields one timer for each function: a region may call it on several paths through the program."""
+    paths: dict[str, list[Timer]] = defaultdict(list)
+    for timer in timers:
+        paths[timer.call].append(timer)
+    for same in paths.values():
+        yield replace(
+            same[0],
+            calls=sum(timer.calls for timer in same),
+            subcalls=sum(timer.subcalls for timer in same),
+            exclusive=sum(timer.exclusive for timer in same),
+            inclusive=sum(timer.inclusive for timer in same),
+        )
+
+
 @dataclass(frozen=True, slots=True)
 class _Messages:
     """A number of messages, their bytes and squared bytes, and the range of their sizes.
 
-    ``received``: whether a function such as MPI_Wait received them.
+    ``received``: whether a function such as MPI_Wait received them. ``sized``: False if they contain an unknown number
+    of messages of the rank to itself.
     """
 
     count: int = 0
@@ -63,6 +86,7 @@ class _Messages:
     least: float = math.inf
     most: float = 0.0
     received: bool = False
+    sized: bool = True
 
     def __add__(self, other: "_Messages") -> "_Messages":
         return replace(self._plus(other, 1), least=min(self.least, other.least), most=max(self.most, other.most))
@@ -86,10 +110,15 @@ class _Messages:
             return ()
         outside = min(1.0, max(0.0, self.squares / self.count - mean**2) / largest_variance)
         above = outside * (mean - self.least) / (self.most - self.least)
-        return ((outside - above, self.least), (1 - outside, mean), (above, self.most))
+        shares = ((outside - above, self.least), (1 - outside, mean), (above, self.most))
+        return tuple((share, size) for share, size in shares if share > 0)
 
     def operations(self, timer: Timer) -> Operations:
-        operations = replace(_plain(timer, self.bytes / self.count), count=self.count, spread=self.spread())
+        if not self.count:
+            return replace(_plain(timer, None), peer="self")
+        mean = self.bytes / self.count if self.sized else None
+        spread = self.spread() if self.sized else ()
+        operations = replace(_plain(timer, mean), count=self.count, spread=spread)
         return replace(operations, operation="MPI_Irecv") if self.received else operations
 
 
@@ -101,10 +130,16 @@ def _messages(thread: ThreadProfile, call: str, region: bool, own: _Messages) ->
     if call in _SENDS:
         nodes = {match[1] for event in thread.events if (match := _SENT.match(event.name))} - {str(thread.rank)}
         sent = sum((_of_events(thread, _SENT_TO.format(node), call, region) for node in nodes), _Messages())
-        return sent if sent.count else None
+        return sent if sent.count or _of_events(thread, _SENT_TO.format(thread.rank), call, region).count else None
     received = replace(_of_events(thread, _RECEIVED, call, region), received=True)
+    if not received.count or not own.count:
+        return received if received.count else None
     others = received - own
-    return others if others.count > 0 and others.bytes >= 0 else received if received.count else None
+    called = {timer.call for timer in thread.mpi()}
+    several = any(_of_events(thread, _RECEIVED, other, region).count for other in called - {call})
+    if several or called & _BLOCKING or others.count < 0 or others.bytes < 0:
+        return replace(received, sized=False)
+    return others
 
 
 def _of_events(thread: ThreadProfile, name: str, call: str, region: bool) -> _Messages:
