@@ -80,11 +80,23 @@ def kill(what: str, run: Process, campaign: Path) -> bool:
 
     "run" is ``fabricbench run`` itself, "reframe" the ReFrame that it has started, "wrapper" the launch wrapper.
     """
-    with contextlib.suppress(ProcessLookupError):
-        wait_until(lambda: run.poll() is not None or _part(what, run, campaign), what)
-        if run.poll() is not None:
-            return False
-        os.kill(_part(what, run, campaign)[0], signal.SIGKILL)
+
+    killed: list[int] = []
+
+    def try_to_kill() -> None:
+        with contextlib.suppress(ProcessLookupError):  # the part ended by itself: wait for the next one
+            for pid in _part(what, run, campaign)[:1]:
+                os.kill(pid, signal.SIGKILL)
+                killed.append(pid)
+
+    def is_over() -> bool:
+        if run.poll() is None:
+            try_to_kill()
+        return bool(killed) or run.poll() is not None
+
+    wait_until(is_over, what)
+    if not killed:
+        return False
     output, _ = run.communicate(timeout=300)
     assert "Traceback" not in output, output
     return True
