@@ -13,11 +13,12 @@ from fabricbench.report import svg
 from fabricbench.report.activities import Split, splits
 from fabricbench.report.bars import ROW_INCHES, label_rows
 from fabricbench.report.codes import problem_name
-from fabricbench.report.facets import RATES, Facet, Panel, Point
+from fabricbench.report.facets import Facet, Panel, Point
 from fabricbench.report.formatting import clean, number, slugs
 from fabricbench.report.groups import Number, number_of
 from fabricbench.report.style import LaneStyle
 from fabricbench.site.lane import LaneName
+from fabricbench.verdict.scaling import RATES
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,7 @@ from fabricbench.report.formatting import plural
 from fabricbench.site.lane import LaneName
 from fabricbench.stats.interval import median_interval
 from fabricbench.stats.median import median
+from fabricbench.verdict.scaling import RATES
 from fabricbench.verdict.series import CellKey, Series, all_series
 
 Measured = Mapping[CellKey, Series]
@@ -23,9 +24,6 @@ Measured = Mapping[CellKey, Series]
 
 MESSAGE_SIZE = "message size"
 """The default label of a horizontal axis."""
-
-RATES = ("mops", "ns_per_day")
-"""The metrics of applications, which ``report.applications`` shows."""
 
 ACTIVITY = "activity_time"
 """The metric of an application's activities, which ``report.activities`` shows."""

@@ -12,11 +12,10 @@ from fabricbench.report.facets import Measured, estimate
 from fabricbench.report.formatting import plural, size_label
 from fabricbench.report.groups import Number, number_of
 from fabricbench.site.lane import LaneName
-from fabricbench.stats.loggp import LogGP, line, loggp
+from fabricbench.stats.loggp import CURVES, LogGP, line, loggp
 from fabricbench.stats.median import median
 from fabricbench.verdict.series import CellKey, Series, all_series
 
-CURVES = ("round_trip", "send_overhead", "receive_overhead", "gap")
 PLOGP = frozenset(name for name, one in MEASURED.items() if set(CURVES) <= {metric.name for metric in one.metrics})
 """The project's own benchmarks that report all curves of P-LogP."""
 

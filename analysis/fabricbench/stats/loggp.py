@@ -8,6 +8,9 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
+CURVES = ("round_trip", "send_overhead", "receive_overhead", "gap")
+"""The metrics of P-LogP, in the order of the arguments of ``loggp``."""
+
 LEAST_POINTS = 3
 """The least number of sizes for a line; two points fit any line."""
 

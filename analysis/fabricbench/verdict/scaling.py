@@ -8,8 +8,9 @@ from itertools import groupby
 
 from fabricbench.models.collective_times import COLLECTIVES, collective_us
 from fabricbench.parsers.tools.micro.description import TOOL
+from fabricbench.site.scale import Scale
 from fabricbench.stats.interval import Interval, median_interval
-from fabricbench.stats.loggp import LogGP, loggp
+from fabricbench.stats.loggp import CURVES, LogGP, loggp
 from fabricbench.stats.paired import paired_ratio
 from fabricbench.verdict.series import CellKey, Series, order
 
@@ -99,7 +100,7 @@ class Limit:
 
 def _scale(row: Scaling) -> str:
     """Returns nodes x ranks per node as text; the number of ranks if they are not the same on each node."""
-    return f"{row.nodes}x{row.ranks // row.nodes}" if row.ranks % row.nodes == 0 else f"{row.ranks} ranks"
+    return f"{row.ranks} ranks" if row.ranks % row.nodes else str(Scale(row.nodes, row.ranks // row.nodes))
 
 
 def strong_scaling(cells: Cells, confidence: float) -> list[Scaling]:
@@ -215,15 +216,14 @@ def _networks(cells: Cells) -> dict[tuple[str, str], LogGP]:
 
     A lane has those of the most nodes, and of one case.
     """
-    names = ("round_trip", "send_overhead", "receive_overhead", "gap")
     curves: dict[tuple[str, str], dict[str, dict[int, float]]] = defaultdict(lambda: defaultdict(dict))
     sources: dict[tuple[str, str], tuple[int, str]] = {}
     for key in sorted(cells, key=lambda key: (-key.nodes, key.case)):
-        if key.tool == TOOL and key.benchmark == "plogp" and key.metric in names and cells[key].samples:
+        if key.tool == TOOL and key.benchmark == "plogp" and key.metric in CURVES and cells[key].samples:
             lane = key.system, key.lane
             middle = median_interval(list(cells[key].medians().values()), CONFIDENCE).estimate
             of_source = sources.setdefault(lane, (key.nodes, key.case)) == (key.nodes, key.case)
             if of_source and middle is not None and key.msg_size_bytes is not None:
                 curves[lane][key.metric][key.msg_size_bytes] = middle
-    fits = {lane: loggp(*(of_lane.get(name, {}) for name in names)) for lane, of_lane in curves.items()}
+    fits = {lane: loggp(*(of_lane.get(name, {}) for name in CURVES)) for lane, of_lane in curves.items()}
     return {lane: fit for lane, fit in fits.items() if fit is not None}

@@ -4,7 +4,7 @@
 import math
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from fabricbench.parsers.tau.calls import SENT_BY
@@ -14,7 +14,7 @@ from fabricbench.parsers.tau.profiled_time import NO_TRANSFER, is_misread, timer
 
 _RECEIVED = "Message size received in wait"
 _SENT_TO = "Message size sent to node {}"
-_SENT = re.compile(r"Message size sent to node ([0-9]+) : ")
+_SENT = re.compile(r"Message size sent to node [0-9]+")
 _COMPLETES = re.compile(r"MPI_Wait(all|any|some)?")
 _BLOCKING = {"MPI_Recv", "MPI_Mrecv"}
 _SENDS = ("MPI_Send", "MPI_Bsend", "MPI_Rsend", "MPI_Ssend", "MPI_Isend", "MPI_Ibsend", "MPI_Irsend", "MPI_Issend")
@@ -32,14 +32,14 @@ def tau_operations(thread: ThreadProfile, region: bool) -> Iterator[Operations]:
       collectives in a marked region: they are the mean over the whole run.
     - TAU's barrier: an operation with call ``MPI Collective Sync``.
     """
-    own = sum((_of_events(thread, _SENT_TO.format(thread.rank), call, region) for call in _SENDS), _Messages())
+    counted = _counted(thread, region)
     sizes: dict[str, list[Timer]] = defaultdict(list)
     for timer in thread.by_size():
         if timer.bytes is not None and not NO_TRANSFER.fullmatch(timer.call) and not is_misread(thread, timer):
             sizes[timer.call].append(timer)
     totals = {timer.call: timer.calls for timer in thread.mpi()}
     for timer in _by_call(timers_of(thread, region)):
-        messages = _messages(thread, timer.call, region, own)
+        messages = _messages(thread, timer.call, counted)
         if messages is not None:
             yield messages.operations(timer)
             continue
@@ -122,35 +122,42 @@ class _Messages:
         return replace(operations, operation="MPI_Irecv") if self.received else operations
 
 
-def _messages(thread: ThreadProfile, call: str, region: bool, own: _Messages) -> _Messages | None:
-    """Returns the messages to other ranks that a function sent, or whose receives it completed; None if unknown.
+_Counted = Mapping[tuple[str, str], _Messages]
+"""Messages by the name of TAU's event and the function."""
 
-    ``own``: the messages of the rank to itself.
-    """
+
+def _messages(thread: ThreadProfile, call: str, counted: _Counted) -> _Messages | None:
+    """Returns the messages to other ranks that a function sent, or whose receives it completed; None if unknown."""
+    to_itself = _SENT_TO.format(thread.rank)
     if call in _SENDS:
-        nodes = {match[1] for event in thread.events if (match := _SENT.match(event.name))} - {str(thread.rank)}
-        sent = sum((_of_events(thread, _SENT_TO.format(node), call, region) for node in nodes), _Messages())
-        return sent if sent.count or _of_events(thread, _SENT_TO.format(thread.rank), call, region).count else None
-    received = replace(_of_events(thread, _RECEIVED, call, region), received=True)
-    if not received.count or not own.count:
-        return received if received.count else None
+        destinations = [title for title, sender in counted if sender == call and _SENT.fullmatch(title)]
+        sent = sum((counted[title, call] for title in destinations if title != to_itself), _Messages())
+        return sent if destinations else None
+    if (_RECEIVED, call) not in counted:
+        return None
+    received = replace(counted[_RECEIVED, call], received=True)
+    own = sum((counted[to_itself, sender] for sender in _SENDS if (to_itself, sender) in counted), _Messages())
+    if not own.count:
+        return received
     others = received - own
-    called = {timer.call for timer in thread.mpi()}
-    several = any(_of_events(thread, _RECEIVED, other, region).count for other in called - {call})
-    if several or called & _BLOCKING or others.count < 0 or others.bytes < 0:
+    several = sum(title == _RECEIVED for title, _ in counted) > 1
+    blocking = any(timer.call in _BLOCKING for timer in thread.mpi())
+    if several or blocking or others.count < 0 or others.bytes < 0:
         return replace(received, sized=False)
     return others
 
 
-def _of_events(thread: ThreadProfile, name: str, call: str, region: bool) -> _Messages:
-    """Returns what TAU's context events ``NAME : measured region => MPI_Waitall()`` of a function count."""
-    messages = _Messages()
+def _counted(thread: ThreadProfile, region: bool) -> _Counted:
+    """Returns what TAU's context events ``NAME : measured region => MPI_Waitall()`` count, by name and function."""
+    counted: dict[tuple[str, str], _Messages] = defaultdict(_Messages)
     for event in thread.events:
         title, _, context = event.name.partition(" : ")
         *callers, called = context.strip().split(CALLED_BY)
-        if title == name and called == f"{call}()" and (not region or REGION in callers):
-            messages += _Messages(event.count, event.total, event.sum_of_squares, event.minimum, event.maximum)
-    return messages
+        if event.count and called.endswith("()") and (not region or REGION in callers):
+            counted[title, called.removesuffix("()")] += _Messages(
+                event.count, event.total, event.sum_of_squares, event.minimum, event.maximum
+            )
+    return dict(counted)
 
 
 def _mean_size(thread: ThreadProfile, call: str, called: frozenset[str]) -> float | None:
