@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Fixtures of all tests: own cache, own lock, loaded ReFrame, the fake site, a check of the checkout. Test order."""
+"""Fixtures of all tests: own cache, own lock, loaded ReFrame, the fake site, a box of water, the checkout. Order."""
 
 import os
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from unittest.mock import patch
@@ -9,6 +10,7 @@ from unittest.mock import patch
 import pytest
 
 from fabricbench.campaign.cache import CACHE
+from fabricbench.site.stacks import STACK_FILE, read_installed
 from support import fake_site
 from support.fake_site import REPOSITORY, FakeSite
 from support.processes import LOCK
@@ -52,6 +54,19 @@ def loaded_reframe(tmp_path_factory: pytest.TempPathFactory, own_cache: Path) ->
     """ReFrame without the time of its imports, wherever this process starts it."""
     with warm_reframe(tmp_path_factory.mktemp("reframe")):
         yield
+
+
+@pytest.fixture(scope="session")
+def water(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A directory with ``water.tpr``, its reference, and the files to run grompp again. Tests do not change it."""
+    installed = read_installed(REPOSITORY / "build/stacks/openmpi" / STACK_FILE)
+    if installed is None or installed.gromacs is None or installed.gromacs.problem:
+        pytest.skip("no GROMACS on openmpi: run `make setup` as root on Debian")
+    if not all(map(shutil.which, ("gmx", "gmx_d"))):
+        pytest.skip("no gmx and gmx_d: Debian's package gromacs has both")
+    from support import toy_input  # takes a while, and few tests need it
+
+    return toy_input.water_inputs(tmp_path_factory.mktemp("water"))
 
 
 @pytest.fixture

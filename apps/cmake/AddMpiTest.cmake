@@ -10,6 +10,12 @@
 #
 # ANY_STACK declares that the result does not depend on the MPI library, so that one stack suffices. Such a test has the
 # label any_stack, as have all tests with the label unit. `ctest -LE any_stack` leaves them out on the other stacks.
+# Tests of more than two ranks have the label many_ranks.
+#
+# add_unit_program(<name> <source>…)
+#
+# Adds a program of unit tests. The build leaves it out, because the unit tests of one stack suffice. CTest builds all
+# such programs before the first test that runs one.
 set(FABRICBENCH_EXPECT_SCRIPT "${CMAKE_CURRENT_LIST_DIR}/expect.cmake")
 
 # Lets Open MPI 4 and 5 run as root and with more ranks than cores. MPICH needs no settings for that.
@@ -23,6 +29,22 @@ set(
   PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe
   PRTE_MCA_hwloc_default_binding_policy=none
 )
+
+function(add_unit_program name)
+  add_executable(${name} EXCLUDE_FROM_ALL ${ARGN})
+  if(NOT TARGET unit_programs)
+    add_custom_target(unit_programs)
+    add_test(
+      NAME unit.programs
+      COMMAND ${CMAKE_COMMAND} --build "${PROJECT_BINARY_DIR}" --target unit_programs --parallel 2
+    )
+    set_tests_properties(
+      unit.programs
+      PROPERTIES LABELS "unit;any_stack" FIXTURES_SETUP unit_programs PROCESSORS 2 TIMEOUT 600
+    )
+  endif()
+  add_dependencies(unit_programs ${name})
+endfunction()
 
 function(add_mpi_test name)
   cmake_parse_arguments(
@@ -45,7 +67,9 @@ function(add_mpi_test name)
     list(APPEND arg_LABELS any_stack)
   endif()
   list(POP_FRONT arg_COMMAND program)
+  set(is_unit_program OFF)
   if(TARGET ${program})
+    get_target_property(is_unit_program ${program} EXCLUDE_FROM_ALL)
     set(program $<TARGET_FILE:${program}>)
   endif()
   set(expectations "-DEXPECT_EXIT=${arg_EXIT}")
@@ -65,6 +89,7 @@ function(add_mpi_test name)
   foreach(np IN LISTS arg_NP)
     set(test ${name})
     set(launcher "")
+    set(labels ${arg_LABELS})
     set(environment ${FABRICBENCH_MPI_TEST_ENVIRONMENT})
     if(np GREATER 0)
       set(test ${name}.np${np})
@@ -78,12 +103,18 @@ function(add_mpi_test name)
         ${arg_COMMAND}
     )
     list(APPEND environment ${arg_ENVIRONMENT})
+    if(np GREATER 2)
+      list(APPEND labels many_ranks)
+    endif()
     set_tests_properties(
       ${test}
-      PROPERTIES LABELS "${arg_LABELS}" ENVIRONMENT "${environment}" TIMEOUT ${arg_TIMEOUT}
+      PROPERTIES LABELS "${labels}" ENVIRONMENT "${environment}" TIMEOUT ${arg_TIMEOUT}
     )
     if(np GREATER 1)
       set_tests_properties(${test} PROPERTIES PROCESSORS ${np})
+    endif()
+    if(is_unit_program)
+      set_tests_properties(${test} PROPERTIES FIXTURES_REQUIRED unit_programs)
     endif()
   endforeach()
 endfunction()

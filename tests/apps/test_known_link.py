@@ -59,7 +59,7 @@ def measured(rated_link: Link, directory: Path, benchmark: str, *arguments: str)
 
 
 def test_pingpong_is_not_faster_than_delay_and_rate(rated_link: Link, tmp_path: Path) -> None:
-    values = measured(rated_link, tmp_path, "pingpong", "--sizes", "8,1MiB", "--iterations", "40", "--warmup", "4")
+    values = measured(rated_link, tmp_path, "pingpong", "--sizes", "8,1MiB", "--iterations", "10", "--warmup", "2")
     delay_us = 1e6 * rated_link.delay_s
     wire_us = delay_us + 1e6 * 2**20 / rated_link.bytes_per_second
     assert values["latency", "", 8] >= ROUNDING * delay_us
@@ -71,7 +71,7 @@ def test_pingpong_is_not_faster_than_delay_and_rate(rated_link: Link, tmp_path: 
 def test_windows_are_not_faster_than_the_rate(
     rated_link: Link, tmp_path: Path, benchmark: str, directions: int
 ) -> None:
-    options = ("--sizes", "256KiB", "--window", "16", "--iterations", "10", "--warmup", "2")
+    options = ("--sizes", "256KiB", "--window", "16", "--iterations", "3", "--warmup", "1")
     values = measured(rated_link, tmp_path, benchmark, *options)
     rate = directions * rated_link.bytes_per_second / 1e6
     assert 0 < values["bandwidth", "window=16", 2**18] <= rate / ROUNDING

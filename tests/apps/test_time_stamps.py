@@ -1,12 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests the profiler's time stamps with programs in which the late partner is known (tests/support/late.c)."""
+"""Tests the profiler's time stamps with programs in which the late partner is known (tests/support/late.c).
+
+The short form tests messages, collectives and threads on every stack, and everything else on one.
+"""
 
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from apps.test_profiler import PROGRAMS, STACKS, Profiled, is_set_up
+from apps.test_profiler import ONE_STACK, PROGRAMS, READY, STACKS, Profiled
 from fabricbench.parsers.tau.files import read_profile
 from fabricbench.parsers.tau.operations import Operations, RankOperations
 from fabricbench.parsers.tau.timed_operations import operations_of
@@ -23,7 +26,10 @@ Ranks = tuple[RankOperations, ...]
 Run = Callable[..., Ranks]
 
 
-@pytest.fixture(params=[name for name in STACKS if is_set_up(name)] or ["mpich"])
+on_every_stack = pytest.mark.parametrize("run", READY, indirect=True)
+
+
+@pytest.fixture(params=ONE_STACK)
 def run(request: pytest.FixtureRequest, tmp_path: Path, shared_programs: Path) -> Run:
     """Runs a mode of late.c with a stack, and returns the operations of each rank."""
     name = request.param
@@ -62,6 +68,7 @@ def head_start(operations: Operations) -> float:
     return sum(start.seconds for start in operations.head_starts)
 
 
+@on_every_stack
 def test_sender_and_receiver_that_are_late(run: Run) -> None:
     receiver, sender = run("late_sender")
     assert one(receiver, "MPI_Recv", 64).late_seconds >= LEAST
@@ -108,6 +115,7 @@ def test_sendrecv_has_one_value_for_both_messages(run: Run) -> None:
     assert head_start(one(second, "MPI_Sendrecv")) >= LEAST
 
 
+@on_every_stack
 def test_collectives_wait_for_the_last_rank_or_the_root(run: Run) -> None:
     ranks = run("collectives", ranks=3)
     for number, rank in enumerate(ranks):
@@ -130,6 +138,7 @@ def test_communicators_of_the_same_ranks_do_not_mix(run: Run) -> None:
     assert one(second, "MPI_Barrier", comm_size=2).count == 2
 
 
+@on_every_stack
 def test_threads_with_tags_of_their_own_are_matched(run: Run) -> None:
     assert one(run("threads")[0], "MPI_Recv").late_seconds >= LEAST
 

@@ -11,22 +11,9 @@ import pytest
 from fabricbench.campaign.read import read_campaign
 from fabricbench.inputs.cache import file_digest
 from fabricbench.launch.record import Campaign
-from fabricbench.site.stacks import STACK_FILE, read_installed
-from support import toy_input
 from support.command import reframe_inside
 from support.fake_site import REPOSITORY
 from support.processes import clean_environment
-
-
-@pytest.fixture(scope="module")
-def water(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Returns a directory with ``water.tpr``, its reference, and the files to run grompp again."""
-    installed = read_installed(REPOSITORY / "build/stacks/openmpi" / STACK_FILE)
-    if installed is None or installed.gromacs is None or installed.gromacs.problem:
-        pytest.skip("no GROMACS on openmpi: run `make setup` as root on Debian")
-    if not all(map(shutil.which, ("gmx", "gmx_d"))):
-        pytest.skip("no gmx and gmx_d: Debian's package gromacs has both")
-    return toy_input.water_inputs(tmp_path_factory.mktemp("water"))
 
 
 def reframe(campaign: Path, given: Path, *arguments: str, **extra: str) -> subprocess.CompletedProcess[str]:

@@ -5,13 +5,15 @@ The kernels run on a simulated network (SimGrid's SMPI) and verify their results
 ``benchmarks.npb_messages`` compares NASA's own programs with the same formulas.
 """
 
-import os
+import shutil
 from collections import Counter
 from pathlib import Path
 
 import pytest
 
+from benchmarks.test_short_forms import rows_of
 from support import nasa_messages
+from support.long_form import LONG, is_long
 from support.nasa_messages import KERNELS, Calls, buckets, ft_grid, is_, read_calls
 from support.simulated import Simulator
 
@@ -71,9 +73,8 @@ def compare(kernel: str, calls: Calls, expected: Calls, ranks: int) -> None:
 RANKS = (1, 2, 4, 8, 16, 32, 64, 128, 256)
 LEFT_OUT = {("is", 256), ("cg", 64)}
 """IS runs class S on at most 128 ranks. CG, which takes longest, has grids of other shapes on 128 and 256 ranks."""
-LONG = {("cg", "S", 256), ("is", "W", 256), ("ft", "S", 256), ("cg", "S", 128), ("is", "S", 128)}
-"""Cases of more than ten seconds, which run only if ALL is set."""
-ALL = "FABRICBENCH_TEST_ALL_RANKS"
+SLOW = {("cg", "S", 256), ("is", "W", 256), ("ft", "S", 256), ("cg", "S", 128), ("is", "S", 128)}
+"""Cases of more than ten seconds, which run in the long form only."""
 CASES = [(kernel, "S", ranks) for kernel in KERNELS for ranks in RANKS if (kernel, ranks) not in LEFT_OUT]
 CASES += [("is", "W", 2), ("is", "W", 256), ("ft", "W", 32), ("ft", "W", 128), ("cg", "W", 8)]
 
@@ -82,8 +83,8 @@ CASES += [("is", "W", 2), ("is", "W", 256), ("ft", "W", 32), ("ft", "W", 128), (
 def test_calls_are_those_of_nasas_programs(
     counting_kernels: Simulator, tmp_path: Path, kernel: str, problem_class: str, ranks: int
 ) -> None:
-    if (kernel, problem_class, ranks) in LONG and not os.environ.get(ALL):
-        pytest.skip(f"takes more than ten seconds: set {ALL}=1")
+    if (kernel, problem_class, ranks) in SLOW and not is_long():
+        pytest.skip(f"takes more than ten seconds: set {LONG}=1")
     calls, report = calls_of(counting_kernels, tmp_path, kernel, ranks, "--class", problem_class)
     expected = KERNELS[kernel](problem_class, ranks)
     compare(kernel, calls, without_own_keys(expected) if kernel == "is" else expected, ranks)
@@ -114,6 +115,16 @@ def test_the_square_grid_sends_to_fewer_ranks(
     assert peers == {*range(p2), *range(0, p1 * p2, p2)}
     sent = sum(size * n for (rank, function, _, size), n in calls.items() if (rank, function) == (0, "MPI_Alltoall"))
     assert sent == 2 * 8 * 16 * 64**3 // ranks
+
+
+def test_the_benchmark_compares_programs_with_the_formulas(counting_kernels: Simulator, tmp_path: Path) -> None:
+    """The short form of benchmarks/npb_messages.py; the project's own CG makes NASA's calls."""
+    program = counting_kernels.build / "npb/cg/fabricbench-cg"
+    if not program.exists():
+        pytest.skip("cg needs gfortran")
+    shutil.copy(program, tmp_path / "cg.S.x")
+    rows = rows_of("npb_messages", str(tmp_path), "--ranks", "1,2", "--kernels", "cg")
+    assert [(row[0], row[-1]) for row in rows] == [("CG.S, 1", "yes"), ("CG.S, 2", "yes")]
 
 
 def test_formulas_by_hand() -> None:

@@ -9,6 +9,7 @@ import pytest
 from fabricbench.campaign.read import read_campaign
 from fabricbench.launch.record import Record
 from fabricbench.site.node_choice import chosen_nodes
+from support.long_form import LONG, is_long
 from support.vcluster import Cluster, Site
 
 NAMES = ("n1", "n2", "n3", "n4")
@@ -32,7 +33,7 @@ def measured(campaign: Path) -> dict[tuple[str, int, int], Record]:
 
 def test_launches_use_the_nodes_of_the_recorded_rule(site: Site, tmp_path: Path) -> None:
     campaign = tmp_path / "campaign"
-    choice = ("--check", "MicroBarrier", "--lane", "mpich@gige", "--scale", "1x2,2x1")
+    choice = ("--check", "MicroBarrier", "--lane", "mpich@gige", "--scale", "1x2,2x1", "--set", "iterations=20")
     process = site.fabricbench("run", str(campaign), *CHOICE, *choice)
     assert process.returncode == 0, process.stdout + process.stderr
     records = measured(campaign)
@@ -45,8 +46,8 @@ def test_launches_use_the_nodes_of_the_recorded_rule(site: Site, tmp_path: Path)
 
 
 @pytest.mark.skipif(
-    len(os.sched_getaffinity(0)) < 4 and not os.environ.get("FABRICBENCH_TEST_ALL_RANKS"),
-    reason="needs a core for each of four ranks; FABRICBENCH_TEST_ALL_RANKS=1 runs it in minutes",
+    len(os.sched_getaffinity(0)) < 4 and not is_long(),
+    reason=f"needs a core for each of four ranks; {LONG}=1 runs it in minutes",
 )
 def test_both_variants_of_a_lane_in_one_campaign(site: Site, tmp_path: Path) -> None:
     """With local-shm, sockets carry what passes between the nodes; without, messages inside a node too."""
