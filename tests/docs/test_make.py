@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """`make test` runs all its parts, also after one that failed, and reports the result of each."""
 
+import json
+import os
 import re
 import subprocess
 from pathlib import Path
@@ -84,6 +86,44 @@ def test_the_quick_tests_run_concurrently_with_lint(tmp_path: Path, failing: str
     result = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False, cwd="/")
     assert result.returncode == {"": 0, "lint": 1, "tests": 5}[failing]
     assert log.read_text() == "python -m pytest -q -n 2 --dist loadfile tests/one tests/two\n"
+
+
+TIDY = """\
+case "$1" in --version) echo 1.0; exit;; esac
+echo "$2" >> {log}
+! grep -q error "$2"
+"""
+
+
+def test_clang_tidy_examines_a_file_once_until_it_or_a_header_changes(tmp_path: Path) -> None:
+    checkout, log = tmp_path / "checkout", tmp_path / "examined"
+    for folder in ("tests", "apps", "build/stacks/mpich/build"):
+        (checkout / folder).mkdir(parents=True)
+    (checkout / "tests/lint.sh").write_text((REPOSITORY / "tests/lint.sh").read_text())
+    sources = {name: checkout / "apps" / name for name in ("one.c", "two.c")}
+    commands = [{"file": str(file), "command": f"cc -c {file}"} for file in sources.values()]
+    (checkout / "build/stacks/mpich/build/compile_commands.json").write_text(json.dumps(commands))
+    subprocess.run(["git", "init", "-q", str(checkout)], check=True)
+    (tmp_path / "bin").mkdir()
+    pretend(tmp_path / "bin", "clang-tidy", TIDY.format(log=log))
+
+    def examined(changed: str, text: str) -> tuple[bool, list[str]]:
+        """Whether all files pass after a change, and the files that clang-tidy examines."""
+        (checkout / "apps" / changed).write_text(text)
+        log.write_text("")
+        environment = {**os.environ, "XDG_CACHE_HOME": str(tmp_path / "cache")}
+        environment.pop("FABRICBENCH_BUILD", None)
+        command = ["sh", "tests/lint.sh", str(tmp_path / "bin"), "tidy"]
+        result = subprocess.run(command, cwd=checkout, env=environment, capture_output=True, text=True, check=False)
+        return result.returncode == 0, sorted(log.read_text().split())
+
+    sources["two.c"].write_text("")
+    assert examined("one.c", "") == (True, ["apps/one.c", "apps/two.c"])
+    assert examined("one.c", "") == (True, [])
+    assert examined("one.c", "an error") == (False, ["apps/one.c"])
+    assert examined("one.c", "an error") == (False, ["apps/one.c"])
+    assert examined("one.c", "int one;") == (True, ["apps/one.c"])
+    assert examined("one.h", "int both;") == (True, ["apps/one.c", "apps/two.c"])
 
 
 def test_make_names_folders_that_exist() -> None:
