@@ -12,6 +12,7 @@ import pytest
 
 from fabricbench.setup.probe import lane_environment
 from fabricbench.site.stacks import Installed
+from support.long_form import is_long
 from support.micro import STACKS, stack
 
 EARLY = """
@@ -33,6 +34,9 @@ int main(int argc, char** argv) {
 }
 """
 """Rank 0 enters MPI_Finalize while the others still exchange messages for the given number of seconds."""
+
+PAUSES = ("0", "0.2", "1") if is_long() else ("0", "0.2")
+REPEATS = 3 if is_long() else 1
 
 LIMIT_SECONDS = 120
 
@@ -76,7 +80,7 @@ def ends(
 @pytest.mark.parametrize("transport", ["shm", "tcp"])
 @pytest.mark.parametrize("ranks", [3, 8])
 def test_a_rank_may_finalize_before_the_others(mpich: Installed, early: Path, transport: str, ranks: int) -> None:
-    for seconds in ("0", "0.2", "1"):
+    for seconds in PAUSES:
         assert ends(mpich, transport, ranks, str(early), seconds), f"a launch of {seconds} s hung"
 
 
@@ -84,12 +88,12 @@ def test_without_the_preload_the_same_launch_hangs(mpich: Installed, early: Path
     """Without the preloaded library the launch hangs, which shows that the launches with it need it."""
     if not re.search(r"\b4\.[01]\b", mpich.version):
         pytest.skip(f"only MPICH 4.0 and 4.1 wait for a barrier after the close: {mpich.version}")
-    assert not all(ends(mpich, "tcp", 3, str(early), "1", preload=False, limit=8) for _ in range(3))
+    assert not all(ends(mpich, "tcp", 3, str(early), "0.5", preload=False, limit=4) for _ in range(3))
 
 
 def test_launches_with_more_ranks_than_cores_end(mpich: Installed) -> None:
     ranks = 4 * len(os.sched_getaffinity(0))
     program = f"{mpich.apps}/bin/fabricbench-is"
     for transport in ("shm", "tcp"):
-        for _ in range(3):
+        for _ in range(REPEATS):
             assert ends(mpich, transport, min(ranks, 16), program, "--class", "S")

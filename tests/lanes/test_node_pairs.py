@@ -87,7 +87,7 @@ def test_a_node_at_half_rate_is_reported_from_six_blocks_on(site: FakeSite) -> N
     site.change_fabric("nodes=Nodes(count=4)")
     run(site, "-p", "^one$", check="^PairBandwidth")
     campaign = site.root / "campaign"
-    process = site.fabricbench("nodes", str(campaign))
+    process = site.inside("nodes", str(campaign))
     assert (process.returncode, process.stdout.splitlines()) == (
         0, ["one@shm: no node or pair is named before 6 blocks; this campaign has 1"],
     )  # fmt: skip
@@ -96,7 +96,7 @@ def test_a_node_at_half_rate_is_reported_from_six_blocks_on(site: FakeSite) -> N
         shutil.copytree(campaign / "launches/b000.s00", copy)
         for facts in copy.rglob("launch.json"):
             facts.write_text(json.dumps(json.loads(facts.read_bytes()) | {"block": block}))
-    process = site.fabricbench("nodes", str(campaign), "-f", "json")
+    process = site.inside("nodes", str(campaign), "-f", "json")
     assert process.returncode == 1
     assert {(f["kind"], f["node"], f["other"], f["role"], f["slowdown"]) for f in json.loads(process.stdout)} == {
         ("node", "n3", "", "sending", 2.0), ("node", "n3", "", "receiving", 2.0),
@@ -105,7 +105,7 @@ def test_a_node_at_half_rate_is_reported_from_six_blocks_on(site: FakeSite) -> N
 
 def test_a_campaign_without_node_pairs_prints_one_line(site: FakeSite) -> None:
     run(site)
-    process = site.fabricbench("nodes", str(site.root / "campaign"))
+    process = site.inside("nodes", str(site.root / "campaign"))
     assert process.returncode == 2
     assert "no node pairs were measured" in process.stderr
     assert process.stderr.count("\n") == 1

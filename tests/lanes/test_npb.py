@@ -14,9 +14,9 @@ from support.fake_site import REPOSITORY
 from support.processes import clean_environment
 
 
-@pytest.mark.parametrize(("stack", "numbers"), [("impi", (2,)), ("mpich", (1, 2, 4)), ("openmpi", (2,))])
+@pytest.mark.parametrize(("stack", "numbers"), [("impi", (2,)), ("mpich", (2,)), ("openmpi", (1, 2, 4))])
 def test_kernels_verify_and_are_attested(tmp_path: Path, stack: str, numbers: tuple[int, ...]) -> None:
-    """Every stack runs two ranks. One stack also runs one rank and oversubscribed ranks, which the harness handles.
+    """Every stack runs two ranks. One stack, whose oversubscribed ranks yield, also runs one rank and four.
 
     CTest verifies the kernels on 1, 2 and 4 ranks of each stack (tests/apps/test_ctest.py).
     """
