@@ -61,7 +61,7 @@ def test_ranks_with_another_binding_are_reported(site: FakeSite) -> None:
     assert record.state == "ok", output
     assert re.fullmatch(problem, record.reason)
     assert record.binding.problem == record.reason
-    result = site.fabricbench("report", str(site.root / "campaign"))
+    result = site.inside("report", str(site.root / "campaign"))
     assert result.returncode == 0, result.stderr
     html = (site.root / "campaign/report.html").read_text()
     assert "Binding or port not as requested" in html

@@ -2,8 +2,6 @@
 """The checks of the Intel MPI Benchmarks: their arguments, their expected rows and their skips."""
 
 import json
-import subprocess
-import sys
 from collections import Counter
 from importlib import import_module
 from pathlib import Path
@@ -14,6 +12,7 @@ from fabricbench.runner.reframe import cases
 from fabricbench.setup.probe import probe_imb_mt
 from fabricbench.site.stacks import Installed
 from support import fake_site
+from support.command import reframe_inside
 from support.fake_site import REPOSITORY, FakeSite
 from support.launches import change
 from support.processes import clean_environment
@@ -114,7 +113,6 @@ def test_the_quick_tier_has_only_these_checks() -> None:
         "RFM_CONFIG_FILES": str(REPOSITORY / "site/local/settings.py"),
         "RFM_SYSTEM": "local:tcp",
     }
-    argv = [sys.executable, "-m", "fabricbench.runner.reframe", *CHECKS, "-t", "quick", "-n", "^Imb", "-lC"]
-    result = subprocess.run(argv, env=environment, cwd=REPOSITORY, capture_output=True, text=True, check=True)
+    result = reframe_inside(*CHECKS, "-t", "quick", "-n", "^Imb", "-lC", environment=environment)
     names = {case.check_class for case in cases(result.stdout.splitlines())}
     assert names == {"ImbPointToPoint", "ImbCollective", "ImbBarrier"}

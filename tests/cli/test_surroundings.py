@@ -146,7 +146,7 @@ def test_a_user_without_home_and_name(everyones: Path, nobody: tuple[str, ...], 
     command, *options = [str(everyones / "page.html") if word == "PAGE" else word for word in arguments]
     result = fabricbench(command, campaign, *options, before=nobody, extra=NO_CACHE)
     (everyones / "page.html").unlink(missing_ok=True)
-    usual = fabricbench(command, campaign, *options)
+    usual = inside(command, campaign, *options)
     assert (result.returncode, result.stdout, result.stderr) == (usual.returncode, usual.stdout, usual.stderr)
 
 

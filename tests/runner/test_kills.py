@@ -8,11 +8,13 @@ from pathlib import Path
 import pytest
 
 from support.fake_site import REPOSITORY, FakeSite
+from support.long_form import is_long
 from support.processes import clean_environment, wait_until
 from support.running import (
     BLOCKS,
     CHOICE,
     LAUNCHES_PER_BLOCK,
+    PARTS,
     finished,
     kill,
     kill_and_resume,
@@ -24,14 +26,18 @@ from support.running import (
 )
 
 
-def test_after_four_kills_no_launch_is_repeated_and_no_process_left(site: FakeSite) -> None:
+def test_after_kills_of_each_part_no_launch_is_repeated_and_no_process_left(site: FakeSite) -> None:
+    """The short form runs one block; test_a_full_disk… of test_run.py continues a campaign in a later block."""
     campaign = site.root / "campaign"
     for name in ("one", "two"):
         (site.stack(name) / "seconds").write_text("0.5")
-    killed = kill_and_resume(lambda: start(site, campaign), campaign, kills=4, chance=random.Random(8))
+    times, options, blocks = (3, (), BLOCKS) if is_long() else (1, ("--budget", "0"), 1)
+    killed = kill_and_resume(
+        lambda: start(site, campaign, *options), campaign, times * PARTS, random.Random(8), longest_s=1.5 + times
+    )
     assert killed.total() >= 2
     assert set(finished(campaign).values()) == {1}
-    assert len(timed(campaign)) == BLOCKS * LAUNCHES_PER_BLOCK
+    assert len(timed(campaign)) == blocks * LAUNCHES_PER_BLOCK
     assert not left_over(campaign)
 
 
@@ -52,14 +58,14 @@ def test_a_run_killed_on_a_real_stack_completes(tmp_path: Path) -> None:
         pytest.skip("the stack mpich is not set up: run `make setup`")
     campaign = tmp_path / "campaign"
     environment = clean_environment()
-    choice = ("--system", "local", "--lane", "mpich@shm", "--check", "MicroPingpong")
+    choice = ("--system", "local", "--lane", "mpich@shm", "--check", "MicroPingpong", "--budget", "0")
     small_and_large = 2
     killed = kill_and_resume(
-        lambda: start_run(campaign, choice, environment), campaign, kills=1, chance=random.Random(2)
+        lambda: start_run(campaign, choice, environment), campaign, ["wrapper"], random.Random(2), longest_s=1.0
     )
     assert killed.total() >= 1
     assert set(finished(campaign).values()) == {1}
-    assert len(timed(campaign)) == BLOCKS * small_and_large
+    assert len(timed(campaign)) == small_and_large
     assert not left_over(campaign)
 
 

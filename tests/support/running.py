@@ -9,7 +9,7 @@ import signal
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from fabricbench.campaign.write import has_completed
@@ -19,13 +19,15 @@ from support.processes import marked, parent, program, wait_until
 CHOICE = ("--system", "fake", "--check", "MicroPingpong")
 LAUNCHES_PER_BLOCK = 4
 BLOCKS = 6
+PARTS = ("run", "reframe", "wrapper")
+"""The parts of a run that a test kills: ``fabricbench run`` itself, the ReFrame that it started, the launch wrapper."""
 
 Process = subprocess.Popen[str]
 
 
-def start(site: FakeSite, campaign: Path) -> Process:
+def start(site: FakeSite, campaign: Path, *options: str) -> Process:
     """Starts ``fabricbench run`` on the fake site."""
-    return start_run(campaign, CHOICE, site.environment)
+    return start_run(campaign, (*CHOICE, *options), site.environment)
 
 
 def start_run(campaign: Path, choice: tuple[str, ...], environment: Mapping[str, str]) -> Process:
@@ -76,10 +78,7 @@ def mark_of(campaign: Path) -> str:
 
 
 def kill(what: str, run: Process, campaign: Path) -> bool:
-    """Kills a part of ``run`` by SIGKILL and waits for its end; False if the run ended before the part started.
-
-    "run" is ``fabricbench run`` itself, "reframe" the ReFrame that it has started, "wrapper" the launch wrapper.
-    """
+    """Kills one of ``PARTS`` of ``run`` by SIGKILL and waits for its end; False if the run ended before it started."""
 
     killed: list[int] = []
 
@@ -114,15 +113,18 @@ def _part(what: str, run: Process, campaign: Path) -> list[int]:
     return [pid for pid in wrappers if parent(pid) not in wrappers]
 
 
-def kill_and_resume(begin: Callable[[], Process], campaign: Path, kills: int, chance: random.Random) -> Counter[str]:
-    """Starts runs on ``campaign``, kills a random part of each at a random moment, then completes one run.
+def kill_and_resume(
+    begin: Callable[[], Process], campaign: Path, parts: Sequence[str], chance: random.Random, longest_s: float
+) -> Counter[str]:
+    """Starts a run on ``campaign`` for each of ``parts``, kills that part at a random moment, then completes one run.
 
-    No process of the previous run may exist after a run has begun. Returns the number of kills of each part.
+    A kill comes 0.2 s to ``longest_s`` after the start, or when the part exists. No process of the previous run may
+    exist after a run has begun. Returns the number of kills of each part.
     """
     killed: Counter[str] = Counter()
-    for _ in range(kills):
+    for part in parts:
         run = _begin_cleanly(begin, campaign)
-        part, delay = chance.choice(("run", "reframe", "wrapper")), chance.uniform(0.2, 4.0)
+        delay = chance.uniform(0.2, longest_s)
         with contextlib.suppress(subprocess.TimeoutExpired):
             run.wait(delay)
         killed[part] += kill(part, run, campaign)
