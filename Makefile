@@ -16,7 +16,7 @@ BIN := $(VENV)/bin
 # Tests that start MPI programs, one at a time
 MEASURING := tests/apps tests/benchmarks tests/lanes
 # Tests on a Slurm of virtual nodes, which mostly wait for Slurm
-CLUSTER := tests/vcluster tests/runner/test_time_limit.py
+CLUSTER := tests/vcluster
 # Tests that need both cores and the cluster, and run alone
 LONE := tests/vcluster/test_acceptance.py tests/vcluster/test_attribution.py
 # Tests that need no stack

@@ -197,11 +197,11 @@ $(tail -qn2 "$run"/log/slurmd.* 2>/dev/null | xargs -0 || true)"
 
 cluster_processes() { # prints the host PIDs of the cluster's processes, without this script and its parent
   local file pid
-  for file in /proc/[0-9]*/environ; do
+  # One grep for all processes. It does not carry the mark itself.
+  for file in $(env -u FABRICBENCH_VCLUSTER grep -lsxz "FABRICBENCH_VCLUSTER=1" /proc/[0-9]*/environ); do
     pid=${file#/proc/}
     pid=${pid%/environ}
-    [ "$pid" != $$ ] && [ "$pid" != "$PPID" ] && [ "$pid" != "$BASHPID" ] || continue
-    if grep -qzx "FABRICBENCH_VCLUSTER=1" "$file" 2>/dev/null; then echo "$pid"; fi
+    case $pid in "$$" | "$PPID" | "$BASHPID") ;; *) echo "$pid" ;; esac
   done
 }
 

@@ -1,12 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Calls ``site/vcluster/cluster.sh``, and the commands of users on its cluster."""
+"""Calls ``site/vcluster/cluster.sh``, and the commands of users on its cluster.
+
+Commands run within this process, which saves the start of Python. Those that a test starts in the background, and those
+of the acceptance walk, have processes of their own.
+"""
 
 import os
 import subprocess
 import sys
+from contextlib import chdir
 from dataclasses import dataclass
 from pathlib import Path
 
+from support.command import inside, reframe_inside
 from support.fake_site import REPOSITORY
 from support.processes import alive, clean_environment, marked, no_namespaces
 
@@ -27,13 +33,21 @@ def impossible() -> str:
 class Cluster:
     """The one cluster that a machine may have."""
 
+    def __init__(self) -> None:
+        self._running: dict[str, str] | None = None
+        """The variables of the running cluster."""
+
     def up(self, **how: str) -> None:
-        """Starts the cluster with the variables ``how``; replaces a running cluster."""
+        """Starts the cluster with the variables ``how``. Keeps a cluster of the same variables whose nodes are idle."""
+        if how == self._running and self.script("status").returncode == 0:
+            return
         result = self.script("up", **how)
         assert result.returncode == 0, result.stdout + result.stderr
+        self._running = how
 
     def down(self) -> None:
         """Stops the cluster and everything on it."""
+        self._running = None
         result = self.script("down")
         assert result.returncode == 0, result.stdout + result.stderr
 
@@ -84,12 +98,16 @@ class Site:
 
     def reframe(self, campaign: Path, *arguments: str) -> Done:
         """Runs ``reframe -c reframe_checks … -r``."""
-        command = [sys.executable, "-m", "fabricbench.runner.reframe", "-c", "reframe_checks", *arguments, "-r"]
-        return _call(command, self.environment(campaign))
+        return reframe_inside("-c", "reframe_checks", *arguments, "-r", environment=self._inside(campaign))
 
     def fabricbench(self, *arguments: str, **variables: str) -> Done:
-        """Runs ``fabricbench`` as users type it, with further ``variables``."""
-        return _call([sys.executable, "-m", "fabricbench.cli", *arguments], {**self.environment(), **variables})
+        """Runs ``fabricbench`` with further ``variables``."""
+        with chdir(REPOSITORY):
+            return inside(*arguments, environment={**self._inside(), **variables})
+
+    def _inside(self, campaign: Path | None = None) -> dict[str, str]:
+        """The environment for commands within this process, in which only the first one executes the settings."""
+        return {**self.environment(campaign), "SLURM_CONF": str(RUN / "slurm.conf")}
 
     def start(self, *arguments: str) -> subprocess.Popen[str]:
         """Starts ``fabricbench`` in the background."""

@@ -11,9 +11,9 @@ from support.fake_site import REPOSITORY
 from support.vcluster import Cluster, Site, impossible
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def cluster() -> Iterator[Cluster]:
-    """Returns the cluster before its start. Removes it after the module and asserts that nothing remains."""
+    """Returns the cluster before its start. Removes it after all tests and asserts that nothing remains."""
     if why := impossible():
         pytest.skip(why)
     cluster = Cluster()

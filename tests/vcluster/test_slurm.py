@@ -13,6 +13,7 @@ from support.running import left_over, wait_for_launch
 from support.vcluster import Cluster, Site
 
 CHOICE = ("--system", "vcluster", "--check", "MicroPingpong", "--lane", "mpich@gige", "--budget", "0")
+SHORT = (*CHOICE, "--set", "iterations=20")
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -57,7 +58,7 @@ def test_reframe_launches_between_nodes_are_attested(site: Site, tmp_path: Path)
 
 def test_a_campaign_waits_for_its_nodes(site: Site, tmp_path: Path, cluster: Cluster) -> None:
     other = cluster.slurm("sbatch", "--parsable", "--exclusive", "--nodes=2", "--output=/dev/null", "--wrap=sleep 600")
-    run, log = site.start("run", str(tmp_path / "campaign"), *CHOICE), tmp_path / "campaign/run.log"
+    run, log = site.start("run", str(tmp_path / "campaign"), *SHORT), tmp_path / "campaign/run.log"
     wait_until(lambda: log.exists() and "waiting for nodes: job" in log.read_text(), "a message about the queue")
     cluster.slurm("scancel", other.strip())
     output, _ = run.communicate(timeout=300)

@@ -13,6 +13,11 @@ from support.processes import clean_environment
 from support.vcluster import SCRIPT, Cluster
 
 
+@pytest.fixture(scope="module", autouse=True)
+def no_cluster(cluster: Cluster) -> None:
+    cluster.down()
+
+
 def test_the_cluster_starts_after_a_crash(cluster: Cluster) -> None:
     for delay in (0.1, 0.3, random.Random(7).uniform(0.4, 1.5)):
         starting = subprocess.Popen([str(SCRIPT), "up"], env=clean_environment(), start_new_session=True,
@@ -44,7 +49,6 @@ def test_the_cluster_starts_after_a_crash(cluster: Cluster) -> None:
 def test_bad_input_prints_one_line(
     cluster: Cluster, words: tuple[str, ...], variables: dict[str, str], message: str
 ) -> None:
-    cluster.down()
     process = cluster.script(*words, **variables)
     assert process.returncode == 2
     assert message in process.stderr

@@ -1,33 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """A block whose allocation ends early gets another one. The test waits for Slurm, which checks limits every 30 s."""
 
-import shutil
-from collections.abc import Iterator
 from pathlib import Path
 
-import pytest
-
 from fabricbench.campaign.write import has_completed
-from support.fake_site import REPOSITORY
 from support.processes import wait_until
-from support.vcluster import Cluster, Site, impossible
+from support.vcluster import Cluster, Site
 
 CHOICE = ("--system", "vcluster", "--check", "MicroPingpong%messages=small", "--lane", "openmpi@gige", "--budget", "0")
 
 
-@pytest.fixture
-def cluster() -> Iterator[Cluster]:
-    if why := impossible():
-        pytest.skip(why)
-    cluster = Cluster()
+def test_the_rest_of_a_block_runs_in_a_second_allocation(site: Site, tmp_path: Path, cluster: Cluster) -> None:
     cluster.up()
-    yield cluster
-    cluster.down()
-
-
-def test_the_rest_of_a_block_runs_in_a_second_allocation(tmp_path: Path, cluster: Cluster) -> None:
-    shutil.copytree(REPOSITORY / "site", tmp_path / "site")
-    site, campaign = Site(tmp_path), tmp_path / "campaign"
+    campaign = tmp_path / "campaign"
     site.change("max_jobs=8", "max_jobs=8, minutes=1")
     result = site.fabricbench("run", str(campaign), *CHOICE, FABRICBENCH_MICRO_FAULT="hang")
     assert result.returncode == 2, result.stdout + result.stderr
