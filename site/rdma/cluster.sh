@@ -3,9 +3,10 @@
 # Runs a real Slurm whose nodes n1, n2, … are emulated machines (QEMU without KVM), as root on Debian 12. Each machine
 # boots Debian's kernel 6.1. Its root is that of this host, read-only, below an overlay in memory; this checkout is
 # shared for reading and writing. Each has three links, each to its bridge:
-#   eth0  Slurm     eth1  RoCE (rxe0), TCP     eth2  iWARP (siw0)
+#   eth0  Slurm     eth1  RoCE (rxe0), TCP     eth2  iWARP (siw0)     eth3  Myrinet Express, with OPEN_MX only
 #
-#   cluster.sh up      NODES=2 CPUS=2 MEMORY=1500 (MB of a node) RATE=0 (Mbit/s of eth1, eth2; 0: no limit) DELAY_US=0
+#   cluster.sh up      NODES=2 CPUS=2 MEMORY=1500 (MB of a node) DELAY_US=0 RATE=0 (Mbit/s of a link; 0: no limit)
+#                      OPEN_MX= (a source tree of Open-MX 1.5.4)
 #   cluster.sh down    removes the cluster, and anything that a killed `up` left
 #   cluster.sh status  exits with 0 if the cluster is up
 #
@@ -15,7 +16,7 @@ set -euo pipefail
 run=/run/fabricbench-rdma
 net=10.78 # prefix, the port number follows
 bridge=fbrd # prefix, the port number follows
-ports=3
+ports=3 # 4 with Open-MX
 here=$(cd "$(dirname "$0")" && pwd)
 repo=$(cd "$here/../.." && pwd)
 build=$repo/build/rdma
@@ -23,6 +24,7 @@ export FABRICBENCH_RDMA=1 # marks the processes of the cluster
 export SLURM_CONF=$run/slurm.conf
 
 PACKAGES=(qemu-system-x86 slurm-wlm munge libpmi2-0 iproute2 ibverbs-providers librdmacm1 perftest gcc make libelf1 xz-utils)
+OPEN_MX_PACKAGES=(autoconf automake libtool python3) # to build it
 BOOT_SECONDS=240
 
 fail() {
@@ -49,6 +51,7 @@ within() { # SECONDS COMMAND…: repeats the command until it succeeds
 need() {
   [ "$(id -u)" = 0 ] || fail "bridges and TAP devices need root; run it as root"
   local package missing=()
+  if [ -n "$OPEN_MX" ]; then PACKAGES+=("${OPEN_MX_PACKAGES[@]}"); fi
   command -v dpkg-query >/dev/null || fail "no dpkg-query; the cluster needs Debian 12"
   for package in "${PACKAGES[@]}"; do
     [ "$(dpkg-query -W -f '${db:Status-Status}' "$package" 2>/dev/null)" = installed ] || missing+=("$package")
@@ -62,9 +65,10 @@ need() {
 
 prepare_kernel() {
   local image=$build/initramfs.gz
-  [ -e "$image" ] && [ -z "$(find "$here/kernel.sh" "$here/init.sh" -newer "$image")" ] && return
+  if [ -z "$OPEN_MX" ] && [ ! -e "$build/with-open-mx" ] && [ -e "$image" ] &&
+    [ -z "$(find "$here/kernel.sh" "$here/init.sh" -newer "$image")" ]; then return; fi
   mkdir -p "$build"
-  "$here/kernel.sh" "$build"
+  "$here/kernel.sh" "$build" "$OPEN_MX"
 }
 
 configure() {
@@ -109,9 +113,11 @@ CONF
     echo "NodeName=n$i NodeHostname=n$i NodeAddr=$net.0.$i CPUs=$CPUS RealMemory=$((MEMORY - 500)) State=UNKNOWN" \
       >>"$run/slurm.conf"
     echo "$net.0.$i n$i" >>"$run/hosts"
+    echo "52:54:00:78:03:0$i n$i:0" >>"$run/mx.peers"
   done
   echo "PartitionName=rdma Nodes=n[1-$NODES] Default=YES MaxTime=120 OverSubscribe=NO State=UP" >>"$run/slurm.conf"
-  printf 'NODES=%s\nCPUS=%s\nRATE=%s\nDELAY_US=%s\n' "$NODES" "$CPUS" "$RATE" "$DELAY_US" >"$run/rdma.env"
+  printf '%s\n' "NODES=$NODES" "CPUS=$CPUS" "RATE=$RATE" "DELAY_US=$DELAY_US" "PORTS=$ports" \
+    "OPEN_MX=$(printf %q "$build/open-mx")" >"$run/rdma.env"
   cp "$here/node.sh" "$run/"
 }
 
@@ -179,6 +185,11 @@ up() {
   whole MEMORY "$MEMORY" 1000 1000000
   whole RATE "$RATE" 0 100000
   whole DELAY_US "$DELAY_US" 0 1000000
+  OPEN_MX=${OPEN_MX:-}
+  if [ -n "$OPEN_MX" ]; then
+    [ -f "$OPEN_MX/driver/linux/omx_main.c" ] || fail "OPEN_MX is '$OPEN_MX'; expected a source tree of Open-MX 1.5.4"
+    ports=4
+  fi
   need
   prepare_kernel
   trap clean EXIT
