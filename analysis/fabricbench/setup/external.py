@@ -124,11 +124,12 @@ def last_choice(home: Path) -> Choice:
 
 
 def remember_choice(home: Path, choice: Choice, external: External | None) -> None:
-    """Writes the choice of the stack in ``home`` and the place that it led to, or removes it if it is empty."""
+    """Writes the choice of the stack in ``home``, with the versions of its modules, or removes it if it is empty."""
     if choice:
         home.mkdir(parents=True, exist_ok=True)
-        found_in = external.modules.path if external and external.modules else ""
-        write_json(home / FILE, asdict(replace(choice, module_path=found_in)))
+        if external and external.modules:
+            choice = replace(choice, modules=external.modules.names, module_path=external.modules.path)
+        write_json(home / FILE, asdict(choice))
     else:
         (home / FILE).unlink(missing_ok=True)
 

@@ -15,7 +15,7 @@ from fabricbench.cli import app
 from fabricbench.doctor.lanes import examine
 from fabricbench.errors import BadInput
 from fabricbench.setup import stacks
-from fabricbench.setup.external import Choice
+from fabricbench.setup.external import Choice, last_choice, located, remember_choice
 from fabricbench.setup.modules import load
 from fabricbench.setup.probe import Probe
 from fabricbench.site.fabric import Fabric
@@ -194,6 +194,12 @@ def test_a_stack_by_module(set_up: SetUp, system: ModuleSystem, prefix: Path, tm
     system.add("mpich/4.2", prepend=(("PATH", f"{prefix}/bin"),), UCX_TLS="tcp")
     load.cache_clear()
     assert set_up() == ["mine"]
+
+
+def test_a_new_default_version_does_not_change_the_stack(tmp_path: Path, system: ModuleSystem) -> None:
+    external = located(Choice(modules=("mpich/4.2",)))
+    remember_choice(tmp_path, Choice(modules=("mpich",)), external)
+    assert last_choice(tmp_path) == Choice(modules=("mpich/4.2",), module_path=str(system.files))
 
 
 def test_doctor_shows_the_module_and_a_module_that_is_gone(

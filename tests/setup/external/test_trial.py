@@ -29,6 +29,12 @@ def test_a_library_of_the_right_family(tmp_path: Path) -> None:
     assert trial.fortran_problem == f"{tmp_path}/mvapich2 has no bin/mpif90"
 
 
+@pytest.mark.parametrize("stack", ["mpich", "mpich-ofi"])
+def test_a_library_with_two_devices(tmp_path: Path, stack: str) -> None:
+    text = "MPICH Version:      5.0.2\nMPICH Device:       ch4:ucx ofi\nMPICH CC:           cc\n"
+    assert try_as(stack, at(toy_mpi(tmp_path / "mpich", text))).version == "MPICH Version: 5.0.2"
+
+
 @pytest.mark.parametrize(
     ("text", "stack", "message"),
     [
