@@ -38,6 +38,10 @@ class FactsBase(JobBase):
         package = package_of(Path(self.program()))
         return {**self.installed.spec_hash, **({package.name: package.hash} if package else {})} or None
 
+    def module_variables(self) -> dict[str, str]:
+        """Returns the variables of MPI stacks that the stack's modules set."""
+        return self.installed.modules.variables if self.installed.modules else {}
+
     @property
     def writes_facts(self) -> bool:
         """Whether facts are written: in every run, and in the dry runs of ``fabricbench run --dry-run``."""
@@ -91,7 +95,7 @@ class FactsBase(JobBase):
             profiler=self.profiler_name,
             injected=self.injection,
             argv=(self.program(), *self.arguments()),
-            environment=inherited_variables() | self.lane_variables(),
+            environment=inherited_variables() | self.module_variables() | self.lane_variables(),
             versions={
                 self.stack.name: self.installed.version,
                 "fabricbench": _version("fabricbench"),
@@ -99,6 +103,8 @@ class FactsBase(JobBase):
                 **self.tool_versions(),
             },
             spec_hash=self.spec_hash(),
+            stack_prefix=self.installed.prefix if self.installed.is_external else "",
+            modules=self.installed.modules.names if self.installed.modules else (),
             target=self.target(),
             limit_seconds=self.limit_seconds,
             attestation=self.fabric.attestation,

@@ -20,33 +20,13 @@ ports=3 # 4 with Open-MX
 here=$(cd "$(dirname "$0")" && pwd)
 repo=$(cd "$here/../.." && pwd)
 build=$repo/build/rdma
-export FABRICBENCH_RDMA=1 # marks the processes of the cluster
+# shellcheck disable=SC1091
+. "$here/../cluster_functions.sh" rdma "$run" FABRICBENCH_RDMA 5
 export SLURM_CONF=$run/slurm.conf
 
 PACKAGES=(qemu-system-x86 slurm-wlm munge libpmi2-0 iproute2 ibverbs-providers librdmacm1 perftest gcc make libelf1 xz-utils)
 OPEN_MX_PACKAGES=(autoconf automake libtool python3) # to build it
 BOOT_SECONDS=240
-
-fail() {
-  echo "rdma: $*" >&2
-  exit 2
-}
-
-whole() { # NAME VALUE LEAST MOST
-  if [[ ! $2 =~ ^[0-9]{1,7}$ ]] || ((10#$2 < $3 || 10#$2 > $4)); then
-    fail "$1 is '$2'; expected a whole number from $3 to $4"
-  fi
-}
-
-within() { # SECONDS COMMAND…: repeats the command until it succeeds
-  local tries=$(($1 * 5))
-  shift
-  for ((; tries; tries--)); do
-    if "$@" >/dev/null 2>&1; then return 0; fi
-    sleep 0.2
-  done
-  return 1
-}
 
 need() {
   [ "$(id -u)" = 0 ] || fail "bridges and TAP devices need root; run it as root"
@@ -131,14 +111,6 @@ bridges() {
   done
 }
 
-start_munge() {
-  mkdir -p "$run/munge"
-  (umask 377 && head -c 128 /dev/urandom >"$run/munge/key")
-  chown -R munge:munge "$run/munge"
-  su munge -s /bin/sh -c "umask 022; exec munged --socket=$run/munge/socket --pid-file=$run/munge/pid \
-    --log-file=$run/munge/log --seed-file=$run/munge/seed --key-file=$run/munge/key"
-}
-
 start_machine() { # NUMBER
   local i=$1 port share=security_model=passthrough,multidevs=remap links=()
   for ((port = 0; port < ports; port++)); do
@@ -169,8 +141,6 @@ start() {
   slurmctld
   for i in $(seq "$NODES"); do start_machine "$i"; done
 }
-
-idle() { [ "$(sinfo -h -t idle -o %D 2>/dev/null || true)" = "$NODES" ]; }
 
 trouble() {
   sinfo -h -N -o '%N %T' 2>/dev/null | xargs
@@ -205,34 +175,13 @@ up() {
   echo "rdma: $NODES nodes of $CPUS CPUs after $((SECONDS - begin)) s; export SLURM_CONF=$SLURM_CONF"
 }
 
-cluster_processes() { # prints the PIDs of the cluster's processes, without this script and its parent
-  local file pid
-  for file in /proc/[0-9]*/environ; do
-    pid=${file#/proc/}
-    pid=${pid%/environ}
-    [ "$pid" != $$ ] && [ "$pid" != "$PPID" ] && [ "$pid" != "$BASHPID" ] || continue
-    if grep -qzx "FABRICBENCH_RDMA=1" "$file" 2>/dev/null; then echo "$pid"; fi
-  done
-}
-
 gone() { # PID: an emulator needs some time to end after it was killed
   [ ! -e "/proc/$1" ] || grep -q '^State:[[:space:]]*[ZX]' "/proc/$1/status" 2>/dev/null
 }
 
 clean() {
-  local pid name ended=()
-  for _ in $(seq 100); do
-    local left=()
-    for pid in $(cluster_processes); do
-      # Spares other cluster.sh processes, which a user may have started.
-      case $(tr '\0' ' ' <"/proc/$pid/cmdline" 2>/dev/null) in *cluster.sh*) continue ;; esac
-      left+=("$pid")
-    done
-    ((${#left[@]})) || break
-    kill -KILL "${left[@]}" 2>/dev/null || true
-    ended+=("${left[@]}")
-    sleep 0.1
-  done
+  local pid name ended
+  mapfile -t ended < <(kill_all 100 cluster_processes)
   for pid in "${ended[@]}"; do within 20 gone "$pid" || true; done
   for name in $(ip -o link show 2>/dev/null | sed -n "s/^[0-9]*: \(${bridge}[-0-9n]*\)[:@].*/\1/p"); do
     ip link del "$name" 2>/dev/null || true

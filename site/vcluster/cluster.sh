@@ -17,29 +17,9 @@ run=/run/fabricbench-vcluster
 net=10.77 # prefix, the port number follows
 bridge=fbvc # prefix, the port number follows
 here=$(cd "$(dirname "$0")" && pwd)
-export FABRICBENCH_VCLUSTER=1 # marks the processes of the cluster
+# shellcheck disable=SC1091
+. "$here/../cluster_functions.sh" vcluster "$run" FABRICBENCH_VCLUSTER 10
 export SLURM_CONF=$run/slurm.conf
-
-fail() {
-  echo "vcluster: $*" >&2
-  exit 2
-}
-
-whole() { # NAME VALUE LEAST MOST
-  if [[ ! $2 =~ ^[0-9]{1,7}$ ]] || ((10#$2 < $3 || 10#$2 > $4)); then
-    fail "$1 is '$2'; expected a whole number from $3 to $4"
-  fi
-}
-
-within() { # SECONDS COMMAND…: repeats the command until it succeeds
-  local tries=$(($1 * 10))
-  shift
-  for ((; tries; tries--)); do
-    if "$@" >/dev/null 2>&1; then return 0; fi
-    sleep 0.1
-  done
-  return 1
-}
 
 need() {
   [ "$(id -u)" = 0 ] || fail "namespaces need root; run it as root"
@@ -152,16 +132,6 @@ CONF
     "$NODES" "$CPUS" "$PORTS" "$RATE" "$DELAY_US" "$ISOLATION" >"$run/vcluster.env"
 }
 
-start_munge() {
-  mkdir -p "$run/munge"
-  (umask 377 && head -c 128 /dev/urandom >"$run/munge/key")
-  chown -R munge:munge "$run/munge"
-  su munge -s /bin/sh -c "umask 022; exec munged --socket=$run/munge/socket --pid-file=$run/munge/pid \
-    --log-file=$run/munge/log --seed-file=$run/munge/seed --key-file=$run/munge/key"
-}
-
-idle() { [ "$(sinfo -h -t idle -o %D 2>/dev/null || true)" = "$NODES" ]; }
-
 idle_node() { [ "$(sinfo -h -n "$1" -o %T)" = idle ]; }
 
 up() {
@@ -195,31 +165,15 @@ $(tail -qn2 "$run"/log/slurmd.* 2>/dev/null | xargs -0 || true)"
   echo "vcluster: $NODES nodes of $CPUS CPUs, $PORTS ports of $RATE Mbit/s, $DELAY_US us one way; export SLURM_CONF=$SLURM_CONF"
 }
 
-cluster_processes() { # prints the host PIDs of the cluster's processes, without this script and its parent
-  local file pid
-  for file in /proc/[0-9]*/environ; do
-    pid=${file#/proc/}
-    pid=${pid%/environ}
-    [ "$pid" != $$ ] && [ "$pid" != "$PPID" ] && [ "$pid" != "$BASHPID" ] || continue
-    if grep -qzx "FABRICBENCH_VCLUSTER=1" "$file" 2>/dev/null; then echo "$pid"; fi
-  done
+members() { # prints the PIDs of the cluster's processes
+  # The kernel ends all processes of a PID namespace with its first process; `unshare` ends too (--kill-child).
+  cluster_processes
+  ip netns list 2>/dev/null | sed -n 's/^\(fbvc-n[0-9]*\).*/\1/p' | xargs -r -n1 ip netns pids
 }
 
 clean() {
-  local pid name
-  for _ in $(seq 40); do
-    local left=()
-    # The kernel ends all processes of a PID namespace with its first process; `unshare` ends too (--kill-child).
-    for pid in $(cluster_processes) $(ip netns list 2>/dev/null | sed -n 's/^\(fbvc-n[0-9]*\).*/\1/p' |
-      xargs -r -n1 ip netns pids); do
-      # Spares other cluster.sh processes, which a user may have started.
-      case $(tr '\0' ' ' <"/proc/$pid/cmdline" 2>/dev/null) in *cluster.sh*) continue ;; esac
-      left+=("$pid")
-    done
-    ((${#left[@]})) || break
-    kill -KILL "${left[@]}" 2>/dev/null || true
-    sleep 0.1
-  done
+  local name
+  kill_all 40 members >/dev/null
   for name in $(ip netns list 2>/dev/null | sed -n 's/^\(fbvc-n[0-9]*\).*/\1/p'); do ip netns del "$name"; done
   for name in $(ip -o link show 2>/dev/null | sed -n 's/^[0-9]*: \(fbvc[-0-9n]*\)[:@].*/\1/p'); do
     ip link del "$name" 2>/dev/null || true # the removal of one end also removes the other

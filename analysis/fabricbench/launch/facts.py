@@ -144,7 +144,9 @@ class Launch(LaneNamed, _OfTool):
     ``runs``: the number of program starts. ``ports``: the fabric's ports on every node. ``port``: the requested one of
     them, or empty. ``profiler``: the one that is loaded into the ranks in mode ``profiled``. ``injected``: the delays
     of a launch of mode ``injected``. ``exclusive``: whether the launch had the nodes to itself. ``spec_hash``: Spack's
-    hashes of the stack and of the program's package, by package; None if Spack built neither. ``target``: what the
+    hashes of the stack and of the program's package, by package; None if Spack built neither. ``stack_prefix``: the
+    prefix of an MPI library that the user named, empty for the others; ``modules``: the modules that the job loaded for
+    it. ``target``: what the
     program was built for; None if that is unknown, or the compiler's default. ``function_only``: the reason why
     times on the fabric are no measurements; empty if they are. ``placement``: the order of the ranks over the nodes;
     None for the launcher's default. ``node_pool``: the nodes from which those of the launch were chosen, in Slurm's
@@ -183,6 +185,8 @@ class Launch(LaneNamed, _OfTool):
     environment: dict[str, str] = {}
     versions: dict[str, str] = {}
     spec_hash: dict[str, str] | None = None
+    stack_prefix: str = ""
+    modules: tuple[str, ...] = ()
     target: Target | None = None
     limit_seconds: float
     attestation: Literal["required", "optional"] = "required"
