@@ -87,6 +87,7 @@ class FactsBase(JobBase):
             port=self.selected_port,
             exclusive=self.fabric.scheduler.exclusive,
             runs=self.runs(),
+            reduces_in_network=self.fabric.reduces_in_network,
             mode=self.mode,
             profiler=self.profiler_name,
             injected=self.injection,

@@ -178,6 +178,7 @@ class Launch(LaneNamed, _OfTool):
     runs: int = Field(default=1, gt=0, lt=2**31)
     mode: Mode = "timed"
     profiler: ProfilerName | None = None
+    reduces_in_network: bool = False
     injected: Injection | None = None
     argv: tuple[str, ...]
     environment: dict[str, str] = {}
