@@ -13,7 +13,6 @@ from fabricbench.campaign.write import open_single
 from fabricbench.files.writing import write_json
 from fabricbench.launch.facts import Launch, SkippedLaunch, inherited_variables
 from fabricbench.launch.session import FORECAST, session
-from fabricbench.site.node_choice import RULE
 from fabricbench.site.spack import package_of
 
 from .job import JobBase
@@ -86,10 +85,13 @@ class FactsBase(JobBase):
             placement=self.rank_placement,
             node_pool=self.node_pool,
             nodelist=self.node_choice,
-            node_rule=RULE if self.node_choice else "",
+            node_rule=self.node_rule,
+            distance=self.node_distance,
+            switches=self.chosen_switches,
             ports=tuple(self.fabric.ports),
             port=self.selected_port,
             exclusive=self.fabric.scheduler.exclusive,
+            reduces_in_network=self.fabric.reduces_in_network,
             runs=self.runs(),
             mode=self.mode,
             profiler=self.profiler_name,

@@ -4,13 +4,14 @@
 # shared memory, mounts, host name). Links with a configured rate and delay connect the nodes to a bridge. With PORTS=2
 # each node has eth0 and eth1, each with its own bridge; Slurm uses eth0.
 #
-#   cluster.sh up             NODES=2 CPUS=… PORTS=1 RATE=1000 (Mbit/s) DELAY_US=0 ISOLATION=all
+#   cluster.sh up             NODES=2 CPUS=… PORTS=1 RATE=1000 (Mbit/s) DELAY_US=0 ISOLATION=all SWITCHES=0
 #   cluster.sh down           removes the cluster, and anything that a killed `up` left
 #   cluster.sh status         exits with 0 if the cluster is up
 #   cluster.sh rate NODE MBIT sets the rate of the links of one node, in both directions
 #   cluster.sh kill NODE      kills a node; `revive NODE` starts it again
 #
-# With ISOLATION=network the nodes share memory and processes: MPI stacks then copy between nodes through memory.
+# With SWITCHES=2 Slurm has a topology of two switches, leaf1 and leaf2, with half of the nodes each, below a third. The
+# links stay as they are. With ISOLATION=network the nodes share memory and processes: MPI stacks then copy between nodes through memory.
 set -euo pipefail
 
 run=/run/fabricbench-vcluster
@@ -126,17 +127,30 @@ CONF
     mkdir -p "$run/tmp.n$i"
   done
   echo "PartitionName=gige Nodes=$last Default=YES MaxTime=120 OverSubscribe=NO State=UP" >>"$run/slurm.conf"
+  if ((SWITCHES)); then switches; fi
   echo "127.0.0.1 localhost" >>"$run/hosts"
   echo "$net.0.254 $(hostname -s)" >>"$run/hosts"
   printf 'NODES=%s\nCPUS=%s\nPORTS=%s\nRATE=%s\nDELAY_US=%s\nISOLATION=%s\n' \
     "$NODES" "$CPUS" "$PORTS" "$RATE" "$DELAY_US" "$ISOLATION" >"$run/vcluster.env"
 }
 
+switches() { # describes switches with equally many nodes, and one above them
+  local i first last=0
+  echo "TopologyPlugin=topology/tree" >>"$run/slurm.conf"
+  for i in $(seq "$SWITCHES"); do
+    first=$((last + 1)) last=$((NODES * i / SWITCHES))
+    echo "SwitchName=leaf$i Nodes=n[$first-$last]" >>"$run/topology.conf"
+  done
+  echo "SwitchName=core Switches=leaf[1-$SWITCHES]" >>"$run/topology.conf"
+}
+
 idle_node() { [ "$(sinfo -h -n "$1" -o %T)" = idle ]; }
 
 up() {
   NODES=${NODES:-2} PORTS=${PORTS:-1} RATE=${RATE:-1000} DELAY_US=${DELAY_US:-0} ISOLATION=${ISOLATION:-all}
+  SWITCHES=${SWITCHES:-0}
   whole NODES "$NODES" 1 64
+  whole SWITCHES "$SWITCHES" 0 "$NODES"
   CPUS=${CPUS:-$(($(nproc) > NODES ? $(nproc) / NODES : 1))}
   whole CPUS "$CPUS" 1 1024
   whole PORTS "$PORTS" 1 8
