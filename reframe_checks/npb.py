@@ -124,8 +124,9 @@ class OwnKernel(NasKernel):
         stack = self.stack.name
         if self.kernel == "IS":
             return f"{stack} was set up without fabricbench-is", f"run: fabricbench setup --again {stack}"
+        why = f": {self.installed.fortran_problem}" if self.installed.fortran_problem else ""
         return (
-            f"{self.kernel} is written in Fortran, and {stack} was set up without",
+            f"{self.kernel} is written in Fortran, and {stack} was set up without{why}",
             f"install gfortran and a {stack} with mpif90, then run: fabricbench setup --again {stack}",
         )
 

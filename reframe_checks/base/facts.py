@@ -13,7 +13,6 @@ from fabricbench.campaign.write import open_single
 from fabricbench.files.writing import write_json
 from fabricbench.launch.facts import Launch, SkippedLaunch, inherited_variables
 from fabricbench.launch.session import FORECAST, session
-from fabricbench.site.node_choice import RULE
 from fabricbench.site.spack import package_of
 
 from .job import JobBase
@@ -37,6 +36,10 @@ class FactsBase(JobBase):
         """Returns Spack's hashes of the stack and of the program's package; None if Spack built neither."""
         package = package_of(Path(self.program()))
         return {**self.installed.spec_hash, **({package.name: package.hash} if package else {})} or None
+
+    def module_variables(self) -> dict[str, str]:
+        """Returns the variables of MPI stacks that the stack's modules set."""
+        return self.installed.modules.variables if self.installed.modules else {}
 
     @property
     def writes_facts(self) -> bool:
@@ -82,16 +85,19 @@ class FactsBase(JobBase):
             placement=self.rank_placement,
             node_pool=self.node_pool,
             nodelist=self.node_choice,
-            node_rule=RULE if self.node_choice else "",
+            node_rule=self.node_rule,
+            distance=self.node_distance,
+            switches=self.chosen_switches,
             ports=tuple(self.fabric.ports),
             port=self.selected_port,
             exclusive=self.fabric.scheduler.exclusive,
+            reduces_in_network=self.fabric.reduces_in_network,
             runs=self.runs(),
             mode=self.mode,
             profiler=self.profiler_name,
             injected=self.injection,
             argv=(self.program(), *self.arguments()),
-            environment=inherited_variables() | self.lane_variables(),
+            environment=inherited_variables() | self.module_variables() | self.lane_variables(),
             versions={
                 self.stack.name: self.installed.version,
                 "fabricbench": _version("fabricbench"),
@@ -99,6 +105,8 @@ class FactsBase(JobBase):
                 **self.tool_versions(),
             },
             spec_hash=self.spec_hash(),
+            stack_prefix=self.installed.prefix if self.installed.is_external else "",
+            modules=self.installed.modules.names if self.installed.modules else (),
             target=self.target(),
             limit_seconds=self.limit_seconds,
             attestation=self.fabric.attestation,

@@ -41,6 +41,23 @@ class JobBase(PortsBase):
             paths = ":".join(shlex.quote(path) for path in installed.library_path)
             self.env_vars["LD_LIBRARY_PATH"] = f"{paths}${{LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}}"
 
+    def load_modules(self) -> None:
+        """Puts the commands that load the stack's modules into the job script, before the variables of the lane.
+
+        ReFrame would set the variables first, and a module may change them. If a module cannot be loaded, the launch
+        wrapper runs a command that prints the reason, and the job ends: the launch is recorded as one that could not
+        be started.
+        """
+        modules = self.installed.modules
+        if modules is None:
+            return
+        wrapper = " ".join([self.job.launcher.modifier, *self.job.launcher.modifier_options])
+        reason = f'"the module $name of the stack {self.stack.name} cannot be loaded on $(hostname)"'
+        failure = f"""{wrapper} sh -c 'echo "$1" >&2; exit 127' sh {reason}"""
+        exports = [f"export {name}={value}" for name, value in self.env_vars.items()]
+        self.prerun_cmds = [*modules.commands(failure), *exports]
+        self.env_vars = {}
+
     def wrap(self) -> None:
         """Puts the launch wrapper in front of the launcher, and the witness in front of the program."""
         local = self.current_partition.scheduler.registered_name == "local"
@@ -54,6 +71,7 @@ class JobBase(PortsBase):
         ]
         self.time_limit = f"{int(self.limit_seconds) + (WAIT_FOR_LOCK_SECONDS if local else STARTING_SECONDS)}s"
         self.executable, *self.executable_opts = [shlex.quote(word) for word in self.command()]
+        self.load_modules()
 
     def command(self) -> list[str]:
         """Returns the command that the launcher starts: the program, or server and client, each behind the witness."""

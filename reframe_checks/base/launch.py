@@ -66,11 +66,13 @@ class LaunchTest(MetricsBase, rfm.RunOnlyRegressionTest):
             self.case = {**self.case, "port": self.port}
         if self.placement:
             self.case = {**self.case, "placement": self.placement}
+        if self.distance:
+            self.case = {**self.case, "distance": self.distance}
         self.adapt_to_lane()
         self.limit_seconds *= self.fabric.slowdown
         skip = self.lane_skip() or self.family_skip()
         self.family_skipped = skip is not None and bool(self.family)
-        skip = skip or self.scale_skip() or self.benchmark_skip()
+        skip = skip or self.scale_skip() or self.distance_skip() or self.benchmark_skip()
         if skip is not None:
             self.record_skip(*skip)
             return

@@ -10,12 +10,13 @@ from reframe.core.builtins import run_after, variable
 from reframe.core.exceptions import ReframeError
 
 from fabricbench.errors import BadInput
-from fabricbench.launch.session import ALLOCATION, SCALES, session
+from fabricbench.launch.session import ALLOCATION, FORECAST, SCALES, SWITCHES, session
 from fabricbench.site.fabric import Fabric
 from fabricbench.site.hostlist import expand
-from fabricbench.site.node_choice import chosen_nodes
+from fabricbench.site.node_choice import RULE, chosen_nodes
 from fabricbench.site.scale import COLLECTIVE, Breadth, Scale, ScaleRule, scale_of, scales_of, tier_scales
-from fabricbench.site.transports import PLACEMENTS, Placement
+from fabricbench.site.switches import RULES, nodes_at, objection, switches_of, within
+from fabricbench.site.transports import DISTANCES, PLACEMENTS, Distance, Placement
 
 from .lane import LaneBase, fabrics, node_cores, system
 from .launchers import Layout
@@ -65,6 +66,15 @@ def scales(rule: ScaleRule, breadth: Breadth = "every", counts: Sequence[int] = 
     return [str(scale) for scale in _tiers(rule, breadth)]
 
 
+@cache
+def switches() -> dict[str, tuple[str, ...]]:
+    """Returns the nodes of each switch; empty if they are not known."""
+    try:
+        return switches_of(os.environ.get(SWITCHES, ""), where=SWITCHES)
+    except BadInput as error:
+        raise ReframeError(error) from None
+
+
 def own_scale() -> list[str]:
     """Returns the values of ``at`` of a check that has a single scale of its own, unless scales are requested."""
     return [str(scale) for scale in REQUESTED] or [""]
@@ -99,6 +109,8 @@ class ScaleBase(LaneBase):
     """Nodes and ranks on each of them, ``4x8``; empty for the scales of the tier."""
     placement: str = variable(str, value="", loggable=True)
     """The order of ranks over nodes, ``block`` or ``cyclic``; empty for block."""
+    distance: str = variable(str, value="", loggable=True)
+    """The distance of the nodes: ``near``, on one switch, or ``far``, on different ones; empty for any nodes."""
     breadth: Breadth = "every"
     chosen_scale: Scale | None = None
 
@@ -158,7 +170,30 @@ class ScaleBase(LaneBase):
         """The chosen nodes; empty if the launch uses all nodes of the pool, or if they are not known."""
         pool = node_pool(self.fabric)
         current = session()
+        if self.node_distance:
+            members = within(switches(), pool)
+            return nodes_at(members, self.nodes, self.node_distance, current.block, current.seed) if members else ()
         return _chosen(pool, self.nodes, current.block, current.seed) if self.nodes < len(pool) else ()
+
+    @property
+    def node_rule(self) -> str:
+        """The name of the rule that chose the nodes; empty if none did."""
+        if not self.node_choice:
+            return ""
+        return RULES[self.node_distance] if self.node_distance else RULE
+
+    @property
+    def node_distance(self) -> Distance | None:
+        """The requested distance of the nodes; None if any nodes may be used."""
+        return next((distance for distance in DISTANCES if distance == self.distance), None)
+
+    @property
+    def chosen_switches(self) -> tuple[str, ...]:
+        """The switch of each chosen node; empty unless a distance is requested."""
+        if not self.node_distance:
+            return ()
+        at = {node: name for name, nodes in switches().items() for node in nodes}
+        return tuple(at[node] for node in self.node_choice)
 
     @property
     def layout(self) -> Layout:
@@ -177,7 +212,7 @@ class ScaleBase(LaneBase):
         return requested if by_slurm or requested in self.stack.placement else None
 
     def scale_skip(self) -> tuple[str, str] | None:
-        """Returns why the launch cannot run at its scale or with its placement, and a hint; None if it can."""
+        """Returns why the launch cannot run at its scale, placement or distance, and a hint; None if it can."""
         if skip := self._placement_skip():
             return skip
         scale, fabric = self.chosen_scale, self.fabric
@@ -199,6 +234,23 @@ class ScaleBase(LaneBase):
             reason = f"between ranks of one node the transport {fabric.transport} cannot be attested"
             return (reason, "choose several nodes: fabricbench run --scale") if self._must_be_attested else None
         return None
+
+    def distance_skip(self) -> tuple[str, str] | None:
+        """Returns why the nodes cannot have the requested distance, and a hint; None if they can."""
+        if not self.distance:
+            return None
+        if self.node_distance is None:
+            return f"unknown distance '{self.distance[:40]}'", f"choose one of {', '.join(DISTANCES)}"
+        if self.nodes < 2:
+            return "a launch on one node has no distance", "choose several nodes: fabricbench run --scale"
+        if not switches():
+            return "Slurm knows no topology of switches", f"name the switches with their nodes in {SWITCHES}"
+        pool = node_pool(self.fabric)
+        if not pool and FORECAST not in os.environ:
+            return "the scheduler chooses the nodes of this launch", "start it with fabricbench run"
+        members = within(switches(), pool) if pool else switches()
+        reason = objection(members, self.nodes, self.node_distance)
+        return (reason, "choose a smaller scale: fabricbench run --scale") if reason else None
 
     @property
     def least_per_node(self) -> int:

@@ -3,9 +3,10 @@
 # Runs a real Slurm whose nodes n1, n2, … are emulated machines (QEMU without KVM), as root on Debian 12. Each machine
 # boots Debian's kernel 6.1. Its root is that of this host, read-only, below an overlay in memory; this checkout is
 # shared for reading and writing. Each has three links, each to its bridge:
-#   eth0  Slurm     eth1  RoCE (rxe0), TCP     eth2  iWARP (siw0)
+#   eth0  Slurm     eth1  RoCE (rxe0), TCP     eth2  iWARP (siw0)     eth3  Myrinet Express, with OPEN_MX only
 #
-#   cluster.sh up      NODES=2 CPUS=2 MEMORY=1500 (MB of a node) RATE=0 (Mbit/s of eth1, eth2; 0: no limit) DELAY_US=0
+#   cluster.sh up      NODES=2 CPUS=2 MEMORY=1500 (MB of a node) DELAY_US=0 RATE=0 (Mbit/s of a link; 0: no limit)
+#                      OPEN_MX= (a source tree of Open-MX 1.5.4)
 #   cluster.sh down    removes the cluster, and anything that a killed `up` left
 #   cluster.sh status  exits with 0 if the cluster is up
 #
@@ -15,40 +16,22 @@ set -euo pipefail
 run=/run/fabricbench-rdma
 net=10.78 # prefix, the port number follows
 bridge=fbrd # prefix, the port number follows
-ports=3
+ports=3 # 4 with Open-MX
 here=$(cd "$(dirname "$0")" && pwd)
 repo=$(cd "$here/../.." && pwd)
 build=$repo/build/rdma
-export FABRICBENCH_RDMA=1 # marks the processes of the cluster
+# shellcheck disable=SC1091
+. "$here/../cluster_functions.sh" rdma "$run" FABRICBENCH_RDMA 5
 export SLURM_CONF=$run/slurm.conf
 
 PACKAGES=(qemu-system-x86 slurm-wlm munge libpmi2-0 iproute2 ibverbs-providers librdmacm1 perftest gcc make libelf1 xz-utils)
+OPEN_MX_PACKAGES=(autoconf automake libtool python3) # to build it
 BOOT_SECONDS=240
-
-fail() {
-  echo "rdma: $*" >&2
-  exit 2
-}
-
-whole() { # NAME VALUE LEAST MOST
-  if [[ ! $2 =~ ^[0-9]{1,7}$ ]] || ((10#$2 < $3 || 10#$2 > $4)); then
-    fail "$1 is '$2'; expected a whole number from $3 to $4"
-  fi
-}
-
-within() { # SECONDS COMMAND…: repeats the command until it succeeds
-  local tries=$(($1 * 5))
-  shift
-  for ((; tries; tries--)); do
-    if "$@" >/dev/null 2>&1; then return 0; fi
-    sleep 0.2
-  done
-  return 1
-}
 
 need() {
   [ "$(id -u)" = 0 ] || fail "bridges and TAP devices need root; run it as root"
   local package missing=()
+  if [ -n "$OPEN_MX" ]; then PACKAGES+=("${OPEN_MX_PACKAGES[@]}"); fi
   command -v dpkg-query >/dev/null || fail "no dpkg-query; the cluster needs Debian 12"
   for package in "${PACKAGES[@]}"; do
     [ "$(dpkg-query -W -f '${db:Status-Status}' "$package" 2>/dev/null)" = installed ] || missing+=("$package")
@@ -62,9 +45,10 @@ need() {
 
 prepare_kernel() {
   local image=$build/initramfs.gz
-  [ -e "$image" ] && [ -z "$(find "$here/kernel.sh" "$here/init.sh" -newer "$image")" ] && return
+  if [ -z "$OPEN_MX" ] && [ ! -e "$build/with-open-mx" ] && [ -e "$image" ] &&
+    [ -z "$(find "$here/kernel.sh" "$here/init.sh" -newer "$image")" ]; then return; fi
   mkdir -p "$build"
-  "$here/kernel.sh" "$build"
+  "$here/kernel.sh" "$build" "$OPEN_MX"
 }
 
 configure() {
@@ -109,9 +93,11 @@ CONF
     echo "NodeName=n$i NodeHostname=n$i NodeAddr=$net.0.$i CPUs=$CPUS RealMemory=$((MEMORY - 500)) State=UNKNOWN" \
       >>"$run/slurm.conf"
     echo "$net.0.$i n$i" >>"$run/hosts"
+    echo "52:54:00:78:03:0$i n$i:0" >>"$run/mx.peers"
   done
   echo "PartitionName=rdma Nodes=n[1-$NODES] Default=YES MaxTime=120 OverSubscribe=NO State=UP" >>"$run/slurm.conf"
-  printf 'NODES=%s\nCPUS=%s\nRATE=%s\nDELAY_US=%s\n' "$NODES" "$CPUS" "$RATE" "$DELAY_US" >"$run/rdma.env"
+  printf '%s\n' "NODES=$NODES" "CPUS=$CPUS" "RATE=$RATE" "DELAY_US=$DELAY_US" "PORTS=$ports" \
+    "OPEN_MX=$(printf %q "$build/open-mx")" >"$run/rdma.env"
   cp "$here/node.sh" "$run/"
 }
 
@@ -123,14 +109,6 @@ bridges() {
     if ((port == 0)); then ip addr add "$net.0.254/24" dev "${bridge}0"; fi
     ip link set "$bridge$port" up
   done
-}
-
-start_munge() {
-  mkdir -p "$run/munge"
-  (umask 377 && head -c 128 /dev/urandom >"$run/munge/key")
-  chown -R munge:munge "$run/munge"
-  su munge -s /bin/sh -c "umask 022; exec munged --socket=$run/munge/socket --pid-file=$run/munge/pid \
-    --log-file=$run/munge/log --seed-file=$run/munge/seed --key-file=$run/munge/key"
 }
 
 start_machine() { # NUMBER
@@ -164,8 +142,6 @@ start() {
   for i in $(seq "$NODES"); do start_machine "$i"; done
 }
 
-idle() { [ "$(sinfo -h -t idle -o %D 2>/dev/null || true)" = "$NODES" ]; }
-
 trouble() {
   sinfo -h -N -o '%N %T' 2>/dev/null | xargs
   tail -qn3 "$run"/log/n*.console "$run"/log/n*.qemu 2>/dev/null || true
@@ -179,6 +155,11 @@ up() {
   whole MEMORY "$MEMORY" 1000 1000000
   whole RATE "$RATE" 0 100000
   whole DELAY_US "$DELAY_US" 0 1000000
+  OPEN_MX=${OPEN_MX:-}
+  if [ -n "$OPEN_MX" ]; then
+    [ -f "$OPEN_MX/driver/linux/omx_main.c" ] || fail "OPEN_MX is '$OPEN_MX'; expected a source tree of Open-MX 1.5.4"
+    ports=4
+  fi
   need
   prepare_kernel
   trap clean EXIT
@@ -194,34 +175,13 @@ up() {
   echo "rdma: $NODES nodes of $CPUS CPUs after $((SECONDS - begin)) s; export SLURM_CONF=$SLURM_CONF"
 }
 
-cluster_processes() { # prints the PIDs of the cluster's processes, without this script and its parent
-  local file pid
-  for file in /proc/[0-9]*/environ; do
-    pid=${file#/proc/}
-    pid=${pid%/environ}
-    [ "$pid" != $$ ] && [ "$pid" != "$PPID" ] && [ "$pid" != "$BASHPID" ] || continue
-    if grep -qzx "FABRICBENCH_RDMA=1" "$file" 2>/dev/null; then echo "$pid"; fi
-  done
-}
-
 gone() { # PID: an emulator needs some time to end after it was killed
   [ ! -e "/proc/$1" ] || grep -q '^State:[[:space:]]*[ZX]' "/proc/$1/status" 2>/dev/null
 }
 
 clean() {
-  local pid name ended=()
-  for _ in $(seq 100); do
-    local left=()
-    for pid in $(cluster_processes); do
-      # Spares other cluster.sh processes, which a user may have started.
-      case $(tr '\0' ' ' <"/proc/$pid/cmdline" 2>/dev/null) in *cluster.sh*) continue ;; esac
-      left+=("$pid")
-    done
-    ((${#left[@]})) || break
-    kill -KILL "${left[@]}" 2>/dev/null || true
-    ended+=("${left[@]}")
-    sleep 0.1
-  done
+  local pid name ended
+  mapfile -t ended < <(kill_all 100 cluster_processes)
   for pid in "${ended[@]}"; do within 20 gone "$pid" || true; done
   for name in $(ip -o link show 2>/dev/null | sed -n "s/^[0-9]*: \(${bridge}[-0-9n]*\)[:@].*/\1/p"); do
     ip link del "$name" 2>/dev/null || true

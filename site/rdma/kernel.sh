@@ -1,11 +1,14 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# kernel.sh BUILD: prepares what the machines boot, in the folder BUILD: Debian's kernel, and an initramfs of busybox,
-# the modules and init.sh. Debian's kernel has no module of software iWARP, so siw is compiled from Debian's source.
-# Packages are downloaded and unpacked below BUILD, not installed.
+# kernel.sh BUILD [OPEN-MX]: prepares what the machines boot, in the folder BUILD: Debian's kernel, and an initramfs of
+# busybox, the modules and init.sh. Debian's kernel has no module of software iWARP, so siw is compiled from Debian's
+# source. OPEN-MX is a source tree of Open-MX 1.5.4, whose driver and library are built too, the library in
+# BUILD/open-mx. Packages are downloaded and unpacked below BUILD, not installed.
 set -euo pipefail
 build=$(realpath "$1")
+open_mx=${2:+$(realpath "$2")}
 here=$(cd "$(dirname "$0")" && pwd)
+edits=$here/../../patches/open-mx-1.5.4-linux-6.py
 cd "$build"
 
 modules=(crc32_generic crc32c_generic virtio_pci virtio_net 9p 9pnet_virtio overlay rdma_rxe siw ib_uverbs rdma_ucm
@@ -49,6 +52,32 @@ compile_siw() {
   root/bin/busybox depmod -b root "$abi"
 }
 
+compile_open_mx() {
+  local headers=$tree/usr/src/linux-headers-$abi common=$tree/usr/src/linux-headers-${abi%-amd64}-common
+  rm -rf open-mx open-mx-build
+  cp -r "$open_mx" open-mx-build
+  python3 "$edits" open-mx-build
+  echo "building Open-MX"
+  (
+    cd open-mx-build && ./autogen.sh &&
+      ./configure --prefix="$build/open-mx" --disable-debug --disable-hwloc --with-linux="$common" \
+        --with-linux-build="$headers" --with-linux-release="$abi" &&
+      make -j2 && make install
+  ) >open-mx.log 2>&1 || {
+    echo "rdma: Open-MX cannot be built: $(grep -m1 'error: ' open-mx.log || tail -n1 open-mx.log); $build/open-mx.log" >&2
+    exit 2
+  }
+  strip -g -o "$library/extra/open-mx.ko" open-mx-build/driver/linux/open-mx.ko
+  rm -rf open-mx-build
+  root/bin/busybox depmod -b root "$abi"
+}
+
+contents() { # a digest of Open-MX's tree, of the script that changes it, and of the kernel
+  echo "$version"
+  (cd "$open_mx" && find . -type f -not -path './.git/*' -exec sha256sum {} + | sort) | sha256sum
+  sha256sum <"$edits"
+}
+
 make_initramfs() {
   local module
   rm -rf initramfs
@@ -70,5 +99,14 @@ if [ "$(cat version 2>/dev/null)" != "$version" ]; then
   unpack
   compile_siw
   echo "$version" >version
+fi
+rm -f with-open-mx
+if [ -n "$open_mx" ]; then
+  if [ "$(cat open-mx/contents 2>/dev/null)" != "$(contents)" ]; then
+    compile_open_mx
+    contents >open-mx/contents
+  fi
+  modules+=(open-mx)
+  touch with-open-mx
 fi
 make_initramfs

@@ -13,13 +13,13 @@ mount -t cgroup2 cgroup2 /sys/fs/cgroup && mkdir -p /sys/fs/cgroup/system.slice
 ulimit -l unlimited # RDMA locks memory
 mkdir -p "/run/slurmd.$node"
 ip link set lo up
-for port in 0 1 2; do
+for port in $(seq 0 $((PORTS - 1))); do
   ip addr add "10.78.$port.$number/24" dev "eth$port"
   ip link set "eth$port" mtu 1500 up
 done
 ip link set eth1 mtu 9000 # for a RoCE MTU of 4096
 ip -6 addr add "fd78:1::$number/64" dev eth1 nodad # UCX 1.13's datagrams over RoCE need a GID of IPv6
-for port in 1 2; do
+for port in $(seq 1 $((PORTS - 1))); do
   [ "$RATE$DELAY_US" = 00 ] && continue
   limits="delay ${DELAY_US}us"
   [ "$RATE" = 0 ] || limits="$limits rate ${RATE}mbit"
@@ -28,7 +28,13 @@ for port in 1 2; do
 done
 rdma link add rxe0 type rxe netdev eth1 || echo "node: no rxe0"
 rdma link add siw0 type siw netdev eth2 || echo "node: no siw0"
-chmod 666 /dev/infiniband/* 2>/dev/null
+echo "10.78.2.$number" >/etc/mv2.conf # MVAPICH2 over iWARP uses this address
+if [ "$PORTS" = 4 ]; then
+  ip link set eth3 mtu 9000
+  echo eth3 >/sys/module/open_mx/parameters/ifnames
+  "$OPEN_MX/bin/omx_init_peers" -d "$run/mx.peers" || echo "node: no Open-MX"
+fi
+chmod 666 /dev/infiniband/* /dev/open-mx 2>/dev/null
 munge=$run/munge # the host's key, with a socket of this machine
 cp "$munge/key" /run/key && mount -t tmpfs tmpfs "$munge" && mv /run/key "$munge/key"
 chown -R munge:munge "$munge" && chmod 400 "$munge/key"

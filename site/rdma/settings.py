@@ -9,7 +9,7 @@ from fabricbench.site.fabric import Fabric, Nodes, Scheduler
 from fabricbench.site.system import System
 
 RUN = Path("/run/fabricbench-rdma")
-STACKS = ["mpich", "openmpi", "mpich-ofi"]
+STACKS = ["mpich", "openmpi", "mpich-ofi", "mvapich2", "mpich-mx"]
 EMULATED = "the machines are emulated, and their RDMA devices are software"
 SLOWDOWN = 8.0
 PROCESSOR = "x86-64-v3"  # of QEMU 7.2 without an accelerator; it has no AVX-512
@@ -37,13 +37,16 @@ ONE_NODE = Nodes(count=1, cores=cluster("CPUS", 2), processor=PROCESSOR)
 ROCE = Fabric(
     name="roce",
     transport="verbs",
-    stacks=["mpich", "openmpi"],
+    stacks=["mpich", "openmpi", "mvapich2"],
     scheduler=SLURM,
     nodes=NODES,
     ports=["eth1"],
     variables={"UCX_NET_DEVICES": "rxe0:1", "UCX_IB_GID_INDEX": "2"},
-    # Over connections (rc) Open MPI 4.1.4 hangs in MPI_Finalize: README.md.
-    stack_variables={"openmpi": {"UCX_TLS": "ud_verbs,self"}},
+    stack_variables={
+        # Over connections (rc) Open MPI 4.1.4 hangs in MPI_Finalize: README.md.
+        "openmpi": {"UCX_TLS": "ud_verbs,self"},
+        "mvapich2": {"MV2_IBA_HCA": "rxe0", "MV2_USE_RoCE": "1", "MV2_DEFAULT_GID_INDEX": "2"},
+    },
     function_only=EMULATED,
     slowdown=SLOWDOWN,
 )
@@ -51,7 +54,7 @@ ROCE = Fabric(
 IWARP = Fabric(
     name="iwarp",
     transport="verbs",
-    stacks=["openmpi", "mpich-ofi"],
+    stacks=["openmpi", "mpich-ofi", "mvapich2"],
     scheduler=SLURM,
     nodes=NODES,
     ports=["eth2"],
@@ -62,6 +65,14 @@ IWARP = Fabric(
             "OMPI_MCA_mtl": "ofi",
             "OMPI_MCA_mtl_ofi_provider_include": "verbs;ofi_rxm",
             "OMPI_MCA_osc": "^ucx",
+        },
+        # MVAPICH2 reads the address to use from /etc/mv2.conf (node.sh).
+        "mvapich2": {
+            "MV2_IBA_HCA": "siw0",
+            "MV2_USE_IWARP_MODE": "1",
+            "MV2_USE_RDMA_CM": "1",
+            "MV2_USE_SRQ": "0",
+            "MV2_MAX_INLINE_SIZE": "64",
         },
     },
     function_only=EMULATED,
@@ -75,6 +86,17 @@ ETHERNET = Fabric(
     nodes=NODES,
     ports=["eth1"],
     variables={"UCX_NET_DEVICES": "eth1", "OMPI_MCA_btl_tcp_if_include": "eth1", "FI_TCP_IFACE": "eth1"},
+    function_only=EMULATED,
+    slowdown=SLOWDOWN,
+)
+# Open-MX on an Ethernet interface; the cluster has it with OPEN_MX only.
+MYRINET = Fabric(
+    name="mx",
+    transport="mx",
+    stacks=["mpich-mx"],
+    scheduler=SLURM,
+    nodes=NODES,
+    ports=["eth3"],
     function_only=EMULATED,
     slowdown=SLOWDOWN,
 )
@@ -92,7 +114,7 @@ SYSTEM = System(
     name="rdma",
     file=__file__,
     description="a Slurm cluster of emulated machines with RDMA devices in software",
-    fabrics=[ROCE, IWARP, ETHERNET, SHARED_MEMORY],
+    fabrics=[ROCE, IWARP, MYRINET, ETHERNET, SHARED_MEMORY],
     stacks=STACKS,
 )
 site_configuration = reframe_configuration(SYSTEM)

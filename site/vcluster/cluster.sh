@@ -4,42 +4,23 @@
 # shared memory, mounts, host name). Links with a configured rate and delay connect the nodes to a bridge. With PORTS=2
 # each node has eth0 and eth1, each with its own bridge; Slurm uses eth0.
 #
-#   cluster.sh up             NODES=2 CPUS=… PORTS=1 RATE=1000 (Mbit/s) DELAY_US=0 ISOLATION=all
+#   cluster.sh up             NODES=2 CPUS=… PORTS=1 RATE=1000 (Mbit/s) DELAY_US=0 ISOLATION=all SWITCHES=0
 #   cluster.sh down           removes the cluster, and anything that a killed `up` left
 #   cluster.sh status         exits with 0 if the cluster is up
 #   cluster.sh rate NODE MBIT sets the rate of the links of one node, in both directions
 #   cluster.sh kill NODE      kills a node; `revive NODE` starts it again
 #
-# With ISOLATION=network the nodes share memory and processes: MPI stacks then copy between nodes through memory.
+# With SWITCHES=2 Slurm has a topology of two switches, leaf1 and leaf2, with half of the nodes each, below a third. The
+# links stay as they are. With ISOLATION=network the nodes share memory and processes: MPI stacks then copy between nodes through memory.
 set -euo pipefail
 
 run=/run/fabricbench-vcluster
 net=10.77 # prefix, the port number follows
 bridge=fbvc # prefix, the port number follows
 here=$(cd "$(dirname "$0")" && pwd)
-export FABRICBENCH_VCLUSTER=1 # marks the processes of the cluster
+# shellcheck disable=SC1091
+. "$here/../cluster_functions.sh" vcluster "$run" FABRICBENCH_VCLUSTER 10
 export SLURM_CONF=$run/slurm.conf
-
-fail() {
-  echo "vcluster: $*" >&2
-  exit 2
-}
-
-whole() { # NAME VALUE LEAST MOST
-  if [[ ! $2 =~ ^[0-9]{1,7}$ ]] || ((10#$2 < $3 || 10#$2 > $4)); then
-    fail "$1 is '$2'; expected a whole number from $3 to $4"
-  fi
-}
-
-within() { # SECONDS COMMAND…: repeats the command until it succeeds
-  local tries=$(($1 * 10))
-  shift
-  for ((; tries; tries--)); do
-    if "$@" >/dev/null 2>&1; then return 0; fi
-    sleep 0.1
-  done
-  return 1
-}
 
 need() {
   [ "$(id -u)" = 0 ] || fail "namespaces need root; run it as root"
@@ -146,27 +127,30 @@ CONF
     mkdir -p "$run/tmp.n$i"
   done
   echo "PartitionName=gige Nodes=$last Default=YES MaxTime=120 OverSubscribe=NO State=UP" >>"$run/slurm.conf"
+  if ((SWITCHES)); then switches; fi
   echo "127.0.0.1 localhost" >>"$run/hosts"
   echo "$net.0.254 $(hostname -s)" >>"$run/hosts"
   printf 'NODES=%s\nCPUS=%s\nPORTS=%s\nRATE=%s\nDELAY_US=%s\nISOLATION=%s\n' \
     "$NODES" "$CPUS" "$PORTS" "$RATE" "$DELAY_US" "$ISOLATION" >"$run/vcluster.env"
 }
 
-start_munge() {
-  mkdir -p "$run/munge"
-  (umask 377 && head -c 128 /dev/urandom >"$run/munge/key")
-  chown -R munge:munge "$run/munge"
-  su munge -s /bin/sh -c "umask 022; exec munged --socket=$run/munge/socket --pid-file=$run/munge/pid \
-    --log-file=$run/munge/log --seed-file=$run/munge/seed --key-file=$run/munge/key"
+switches() { # describes switches with equally many nodes, and one above them
+  local i first last=0
+  echo "TopologyPlugin=topology/tree" >>"$run/slurm.conf"
+  for i in $(seq "$SWITCHES"); do
+    first=$((last + 1)) last=$((NODES * i / SWITCHES))
+    echo "SwitchName=leaf$i Nodes=n[$first-$last]" >>"$run/topology.conf"
+  done
+  echo "SwitchName=core Switches=leaf[1-$SWITCHES]" >>"$run/topology.conf"
 }
-
-idle() { [ "$(sinfo -h -t idle -o %D 2>/dev/null || true)" = "$NODES" ]; }
 
 idle_node() { [ "$(sinfo -h -n "$1" -o %T)" = idle ]; }
 
 up() {
   NODES=${NODES:-2} PORTS=${PORTS:-1} RATE=${RATE:-1000} DELAY_US=${DELAY_US:-0} ISOLATION=${ISOLATION:-all}
+  SWITCHES=${SWITCHES:-0}
   whole NODES "$NODES" 1 64
+  whole SWITCHES "$SWITCHES" 0 "$NODES"
   CPUS=${CPUS:-$(($(nproc) > NODES ? $(nproc) / NODES : 1))}
   whole CPUS "$CPUS" 1 1024
   whole PORTS "$PORTS" 1 8
@@ -195,31 +179,15 @@ $(tail -qn2 "$run"/log/slurmd.* 2>/dev/null | xargs -0 || true)"
   echo "vcluster: $NODES nodes of $CPUS CPUs, $PORTS ports of $RATE Mbit/s, $DELAY_US us one way; export SLURM_CONF=$SLURM_CONF"
 }
 
-cluster_processes() { # prints the host PIDs of the cluster's processes, without this script and its parent
-  local file pid
-  # One grep for all processes. It does not carry the mark itself.
-  for file in $(env -u FABRICBENCH_VCLUSTER grep -lsxz "FABRICBENCH_VCLUSTER=1" /proc/[0-9]*/environ); do
-    pid=${file#/proc/}
-    pid=${pid%/environ}
-    case $pid in "$$" | "$PPID" | "$BASHPID") ;; *) echo "$pid" ;; esac
-  done
+members() { # prints the PIDs of the cluster's processes
+  # The kernel ends all processes of a PID namespace with its first process; `unshare` ends too (--kill-child).
+  cluster_processes
+  ip netns list 2>/dev/null | sed -n 's/^\(fbvc-n[0-9]*\).*/\1/p' | xargs -r -n1 ip netns pids
 }
 
 clean() {
-  local pid name
-  for _ in $(seq 40); do
-    local left=()
-    # The kernel ends all processes of a PID namespace with its first process; `unshare` ends too (--kill-child).
-    for pid in $(cluster_processes) $(ip netns list 2>/dev/null | sed -n 's/^\(fbvc-n[0-9]*\).*/\1/p' |
-      xargs -r -n1 ip netns pids); do
-      # Spares other cluster.sh processes, which a user may have started.
-      case $(tr '\0' ' ' <"/proc/$pid/cmdline" 2>/dev/null) in *cluster.sh*) continue ;; esac
-      left+=("$pid")
-    done
-    ((${#left[@]})) || break
-    kill -KILL "${left[@]}" 2>/dev/null || true
-    sleep 0.1
-  done
+  local name
+  kill_all 40 members >/dev/null
   for name in $(ip netns list 2>/dev/null | sed -n 's/^\(fbvc-n[0-9]*\).*/\1/p'); do ip netns del "$name"; done
   for name in $(ip -o link show 2>/dev/null | sed -n 's/^[0-9]*: \(fbvc[-0-9n]*\)[:@].*/\1/p'); do
     ip link del "$name" 2>/dev/null || true # the removal of one end also removes the other

@@ -141,6 +141,39 @@ def test_a_placement_that_is_not_possible_is_skipped(site: FakeSite, placement: 
     assert f"{skip['reason']}; {skip['hint']}" == reason
 
 
+NETWORK = {"FABRICBENCH_SWITCHES": "leaf1=n[1-2] leaf2=n[3-4]", "FABRICBENCH_BLOCK": "2"}
+
+
+@pytest.mark.parametrize("distance", ["near", "far"])
+def test_nodes_near_or_far_are_part_of_the_case(cluster: FakeSite, distance: str) -> None:
+    options = ("-S", "MicroBarrier.scale=2x1", "-S", f"MicroBarrier.distance={distance}")
+    (launch,) = reframe(cluster, "MicroBarrier", *options, **NETWORK)
+    assert (launch["distance"], launch["case"]) == (distance, {"distance": distance})
+    assert launch["node_rule"] == f"{distance}-1"
+    assert len(set(launch["switches"])) == (1 if distance == "near" else 2)
+    of_node = {"n1": "leaf1", "n2": "leaf1", "n3": "leaf2", "n4": "leaf2"}
+    assert launch["switches"] == [of_node[node] for node in launch["nodelist"]]
+    assert f"-hosts {','.join(launch['nodelist'])} " in (launch["folder"] / "rfm_job.sh").read_text()
+
+
+@pytest.mark.parametrize(
+    ("distance", "scale", "switches", "reason"),
+    [
+        ("beside", "2x1", "leaf1=n[1-4]", "unknown distance 'beside'; choose one of near, far"),
+        ("near", "1x2", "leaf1=n[1-4]", "a launch on one node has no distance; choose several nodes: "),
+        ("near", "2x1", "", "Slurm knows no topology of switches; name the switches with their nodes in FABRICBENCH_"),
+        ("near", "4x1", "leaf1=n[1-2] leaf2=n[3-4]", "no switch has 4 nodes of the fabric, the largest has 2; choose"),
+        ("far", "4x1", "leaf1=n[1-2] leaf2=n[3-4]", "4 nodes need 4 switches, those of the fabric are on 2; choose a"),
+    ],
+)
+def test_a_distance_that_is_not_possible_is_skipped(
+    cluster: FakeSite, distance: str, scale: str, switches: str, reason: str
+) -> None:
+    options = ("-S", f"MicroBarrier.scale={scale}", "-S", f"MicroBarrier.distance={distance}")
+    (skip,) = reframe(cluster, "MicroBarrier", *options, FABRICBENCH_SWITCHES=switches)
+    assert f"{skip['reason']}; {skip['hint']}".startswith(reason)
+
+
 def test_a_scale_that_is_none_is_an_error(site: FakeSite) -> None:
     result = site.inside("run", str(site.root / "campaign"), "--system", "fake", "--scale", "4y2")
     assert result.returncode == 2

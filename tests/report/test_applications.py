@@ -1,13 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """The sections of applications: rates, scaling, communication and activities of synthetic launches."""
 
+import polars as pl
+
 from fabricbench.report.activities import shares
-from fabricbench.report.applications import applications
+from fabricbench.report.applications import Application, applications
 from fabricbench.report.codes import codes_view
 from fabricbench.report.facets import lanes, panels, unsized
 from fabricbench.report.style import lane_styles
 from fabricbench.verdict.series import all_series
 from verdict.synthetic_table import Rows, lane_rows, table_of
+
+
+def sections(table: pl.DataFrame) -> list[Application]:
+    return applications(panels(table, 0.95), lane_styles(lanes(table)), all_series(table), 0.95)
 
 
 def rows(lane: str, ranks: int, mops: float, seconds: float, communication: float, **columns: object) -> Rows:
@@ -30,22 +36,22 @@ TABLE = table_of(
 
 
 def test_rates_efficiency_and_share_of_communication() -> None:
-    (section,) = applications(panels(TABLE, 0.95), lane_styles(lanes(TABLE)))
+    (section,) = sections(TABLE)
     views = section.runs
     assert (section.key, views[0].unit, views[0].split) == ("npb", "Mop/s", None)
     titles = ["CG.A", "CG.A (NASA’s program, code=nasa)", "CG.A (own kernel, code=own)"]
     assert [view.title for view in views] == titles
     table = dict(views[0].rows) | dict(views[2].rows)
-    assert [(c.ranks, c.rate.n, c.efficiency, c.communication) for c in table["mpich@shm"]] == [
-        (1, 6, "–", "0.0%"),
-        (2, 6, "75%", "25.0%"),
+    assert [(c.scale, c.rate.n, c.efficiency.estimate, c.communication) for c in table["mpich@shm"]] == [
+        ("1x1", 6, "–", "0.0%"),
+        ("1x2", 6, "75.0\u202f%", "25.0%"),
     ]
-    assert [(c.efficiency, c.communication) for c in table["mpich@tcp"]] == [("–", "50.0%")]
+    assert [(c.efficiency.estimate, c.communication) for c in table["mpich@tcp"]] == [("–", "50.0%")]
     assert table["mpich@shm"][1].rate.estimate == "1\u202f500"
     assert table["mpich@shm"][1].rate.interval
     for view in views:
         assert view.svg.startswith("<svg")
-        assert "mpich@tcp, 2" in view.svg or view is views[0]
+        assert "mpich@tcp, 1x2" in view.svg or view is views[0]
     assert views[0].anchor != views[1].anchor
 
 
@@ -79,7 +85,7 @@ def test_applications_are_only_in_their_own_section() -> None:
 
 def test_names_are_escaped() -> None:
     table = table_of(rows("<b>&@tcp", 2, 1.0, 1.0, 0.5))
-    (section,) = applications(panels(table, 0.95), lane_styles(lanes(table)))
+    (section,) = sections(table)
     assert "<b>" not in section.runs[0].svg
 
 
@@ -101,7 +107,7 @@ def test_shares_of_activities_sum_to_one() -> None:
         gromacs("openmpi@shm", 1, total=10.0, force=6.0, pme_mesh=3.0, update=0.5),
         gromacs("openmpi@tcp", 2, total=10.0, force=3.0, pme_mesh=4.0, pme_3d_fft_comm=1.5, comm_coord=1.0),
     )
-    (section,) = applications(panels(table, 0.95), lane_styles(lanes(table)))
+    (section,) = sections(table)
     (run,) = section.runs
     assert (section.title, run.title, run.unit, run.balanced) == ("GROMACS", "lzm", "ns/day", True)
     assert run.split is not None
@@ -109,8 +115,8 @@ def test_shares_of_activities_sum_to_one() -> None:
         *("forces", "PME", "PME messages", "halo: messages and waiting", "update and constraints", "other"),
     )
     assert run.split.rows == (
-        ("openmpi@shm", 1, ("60.0%", "30.0%", "0.0%", "0.0%", "5.0%", "5.0%")),
-        ("openmpi@tcp", 2, ("30.0%", "25.0%", "15.0%", "10.0%", "0.0%", "20.0%")),
+        ("openmpi@shm", "1x1", ("60.0%", "30.0%", "0.0%", "0.0%", "5.0%", "5.0%")),
+        ("openmpi@tcp", "1x2", ("30.0%", "25.0%", "15.0%", "10.0%", "0.0%", "20.0%")),
     )
     assert unsized(panels(table, 0.95)) == []
 

@@ -140,6 +140,22 @@ def test_lanes_differ_in_what_their_kernels_were_built_for() -> None:
         assert differences(built_for(v2, {"code": code}), built_for(None, {"code": code})) == []
 
 
+def test_lanes_differ_in_the_prefix_and_the_modules_of_their_stack() -> None:
+    def on(prefix: str, *modules: str) -> Provenance:
+        example = campaign(SHAPE)
+        changes = {"stack_prefix": prefix, "modules": modules}
+        records = [
+            record.model_copy(update={"launch": record.launch and record.launch.model_copy(update=changes)})
+            for record in example.records
+        ]
+        return provenance(of=example.model_copy(update={"records": tuple(records)}))
+
+    assert rows(differences(on("/opt/mpich", "gcc/12", "mpich/4.2"), on(""))) == [
+        ("modules of the stack", "mpich@shm, mpich@tcp", "gcc/12 mpich/4.2", "not set"),
+        ("stack prefix", "mpich@shm, mpich@tcp", "/opt/mpich", "not set"),
+    ]
+
+
 def test_nodes_differ_in_their_level() -> None:
     here, there = (host("n1", instructions=LEVELS[level]) for level in ("x86-64-v3", "x86-64-v4"))
     expected = [("level of x86-64", "n1", "x86-64-v3", "x86-64-v4")]

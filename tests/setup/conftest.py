@@ -15,7 +15,7 @@ def builds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Replaces builds, probes and the packages of a set-up; returns the directories of the builds."""
     homes: list[str] = []
 
-    def build(home: Path, options: object, *, source: Path) -> None:
+    def build(home: Path, options: object, *, source: Path, environment: object = None) -> None:
         homes.append(home.name)
         (home / "apps/bin").mkdir(parents=True, exist_ok=True)
         (home / "apps/bin/fabricbench-launch").touch()

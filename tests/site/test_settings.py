@@ -165,7 +165,7 @@ def test_reframes_copy_of_its_configuration_carries_the_same_system(site: Path) 
 def test_the_lanes_of_a_system_have_their_installed_stack(site: Path) -> None:
     on_gige, on_mx = lanes("here")
     assert (on_gige.name, on_mx.name) == ("mine@gige", "mine@mx")
-    hint = "run: fabricbench setup --spack build/views mine"
+    hint = "run: fabricbench setup --spack build/views mine, or fabricbench setup mine --prefix DIRECTORY"
     assert on_gige.unavailable == ("the stack mine is not set up on this machine", hint)
     assert on_mx.unavailable == ("no settings for mine on mx", "add them to mine in site/stacks.py")
     install(site)

@@ -112,7 +112,8 @@ def test_a_transport_that_a_stack_cannot_use_has_a_reason() -> None:
 
 
 def test_the_command_that_sets_a_stack_up() -> None:
-    assert Stack(name="mine").set_up_command == "fabricbench setup --spack build/views mine"
+    command = "fabricbench setup --spack build/views mine, or fabricbench setup mine --prefix DIRECTORY"
+    assert Stack(name="mine").set_up_command == command
     assert Stack(name="mine", pypi=("mine",)).set_up_command == "fabricbench setup mine"
 
 

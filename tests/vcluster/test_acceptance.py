@@ -43,7 +43,7 @@ def test_the_commands_from_clause_to_verdict(tmp_path: Path, cluster: Cluster) -
     assert {record.launch.block for record in campaign.records if record.launch} == set(range(6))
     assert (tmp_path / "accepted/report.html").exists()
     (judged,) = [text for line, text in outputs.items() if line == "fabricbench judge campaigns/accepted"]
-    assert len(re.findall(r"^\w+ +gige-\S+/mpich@gige", judged, re.MULTILINE)) == 3
+    assert len(re.findall(r"^\w+ +gige-\S+/mpich@gige", judged, re.MULTILINE)) == 4
     (nodes_output,) = [text for line, text in outputs.items() if line.startswith("fabricbench nodes")]
     slowest = max(_nodes(nodes_output), key=lambda found: found[1])
     assert slowest[0] == "n3", nodes_output

@@ -18,13 +18,15 @@ GOOD = entry(fabric="tcp", msg_size_bytes=8)
 
 def test_the_example_of_the_docs_loads(tmp_path: Path) -> None:
     page = (REPOSITORY / "docs/verdicts.md").read_text()
-    (example,) = re.findall(r"```yaml\n(.*?)```", page, re.DOTALL)
+    examples = re.findall(r"```yaml\n(.*?)```", page, re.DOTALL)
     file = tmp_path / "requirements.yaml"
-    file.write_text(example)
+    file.write_text("".join(examples))
     assert [item.bound for item in load_requirements(file).items] == [
         "at most 0.5",
         "at most 200 us",
         "within 0.9 to 1.1",
+        "at most 12 us",
+        "at least 2.8",
     ]
 
 

@@ -11,9 +11,10 @@ from typer.testing import CliRunner
 from fabricbench.cli.app import app
 from fabricbench.cli.commands import scaling as command
 from fabricbench.errors import BadInput
+from fabricbench.verdict.judge import judge
 from fabricbench.verdict.scaling import below, by_application, collective_times, strong_scaling
 from fabricbench.verdict.series import all_series
-from verdict.synthetic_table import Rows, lane_rows, table_of
+from verdict.synthetic_table import Rows, entry, facts, lane_rows, requirements, table_of
 
 BLOCKS = [100.0, 104.0, 98.0, 101.0, 97.0, 103.0]
 """Rates on one rank by block."""
@@ -80,6 +81,18 @@ def test_lanes_cases_and_single_scales_are_separate() -> None:
     assert names == ["npb ft.A on mpich@shm", "npb ft.A on mpich@tcp", "npb ft.A code=nasa on mpich@tcp"]
 
 
+def test_a_lane_with_shared_memory_has_the_base_of_the_lane_without() -> None:
+    shared = [[row for row in part if row["ranks"] > row["nodes"]] for part in rates("mpich@tcp:local-shm")]
+    rows = strong_scaling(all_series(table_of(*rates(), *shared)), 0.95)
+    of_shared = [row for row in rows if row.lane == "mpich@tcp:local-shm"]
+    assert [(row.nodes, row.ranks, row.base_nodes, row.base_ranks) for row in of_shared] == [
+        (1, 2, 1, 1),
+        (2, 4, 1, 1),
+        (4, 8, 1, 1),
+    ]
+    assert [row.efficiency for row in of_shared] == pytest.approx([0.95, 0.75, 0.5])
+
+
 def of_plogp(lane: str) -> list[Rows]:
     """P-LogP of a network with L = 10 us, o = 1 us and G = 1 ns per byte."""
     sizes = [2**power for power in range(0, 21, 2)]
@@ -133,11 +146,37 @@ def test_the_network_of_the_most_nodes_is_the_model() -> None:
     assert row.model == pytest.approx(12.0, rel=0.01)
 
 
+@pytest.mark.parametrize(("efficiency", "verdict"), [(0.7, "PASS"), (0.8, "FAIL")])
+def test_an_efficiency_can_be_required(tmp_path: Path, efficiency: float, verdict: str) -> None:
+    """FT on two full nodes has an efficiency of 0.79 against one; the ratio of the rates is twice that."""
+    required = entry(
+        "efficiency", f"at_least: {2 * efficiency:g}", "ranks: 2, nodes: 1",
+        tool="npb", benchmark="ft.A", metric="mops", ranks=4, nodes=2,
+    )  # fmt: skip
+    (cell,) = judge(table_of(*rates()), requirements(tmp_path, required), facts(6)).cells
+    assert (cell.verdict, cell.against) == (verdict, "mpich@tcp (ranks=2, nodes=1)")
+    assert cell.estimate == pytest.approx(2 * 0.75 / 0.95)
+
+
+@pytest.mark.parametrize(("bound", "verdict"), [(12, "PASS"), (9, "FAIL")])
+def test_the_time_of_a_collective_on_one_scale_can_be_required(tmp_path: Path, bound: int, verdict: str) -> None:
+    times = [
+        lane_rows("mpich@tcp", [time] * 6, benchmark="allreduce", metric="time", ranks=ranks, nodes=4)
+        for ranks, time in ((16, 1.0), (32, 10.0))
+    ]
+    required = entry("small", f"at_most: {bound} us", benchmark="allreduce", metric="time", ranks=32, msg_size_bytes=8)
+    (cell,) = judge(table_of(*times), requirements(tmp_path, required), facts(6)).cells
+    assert (cell.verdict, cell.name, cell.estimate) == (verdict, "small/mpich@tcp/8", 10.0)
+
+
 @pytest.mark.parametrize(
     ("words", "says"),
     [
         (("--below", "1.5"), "--below 1.5; expected a share above 0 and at most 1"),
         (("--below", "0.7", "--collectives"), "--below has text only, and no collectives"),
+        (("--below", "0.7", "--weak"), "--below has text only, and no collectives and no weak scaling"),
+        (("--collectives", "--weak"), "--collectives and --weak are two tables"),
+        (("--weak",), "no kernel ran with equally many elements on each of several numbers of ranks"),
         (("--collectives",), "no collective was measured"),
         ((), "no application was measured on two scales"),
     ],

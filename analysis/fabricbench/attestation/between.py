@@ -51,7 +51,8 @@ COLLECTIVES: Mapping[str, Callable[[_Shape], float]] = {
 
 Each node other than the root's receives a broadcast, or sends its partial sum, once. Each node receives every block of
 an allgather that it does not have. The root's node has the blocks of its own ranks; so has each node of an all-to-all
-those between its ranks. In an allreduce each node sends its partial sum and receives the result at least once.
+those between its ranks. In an allreduce each node sends its partial sum and receives the result at least once. A
+network that reduces in its switches needs less in one direction (``ports.switched_share``).
 """
 
 

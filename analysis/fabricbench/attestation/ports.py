@@ -41,6 +41,12 @@ the base transport header (RoCE) or with TCP (iWARP). They are not payload, and 
 KEEP_ADAPTERS_AWAY = "UCX opens no adapter with UCX_MODULES=^ib,rdmacm"
 """The hint for lanes of shared memory on nodes with RDMA adapters."""
 
+COPIED = ("bcast", "allgather", "allgatherv")
+"""Collectives whose data a switch can copy, so that a node sends them once for all others."""
+
+COMBINED = ("reduce",)
+"""Collectives whose data a switch can combine, so that the root's node receives the result only."""
+
 CEILING = 2
 MESSAGE_BYTES = 256
 NODE_BYTES = 2**20
@@ -81,6 +87,31 @@ def least_share(launch: Launch) -> float:
     return min(1.0, (launch.nodes - 1) / max(1, launch.ranks - 1))
 
 
+def switched_share(launch: Launch, direction: str) -> float:
+    """Returns the share of the least traffic between the nodes that ports send (``tx``) or receive (``rx``), 0 to 1.
+
+    It is 1 on most fabrics, because each byte that a port receives was sent by another. On a fabric that reduces in
+    its switches (``Fabric.reduces_in_network``) each node sends and receives at least, of m bytes and N nodes:
+    bcast: the root's node sends m once, the N - 1 others receive m. allgather: each node sends the blocks of its ranks
+    once, and receives all others. reduce: each node but the root's sends one partial result of m, the root's node
+    receives m once. allreduce and barrier: each node sends one contribution and receives the result, as without. The
+    other collectives move different data to each rank, which no switch can copy or combine.
+    """
+    if not launch.reduces_in_network or launch.nodes < 2:
+        return 1.0
+    name = launch.benchmark.removesuffix("_pure")
+    fewer = COPIED if direction == "tx" else COMBINED
+    return 1 / (launch.nodes - 1) if name in fewer or name.removeprefix("i") in fewer else 1.0
+
+
+def _on_ports(launch: Launch, payload: Payload, direction: str) -> Payload:
+    """Returns the payload as ports show it in one direction."""
+    share = switched_share(launch, direction)
+    if share == 1:
+        return payload
+    return Payload(bytes=round(payload.bytes * share), messages=round(payload.messages * share))
+
+
 def payload_share_on_ports(launch: Launch, payload: Payload | None, counts: Ports) -> float | None:
     """Returns the traffic on the declared ports as a share of the traffic that must pass between the nodes.
 
@@ -93,9 +124,10 @@ def payload_share_on_ports(launch: Launch, payload: Payload | None, counts: Port
     shares = []
     for direction in ("tx", "rx"):
         bytes_, packets = (total(launch, counts, f"{direction}_{unit}") for unit in ("bytes", "packets"))
-        if bytes_ is not None and payload.bytes:
-            shares.append(max(0, bytes_ - _header_bytes(launch, counts, f"{direction}_packets")) / payload.bytes)
-        least = payload.messages if bytes_ is not None else max(payload.messages, _packets(payload))
+        moved = _on_ports(launch, payload, direction)
+        if bytes_ is not None and moved.bytes:
+            shares.append(max(0, bytes_ - _header_bytes(launch, counts, f"{direction}_packets")) / moved.bytes)
+        least = moved.messages if bytes_ is not None else max(moved.messages, _packets(moved))
         if packets is not None and least:
             shares.append(packets / least)
     return min(shares) / least_share(launch) if shares else None
@@ -241,9 +273,12 @@ def _evidence(launch: Launch, payload: Payload, counts: Ports) -> str:
     totals = [
         f"{count} {unit}" for unit in ("bytes", "packets") if (count := total(launch, counts, f"tx_{unit}")) is not None
     ]
+    least = payload.bytes * least_share(launch)
+    sent, received = (round(least * switched_share(launch, direction)) for direction in ("tx", "rx"))
+    fewer = "" if sent == received else f"; switches reduce, so {sent} bytes sent and {received} received suffice"
     return (
         f"{', '.join(launch.ports)} of {len(counts)} nodes sent {' in '.join(totals)}, "
-        f"the benchmark moved at least {payload.bytes} bytes in {payload.messages} messages"
+        f"the benchmark moved at least {payload.bytes} bytes in {payload.messages} messages{fewer}"
     )
 
 

@@ -16,7 +16,7 @@ def module_notes() -> Iterator[str]:
     if names:
         more = f", and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
         shown = ", ".join(names[:SHOWN])
-        yield f"Modules that look like MPI: {shown}{more}. Set-up does not use them (docs/add-a-stack.md)."
+        yield f"Modules that look like MPI: {shown}{more}. To use one: fabricbench setup STACK --module NAME."
 
 
 def mpi_modules(path: str) -> list[str]:

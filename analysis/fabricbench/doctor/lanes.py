@@ -55,7 +55,7 @@ def examine(candidates: Iterable[Lane]) -> Iterator[LaneDiagnosis]:
             hint = f"see {log}; settings: site/stacks.py; set it up again: fabricbench setup --again {lane.stack.name}"
             yield LaneDiagnosis(lane.name, False, outcome.problem, hint)
         else:
-            detail = f"{outcome.library} ({lane.installed.source}){_beside(lane.installed)}"
+            detail = f"{outcome.library} ({lane.installed.origin}){_beside(lane.installed)}"
             yield LaneDiagnosis(lane.name, True, detail, "")
 
 
@@ -64,6 +64,7 @@ def _beside(installed: Installed) -> str:
     if installed.programs:
         return ""
     target = f"; kernels built for {installed.target.text}" if installed.target else ""
+    target += f"; CG, FT skipped: {installed.fortran_problem}" if installed.fortran_problem else ""
     programs = _imb(installed) + _osu(installed) + _npb(installed) + _gromacs(installed.gromacs)
     return target + programs + _profiler(installed)
 

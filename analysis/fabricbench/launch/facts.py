@@ -14,7 +14,7 @@ from fabricbench.site.cases import ADDED, completed_case
 from fabricbench.site.lane import LaneNamed
 from fabricbench.site.profilers import ProfilerName
 from fabricbench.site.targets import Target
-from fabricbench.site.transports import Binding, Placement, Transport
+from fabricbench.site.transports import Binding, Distance, Placement, Transport
 
 SCHEMA: Literal[1] = 1
 MPI_VARIABLES = (
@@ -144,12 +144,15 @@ class Launch(LaneNamed, _OfTool):
     ``runs``: the number of program starts. ``ports``: the fabric's ports on every node. ``port``: the requested one of
     them, or empty. ``profiler``: the one that is loaded into the ranks in mode ``profiled``. ``injected``: the delays
     of a launch of mode ``injected``. ``exclusive``: whether the launch had the nodes to itself. ``spec_hash``: Spack's
-    hashes of the stack and of the program's package, by package; None if Spack built neither. ``target``: what the
+    hashes of the stack and of the program's package, by package; None if Spack built neither. ``stack_prefix``: the
+    prefix of an MPI library that the user named, empty for the others; ``modules``: the modules that the job loaded for
+    it. ``target``: what the
     program was built for; None if that is unknown, or the compiler's default. ``function_only``: the reason why
     times on the fabric are no measurements; empty if they are. ``placement``: the order of the ranks over the nodes;
     None for the launcher's default. ``node_pool``: the nodes from which those of the launch were chosen, in Slurm's
     short form; ``nodelist``: the chosen ones; ``node_rule``: the rule that chose them. They are empty if the scheduler
-    chose.
+    chose. ``distance``: the requested distance of the nodes; ``switches``: then the switch of each node of
+    ``nodelist``. ``reduces_in_network``: whether switches of the fabric combine and copy the data of collectives.
     """
 
     schema_version: Literal[1] = SCHEMA
@@ -169,12 +172,15 @@ class Launch(LaneNamed, _OfTool):
     nodes: int = Field(gt=0, lt=2**31)
     binding: Binding = "none"
     placement: Placement | None = None
+    distance: Distance | None = None
+    switches: tuple[str, ...] = ()
     node_pool: str = ""
     nodelist: tuple[str, ...] = ()
     node_rule: str = ""
     ports: tuple[str, ...] = ()
     port: str = ""
     exclusive: bool = True
+    reduces_in_network: bool = False
     runs: int = Field(default=1, gt=0, lt=2**31)
     mode: Mode = "timed"
     profiler: ProfilerName | None = None
@@ -183,6 +189,8 @@ class Launch(LaneNamed, _OfTool):
     environment: dict[str, str] = {}
     versions: dict[str, str] = {}
     spec_hash: dict[str, str] | None = None
+    stack_prefix: str = ""
+    modules: tuple[str, ...] = ()
     target: Target | None = None
     limit_seconds: float
     attestation: Literal["required", "optional"] = "required"

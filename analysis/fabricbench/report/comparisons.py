@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 import polars as pl
 
 from fabricbench.launch.table import LANE
-from fabricbench.report.facets import Facet, Line, Measured, Panel, Point, describe, others, pingpong
+from fabricbench.report.facets import Facet, Line, Measured, Panel, Point, describe, ends_of_scales, others, pingpong
 from fabricbench.report.families import compared
 from fabricbench.report.formatting import slugs
 from fabricbench.report.groups import Group, Naming, group
@@ -74,7 +74,9 @@ def estimators(
         for name in dict.fromkeys(row.lane for row in of_both):
             for (facet, _), line in _lines([row for row in of_both if row.lane == name], alpha).items():
                 panels[facet][by_name[name]] = line
-        figures = [Panel(f, RATIO, RATIO, part) for f in sorted(panels) for part in _by_fabric(panels[f])]
+        figures = ends_of_scales(
+            [Panel(f, RATIO, RATIO, part) for f in sorted(panels) for part in _by_fabric(panels[f])]
+        )
         naming = Naming(key, f"{own} over {other}", _fabric_caption, lambda lane: lane.name)
         result.append(group(figures, styles, naming, small=False))
     return result

@@ -135,7 +135,7 @@ def _launches(campaign: Provenance) -> dict[str, dict[str, Launch]]:
 
 
 def _lane_facts(launches: Iterable[Launch]) -> FactValues:
-    """The binding, versions and environment of a lane's launches."""
+    """The binding, versions, places of the stack and environment of a lane's launches."""
     values: dict[Fact, set[str]] = defaultdict(set)
     for launch in launches:
         values[Fact("binding", "ranks bound to")].add(launch.binding)
@@ -143,12 +143,20 @@ def _lane_facts(launches: Iterable[Launch]) -> FactValues:
             values[Fact("stack", "stack version") if name == launch.stack else Fact("tool", "version", name)].add(value)
         if launch.target is not None:
             values[Fact("stack", target_fact(launch))].add(launch.target.text)
+        for name, value in place_facts(launch).items():
+            values[Fact("stack", name)].add(value)
         for name, value in (launch.spec_hash or {}).items():
             values[Fact("Spack hash", "Spack hash", name)].add(value)
         for name, value in launch.environment.items():
             is_fact = name.startswith(MPI_VARIABLES) and name not in _PATHS
             values[Fact("MPI variable" if is_fact else "other variable", name)].add(value)
     return {fact: " or ".join(sorted(of_fact)) for fact, of_fact in values.items()}
+
+
+def place_facts(launch: Launch) -> dict[str, str]:
+    """Returns the prefix and the modules of an MPI library that the user named; nothing for other stacks."""
+    facts = {"stack prefix": launch.stack_prefix, "modules of the stack": " ".join(launch.modules)}
+    return {name: value for name, value in facts.items() if value}
 
 
 def target_fact(launch: Launch) -> str:

@@ -3,8 +3,8 @@
 
 import math
 from collections import defaultdict
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 import polars as pl
 
@@ -24,6 +24,12 @@ Measured = Mapping[CellKey, Series]
 
 MESSAGE_SIZE = "message size"
 """The default label of a horizontal axis."""
+
+RANKS = "ranks"
+"""The label of a horizontal axis of numbers of ranks."""
+
+MANY_SCALES = 3
+"""A benchmark on so many scales has figures over ranks; its figures over message size show two of them."""
 
 ACTIVITY = "activity_time"
 """The metric of an application's activities, which ``report.activities`` shows."""
@@ -60,13 +66,18 @@ Line = tuple[Point, ...]
 
 @dataclass(frozen=True, slots=True)
 class Panel:
-    """One metric of one facet: a line per lane over message size, or over the quantity that ``axis`` names."""
+    """One metric of one facet: a line per lane over message size, or over the quantity that ``axis`` names.
+
+    ``model``: lines for comparison, calculated and not measured; ``model_name``: what they are.
+    """
 
     facet: Facet
     metric: str
     unit: str
     lines: dict[LaneName, Line]
     axis: str = MESSAGE_SIZE
+    model: dict[LaneName, Line] = field(default_factory=dict)
+    model_name: str = "model"
 
 
 def panels(table: pl.DataFrame, confidence: float, cells: Measured | None = None) -> list[Panel]:
@@ -90,9 +101,13 @@ def panels(table: pl.DataFrame, confidence: float, cells: Measured | None = None
 def estimate(values: list[float], size: int | None, confidence: float) -> Point:
     """The median of the values at one size, with its interval if there are enough values for ``confidence``."""
     interval = median_interval(values, confidence)
-    enough = interval.confidence is not None and interval.confidence >= confidence * (1 - 1e-9)
-    low, high = (interval.low, interval.high) if enough else (None, None)
+    low, high = (interval.low, interval.high) if suffices(interval.confidence, confidence) else (None, None)
     return Point(size, median(values), low, high, len(values))
+
+
+def suffices(actual: float | None, confidence: float) -> bool:
+    """Returns whether an interval of the confidence ``actual`` is shown."""
+    return actual is not None and actual >= confidence * (1 - 1e-9)
 
 
 def least_blocks(confidence: float) -> int:
@@ -126,7 +141,34 @@ def others(every: list[Panel]) -> list[Panel]:
     for panel in every:
         if panel.facet not in of_pingpong and panel.facet.tool != OWN and _sized(panel):
             by_facet[panel.facet][panel.metric] = panel
-    return [_main(metrics) for _, metrics in sorted(by_facet.items())]
+    return ends_of_scales([_main(metrics) for _, metrics in sorted(by_facet.items())])
+
+
+def ends_of_scales(panels: Sequence[Panel]) -> list[Panel]:
+    """Returns the panels without those of middle scales, of benchmarks on ``MANY_SCALES`` or more.
+
+    Those of the largest scale of each fabric remain, and those of its smallest, between nodes if it has several.
+    """
+    scales: dict[tuple[str, str, str, str], set[tuple[int, int]]] = defaultdict(set)
+    for panel in panels:
+        for lane in panel.lines:
+            scales[_subject(panel, lane)].add((panel.facet.ranks, panel.facet.nodes))
+    ends = {subject: _ends(sorted(of_fabric)) for subject, of_fabric in scales.items()}
+    return [
+        panel
+        for panel in panels
+        if any((panel.facet.ranks, panel.facet.nodes) in ends[_subject(panel, lane)] for lane in panel.lines)
+    ]
+
+
+def _subject(panel: Panel, lane: LaneName) -> tuple[str, str, str, str]:
+    return panel.facet.tool, panel.facet.benchmark, panel.facet.case, lane.fabric
+
+
+def _ends(scales: Sequence[tuple[int, int]]) -> Sequence[tuple[int, int]]:
+    if len(scales) < MANY_SCALES:
+        return scales
+    return next((scale for scale in scales if scale[1] > 1), scales[0]), scales[-1]
 
 
 def unsized(every: list[Panel]) -> list[Panel]:

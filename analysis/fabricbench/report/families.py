@@ -12,7 +12,7 @@ from fabricbench.launch.facts import canonical_case, case_parts
 from fabricbench.metrics import METRICS
 from fabricbench.parsers.tools.micro.description import MEASURED, Picture, Section
 from fabricbench.parsers.tools.micro.description import TOOL as OWN
-from fabricbench.report.facets import Line, Panel, describe
+from fabricbench.report.facets import Line, Panel, describe, ends_of_scales
 from fabricbench.report.formatting import size_label
 from fabricbench.report.groups import Group, Naming, group, metric_caption
 from fabricbench.report.loggp import PLOGP
@@ -52,8 +52,8 @@ def families(measured: Sequence[Panel], styles: Mapping[LaneName, LaneStyle]) ->
     """The sections whose benchmarks were measured."""
     views = []
     for section in sections():
-        panels = [panel for name, picture in pictures(section.key) for panel in _panels(name, picture, measured)]
-        if panels:
+        every = [panel for name, picture in pictures(section.key) for panel in _panels(name, picture, measured)]
+        if panels := ends_of_scales(every):
             title = section.title or section.key.replace("-", " ").capitalize()
             naming = Naming(f"family-{section.key}", title, _caption, lambda lane: lane.name, section.note)
             loggp = any(name in PLOGP for name, _ in pictures(section.key))
@@ -65,7 +65,7 @@ def compared(measured: Sequence[Panel]) -> list[Panel]:
     """The panels by which stacks are compared: main metrics over the message size."""
     sized = [(name, picture) for section in sections() for name, picture in pictures(section.key) if not picture.over]
     main = [(name, picture) for name, picture in sized if METRICS[picture.metric].main]
-    return [panel for name, picture in main for panel in _panels(name, picture, measured)]
+    return ends_of_scales([panel for name, picture in main for panel in _panels(name, picture, measured)])
 
 
 def _caption(panel: Panel) -> str:

@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from fabricbench.report import svg
 from fabricbench.report.facets import Line, Panel, Point
 from fabricbench.report.formatting import clean, number, unit
-from fabricbench.report.scales import SCALES, Sizes, axis_label, size_axis, value_axis
+from fabricbench.report.scales import Sizes, axis_label, size_axis, value_axis, value_scale
 from fabricbench.report.style import LaneStyle
 from fabricbench.site.lane import LaneName
 
@@ -56,15 +56,20 @@ def _swatch(style: LaneStyle) -> str:
 
 def draw_panel(axes: Axes, panel: Panel, styles: Mapping[LaneName, LaneStyle], most_ticks: int = 7) -> None:
     """Draws the lines and both axes of a panel."""
-    scale = SCALES.get(panel.metric, "linear")
+    scale = value_scale(panel)
     lines = {lane: _drawable(line, scale) for lane, line in panel.lines.items()}
-    sizes = Sizes.of(list(lines.values()))
+    models = {lane: _drawable(line, scale) for lane, line in panel.model.items()}
+    sizes = Sizes.of([*lines.values(), *models.values()])
+    for lane in sorted(models):
+        x, y = [sizes.at(p.size or 0) for p in models[lane]], [p.estimate for p in models[lane]]
+        axes.plot(x, y, color=styles[lane].colour, linestyle=styles[lane].dash, linewidth=0.8, alpha=0.75)
     for lane in sorted(lines):
         _line(axes, lines[lane], sizes, styles[lane])
     size_axis(axes, sizes, most_ticks, panel.axis)
-    value_axis(axes, [p for line in lines.values() for p in line], scale)
+    value_axis(axes, [p for line in (*lines.values(), *models.values()) for p in line], scale)
     name = clean(panel.metric).replace("_", " ")
-    axes.set_ylabel("ratio" if scale == "ratio" else f"{name} in {clean(_unit(panel))}")
+    measure = f"{name} in {clean(_unit(panel))}" if panel.unit else name
+    axes.set_ylabel("ratio" if scale == "ratio" else measure)
     axes.grid(True, axis="y")
     axes.set_axisbelow(True)
 
@@ -135,8 +140,10 @@ def _weak(style: LaneStyle) -> dict[str, Any]:
 def _describe(panel: Panel) -> str:
     """A panel in words: the first and the last point of each lane."""
     parts = []
-    for lane, line in sorted(panel.lines.items()):
+    named = [(lane.name, line) for lane, line in sorted(panel.lines.items())]
+    named += [(f"{panel.model_name} of {lane.name}", line) for lane, line in sorted(panel.model.items())]
+    for name, line in named:
         ends = (line[0], line[-1]) if len(line) > 1 else line[:1]
         values = (f"{number(p.estimate)} {_unit(panel)} at {axis_label(panel.axis)(p.size)}" for p in ends)
-        parts.append(f"{lane.name}: {' to '.join(values)}")
+        parts.append(f"{name}: {' to '.join(values)}")
     return "; ".join(parts)

@@ -13,6 +13,12 @@ from fabricbench.report.scales import axis_label
 from fabricbench.report.style import LaneStyle
 from fabricbench.site.lane import LaneName
 
+_THIN_LINE = Markup(
+    '<svg aria-hidden="true" width="36" height="13" viewBox="0 0 36 13">'
+    '<path d="M2 6.5h32" stroke="#6b7280" stroke-width="0.8"/></svg>'
+)
+"""The legend's piece of a line without markers, which is the model of a lane."""
+
 Draw = Callable[[Panel, Mapping[LaneName, LaneStyle], str, str], str]
 
 
@@ -87,6 +93,8 @@ def group(panels: Sequence[Panel], styles: Mapping[LaneName, LaneStyle], naming:
         )
         for i, lane in enumerate(lanes)
     )
+    models = dict.fromkeys(panel.model_name for panel in panels if panel.model)
+    legend += tuple(LegendEntry(_THIN_LINE, name) for name in models)
     views = []
     for i, panel in enumerate(panels):
         key, caption = f"{naming.key}-{i}", naming.caption(panel)
@@ -97,12 +105,13 @@ def group(panels: Sequence[Panel], styles: Mapping[LaneName, LaneStyle], naming:
 
 def numbers(panel: Panel, line: Callable[[LaneName], str]) -> Numbers:
     """The points of a panel as a table; ``line`` gives the name of a column."""
-    lanes = sorted(panel.lines)
-    points = {(lane, point.size): point for lane in lanes for point in panel.lines[lane]}
-    sizes = sorted({size for _, size in points}, key=lambda size: -1 if size is None else size)
+    columns = [(line(lane), panel.lines[lane]) for lane in sorted(panel.lines)]
+    columns += [(f"{line(lane)}, {panel.model_name}", panel.model[lane]) for lane in sorted(panel.model)]
+    points = [{point.size: point for point in of_column} for _, of_column in columns]
+    sizes = sorted({size for column in points for size in column}, key=lambda size: -1 if size is None else size)
     label = axis_label(panel.axis)
-    rows = [(label(s), tuple(number_of(points.get((lane, s))) for lane in lanes)) for s in sizes]
-    return Numbers(panel.axis, tuple(line(lane) for lane in lanes), tuple(rows))
+    rows = [(label(size), tuple(number_of(column.get(size)) for column in points)) for size in sizes]
+    return Numbers(panel.axis, tuple(name for name, _ in columns), tuple(rows))
 
 
 def number_of(point: Point | None) -> Number:

@@ -1,52 +1,35 @@
 # SPDX-License-Identifier: Apache-2.0
 """The heat map of node pairs: the slowdown of each pair against a pair of ordinary nodes, in seven classes."""
 
-from bisect import bisect_right
 from collections.abc import Sequence
-from dataclasses import dataclass
-from itertools import groupby
 
 import numpy as np
-from markupsafe import Markup
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import PathPatch
-from matplotlib.path import Path
 
 from fabricbench.report import svg
 from fabricbench.report.formatting import clean, number
 from fabricbench.report.groups import LegendEntry
+from fabricbench.report.squares import Classes, Square, box, fill
 from fabricbench.verdict.nodes import Matrix
 from fabricbench.verdict.suspects import Suspect
 
 MOST_NODES = 64
 """A map of more nodes is too dense to read."""
 
-_EDGES = (1 / 1.25, 1 / 1.1, 1.1, 1.25, 1.6, 2.5)
-_COLOURS = ("#4393c3", "#a6cee3", "#f1f3f5", "#fddbc7", "#f4a582", "#d6604d", "#8c1d2c")
-_WORDS = ("faster by 1.25 or more", "by 1.1", "within 1.1", "slower by 1.1", "by 1.25", "by 1.6", "by 2.5 or more")
+_SLOWDOWN = Classes(
+    (1 / 1.25, 1 / 1.1, 1.1, 1.25, 1.6, 2.5),
+    ("#4393c3", "#a6cee3", "#f1f3f5", "#fddbc7", "#f4a582", "#d6604d", "#8c1d2c"),
+    ("faster by 1.25 or more", "by 1.1", "within 1.1", "slower by 1.1", "by 1.25", "by 1.6", "by 2.5 or more"),
+)
 _MOST_NUMBERS, _MOST_NAMES = 12, 24
 _INK, _NAMED = "#1f2937", "#8c1d2c"
 
 
-@dataclass(frozen=True, slots=True)
-class Square:
-    """A node pair: ``row`` sends, ``column`` receives; ``ratio``: its time over that of a pair of ordinary nodes."""
-
-    row: int
-    column: int
-    ratio: float
-
-    @property
-    def grade(self) -> int:
-        """The number of its class, 0 for the fastest."""
-        return bisect_right(_EDGES, self.ratio)
-
-
 def legend() -> tuple[LegendEntry, ...]:
     """The colours of the classes."""
-    box = '<svg aria-hidden="true" width="16" height="16" viewBox="0 0 16 16"><path d="M0 0h16v16H0z" fill="{}"/></svg>'
-    return tuple(LegendEntry(Markup(box.format(c)), words) for c, words in zip(_COLOURS, _WORDS, strict=True))
+    return _SLOWDOWN.legend()
 
 
 def heat_map_svg(matrix: Matrix, slow: Sequence[Suspect], key: str, title: str) -> str:
@@ -56,11 +39,11 @@ def heat_map_svg(matrix: Matrix, slow: Sequence[Suspect], key: str, title: str) 
     with svg.drawing(key):
         figure = Figure(figsize=(5.3, 4.9))
         axes = figure.add_axes((0.17, 0.14, 0.81, 0.84))
-        _fill(axes, squares)
+        fill(axes, squares, _SLOWDOWN)
         if count <= _MOST_NUMBERS:
             for one in squares:
-                colour = "white" if one.grade >= len(_COLOURS) - 2 else _INK
-                axes.text(one.column, one.row, f"{one.ratio:.2f}", color=colour, fontsize=8, ha="center", va="center")
+                colour = "white" if _SLOWDOWN.grade(one.value) >= len(_SLOWDOWN.colours) - 2 else _INK
+                axes.text(one.column, one.row, f"{one.value:.2f}", color=colour, fontsize=8, ha="center", va="center")
         _frames(axes, matrix, slow)
         _axes(axes, matrix, slow)
         return svg.inline(figure, key, clean(title), clean(_describe(matrix, squares)))
@@ -82,29 +65,12 @@ def _squares(matrix: Matrix) -> list[Square]:
     )
 
 
-def _fill(axes: Axes, squares: Sequence[Square]) -> None:
-    """Draws one shape per class. Neighbours in a row are one rectangle, which keeps a map of 64 nodes small."""
-    boxes: dict[int, list[Path]] = {}
-    for (row, grade, _), run in groupby(
-        enumerate(squares), key=lambda item: (item[1].row, item[1].grade, item[1].column - item[0])
-    ):
-        columns = [square.column for _, square in run]
-        boxes.setdefault(grade, []).append(_box(row, columns[0], columns[-1]))
-    for grade, paths in sorted(boxes.items()):
-        axes.add_patch(PathPatch(Path.make_compound_path(*paths), facecolor=_COLOURS[grade], linewidth=0))
-
-
-def _box(row: int, first: int, last: int) -> Path:
-    left, right, top, bottom = first - 0.5, last + 0.5, row - 0.5, row + 0.5
-    return Path([(left, top), (right, top), (right, bottom), (left, bottom), (left, top)], closed=True)
-
-
 def _frames(axes: Axes, matrix: Matrix, slow: Sequence[Suspect]) -> None:
     for suspect in slow:
         if suspect.other:
             one, other = matrix.names.index(suspect.node), matrix.names.index(suspect.other)
             for row, column in {(one, other), (one, other) if matrix.pairs.directed else (other, one)}:
-                axes.add_patch(PathPatch(_box(row, column, column), fill=False, edgecolor=_INK, linewidth=1.4))
+                axes.add_patch(PathPatch(box(row, column, column), fill=False, edgecolor=_INK, linewidth=1.4))
 
 
 def _axes(axes: Axes, matrix: Matrix, slow: Sequence[Suspect]) -> None:
@@ -129,6 +95,6 @@ def _axes(axes: Axes, matrix: Matrix, slow: Sequence[Suspect]) -> None:
 
 def _describe(matrix: Matrix, squares: Sequence[Square]) -> str:
     """The three slowest pairs in words."""
-    worst = sorted(squares, key=lambda square: -square.ratio)[:3]
-    slowest = ", ".join(f"{matrix.names[s.row]} to {matrix.names[s.column]} {number(s.ratio, 3)}" for s in worst)
+    worst = sorted(squares, key=lambda square: -square.value)[:3]
+    slowest = ", ".join(f"{matrix.names[s.row]} to {matrix.names[s.column]} {number(s.value, 3)}" for s in worst)
     return f"{len(squares)} pairs of {len(matrix.names)} nodes; slowest: {slowest} times the time of ordinary nodes"

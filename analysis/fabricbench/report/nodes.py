@@ -4,6 +4,7 @@
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import NamedTuple
 
 import numpy as np
@@ -21,6 +22,7 @@ from fabricbench.verdict.nodes import BENCHMARKS, LEAST_BLOCKS, Matrix, MatrixKe
 from fabricbench.verdict.series import all_series
 from fabricbench.verdict.survey import SlowUnit, Survey, survey
 from fabricbench.verdict.suspects import ALPHA, MARGIN, TOLERANCE
+from fabricbench.verdict.switches import switch_ratios
 
 MOST_ROWS = 16
 """The most rows of a table; a longer one has only the worst."""
@@ -85,13 +87,17 @@ class LaneMaps:
 
 @dataclass(frozen=True, slots=True)
 class NodePairsView:
-    """The section; without lanes if no node pairs were measured."""
+    """The section; without lanes if no node pairs were measured.
+
+    ``switches``: node pairs across switches against those on one, as text; empty if the switches are not known.
+    """
 
     nodes: tuple[Slow, ...]
     pairs: tuple[Slow, ...]
     stalls: tuple[Slow, ...]
     decidable: bool
     notes: tuple[str, ...]
+    switches: tuple[str, ...]
     margin: str
     tolerance: str
     alpha: str
@@ -105,8 +111,10 @@ def of_pairs() -> pl.Expr:
     return pl.col("benchmark").is_in(BENCHMARKS)
 
 
-def nodes(table: pl.DataFrame, confidence: float) -> NodePairsView:
-    """The section of nodes and node pairs."""
+def nodes(
+    table: pl.DataFrame, confidence: float, addresses: Mapping[str, str | None] = MappingProxyType({})
+) -> NodePairsView:
+    """The section of nodes and node pairs; ``addresses``: Slurm's topology address of each node."""
     rows = table.filter(of_pairs())
     result = survey(rows)
     by_lane: dict[str, list[Matrix]] = defaultdict(list)
@@ -120,6 +128,7 @@ def nodes(table: pl.DataFrame, confidence: float) -> NodePairsView:
         stalls=_slow([unit for unit in result.slow_units if unit.suspect.kind == "stalls"]),
         decidable=result.decidable,
         notes=tuple(result.notes),
+        switches=tuple(one.line for one in switch_ratios(result.matrices, addresses, confidence)),
         margin=number(MARGIN, 2),
         tolerance=number(TOLERANCE, 3),
         alpha=f"{ALPHA:.0%}",

@@ -3,9 +3,10 @@
 
 import base64
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib import resources
+from types import MappingProxyType
 from typing import Any
 
 import polars as pl
@@ -20,6 +21,7 @@ from fabricbench.report.applications import applications
 from fabricbench.report.attestation import attestation, lanes_attested
 from fabricbench.report.attribution import ACCEPTABLE, EFFICIENCY_NAMES, PART_COLUMNS, attribution_views
 from fabricbench.report.codes import codes_view
+from fabricbench.report.collectives import scales_view
 from fabricbench.report.comparisons import estimators, ratios
 from fabricbench.report.families import families
 from fabricbench.report.formatting import clean, instant, percent, unit
@@ -32,6 +34,7 @@ from fabricbench.report.sensitivity import Sensitivity, sensitivity_views
 from fabricbench.report.style import lane_styles
 from fabricbench.report.user_level import user_level
 from fabricbench.report.verdicts import verdicts
+from fabricbench.report.weak_scaling import weak_rows
 from fabricbench.verdict.attribution import Attributions
 from fabricbench.verdict.built_for import different_targets
 from fabricbench.verdict.coverage import coverage
@@ -63,6 +66,7 @@ def report(
     ``sensitivities``: of the campaign's profiled applications, and of those with injected delays.
     """
     launches = Launches(campaign, base)
+    addresses = {name: hosts[-1].topology_address for name, hosts in provenance.hosts.items()} if provenance else {}
     alpha = judgement.alpha if judgement else campaign.facts.alpha
     return _environment().get_template("page.html.j2").render(
         campaign=campaign,
@@ -92,16 +96,19 @@ def report(
         part_columns=PART_COLUMNS,
         coverage=coverage(campaign.records, campaign.removed), removed=campaign.removed,
         different_targets=different_targets(campaign.records),
-        **_figures(table, alpha),
+        **_figures(table, alpha, addresses),
     ) + "\n"  # fmt: skip
 
 
-def _figures(table: pl.DataFrame, alpha: float) -> dict[str, Any]:
+def _figures(
+    table: pl.DataFrame, alpha: float, addresses: Mapping[str, str | None] = MappingProxyType({})
+) -> dict[str, Any]:
     """The sections with figures, by the names that the templates use.
 
-    Rows of node pairs are only in ``nodes``, curves for attributions in none.
+    Rows of node pairs are only in ``nodes``, curves for attributions in none. ``addresses``: Slurm's topology address
+    of each node.
     """
-    pairs = nodes(table, 1 - alpha)
+    pairs = nodes(table, 1 - alpha, addresses)
     of_attributions = pl.col("case").str.split(" ").list.contains(FOR_ATTRIBUTION)
     table = table.filter(~of_pairs() & ~of_attributions)
     cells = all_series(table)
@@ -125,8 +132,10 @@ def _figures(table: pl.DataFrame, alpha: float) -> dict[str, Any]:
         ],
         "families": families(panels, styles),
         "loggp": loggp_views(table, 1 - alpha, cells),
-        "applications": applications(panels, styles),
+        "scales": scales_view(cells, styles, 1 - alpha),
+        "applications": applications(panels, styles, cells, 1 - alpha),
         "codes": codes_view(cells, alpha),
+        "weak": weak_rows(cells, 1 - alpha),
         "ratios": ratios(table, panels, styles, alpha, cells),
         "estimators": estimators(table, styles, alpha, cells),
         "user_level": user_level(table, styles, alpha, cells),

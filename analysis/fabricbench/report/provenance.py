@@ -10,7 +10,15 @@ from fabricbench.launch.facts import Launch
 from fabricbench.launch.host import switches_between
 from fabricbench.launch.provenance import KINDS, Fact, FactValues, Provenance
 from fabricbench.launch.record import Campaign, Record
-from fabricbench.report.differences import Difference, differences, in_name, not_compared, odd_nodes, target_fact
+from fabricbench.report.differences import (
+    Difference,
+    differences,
+    in_name,
+    not_compared,
+    odd_nodes,
+    place_facts,
+    target_fact,
+)
 from fabricbench.report.formatting import enumerate_words, instant, number, plural, ranges
 from fabricbench.report.links import Launches, Link
 from fabricbench.verdict.nodes import natural
@@ -171,7 +179,7 @@ def _stacks(started: list[Launch]) -> tuple[StackView, ...]:
     versions: dict[str, list[dict[str, str]]] = defaultdict(list)
     for launch in started:
         target = {target_fact(launch): launch.target.text} if launch.target else {}
-        versions[launch.stack].append(launch.versions | target)
+        versions[launch.stack].append(launch.versions | target | place_facts(launch))
     return tuple(StackView(stack, _merged(versions[stack])) for stack in sorted(versions))
 
 

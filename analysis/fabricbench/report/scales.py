@@ -16,14 +16,16 @@ from matplotlib.ticker import (
     SymmetricalLogLocator,
 )
 
-from fabricbench.report.facets import MESSAGE_SIZE, Line, Point
+from fabricbench.report.facets import MESSAGE_SIZE, RANKS, Line, Panel, Point
 from fabricbench.report.formatting import number, size_label, tick
+from fabricbench.verdict.scaling import RATES
 
 SCALES = {
     **dict.fromkeys(("latency", "latency_mean", "time", "normalised_latency", "round_trip"), "log"),
     **dict.fromkeys(("send_overhead", "receive_overhead", "gap", "message_rate"), "log"),
     **dict.fromkeys(("ratio", "latency_ratio"), "ratio"),
     "difference": "signed",
+    "speed_up": "log",
 }
 """The scale of a metric's axis; the others are linear from 0. ``signed``: logarithmic on both sides of 0."""
 
@@ -64,6 +66,13 @@ class Sizes:
         powers = [2**k for k in range(high, low - 1, -step)][::-1] or [self.smallest]
         room = self.at(0) + 0.7 * step if self.zero else -math.inf
         return [0] * self.zero + [size for size in powers if self.at(size) >= room]
+
+
+def value_scale(panel: Panel) -> str:
+    """Returns the scale of a panel's vertical axis, as in ``SCALES``; rates over ranks are on a logarithmic one."""
+    if panel.axis == RANKS and panel.metric in RATES:
+        return "log"
+    return SCALES.get(panel.metric, "linear")
 
 
 def axis_label(axis: str) -> Callable[[int | None], str]:

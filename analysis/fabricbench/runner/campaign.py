@@ -161,6 +161,7 @@ def _start(plan: Plan, session: Session, request: Request | None, mark: str) -> 
         request=request,
         injected=plan.injected,
         scales=plan.scales,
+        switches=plan.switches,
     )
 
 

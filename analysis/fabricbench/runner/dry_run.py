@@ -43,6 +43,7 @@ def _directories(plan: Plan, folder: Path) -> list[Path]:
         request=next((request for request in by_nodes(plan) if request), None),
         injected=plan.injected,
         scales=plan.scales,
+        switches=plan.switches,
     )
     environment = {
         **start.environment(),

@@ -18,6 +18,7 @@ from fabricbench.site.lane import Lane
 from fabricbench.site.settings import lanes, settings_file
 from fabricbench.slurm import state as slurm_state
 from fabricbench.slurm.allocation import Request, request_of
+from fabricbench.slurm.topology import leaf_switches
 
 COMPLETE = "complete.json"
 PLAN_FIELDS = ("system", "tier", "lanes", "checks", "variables", "injected", "scales")
@@ -56,6 +57,11 @@ class Plan:
     def environment(self) -> dict[str, str]:
         """The environment variables that make ReFrame use the settings of the system and define the plan's checks."""
         return reframe.settings_environment([settings_file(self.system)], self.system, self.injected, self.scales)
+
+    @property
+    def switches(self) -> tuple[str, ...]:
+        """The switches with their nodes as Slurm knows them; none unless a variable requests a distance."""
+        return leaf_switches() if any(".distance=" in variable for variable in self.variables) else ()
 
     @property
     def unused_nodes(self) -> tuple[str, ...]:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from fabricbench.errors import BadInput
 from fabricbench.files.reading import is_regular, open_log
-from fabricbench.launch.session import ALLOCATION, Session
+from fabricbench.launch.session import ALLOCATION, SWITCHES, Session
 from fabricbench.processes.leftovers import MARK
 from fabricbench.runner import reframe
 from fabricbench.runner.progress import CampaignProgress
@@ -30,7 +30,8 @@ class Start:
     """The start of ReFrame for a session.
 
     ``arguments`` are ReFrame's; ``request`` describes the allocation, None if the session needs none. ``injected``: the
-    levels of injected delays. ``scales``: the scales that replace those of the tier.
+    levels of injected delays. ``scales``: the scales that replace those of the tier. ``switches``: the switches with
+    their nodes, if a check requests a distance and they are known.
     """
 
     session: Session
@@ -40,6 +41,7 @@ class Start:
     request: allocation.Request | None
     injected: tuple[str, ...] = ()
     scales: tuple[str, ...] = ()
+    switches: tuple[str, ...] = ()
 
     @property
     def stage(self) -> Path:
@@ -54,6 +56,7 @@ class Start:
             MARK: self.mark,
             "RFM_POLL_RATE_MAX": POLLS_PER_SECOND,
             **({ALLOCATION: "1"} if self.request else {}),
+            **({SWITCHES: " ".join(self.switches)} if self.switches else {}),
             "RFM_COLORIZE": "n",
         }
 

@@ -25,9 +25,12 @@ PARTIAL_SECONDS = 10.0
 _OUTPUTS = (".a", ".mod", ".o", ".so")
 
 
-def build_apps(home: Path, options: Mapping[str, str], *, source: Path) -> None:
+def build_apps(
+    home: Path, options: Mapping[str, str], *, source: Path, environment: Mapping[str, str] | None = None
+) -> None:
     """Builds ``source`` in ``home/build`` and installs it in ``home/apps``. A BadInput has the last lines of the log.
 
+    ``environment``: variables that are added to those of this process.
     The tree is configured anew if its options differ from those of its last configuration, and if a source has
     changed that make would not compile again, because its time stamp is older than the end of the last build.
     """
@@ -38,7 +41,7 @@ def build_apps(home: Path, options: Mapping[str, str], *, source: Path) -> None:
         "CMAKE_INSTALL_LIBDIR": "lib",
         "CMAKE_BUILD_TYPE": "Release",
     }
-    environment = {"I_MPI_ROOT": str(home / "prefix")}
+    environment = {"I_MPI_ROOT": str(home / "prefix"), **(environment or {})}
     configure = [cmake, "-S", str(source), "-B", str(tree)]
     configure += [f"-D{key}={value}" for key, value in {**options, **defaults}.items()]
     digests = source_digests(source)

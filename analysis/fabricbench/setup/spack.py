@@ -170,9 +170,11 @@ def examine_spack(system: str) -> Iterator[SpackDiagnosis]:
 def site_choice(system: str, environment: Environment, file: Path) -> tuple[str, ...]:
     """The stacks that a site takes from Spack: those of its ``stacks.yaml``, else all of its settings in spack.yaml.
 
-    Raises BadInput if the site's settings name a stack that only Spack builds and that is not among them.
+    Stacks that are set up on an installed library of the user's choice are left out. Raises BadInput if the site's
+    settings name another stack that set-up cannot install and that is not among them.
     """
-    names = list(dict.fromkeys(lane.stack.name for lane in lanes(system)))
+    of_spack = (lane for lane in lanes(system) if not (lane.installed and lane.installed.is_external))
+    names = list(dict.fromkeys(lane.stack.name for lane in of_spack))
     selection = (
         chosen_stacks(file, environment) if file.exists() else tuple(n for n in names if n in environment.stacks)
     )

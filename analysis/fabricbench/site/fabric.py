@@ -20,6 +20,8 @@ SLURM = ("slurm", "squeue")
 """ReFrame's names of Slurm, with and without its accounting."""
 MOST_GIDS = 65536
 SCHEDULERS = ("local", *SLURM, "pbs", "pbspro", "torque", "flux", "lsf", "sge", "oar")
+BETWEEN_PROCESSES = ("shm", "tcp")
+"""Transports whose bytes go from one process to another, so that no switch can combine or copy them."""
 MOST_SLOWDOWN = 1000
 """The largest factor for the time limits of a fabric."""
 
@@ -97,7 +99,8 @@ class Fabric:
 
     ``function_only`` is the reason why times on this fabric are no measurements, such as emulated nodes; empty if they
     are. The report prints it with every figure, and requirements on times are refused. ``slowdown`` multiplies the time
-    limits of launches, of wire-ups and of the doctor's probe, at least 1.
+    limits of launches, of wire-ups and of the doctor's probe, at least 1. ``reduces_in_network``: switches combine and
+    copy the data of collectives, as SHARP does; attestation then accepts the lower counts of the ports.
     """
 
     name: str
@@ -116,6 +119,7 @@ class Fabric:
     attestation: AttestationPolicy = "required"
     function_only: str = ""
     slowdown: float = 1.0
+    reduces_in_network: bool = False
     variants: Sequence[Variant] = ()
 
     def __post_init__(self) -> None:
@@ -153,6 +157,9 @@ class Fabric:
                 )
         if self.attestation not in ("required", "optional"):
             raise problem(f"{subject}: attestation is '{self.attestation}'", expected="required or optional")
+        if self.reduces_in_network and self.transport in BETWEEN_PROCESSES:
+            what = f"{subject}: reduces_in_network with the transport {self.transport}"
+            raise problem(what, expected="a transport that adapters carry: verbs, psm, cxi or mx")
         nodes, minutes = self.nodes, self.scheduler.minutes
         if nodes.count < 1 or minutes < 1 or (nodes.cores is not None and nodes.cores < 1):
             raise problem(

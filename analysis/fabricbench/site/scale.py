@@ -32,6 +32,11 @@ class Scale:
         return f"{self.nodes}x{self.ranks_per_node}"
 
 
+def scale_text(nodes: int, ranks: int) -> str:
+    """Returns ``4x8`` for 32 ranks on 4 nodes; ``7 ranks`` if the nodes do not have equally many."""
+    return f"{ranks} ranks" if ranks % nodes else str(Scale(nodes, ranks // nodes))
+
+
 def scales_of(texts: Iterable[str], where: str = "--scale") -> tuple[Scale, ...]:
     """Returns the scales in lists such as ``4x8,16x1``, each once, in their order.
 

@@ -11,10 +11,14 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from fabricbench.errors import BadInput, nearest
 from fabricbench.site.execute import execute
 from fabricbench.site.frozen import freeze
+from fabricbench.site.library import Library
+from fabricbench.site.modules import Modules
 from fabricbench.site.targets import Target
 from fabricbench.site.transports import BINDINGS, PLACEMENTS, VARIANTS
 
 STACK_FILE = "stack.json"
+EXTERNAL = ("prefix", "module")
+"""The sources of MPI libraries that set-up does not install: the user names their prefix or their modules."""
 
 RailPolicy = Literal["1", "striped", "bound"]
 """How a stack uses several ports: one port only; every large message over all ports; each process on its own port."""
@@ -84,7 +88,8 @@ class Handshake:
 class Stack:
     """One MPI implementation, or one library below MPI if ``level`` is user.
 
-    ``pypi``: the requirements that install it from PyPI. ``environment``: variables on every fabric. ``transports``:
+    ``library``: how its MPI library is recognised; None: any library is accepted. ``pypi``: the requirements that
+    install it from PyPI. ``environment``: variables on every fabric. ``transports``:
     variables by transport; ``{prefix}`` stands for the stack's prefix, ``{apps}`` for that of the programs on it.
     ``variants``: variables by variant of a lane (``VARIANTS``) and transport, which override those of the transport.
     ``oversubscribed``: variables that make waiting ranks yield, for launches with more ranks than cores.
@@ -108,6 +113,7 @@ class Stack:
     """
 
     name: str
+    library: Library | None = None
     pypi: tuple[str, ...] = ()
     debian: Debian | None = None
     launcher: str = "mpirun"
@@ -146,8 +152,14 @@ class Stack:
 
     @property
     def set_up_command(self) -> str:
-        """The command that sets it up."""
-        return f"fabricbench setup {'--spack build/views ' if self.only_spack else ''}{self.name}"
+        """The command that sets it up, and for a stack that set-up cannot install, the command for an installed one."""
+        if not self.only_spack:
+            return f"fabricbench setup {self.name}"
+        return f"fabricbench setup --spack build/views {self.name}, or fabricbench setup {self.name} --prefix DIRECTORY"
+
+    def environment_at(self, prefix: str) -> dict[str, str]:
+        """Returns the variables of every fabric, with the prefix of the stack filled in."""
+        return {name: value.replace("{prefix}", prefix) for name, value in self.environment.items()}
 
     def unavailable_on(self, transport: str) -> Unavailable | None:
         """Returns the reason why the stack cannot use a transport, and a hint; None if it has settings for it."""
@@ -198,6 +210,10 @@ class SourceBuild(BaseModel):
 class Installed(BaseModel):
     """``stack.json``: a stack that is set up, and the benchmarks built on it.
 
+    ``source``: ``debian``, ``pypi``, ``spack``, ``prefix`` or ``module`` for MPI stacks, ``found`` for libraries.
+    ``modules``: those that jobs load; None unless the source is ``module``. ``fortran_problem`` is the reason why an
+    MPI library of the user's has no programs in Fortran; empty if it has them, or if the reason is unknown.
+
     ``imb`` is the path of IMB-MPI1; the suite's other programs are in the same folder. ``imb_mt_problem`` is the reason
     why IMB-MT does not run, empty if it does. ``spec_hash`` holds Spack's hashes by package, empty for a stack that
     Spack did not build. For a stack of Spack's, ``apps`` is its view, which also has the other benchmarks. ``sources``
@@ -212,6 +228,8 @@ class Installed(BaseModel):
     prefix: str
     apps: str
     library_path: tuple[str, ...] = ()
+    modules: Modules | None = None
+    fortran_problem: str = ""
     imb: str | None = None
     imb_mt_problem: str = ""
     gromacs: GromacsBuild | None = None
@@ -219,6 +237,18 @@ class Installed(BaseModel):
     spec_hash: dict[str, str] = {}
     sources: dict[str, SourceBuild] = {}
     target: Target | None = None
+
+    @property
+    def is_external(self) -> bool:
+        """Whether the user has named the MPI library, by its prefix or its modules."""
+        return self.source in EXTERNAL
+
+    @property
+    def origin(self) -> str:
+        """The source as text, with prefix and modules of an MPI library that the user has named."""
+        if not self.is_external:
+            return self.source
+        return f"module {self.modules.text} in {self.prefix}" if self.modules else f"prefix {self.prefix}"
 
     @property
     def missing_file(self) -> str:

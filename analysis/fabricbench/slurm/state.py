@@ -142,6 +142,11 @@ def configuration() -> dict[str, str]:
     return {name.strip(): value.strip() for name, separator, value in lines if separator}
 
 
+def topology() -> str:
+    """The output of ``scontrol show topology``."""
+    return _ask("scontrol", "show", "topology")
+
+
 def entities(kind: str) -> list[dict[str, str]]:
     """The fields of every ``partition`` or ``node``, as ``scontrol --all --oneliner show`` prints them.
 

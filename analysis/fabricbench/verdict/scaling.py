@@ -8,7 +8,8 @@ from itertools import groupby
 
 from fabricbench.models.collective_times import COLLECTIVES, collective_us
 from fabricbench.parsers.tools.micro.description import TOOL
-from fabricbench.site.scale import Scale
+from fabricbench.site.scale import scale_text
+from fabricbench.site.transports import LOCAL_SHM
 from fabricbench.stats.interval import Interval, median_interval
 from fabricbench.stats.loggp import CURVES, LogGP, loggp
 from fabricbench.stats.paired import paired_ratio
@@ -28,7 +29,7 @@ Cells = Mapping[CellKey, Series]
 
 @dataclass(frozen=True, slots=True)
 class Scaling:
-    """The rate of an application on some nodes and ranks, against the fewest on which it was measured.
+    """The rate of an application on some nodes and ranks, against the fewest on which it was measured (its base).
 
     ``value``: median over blocks, in ``unit``. ``speed_up``: the ratio of the rates, paired by block.
     ``efficiency``: speed-up over the ratio of the numbers of ranks. ``confidence``: of their intervals, from ``n``
@@ -54,6 +55,11 @@ class Scaling:
     confidence: float | None
     n: int
 
+    @property
+    def scale(self) -> str:
+        """The scale as text, ``4x8``."""
+        return scale_text(self.nodes, self.ranks)
+
 
 @dataclass(frozen=True, slots=True)
 class CollectiveTime:
@@ -78,6 +84,11 @@ class CollectiveTime:
     over_model: float | None
     n: int
 
+    @property
+    def scale(self) -> str:
+        """The scale as text, ``4x8``."""
+        return scale_text(self.nodes, self.ranks)
+
 
 @dataclass(frozen=True, slots=True)
 class Limit:
@@ -93,28 +104,37 @@ class Limit:
     def sentence(self, share: float) -> str:
         """Returns the limit as text: ``efficiency at least 70 % up to 2x2, first below 70 % on 4x8``."""
         percent = f"{100 * share:g} %"
-        up_to = f"up to {_scale(self.last)}" if self.last else "on no scale"
-        beyond = f"first below {percent} on {_scale(self.first)}" if self.first else f"below {percent} on no scale"
+        up_to = f"up to {self.last.scale}" if self.last else "on no scale"
+        beyond = f"first below {percent} on {self.first.scale}" if self.first else f"below {percent} on no scale"
         return f"efficiency at least {percent} {up_to}, {beyond}"
-
-
-def _scale(row: Scaling) -> str:
-    """Returns nodes x ranks per node as text; the number of ranks if they are not the same on each node."""
-    return f"{row.ranks} ranks" if row.ranks % row.nodes else str(Scale(row.nodes, row.ranks // row.nodes))
 
 
 def strong_scaling(cells: Cells, confidence: float) -> list[Scaling]:
     """Returns a row for each application, lane and scale, in order of ranks and nodes.
 
-    Applications that were measured on one scale only have no rows.
+    Applications that were measured on one scale only have no rows. A lane of the variant ``local-shm`` has no launches
+    with one rank on each node, because they would be those of the lane without it; the smallest of these is its base.
     """
     rows: list[Scaling] = []
     rated = [key for key in sorted(cells, key=order) if key.metric in RATES and cells[key].samples]
     for _, group in groupby(rated, key=lambda key: key._replace(ranks=0, nodes=0)):
-        keys = sorted(group, key=lambda key: (key.ranks, key.nodes))
-        if len(keys) > 1:
-            rows += [_scaling(key, keys[0], cells, confidence) for key in keys]
+        keys = sorted(group, key=_by_scale)
+        base = min([keys[0], *_one_rank_per_node(keys[0], rated)], key=_by_scale)
+        if len(keys) > 1 or base != keys[0]:
+            rows += [_scaling(key, base, cells, confidence) for key in keys]
     return rows
+
+
+def _by_scale(key: CellKey) -> tuple[int, int]:
+    return key.ranks, key.nodes
+
+
+def _one_rank_per_node(key: CellKey, others: Sequence[CellKey]) -> list[CellKey]:
+    """Returns the launches with one rank on each node that a lane of the variant ``local-shm`` does not repeat."""
+    if key.variant != LOCAL_SHM:
+        return []
+    plain = key._replace(variant="", ranks=0, nodes=0)
+    return [one for one in others if one.ranks == one.nodes and one._replace(ranks=0, nodes=0) == plain]
 
 
 def _scaling(key: CellKey, base: CellKey, cells: Cells, confidence: float) -> Scaling:
@@ -169,13 +189,17 @@ def by_application(rows: Sequence[Scaling]) -> Iterator[tuple[str, list[Scaling]
         yield name, list(group)
 
 
+def collective_metric(benchmark: str) -> str:
+    """Returns the metric that is the time of a collective: that of the slowest rank if some ranks leave early."""
+    return "time_max" if benchmark in _ROOTED else "time"
+
+
 def collective_times(cells: Cells, confidence: float) -> list[CollectiveTime]:
     """Returns a row for each collective, lane, size and scale, in order of size, ranks and nodes."""
     networks = _networks(cells)
     rows = []
     for key in sorted(cells, key=order):
-        metric = "time_max" if key.benchmark in _ROOTED else "time"
-        if key.metric == metric and key.benchmark in COLLECTIVES and cells[key].samples:
+        if key.benchmark in COLLECTIVES and key.metric == collective_metric(key.benchmark) and cells[key].samples:
             interval = median_interval(list(cells[key].medians().values()), confidence)
             model = _model(key, networks.get((key.system, key.lane)))
             over = interval.estimate / model if interval.estimate is not None and model else None

@@ -7,6 +7,9 @@ from fabricbench.cli.options import CampaignPath, Format, Output, Recompute
 from fabricbench.cli.output import say
 from fabricbench.errors import BadInput
 
+CONFIDENCE = 0.95
+"""Of the intervals of ratios between switches."""
+
 SOME_ARE_SLOW = 1
 """Exit status when a node or a node pair is named."""
 
@@ -16,12 +19,14 @@ def nodes(campaign: CampaignPath, format: Format = "text", output: Output = None
 
     Exit status: 1 if any is listed, else 0.
     """
+    from fabricbench.campaign.provenance import read_provenance
     from fabricbench.campaign.read import read_campaign
     from fabricbench.cli.tables import write
     from fabricbench.launch.table import table
     from fabricbench.verdict.coverage import coverage
     from fabricbench.verdict.nodes import BENCHMARKS
     from fabricbench.verdict.survey import as_frame, survey
+    from fabricbench.verdict.switches import switch_ratios
 
     measured = read_campaign(campaign, recompute=recompute)
     result = survey(table(measured.records))
@@ -41,6 +46,10 @@ def nodes(campaign: CampaignPath, format: Format = "text", output: Output = None
     if format == "text":
         nothing = ["no slow node or node pair was detected"] if frame.is_empty() and result.decidable else []
         nothing += [] if result.matrices else ["no node pairs were measured"]
-        for line in (*nothing, *result.notes, *covered):
+        of_pairs = [record for record in measured.records if record.launch and record.launch.benchmark in BENCHMARKS]
+        hosts = read_provenance(campaign, measured.model_copy(update={"records": tuple(of_pairs)})).hosts
+        addresses = {name: history[-1].topology_address for name, history in hosts.items()}
+        switches = [one.line for one in switch_ratios(result.matrices, addresses, CONFIDENCE)]
+        for line in (*nothing, *result.notes, *switches, *covered):
             say(line)
     raise typer.Exit(SOME_ARE_SLOW if len(frame) else 0)

@@ -41,6 +41,27 @@ SourceOptions = Annotated[
     list[str] | None,
     typer.Option("--option", help="a setting of a source build, PACKAGE.NAME=VALUE; repeatable", show_default=False),
 ]
+PrefixOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--prefix",
+        metavar="DIRECTORY",
+        help="use the MPI library that is installed in this directory for the one named stack",
+        show_default=False,
+    ),
+]
+ModuleOption = Annotated[
+    str | None,
+    typer.Option(
+        "--module",
+        metavar="NAME[,NAME]",
+        help="use the MPI library of these environment modules for the one named stack; its jobs load them",
+        show_default=False,
+    ),
+]
+Packages = Annotated[
+    bool, typer.Option("--packages", help="use packages again for stacks that had --prefix or --module before")
+]
 
 
 def setup(
@@ -51,11 +72,17 @@ def setup(
     source: Sources = None,
     option: SourceOptions = None,
     target: TargetOption = None,
+    prefix: PrefixOption = None,
+    module: ModuleOption = None,
+    packages: Packages = False,
 ) -> None:
     """Finds or installs the MPI stacks and builds the benchmarks on each.
 
     The command can be repeated: it skips what is set up already.
     """
+    if (prefix is not None or module is not None or packages) and (source or spack is not None):
+        other = "--source" if source else "--spack"
+        raise BadInput(f"--prefix, --module and --packages are not for {other}", hint="set the stack up first")
     if source:
         if target is not None:
             raise BadInput("--target is not for --source", hint="run fabricbench setup --target PROCESSOR first")
@@ -67,6 +94,7 @@ def setup(
         raise BadInput("--target is not for Spack's stacks", hint="set their target in spack.yaml")
     if target == "":
         raise BadInput("--target is empty", expected="native, x86-64-v3 or another value of -march")
+    from fabricbench.setup.external import chosen
     from fabricbench.setup.spack import set_up_views
     from fabricbench.setup.stacks import set_up, set_up_input
     from fabricbench.site.settings import REPOSITORY, build_root, no_blanks
@@ -77,7 +105,8 @@ def setup(
     if spack is not None:
         problems = set_up_views(stacks, spack.absolute(), say)
     else:
-        problems = set_up(stacks, say, again=again, for_tests=for_tests, target=target or "")
+        choice = chosen(stacks, prefix, module, packages=packages)
+        problems = set_up(stacks, say, again=again, for_tests=for_tests, target=target or "", choice=choice)
     for problem in problems:
         warn(f"not set up: {problem}")
     if len(problems) == len(stacks):
@@ -108,13 +137,17 @@ def _set_up_sources(
 
 
 def _selection(names: list[str] | None, spack: Path | None) -> "list[Stack]":
-    """The stacks to set up: those in ``names``, else those in Spack's views, else the usual ones."""
+    """The stacks to set up: those in ``names``, else those in Spack's views, else the usual ones.
+
+    The usual ones are those that set-up can install, and those for which the user has chosen an installed library.
+    """
+    from fabricbench.setup.external import last_choice
     from fabricbench.setup.spack import views_in
-    from fabricbench.site.settings import site_root
+    from fabricbench.site.settings import build_root, site_root
     from fabricbench.site.stacks import site_stacks
 
-    available = site_stacks(site_root())
-    usual = [name for name, stack in available.items() if not stack.only_spack and not stack.on_request]
+    available, homes = site_stacks(site_root()), build_root() / "stacks"
+    usual = [n for n, s in available.items() if not (s.only_spack or s.on_request) or last_choice(homes / n)]
     selection = names or (views_in(spack) if spack else usual)
     for name in selection:
         if name not in available:

@@ -2,21 +2,19 @@
 """Finds the GROMACS of each MPI stack, its MPI library and its SIMD level."""
 
 import os
-import re
 import shutil
-import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 
 from fabricbench.errors import BadInput
 from fabricbench.setup.gromacs.gmx import facts_of
 from fabricbench.setup.probe import lane_environment
+from fabricbench.setup.trial import mpi_library
 from fabricbench.site.stacks import GromacsBuild, Installed
 
 GROMACS = "FABRICBENCH_GROMACS"
 """Variable with the path of a directory; its folder ``<stack>`` is the prefix of a GROMACS with that stack's MPI."""
 PROGRAM = "gmx_mpi"
-LIMIT_SECONDS = 60
 SIMD_LEVELS = {
     "None": (),
     "SSE2": ("sse2",),
@@ -26,7 +24,6 @@ SIMD_LEVELS = {
     "AVX_512": ("avx512f",),
 }
 """GROMACS's SIMD levels on x86 in ascending order, and the processor flags that each needs."""
-_MPI_LIBRARY = re.compile(r"^\s*(?P<name>libmpi(?:ch)?\.so\S*) => (?P<path>\S+|not found)", re.MULTILINE)
 
 
 def gromacs_of(installed: Installed, variables: Mapping[str, str]) -> GromacsBuild | None:
@@ -86,18 +83,3 @@ def _program(installed: Installed) -> tuple[Path | None, bool]:
             return program, False
     on_path = shutil.which(PROGRAM) if installed.source == "debian" else None
     return (Path(on_path), True) if on_path else (None, False)
-
-
-def mpi_library(program: Path, environment: Mapping[str, str]) -> str:
-    """The shared MPI library that a program loads; empty if it loads none."""
-    try:
-        process = subprocess.run(
-            ["ldd", str(program)], env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True,
-            errors="replace", timeout=LIMIT_SECONDS, check=False,
-        )  # fmt: skip
-    except (OSError, subprocess.TimeoutExpired):
-        return ""
-    match = _MPI_LIBRARY.search(process.stdout)
-    if match is None:
-        return ""
-    return match["name"] if match["path"] == "not found" else match["path"]

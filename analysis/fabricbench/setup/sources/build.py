@@ -184,9 +184,7 @@ class _Build:
 
     def _environment(self) -> dict[str, str]:
         """The stack's variables for its compilers, without options of a make that started this process."""
-        variables = {
-            key: text.replace("{prefix}", self.installed.prefix) for key, text in self.stack.environment.items()
-        }
+        variables = self.stack.environment_at(self.installed.prefix)
         return lane_environment(self.installed, variables) | {"MAKEFLAGS": ""}
 
     def _command(self, argv: list[str], folder: Path, environment: Mapping[str, str]) -> None:

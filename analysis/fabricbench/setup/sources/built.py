@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from fabricbench.errors import BadInput
-from fabricbench.setup.gromacs.builds import mpi_library
 from fabricbench.setup.probe import lane_environment
 from fabricbench.setup.sources.recognise import PACKAGES, Package
+from fabricbench.setup.trial import mpi_library
 from fabricbench.site.profilers import tau_version
 from fabricbench.site.programs import osu_version
 from fabricbench.site.stacks import Installed, SourceBuild, Stack
