@@ -28,7 +28,9 @@ class Cluster:
     """The one cluster that a machine may have."""
 
     def up(self, **how: str) -> None:
-        """Starts the cluster with the variables ``how``; replaces a running cluster."""
+        """Starts the cluster with the variables ``how``, after the end of a running one."""
+        if RUN.exists():
+            self.down()
         result = self.script("up", **how)
         assert result.returncode == 0, result.stdout + result.stderr
 
