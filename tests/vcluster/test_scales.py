@@ -83,7 +83,7 @@ def bytes_inside_nodes(records: dict[tuple[str, int, int], Record], stack: str) 
         ("mpich", "NPB.*kernel=IS", ("--set", "NPB.problem_class=S")),
         ("mpich", "NPB.*kernel=CG", ("--set", "NPB.problem_class=S")),
         ("mpich", "NPB.*kernel=FT", ("--set", "NPB.problem_class=S")),
-        ("openmpi", "Gromacs .*md_system=villin", ("--set", "Gromacs.steps=20")),
+        ("openmpi", "Gromacs%md_system=villin", ("--set", "Gromacs.steps=100")),
     ],
 )
 def test_applications_in_both_variants(
