@@ -77,6 +77,7 @@ benchmarks: setup
 	@PYTHONPATH=tests $(BIN)/python -m benchmarks.launch_overhead
 	@PYTHONPATH=tests $(BIN)/python -m benchmarks.witness_cost
 	@PYTHONPATH=tests $(BIN)/python -m benchmarks.measuring_speed
+	@PYTHONPATH=tests $(BIN)/python -m benchmarks.campaign_growth
 
 clean:
 	rm -rf build $(VENV)

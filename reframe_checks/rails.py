@@ -31,6 +31,11 @@ class Rails(BenchmarkMixin):
         self.tags, self.ranks = SELDOM, 2 * self.pairs
         self.case = {"rails": self.rails} | ({"pairs": self.pairs} if self.pairs > 1 else {})
 
+    @property
+    def spread_nodes(self) -> int:
+        """Two nodes, or one, also for several rank pairs, which then share the ports of the same two nodes."""
+        return min(2, super().spread_nodes)
+
     def applies(self) -> bool:
         return self.fabric.rail_count > 1
 

@@ -127,7 +127,7 @@ static void node_facts(struct json* out, long cores) {
 }
 
 bool write_host(const struct directory* directory, const struct observation* before,
-                const struct observation* after, double own_cpu_s) {
+                const struct observation* after, double own_cpu_s, const struct more_fields* more) {
   char name[NAME_MAX + 1];
   struct atomic_file file;
   host_file_name(name, sizeof name, "host.", "");
@@ -149,6 +149,7 @@ bool write_host(const struct directory* directory, const struct observation* bef
   double foreign = busy < own_cpu_s ? 0 : (busy - own_cpu_s) / ((double)cores * elapsed);
   number_or_null(out, "foreign_cpu_share", foreign);
   counters(out, &before->ports, after ? &after->ports : NULL);
+  if (more) more->write(out, more->context);
   json_end_object(out);
   sink_char(&out->sink, '\n');
   return atomic_commit(&file);

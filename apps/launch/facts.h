@@ -94,10 +94,17 @@ struct observation {
 };
 
 struct observation observe(void);
+// Fields that a caller adds to host.<name>.
+struct more_fields {
+  void (*write)(struct json* out, void* context);
+  void* context;
+};
+
 // Writes host.<name>. The launch lasted from before->time_s to after->time_s; `after` is NULL while
 // it runs. own_cpu_s is the launch's own CPU time, NAN if unknown: the foreign share is then null.
+// `more` may be NULL.
 bool write_host(const struct directory* directory, const struct observation* before,
-                const struct observation* after, double own_cpu_s);
+                const struct observation* after, double own_cpu_s, const struct more_fields* more);
 const char* host_name(void);
 void host_file_name(char* name, size_t size, const char* before, const char* after);
 

@@ -100,42 +100,29 @@ static void wait_for_members(const char* folder) {
 
 struct collection {
   const char* folder;
-  struct sink* out;
-  unsigned reports;
+  struct sums* sums;
 };
 
-static void append_report(const char* name, void* context) {
-  struct collection* collection = context;
-  char path[PATH_MAX + NAME_MAX + 2], block[16384];
+static void add_report(const char* name, void* context) {
+  const struct collection* collection = context;
+  char path[PATH_MAX + NAME_MAX + 2];
   if (!begins(name, report)) return;
   snprintf(path, sizeof path, "%s/%s", collection->folder, name);
   FILE* file = fopen(path, "re");
   if (!file) return;
-  size_t n;
-  do {
-    n = fread(block, 1, sizeof block, file);
-    sink_bytes(collection->out, block, n);
-  } while (n == sizeof block);
+  sums_add(collection->sums, file);
   fclose(file);
-  collection->reports++;
 }
 
-void gathering_close(const struct gathering* gathering, const struct directory* directory,
-                     bool wait) {
-  if (!*gathering->path) return;
+struct sums gathering_close(const struct gathering* gathering, bool wait) {
+  struct sums sums = {0};
+  if (!*gathering->path) return sums;
   if (wait) wait_for_members(gathering->path);
-  char name[NAME_MAX + 1];
-  struct atomic_file file;
-  host_file_name(name, sizeof name, report, ".jsonl");
-  atomic_begin(&file, directory, name);
-  struct collection collection = {.folder = gathering->path, .out = &file.json.sink};
-  each_entry(gathering->path, append_report, &collection);
-  if (collection.reports)
-    atomic_commit(&file);
-  else
-    atomic_discard(&file);
+  struct collection collection = {.folder = gathering->path, .sums = &sums};
+  each_entry(gathering->path, add_report, &collection);
   remove_folder(gathering->path);
   char base[PATH_MAX];
   snprintf(base, sizeof base, "%s", gathering->path);
   each_entry(dirname(base), remove_if_old, base);
+  return sums;
 }

@@ -119,7 +119,7 @@ static int launch(const struct options* options, const struct directory* directo
   struct started started = start_command(directory, options->command);
   if (started.pid < 0) return errno == ENOSPC || errno == EDQUOT ? EXIT_NO_SPACE : EXIT_USE;
   supervisor->child = started.pid;
-  if ((options->host && !write_host(directory, &before, NULL, 0)) ||
+  if ((options->host && !write_host(directory, &before, NULL, 0, NULL)) ||
       !write_begin(directory, started.pid)) {
     end_descendants(supervisor, 0);
     return EXIT_NO_SPACE;
@@ -132,7 +132,8 @@ static int launch(const struct options* options, const struct directory* directo
   unsigned ended = end_descendants(supervisor, options->grace_s);
   struct observation after = observe();
 
-  bool host_written = !options->host || write_host(directory, &before, &after, own_cpu_seconds());
+  bool host_written =
+      !options->host || write_host(directory, &before, &after, own_cpu_seconds(), NULL);
   int code = interrupted(supervisor);
   if (code) return code;
   double seconds = (supervisor->reaped ? supervisor->ended_s : after.time_s) - before.time_s;

@@ -10,7 +10,7 @@
 // It forwards signals and ends with the program's status.
 //
 // With --gather BASE, a directory on the node itself, the ranks write their reports there and the
-// first rank's fabricbench-node copies them into one file in DIR. A shared file system then
+// first rank's fabricbench-node writes their sums into host.<name>. A shared file system then
 // receives one file per node.
 #include "node.h"
 
@@ -33,7 +33,8 @@ static const char help[] =
     "  --dir DIR            the launch's directory\n"
     "  --witness LIBRARIES  libraries for LD_PRELOAD (none)\n"
     "  --expect RANKS       the program refuses a world of another size (none)\n"
-    "  --gather BASE        a directory on this node; the reports of its ranks become one file\n"
+    "  --gather BASE        a directory on this node; host.<name> has the sums of its ranks' "
+    "reports\n"
     "\n"
     "exit code: the program's, 126 or 127 if it cannot be executed, 75 if host.<name> cannot be\n"
     "written, 2 for wrong use.";
@@ -81,8 +82,14 @@ static enum place place_on_node(void) {
   return UNKNOWN;
 }
 
-static void prepare(const struct options* options, const char* reports) {
+static void prepare(const struct options* options, const struct gathering* gathering) {
+  bool gathers = *gathering->path;
+  const char* reports = gathers ? gathering->path : options->directory;
   bool set = setenv("FABRICBENCH_WITNESS_DIR", reports, 1) == 0;
+  if (gathers)
+    set = setenv("FABRICBENCH_WITNESS_PLAIN", "1", 1) == 0 && set;
+  else
+    unsetenv("FABRICBENCH_WITNESS_PLAIN");
   if (options->witness) set = setenv("LD_PRELOAD", options->witness, 1) == 0 && set;
   if (options->expect) set = setenv("FABRICBENCH_EXPECT_RANKS", options->expect, 1) == 0 && set;
   if (set) return;
@@ -133,6 +140,10 @@ static _Noreturn void end_as(int status, const sigset_t* signals) {
   exit(WEXITSTATUS(status));
 }
 
+static void write_sums(struct json* out, void* context) {
+  sums_write(out, context);
+}
+
 static _Noreturn void stay_beside(const struct options* options,
                                   const struct gathering* gathering) {
   struct directory directory = {.path = options->directory};
@@ -143,7 +154,7 @@ static _Noreturn void stay_beside(const struct options* options,
     exit(EXIT_USE);
   }
   struct observation before = observe();
-  if (!write_host(&directory, &before, NULL, (double)NAN)) exit(EXIT_NO_SPACE);
+  if (!write_host(&directory, &before, NULL, (double)NAN, NULL)) exit(EXIT_NO_SPACE);
   sigset_t all, signals;
   sigfillset(&all);
   signal(SIGCHLD, SIG_DFL);  // if it were ignored, the kernel would reap the program
@@ -155,9 +166,12 @@ static _Noreturn void stay_beside(const struct options* options,
   }
   int status = wait_for(child, &all);
   struct observation after = observe();
-  write_host(&directory, &before, &after, (double)NAN);
+  write_host(&directory, &before, &after, (double)NAN, NULL);
   // After a failure there is no wait: the launcher must learn of the failure at once.
-  gathering_close(gathering, &directory, WIFEXITED(status) && WEXITSTATUS(status) == 0);
+  struct sums sums = gathering_close(gathering, WIFEXITED(status) && WEXITSTATUS(status) == 0);
+  const struct more_fields more = {.write = write_sums, .context = &sums};
+  if (sums.reports && !sums.failed) write_host(&directory, &before, &after, (double)NAN, &more);
+  sums_free(&sums);
   end_as(status, &signals);
 }
 
@@ -167,7 +181,7 @@ int main(int argc, char** argv) {
   struct gathering gathering = {.path = ""};
   if (options.gather && place != UNKNOWN)
     gathering = gathering_open(options.gather, options.directory);
-  prepare(&options, *gathering.path ? gathering.path : options.directory);
+  prepare(&options, &gathering);
   if (place != LATER) stay_beside(&options, &gathering);
   become(options.command, &gathering);
 }

@@ -5,6 +5,7 @@
 #include <stdbool.h>
 
 #include "facts.h"
+#include "sums.h"
 
 // ---- gather.c: collects the witness reports of a node's ranks in a directory on the node
 
@@ -18,10 +19,8 @@ struct gathering {
 struct gathering gathering_open(const char* base, const char* launch_directory);
 // Announces that this process, which is about to execute the program, will write a report.
 void gathering_join(const struct gathering* gathering);
-// Writes the reports into witness.<host>.jsonl in the launch's directory, one line each, and
-// removes the node's directory. With `wait`, only after all announced processes have ended. A
-// signal, which the caller has blocked, ends the wait.
-void gathering_close(const struct gathering* gathering, const struct directory* directory,
-                     bool wait);
+// Adds up the reports and removes the node's directory. With `wait`, only after all announced
+// processes have ended. A signal, which the caller has blocked, ends the wait.
+struct sums gathering_close(const struct gathering* gathering, bool wait);
 
 #endif

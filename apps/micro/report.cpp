@@ -4,6 +4,7 @@
 #include <array>
 #include <charconv>
 #include <cstdio>
+#include <utility>
 
 namespace fabricbench::micro {
 
@@ -37,6 +38,22 @@ void Report::rows(const Series& series, int rank, std::span<const std::int64_t> 
     text_.append(head).append(std::to_string(i)).append(",");
     text_.append(fixed(static_cast<double>(samples_ns[i]) / ns_per_us, 3)).append(",");
     text_.append(series.metric).append("\n");
+  }
+}
+
+void Report::summary(const Series& series, const Summary& summary) {
+  if (!active_) return;
+  const std::string size = series.msg_size_bytes ? std::to_string(*series.msg_size_bytes) : "";
+  const std::array<std::pair<std::string_view, double>, 5> statistics{
+      {{"median", summary.median},
+       {"mean", summary.mean},
+       {"rank_mean", summary.rank_mean},
+       {"rank_min", summary.rank_min},
+       {"rank_max", summary.rank_max}}};
+  for (const auto& [name, value_ns] : statistics) {
+    text_.append(series.benchmark).append(",").append(series.case_name).append(",").append(size);
+    text_.append(",0,0,").append(fixed(value_ns / (1000.0 * series.values_per_run), 3));
+    text_.append(",").append(series.metric).append(":").append(name).append("\n");
   }
 }
 

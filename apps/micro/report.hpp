@@ -8,6 +8,8 @@
 #include <string>
 #include <string_view>
 
+#include "micro/summary.hpp"
+
 namespace fabricbench::micro {
 
 /// The version or commit of this program.
@@ -38,6 +40,9 @@ class Report {
   /// One row per sample of `rank`; samples_ns (shape: samples) are divided by `values_per_run` and
   /// printed in microseconds with three decimals.
   void rows(const Series& series, int rank, std::span<const std::int64_t> samples_ns);
+  /// One row per statistic of the samples of many ranks, `METRIC:median` and so on, in the same
+  /// unit.
+  void summary(const Series& series, const Summary& summary);
 
   /// Writes all kept lines in one call.
   void flush();

@@ -11,6 +11,7 @@
 #include "micro/operations.hpp"
 #include "micro/points.hpp"
 #include "micro/refine.hpp"
+#include "micro/summary.hpp"
 #include "timing/loop.hpp"
 #include "timing/mark.hpp"
 #include "timing/median.hpp"
@@ -271,16 +272,22 @@ void Runner::report_facts(const Part& part, const std::string& suffix, const Cou
 void Runner::report_samples(const CaseReport& report, const Report::Series& series,
                             const Count& count, bool of_first_quantity) {
   const auto samples = static_cast<std::size_t>(count.plan.samples);
+  const bool many = report.ranks.size() > most_listed_ranks;
+  Summariser all;
   for (const int rank : report.ranks) {
     const std::span<std::int64_t> values = processes_.fetch(
         rank, std::span(samples_ns_).first(samples), std::span(received_ns_).first(samples));
     if (!processes_.prints()) continue;
-    report_.rows(series, rank, values);
+    if (many)
+      all.add(values);
+    else
+      report_.rows(series, rank, values);
     if (rank == processes_.rank() && of_first_quantity) {
       first_quantity_ns_[series.msg_size_bytes.value_or(0)] =
           static_cast<double>(timing::median(values));
     }
   }
+  if (many && processes_.prints()) report_.summary(series, all.result());
 }
 
 void Runner::report_skipped(const Point& point, std::string_view reason) {

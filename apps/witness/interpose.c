@@ -185,6 +185,7 @@ __attribute__((constructor)) static void begin(void) {
     cpus_remember();
     pthread_atfork(NULL, NULL, in_fork_child);
     at_quick_exit(at_quick_end);  // registered first, so it runs last
+    witness_process.plain = getenv("FABRICBENCH_WITNESS_PLAIN") != NULL;
     witness_process.active = true;
   }
   errno = saved;

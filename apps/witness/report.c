@@ -185,7 +185,10 @@ static void write_file(const char* ended) {
                         O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
   if (fd < 0) return;
   struct json out = {.sink = sink_to(fd, buffer, sizeof buffer)};
-  write_json(&out, host, ended);
+  if (witness_process.plain)
+    plain_report(&out.sink);
+  else
+    write_json(&out, host, ended);
   sink_flush(&out.sink);
   bool closed = syscall(SYS_close, fd) == 0;
   if (closed && !out.sink.error)

@@ -6,7 +6,8 @@
 // peers. Without that variable it does nothing. It does not use MPI. It reads the kernel's counters
 // of each TCP socket (TCP_INFO) when the socket is shut down or closed and at the end of the
 // process, and it lists device files, mapped libraries, shared memory, CPU time and the processors
-// on which the process may run.
+// on which the process may run. With FABRICBENCH_WITNESS_PLAIN it writes lines of words in place of
+// JSON, for fabricbench-node, which adds up the reports of a node.
 //
 // The report contains
 // - TCP sockets, one entry for each socket however often it was duplicated, shut down and closed.
@@ -130,11 +131,15 @@ void traces_forget(void);
 void cpus_remember(void);  // reads the processors at the start
 // "cpus":"0-3,8","cpus_at_end":null,"cpu_seconds":1.500000; cpus_at_end only if it differs.
 void cpus_fields(struct json* out);
+// 0-3,8: the latest processors; "-" if they are unknown.
+void cpus_text(struct sink* out);
+uint64_t cpus_microseconds(void);  // CPU time of the process
 
 // ---- interpose.c: the process and the interposed functions.
 
 struct witness_process {
   bool active;  // FABRICBENCH_WITNESS_DIR is set and usable as a name
+  bool plain;   // FABRICBENCH_WITNESS_PLAIN is set: a report of lines, not of JSON
   bool forked;
   int pid;
   int64_t rank, world_size;  // -1: unknown
@@ -145,6 +150,11 @@ extern struct witness_process witness_process;
 void witness_sample(int fd, enum sample_reason reason);
 // Every open descriptor from first to last.
 void witness_sample_range(unsigned first, unsigned last, enum sample_reason reason);
+
+// ---- plain.c
+
+// Writes the report as lines of words.
+void plain_report(struct sink* out);
 
 // ---- report.c
 

@@ -5,6 +5,7 @@
 # each node has eth0 and eth1, each with its own bridge; Slurm uses eth0.
 #
 #   cluster.sh up             NODES=2 CPUS=… PORTS=1 RATE=1000 (Mbit/s) DELAY_US=0 ISOLATION=all SWITCHES=0
+#                             does nothing if this cluster is up, and exits with 2 if another one is
 #   cluster.sh down           removes the cluster, and anything that a killed `up` left
 #   cluster.sh status         exits with 0 if the cluster is up
 #   cluster.sh rate NODE MBIT sets the rate of the links of one node, in both directions
@@ -130,8 +131,27 @@ CONF
   if ((SWITCHES)); then switches; fi
   echo "127.0.0.1 localhost" >>"$run/hosts"
   echo "$net.0.254 $(hostname -s)" >>"$run/hosts"
-  printf 'NODES=%s\nCPUS=%s\nPORTS=%s\nRATE=%s\nDELAY_US=%s\nISOLATION=%s\n' \
-    "$NODES" "$CPUS" "$PORTS" "$RATE" "$DELAY_US" "$ISOLATION" >"$run/vcluster.env"
+  request >"$run/vcluster.env"
+}
+
+request() { # prints the variables of `up`
+  printf 'NODES=%s\nCPUS=%s\nPORTS=%s\nRATE=%s\nDELAY_US=%s\nISOLATION=%s\nSWITCHES=%s\n' \
+    "$NODES" "$CPUS" "$PORTS" "$RATE" "$DELAY_US" "$ISOLATION" "$SWITCHES"
+}
+
+running() { [ -e "$run/complete" ] && scontrol ping 2>/dev/null | grep -q 'is UP'; }
+
+# Returns if no cluster is up. Exits with 0 if the requested one is up, with 2 if another one is, or a changed one.
+demand_no_other() {
+  running || return 0
+  local now state
+  now=$(xargs <"$run/vcluster.env")
+  state=$(sinfo -h -t down,fail -o %n | xargs)
+  [ "$now" = "$(request | xargs)" ] || fail "another cluster is up: $now; first: cluster.sh down"
+  [ -z "$state" ] || fail "this cluster is up, without $state; first: cluster.sh down, or cluster.sh revive NODE"
+  [ ! -e "$run/changed" ] || fail "this cluster is up with changed rates; first: cluster.sh down"
+  echo "vcluster: this cluster is up already: $now; export SLURM_CONF=$SLURM_CONF"
+  exit 0
 }
 
 switches() { # describes switches with equally many nodes, and one above them
@@ -158,7 +178,8 @@ up() {
   whole DELAY_US "$DELAY_US" 0 1000000
   [[ $ISOLATION =~ ^(all|network)$ ]] || fail "ISOLATION is '$ISOLATION'; expected all or network"
   need
-  clean # removes the remains of an earlier cluster
+  demand_no_other
+  clean # removes the remains of an `up` that was killed
   trap clean EXIT
   trap 'exit 130' INT TERM
   mkdir -p "$run"/{log,state}
@@ -175,6 +196,7 @@ up() {
   for i in $(seq "$NODES"); do start_node "n$i"; done
   within 30 idle || fail "the nodes do not come up: $(sinfo -h -N -o '%N %T' | xargs); see $run/log before it is gone: \
 $(tail -qn2 "$run"/log/slurmd.* 2>/dev/null | xargs -0 || true)"
+  touch "$run/complete"
   trap - EXIT INT TERM
   echo "vcluster: $NODES nodes of $CPUS CPUs, $PORTS ports of $RATE Mbit/s, $DELAY_US us one way; export SLURM_CONF=$SLURM_CONF"
 }
@@ -217,6 +239,7 @@ case ${1-} in
   rate)
     whole MBIT "${3-}" 1 100000
     known "${2-none}"
+    touch "$run/changed"
     shape "$2" "$3"
     ;;
   kill)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests how fabricbench-node gathers the witness reports of many ranks in one file."""
+"""Tests how fabricbench-node adds up the witness reports of many ranks of a node in the file with the node's facts."""
 
 import os
 import signal
@@ -9,7 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from fabricbench.launch.witness import read_reports
+from fabricbench.attestation.binding import processors
+from fabricbench.launch.host import Host
+from fabricbench.launch.node_witness import NodeReport, node_intervals, node_lines, node_traffic
+from fabricbench.launch.witness import interval_traffic, printed_lines, read_reports, traffic
+from fabricbench.launch.witness_sums import summed
 from support.node import HOST, environment
 
 MANY = 70
@@ -24,6 +28,18 @@ def start_ranks(node: Path, witness: Path, out: Path, base: Path, ranks: int, *p
         for rank in range(ranks)
     ]
     return [process.wait(timeout=60) for process in processes]
+
+
+def sums(out: Path) -> NodeReport:
+    """Returns the sums in the one file of the node."""
+    assert [path.name for path in out.iterdir()] == [HOST]
+    witness = Host.model_validate_json((out / HOST).read_bytes()).witness
+    assert witness is not None
+    return witness
+
+
+def ranks_of(node: NodeReport) -> list[int]:
+    return sorted(rank for group in node.ranks for rank in processors(group.ranks))
 
 
 def handshake(folder: Path, ranks: int) -> str:
@@ -41,10 +57,10 @@ def base(tmp_path: Path) -> Path:
 
 def test_many_ranks_write_one_file(node: Path, witness: Path, out: Path, base: Path, tmp_path: Path) -> None:
     assert start_ranks(node, witness, out, base, MANY, "sh", "-c", handshake(tmp_path / "met", MANY)) == [0] * MANY
-    assert sorted(path.name for path in out.iterdir()) == [HOST, f"witness.{socket.gethostname()}.jsonl"]
-    reports = read_reports(out)
-    ranks = [report.rank for report in reports if report.exe == os.path.realpath("/bin/sh") and not report.forked]
-    assert sorted(set(ranks), key=str) == sorted(range(MANY), key=str)
+    node_report = sums(out)
+    assert ranks_of(node_report) == list(range(MANY))
+    assert node_report.main_processes >= node_report.rank_count == MANY
+    assert node_report.cpu_microseconds > 0
     assert list(base.iterdir()) == []
 
 
@@ -53,9 +69,36 @@ def test_a_killed_rank_does_not_lose_the_reports_of_others(
 ) -> None:
     program = f'{handshake(tmp_path / "met", 3)}; [ "$PMI_RANK" != 1 ] || kill -KILL $$; sleep 0.3'
     assert start_ranks(node, witness, out, base, 3, "sh", "-c", program) == [0, -signal.SIGKILL, 0]
-    reports = [report for report in read_reports(out) if report.exe == os.path.realpath("/bin/sh")]
-    assert {report.rank for report in reports} == {0, 2}
+    assert {0, 2} <= set(ranks_of(sums(out)))
     assert list(base.iterdir()) == []
+
+
+@pytest.mark.parametrize("what", ["once", "marks", "lines", "fork", "reset", "others"])
+def test_the_sum_is_that_of_separate_reports(
+    node: Path, witness: Path, victim: Path, out: Path, base: Path, tmp_path: Path, what: str
+) -> None:
+    separate = tmp_path / "separate"
+    separate.mkdir()
+    command: list[str | Path] = [node, "--dir", separate, "--witness", witness, "--", victim, what]
+    subprocess.run(command, env=environment(PMI_RANK="0", MPI_LOCALRANKID="0"), stdout=subprocess.DEVNULL, timeout=60)
+    reports = read_reports(separate)
+    start_ranks(node, witness, out, base, 1, str(victim), what)
+    gathered, computed = {"a": sums(out)}, summed(reports)
+    expected = traffic(reports, 1)
+    assert expected is not None
+    for nodes in (gathered, computed):
+        result = node_traffic(nodes, 1)
+        assert result is not None
+        for name in ("reports", "connections", "bytes", "bytes_between", "bytes_elsewhere", "devices", "libraries"):
+            assert getattr(result, name) == getattr(expected, name), name
+        assert [set(result.model_dump()), sum(result.by_peer.values())] == [set(expected.model_dump()), result.bytes]
+        assert (result.udp_sockets, result.unix_sockets) == (expected.udp_sockets, expected.unix_sockets)
+        assert node_intervals(nodes) == interval_traffic(reports)
+        assert [line.label for line in node_lines(nodes)] == [line.label for line in printed_lines(reports)]
+    marked = [(one.label, one.same_node.bytes) for report in reports for one in report.intervals]
+    assert [(one.label, one.same_node.bytes) for one in gathered["a"].intervals] == marked
+    assert gathered["a"].dropped_marks == sum(report.dropped_marks for report in reports)
+    assert ((what == "marks") is bool(marked), (what == "lines") is bool(node_lines(gathered))) == (True, True)
 
 
 def test_old_directories_of_killed_launches_are_removed(node: Path, witness: Path, out: Path, base: Path) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from attestation.synthetic_launch import WIREUP, launch
-from fabricbench.attestation.between import crossing, node_of
+from fabricbench.attestation.between import crossing
 from fabricbench.attestation.rules import attest
 from fabricbench.launch.facts import Launch
 from fabricbench.launch.record import Attestation, Payload, Traffic
@@ -58,9 +58,16 @@ def test_the_share_that_must_pass_between_nodes(
     assert crossing(one, benchmark).certain is (benchmark != "cg.A")
 
 
-def test_the_nodes_of_ranks() -> None:
-    assert [node_of(local_shm(), rank) for rank in range(4)] == [0, 0, 1, 1]
-    assert [node_of(local_shm(placement="cyclic"), rank) for rank in range(4)] == [0, 1, 0, 1]
+@pytest.mark.parametrize("benchmark", ["pingpong", "sendrecv"])
+@pytest.mark.parametrize("placement", ["block", "cyclic", None])
+def test_the_share_of_rank_pairs_equals_that_of_a_count(benchmark: str, placement: str | None) -> None:
+    for ranks in range(3, 30):
+        for nodes in range(2, ranks):
+            one = local_shm(benchmark, ranks=ranks, nodes=nodes, placement=placement)
+            each, distance = -(-ranks // nodes), 1 if benchmark == "sendrecv" else ranks // 2
+            node = [rank % nodes if placement == "cyclic" else rank // each for rank in range(ranks)]
+            apart = sum(node[rank] != node[(rank + distance) % ranks] for rank in range(ranks))
+            assert crossing(one, benchmark).bytes == pytest.approx(apart / ranks)
 
 
 def test_enough_between_the_nodes_and_nothing_inside_is_attested() -> None:

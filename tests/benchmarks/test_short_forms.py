@@ -149,6 +149,13 @@ def test_dry_run_counts_the_launches_of_a_block() -> None:
     assert "Traceback" not in result.stderr
 
 
+def test_campaign_growth() -> None:
+    rows = rows_of("campaign_growth", "--nodes", "10", "--cores", "8", "--launches", "1")
+    commands = ("table, first", "table", "judge", "report")
+    assert [row[0] for row in rows] == [f"{command}, {unit}" for command in commands for unit in ("s", "MB")]
+    assert all(re.fullmatch(rf"{NUMBER}|\d+", cell) for row in rows for cell in row[1:])
+
+
 @pytest.mark.parametrize(("name", "values"), [("npb_speed", r"\d+"), ("npb_memory", r"\d+")])
 def test_kernels_against_others(tmp_path: Path, name: str, values: str) -> None:
     kernels = [k for k in ("is", "cg") if Path(stack("mpich").apps, f"bin/fabricbench-{k}").exists()]

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from fabricbench.campaign.collect import collect
+from fabricbench.launch.host import Host
 from fabricbench.launch.record import Record
-from fabricbench.launch.witness import read_reports
 from support import fake_site
 from support.fake_site import REPOSITORY, FakeSite
 
@@ -81,7 +81,7 @@ def test_a_binding_that_is_not_possible_is_skipped(site: FakeSite, binding: str,
     assert f"{skip['reason']}; {skip['hint']}".startswith(reason)
 
 
-def test_a_launch_of_more_than_64_ranks_has_two_files_per_node(site: FakeSite) -> None:
+def test_a_launch_of_more_than_64_ranks_has_one_file_per_node(site: FakeSite) -> None:
     real = next((REPOSITORY / "build/stacks").glob("*/apps/bin/fabricbench-node"), None)
     if real is None:
         pytest.skip("set-up has not built fabricbench-node: run `make setup`")
@@ -91,7 +91,10 @@ def test_a_launch_of_more_than_64_ranks_has_two_files_per_node(site: FakeSite) -
     _, (directory,) = run(site, "-S", "MicroPingpong.ranks=65")
     record = collect(directory)
     (host,) = record.hosts
-    assert {path.name for path in directory.glob("[hw]*.*")} == {f"host.{host}", f"witness.{host}.jsonl"}
-    assert {report.rank for report in read_reports(directory)} == set(range(65))
+    assert {path.name for path in directory.glob("[hw]*.*")} == {f"host.{host}"}
+    witness = Host.model_validate_json((directory / f"host.{host}").read_bytes()).witness
+    assert witness is not None
+    assert witness.rank_count == 65
+    assert ",".join(group.ranks for group in witness.ranks) == "0-64"
     # The wrapper does not write the facts of the node; the CPU times that the ranks report replace them.
     assert record.foreign_cpu_share is not None

@@ -96,6 +96,16 @@ def test_a_rank_pair_for_each_port(site: FakeSite) -> None:
     assert any(reason.startswith("8192 ranks on ") for reason in reasons)
 
 
+def test_several_rank_pairs_are_on_the_same_two_nodes(site: FakeSite) -> None:
+    """The fake stack always prints the output of one pair, so that the launch itself is unreadable."""
+    with_rails(site, 'rails=2, ports=["p0", "p1"], nodes=Nodes(count=4, cores=8)')
+    which = "^RailsPingpong(?=.*%rails=1)(?=.*%pairs=2)(?=.*%messages=small)"
+    campaign = str(site.root / "campaign")
+    site.reframe("-c", "reframe_checks", "-n", which, "-p", "^one$", "-r", FABRICBENCH_CAMPAIGN=campaign)
+    timed = [one.launch for one in read_campaign(site.root / "campaign").records if one.launch]
+    assert {(launch.ranks, launch.nodes) for launch in timed if launch.mode == "timed"} == {(4, 2)}
+
+
 def test_the_stacks_of_this_repository() -> None:
     stacks = site_stacks(REPOSITORY / "site")
     with_rails = {name: stack for name, stack in stacks.items() if stack.rails}

@@ -10,6 +10,7 @@ from pydantic import BaseModel
 from fabricbench.inputs import cache
 from fabricbench.launch.facts import Begin, End, Launch, SkippedLaunch
 from fabricbench.launch.host import Host, Nic
+from fabricbench.launch.node_witness import NodeReport
 from fabricbench.launch.record import CampaignFacts, Record
 from fabricbench.launch.table import SCHEMA
 from fabricbench.launch.witness import Report
@@ -59,7 +60,21 @@ def test_files_that_a_page_names_exist(page: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "model", [CampaignFacts, Launch, SkippedLaunch, Begin, End, Host, Nic, Report, Record, Installed, cache.InputRecord]
+    "model",
+    [
+        CampaignFacts,
+        Launch,
+        SkippedLaunch,
+        Begin,
+        End,
+        Host,
+        Nic,
+        Report,
+        NodeReport,
+        Record,
+        Installed,
+        cache.InputRecord,
+    ],
 )
 def test_formats_lists_every_field(model: type[BaseModel]) -> None:
     page = (REPOSITORY / "docs/formats.md").read_text()

@@ -41,6 +41,8 @@ class Cluster:
         """Starts the cluster with the variables ``how``. Keeps a cluster of the same variables whose nodes are idle."""
         if how == self._running and self.script("status").returncode == 0:
             return
+        if RUN.exists():
+            self.down()
         result = self.script("up", **how)
         assert result.returncode == 0, result.stdout + result.stderr
         self._running = how

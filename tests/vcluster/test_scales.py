@@ -45,10 +45,13 @@ def test_launches_use_the_nodes_of_the_recorded_rule(site: Site, tmp_path: Path)
         assert record.hosts == record.launch.nodelist == chosen_nodes(NAMES, nodes, 0, 3)
 
 
-@pytest.mark.skipif(
+FOUR_RANKS = pytest.mark.skipif(
     len(os.sched_getaffinity(0)) < 4 and not is_long(),
     reason=f"needs a core for each of four ranks; {LONG}=1 runs it in minutes",
 )
+
+
+@FOUR_RANKS
 def test_both_variants_of_a_lane_in_one_campaign(site: Site, tmp_path: Path) -> None:
     """With local-shm, sockets carry what passes between the nodes; without, messages inside a node too."""
     campaign = tmp_path / "campaign"
@@ -57,7 +60,12 @@ def test_both_variants_of_a_lane_in_one_campaign(site: Site, tmp_path: Path) -> 
     short = ("--set", "MicroCollective.iterations=10", "--set", "MicroCollective.largest_bytes=64")
     process = site.fabricbench("run", str(campaign), *CHOICE, *lanes, *check, *short)
     assert process.returncode == 0, process.stdout + process.stderr
-    records = measured(campaign)
+    within = bytes_inside_nodes(measured(campaign), "mpich")
+    assert within["mpich@gige:local-shm"] < 0.1 * within["mpich@gige"]
+
+
+def bytes_inside_nodes(records: dict[tuple[str, int, int], Record], stack: str) -> dict[str, int]:
+    """Returns by lane the bytes that the sockets carried inside nodes; asserts that both lanes are attested."""
     within = {}
     for (lane, _, _), record in records.items():
         assert record.state == "ok", record.reason
@@ -65,5 +73,27 @@ def test_both_variants_of_a_lane_in_one_campaign(site: Site, tmp_path: Path) -> 
         assert record.attestation.traffic is not None
         assert record.attestation.traffic.bytes_between > 0
         within[lane] = record.attestation.traffic.bytes - record.attestation.traffic.bytes_between
-    assert set(within) == {"mpich@gige", "mpich@gige:local-shm"}
-    assert within["mpich@gige:local-shm"] < 0.1 * within["mpich@gige"]
+    assert set(within) == {f"{stack}@gige", f"{stack}@gige:local-shm"}
+    return within
+
+
+@FOUR_RANKS
+@pytest.mark.parametrize(
+    ("stack", "check", "options"),
+    [
+        ("mpich", "NPB.*kernel=IS", ("--set", "NPB.problem_class=S")),
+        ("mpich", "NPB.*kernel=CG", ("--set", "NPB.problem_class=S")),
+        ("mpich", "NPB.*kernel=FT", ("--set", "NPB.problem_class=S")),
+        ("openmpi", "Gromacs%md_system=villin", ("--set", "Gromacs.steps=100")),
+    ],
+)
+def test_applications_in_both_variants(
+    site: Site, tmp_path: Path, stack: str, check: str, options: tuple[str, ...]
+) -> None:
+    """An application sends messages inside nodes and between them, in each variant by its own transport."""
+    campaign = tmp_path / "campaign"
+    lanes = ("--lane", f"{stack}@gige", "--lane", f"{stack}@gige:local-shm", "--scale", "2x2")
+    process = site.fabricbench("run", str(campaign), *CHOICE, *lanes, "--check", check, *options)
+    assert process.returncode == 0, process.stdout + process.stderr
+    within = bytes_inside_nodes(measured(campaign), stack)
+    assert within[f"{stack}@gige:local-shm"] < 0.1 * within[f"{stack}@gige"]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tests that the cluster starts after a crash of an earlier one, and that `down` removes everything."""
+"""Tests that the cluster starts after a crash and not beside a running one, and that `down` removes everything."""
 
 import os
 import random
@@ -18,15 +18,25 @@ def no_cluster(cluster: Cluster) -> None:
     cluster.down()
 
 
-def test_the_cluster_starts_after_a_crash(cluster: Cluster) -> None:
+def test_the_cluster_starts_after_a_crash_and_does_not_replace_a_running_one(cluster: Cluster) -> None:
     for delay in (0.1, 0.3, random.Random(7).uniform(0.4, 1.5)):
         starting = subprocess.Popen([str(SCRIPT), "up"], env=clean_environment(), start_new_session=True,
                                     stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)  # fmt: skip
         time.sleep(delay)
         os.kill(starting.pid, signal.SIGKILL)
         starting.wait()
-    cluster.up()
+    assert cluster.script("up").returncode == 0
     assert cluster.script("status").returncode == 0
+    again = cluster.script("up")
+    assert (again.returncode, again.stdout.partition(": NODES=2")[0]) == (0, "vcluster: this cluster is up already")
+    for words, variables, message in (
+        (("up",), {"NODES": "3"}, "another cluster is up: NODES=2"),
+        (("rate", "n1", "900"), {}, ""),
+        (("up",), {}, "this cluster is up with changed rates"),
+    ):
+        process = cluster.script(*words, **variables)
+        assert (process.returncode, len(process.stderr.splitlines())) == ((2, 1) if message else (0, 0)), process.stderr
+        assert message in process.stderr
     cluster.up(NODES="3", DELAY_US="300")
     assert cluster.slurm("sinfo", "-h", "-t", "idle", "-o", "%D").strip() == "3"
     assert cluster.slurm("srun", "--nodes=3", "--ntasks=3", "hostname").split() != []

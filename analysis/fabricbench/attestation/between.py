@@ -101,15 +101,16 @@ def scaled(payload: Payload, share: Crossing) -> Payload:
     return Payload(bytes=int(payload.bytes * share.bytes), messages=int(payload.messages * share.messages))
 
 
-def node_of(launch: Launch, rank: int) -> int:
-    """Returns the number of the node of a rank, as the launch was placed."""
-    if launch.placement == "cyclic":
-        return rank % launch.nodes
-    return rank // -(-launch.ranks // launch.nodes)
-
-
 def _pairs_between(launch: Launch, distance: int) -> float:
-    """Returns the share of ranks whose partner, ``distance`` ranks on, is on another node."""
-    ranks = range(launch.ranks)
-    apart = sum(node_of(launch, rank) != node_of(launch, (rank + distance) % launch.ranks) for rank in ranks)
-    return apart / launch.ranks
+    """Returns the share of ranks whose partner, ``distance`` ranks on, is on another node, as the launch was placed.
+
+    With d the distance, partners are r and r + d, or r + d - p where that is beyond the last of p ranks.
+    """
+    p, d = launch.ranks, distance % launch.ranks
+    if launch.placement == "cyclic":
+        same = sum(count for count, steps in ((p - d, d), (d, p - d)) if steps % launch.nodes == 0)
+    else:
+        each = -(-p // launch.nodes)
+        full, rest = divmod(p, each)
+        same = sum(full * max(0, each - steps) + max(0, rest - steps) for steps in (d, p - d))
+    return (p - same) / p

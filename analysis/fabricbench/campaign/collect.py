@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from fabricbench.attestation.binding import check_binding
+from fabricbench.attestation.placement import placement_problem, ranks_of_nodes
 from fabricbench.attestation.rules import attest
 from fabricbench.files.reading import first_and_last_lines, last_lines
 from fabricbench.launch.counters import port_counters
@@ -16,8 +17,10 @@ from fabricbench.launch.facts import CANNOT_START, Begin, End, Launch, canonical
 from fabricbench.launch.host import Host, adapter_interfaces, foreign_cpu_share
 from fabricbench.launch.illegal_instruction import died_of_illegal_instruction, illegal_instruction
 from fabricbench.launch.lost import why_lost
+from fabricbench.launch.node_witness import NodeReport, node_intervals, node_lines, node_traffic
 from fabricbench.launch.record import Agreement, Attestation, Payload, Record, Row, SkippedSize, State, Traffic
 from fabricbench.launch.witness import Report, interval_traffic, printed_lines, read_reports, traffic
+from fabricbench.launch.witness_sums import summed
 from fabricbench.parsers.hosts import read_hosts
 from fabricbench.parsers.output import Parsed, Unreadable, read_model
 from fabricbench.parsers.registry import TOOLS, parser_of, timed_calls_of, why_failed, why_refused
@@ -41,6 +44,18 @@ class _LaunchFiles:
     hosts: tuple[Host, ...]
     reports: tuple[Report, ...]
     problem: str
+
+    @cached_property
+    def nodes(self) -> dict[str, NodeReport]:
+        """The sums of the witness reports by node, if a node has one; else empty."""
+        sums = {host.host: host.witness for host in self.hosts if host.witness is not None}
+        return {**summed(self.reports), **sums} if sums else {}
+
+    @cached_property
+    def traffic(self) -> Traffic | None:
+        """The traffic between the ranks; None if no rank wrote a report."""
+        ranks = self.launch.ranks
+        return node_traffic(self.nodes, ranks) if self.nodes else traffic(self.reports, ranks)
 
     @cached_property
     def profile(self) -> Profile | None:
@@ -137,7 +152,7 @@ def _results(facts: _LaunchFiles) -> _Update:
     if isinstance(parsed, str) or facts.problem:
         return {"state": "unreadable", "reason": parsed if isinstance(parsed, str) else facts.problem}
     try:
-        sockets = traffic(facts.reports, launch.ranks)
+        sockets = facts.traffic
     except ValueError as error:
         return {"state": "unreadable", "reason": str(error)}
     attestation = attest(
@@ -146,11 +161,14 @@ def _results(facts: _LaunchFiles) -> _Update:
         parsed.payload,
         port_counters(facts.hosts),
         parts=parsed.parts,
-        intervals=interval_traffic(facts.reports),
-        lines=printed_lines(facts.reports),
+        intervals=node_intervals(facts.nodes) if facts.nodes else interval_traffic(facts.reports),
+        lines=node_lines(facts.nodes) if facts.nodes else printed_lines(facts.reports),
         adapters=adapter_interfaces(facts.hosts),
     )
-    binding = check_binding(launch, facts.reports, facts.hosts, attestation)
+    problem = placement_problem(launch, ranks_of_nodes(facts.reports, facts.nodes))
+    if problem and attestation.state == "attested":  # the evidence holds for another scale
+        attestation = attestation.model_copy(update={"state": "unknown", "reason": problem})
+    binding = check_binding(launch, facts.reports, facts.hosts, attestation, facts.nodes)
     state, reason = _state(launch, attestation)
     return {
         "state": state,

@@ -21,6 +21,7 @@ _OF_THE_LAUNCH = {
     "foreign_cpu_share": None,
     "boot_id": None,
     "counters": None,
+    "witness": None,
 }
 _OF_THE_RUN = re.compile(r".*(jobid|vpid|_uri|session_dir|nodename|hostname|param_file_path).*")
 """Variables that identify a process or its node, which differ in every launch."""

@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """The file ``host.<name>``: the facts of a node, and its load from other programs."""
 
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from itertools import takewhile
 from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from fabricbench.launch.node_witness import NodeReport
 from fabricbench.launch.witness import CpuList, Report
 
 Reading = Annotated[int, Field(strict=True, ge=0, lt=2**64)]
@@ -60,7 +62,8 @@ class Host(BaseModel):
 
     ``instructions``: the instruction sets of the processor, as flags of ``/proc/cpuinfo`` (``site.targets``).
     ``busy_cpu_seconds``: CPU time of the whole machine within ``seconds``. ``topology_address``: Slurm's, the switches
-    from the top down to this node, ``core.leaf3.n17``. ``counters``: by port (``Nic.name``) and counter.
+    from the top down to this node, ``core.leaf3.n17``. ``counters``: by port (``Nic.name``) and counter. ``witness``:
+    the sum of the witness reports of the node's ranks, of a launch of many ranks.
     """
 
     model_config = ConfigDict(extra="ignore", frozen=True, allow_inf_nan=False)
@@ -88,6 +91,7 @@ class Host(BaseModel):
     seconds: NotNegative | None = None
     busy_cpu_seconds: float | None = None
     foreign_cpu_share: NotNegative | None = None
+    witness: NodeReport | None = None
 
 
 def adapter_interfaces(hosts: Iterable[Host]) -> dict[str, dict[str, str]]:
@@ -113,17 +117,26 @@ def foreign_cpu_share(hosts: Sequence[Host], reports: Sequence[Report], ranks: i
     priority.
     """
     shares = [host.foreign_cpu_share for host in hosts if host.foreign_cpu_share is not None]
-    reported = {(report.host, report.rank) for report in reports if report.rank is not None and not report.forked}
-    if len(reported) >= ranks and all(report.cpu_seconds is not None for report in reports):
-        shares += [share for host in hosts if (share := _beyond_ranks(host, hosts, reports)) is not None]
+    own: dict[str, float] = defaultdict(float)
+    for report in reports:
+        own[report.host] += report.cpu_seconds or 0
+    reported = len({(report.host, report.rank) for report in reports if report.rank is not None and not report.forked})
+    for host in hosts:
+        if host.witness is not None:
+            own[host.host] += 1e-6 * host.witness.cpu_microseconds
+            reported += host.witness.rank_count
+    if reported >= ranks and all(report.cpu_seconds is not None for report in reports):
+        of_machine: dict[str | None, float] = defaultdict(float)
+        for host in hosts:
+            of_machine[host.boot_id] += own[host.host]
+        shares += [share for host in hosts if (share := _beyond_ranks(host, of_machine[host.boot_id])) is not None]
     return max(shares, default=None)
 
 
-def _beyond_ranks(host: Host, hosts: Sequence[Host], reports: Sequence[Report]) -> float | None:
+def _beyond_ranks(host: Host, own: float) -> float | None:
+    """Returns the share of a host's processors that others used; ``own``: CPU seconds of the ranks of its machine."""
     if host.foreign_cpu_share is not None or host.boot_id is None:
         return None
     if host.busy_cpu_seconds is None or not host.cores or not host.seconds:
         return None
-    machine = {other.host for other in hosts if other.boot_id == host.boot_id}
-    own = sum(report.cpu_seconds or 0 for report in reports if report.host in machine)
     return max(0.0, host.busy_cpu_seconds - own) / (host.cores * host.seconds)

@@ -149,9 +149,18 @@ class RankBinding(Derived):
     cpus: str
 
 
+class NodeBinding(Derived):
+    """The ranks of a node that could run on the same processors. Both lists are in the kernel's notation ``0-3,8``."""
+
+    host: str
+    ranks: str
+    cpus: str
+
+
 class BindingCheck(Derived):
     """The requested CPU binding and port, the observed ones, and the ``problem`` if they differ.
 
+    ``ranks``: the processors of each rank; of launches of many ranks, ``nodes`` has those of all ranks of a node.
     ``port``: the requested port, or empty. ``port_shares``: by port of the fabric, its share of the traffic on all of
     them, sent and received on all nodes; empty if counters are missing.
     """
@@ -160,6 +169,7 @@ class BindingCheck(Derived):
     port: str = ""
     problem: str = ""
     ranks: tuple[RankBinding, ...] = ()
+    nodes: tuple[NodeBinding, ...] = ()
     port_shares: dict[str, float] = {}
 
 

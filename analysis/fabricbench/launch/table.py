@@ -52,8 +52,12 @@ def table(records: Iterable[Record]) -> pl.DataFrame:
     A launch that is not ``ok`` has its expected rows with a null value, so that missing values are visible. Sizes that
     a launch skipped have no row.
     """
-    rows = [row for record in records for row in _rows(record)]
-    return pl.DataFrame(rows, schema=SCHEMA, orient="row").sort(_ORDER, nulls_last=False)
+    hosts: dict[str, int] = {}
+    rows = [row for record in records for row in _rows(record, hosts.setdefault(" ".join(record.hosts), len(hosts)))]
+    frame = pl.DataFrame(rows, schema={**SCHEMA, "hosts": pl.Int64}, orient="row")
+    # A selection from a column of strings shares their memory; 1,000 names are a text of several kilobytes.
+    names = pl.Series("hosts", list(hosts), dtype=pl.String).gather(frame["hosts"])
+    return frame.with_columns(names).sort(_ORDER, nulls_last=False)
 
 
 def usable(frame: pl.DataFrame) -> pl.DataFrame:
@@ -61,7 +65,8 @@ def usable(frame: pl.DataFrame) -> pl.DataFrame:
     return frame.filter((pl.col("mode") == "timed") & (pl.col("state") == "ok") & pl.col("value").is_not_null())
 
 
-def _rows(record: Record) -> Iterator[tuple[Value, ...]]:
+def _rows(record: Record, hosts: int) -> Iterator[tuple[Value, ...]]:
+    """Yields the rows of a launch, with the number ``hosts`` in place of the names of its nodes."""
     launch = record.launch
     if launch is None or launch.mode == "wireup":
         return
@@ -69,7 +74,7 @@ def _rows(record: Record) -> Iterator[tuple[Value, ...]]:
     for row in record.rows:
         for case in (row.case, None):
             present.add((row.benchmark, case, row.metric, row.msg_size_bytes))
-        yield _row(record, launch, row.benchmark, row.case, row.metric, row.msg_size_bytes, row.value)
+        yield _row(record, hosts, launch, row.benchmark, row.case, row.metric, row.msg_size_bytes, row.value)
     skips = {(skip.benchmark, case, skip.msg_size_bytes) for skip in record.skips for case in (skip.case, None)}
     own = canonical_case(launch.case)
     for item in launch.expected:
@@ -77,11 +82,12 @@ def _rows(record: Record) -> Iterator[tuple[Value, ...]]:
             is_skipped = (item.benchmark, item.case, size) in skips
             if not is_skipped and (item.benchmark, item.case, item.metric, size) not in present:
                 case = own if item.case is None else item.case
-                yield _row(record, launch, item.benchmark, case, item.metric, size, None)
+                yield _row(record, hosts, launch, item.benchmark, case, item.metric, size, None)
 
 
 def _row(
     record: Record,
+    hosts: int,
     launch: Launch,
     benchmark: str,
     case: str,
@@ -92,6 +98,6 @@ def _row(
     declared = METRICS[name]
     return (
         launch.system, launch.fabric, launch.transport, launch.stack, launch.variant, launch.tool, benchmark, case,
-        launch.mode, name, declared.unit, size, launch.ranks, launch.nodes, " ".join(record.hosts), launch.block,
+        launch.mode, name, declared.unit, size, launch.ranks, launch.nodes, hosts, launch.block,
         record.directory, value, declared.better, record.state,
     )  # fmt: skip

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Reads the witness files of a launch, and computes the traffic between its ranks."""
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -143,7 +144,11 @@ class _Total:
 
 
 def report_files(directory: Path) -> list[Path]:
-    """Returns the witness files of a launch by name: ``….json`` of one process, ``….jsonl`` of all ranks of a node."""
+    """Returns the witness files of a launch by name: ``….json`` of one process, ``….jsonl`` of all ranks of a node.
+
+    Campaigns of earlier versions have the latter. Now ``host.<name>`` has the sum of a node's reports
+    (``launch.node_witness``).
+    """
     return sorted([*directory.glob("witness.*.json"), *directory.glob("witness.*.jsonl")])
 
 
@@ -178,9 +183,12 @@ def traffic(reports: Iterable[Report], launched: int | None = None) -> Traffic |
     if not ranks:
         return None
     connections = _connections(reports)
-    homes = {(_address(end.local), report.host) for report in reports for end in report.sockets}
+    hosts: dict[str, set[str]] = defaultdict(set)
+    for report in reports:
+        for end in report.sockets:
+            hosts[address_of(end.local)].add(report.host)
     complete = launched is not None and len(ranks) >= launched
-    total = _total(connections, homes, {address for address, _ in homes} | {"?"} if complete else None)
+    total = _total(connections, hosts, hosts.keys() | {"?"} if complete else None)
     return Traffic(
         reports=len(ranks),
         connections=len(connections),
@@ -215,22 +223,29 @@ def _connections(reports: Iterable[Report]) -> dict[_Ends, _Connection]:
     return connections
 
 
-def _total(connections: Mapping[_Ends, _Connection], homes: set[tuple[str, str]], addresses: set[str] | None) -> _Total:
+def joined_sockets(reports: Iterable[Report]) -> dict[_Ends, list[Socket]]:
+    """Returns the reported ends of each connection: one, or both."""
+    return {ends: list(connection.ends.values()) for ends, connection in _connections(reports).items()}
+
+
+def _total(
+    connections: Mapping[_Ends, _Connection], hosts: Mapping[str, set[str]], addresses: set[str] | None
+) -> _Total:
     """Returns the traffic of all connections.
 
-    ``homes``: address and host of every end that a rank reported. ``addresses``: those of the nodes, if all ranks
+    ``hosts``: by address, the hosts of the ends that a rank reported. ``addresses``: those of the nodes, if all ranks
     reported; connections to other addresses are then elsewhere.
     """
     total = _Total()
     for (where, first, second), connection in sorted(connections.items()):
         bytes_, segments = connection.total()
-        ends = {_address(first), _address(second)}
+        ends = {address_of(first), address_of(second)}
         if addresses is not None and not ends <= addresses:
             total.elsewhere += bytes_
             continue
         total.bytes += bytes_
         total.segments += segments
-        if not where and not _inside(ends, homes):
+        if not where and not inside_one_node(ends, hosts):
             total.between_nodes += bytes_
         between = f"{where} (loopback)" if where else " - ".join(sorted(ends))
         total.by_peer[between] = total.by_peer.get(between, 0) + bytes_
@@ -271,9 +286,9 @@ def printed_lines(reports: Iterable[Report]) -> tuple[MarkedInterval, ...]:
     return of_rank_0[0].lines if len(of_rank_0) == 1 else ()
 
 
-def _inside(addresses: set[str], homes: set[tuple[str, str]]) -> bool:
-    """Returns whether a single node has all of these addresses."""
-    return any(all((address, host) in homes for address in addresses) for _, host in homes)
+def inside_one_node(addresses: Iterable[str], hosts: Mapping[str, set[str]]) -> bool:
+    """Returns whether a single node has all of these addresses. ``hosts``: the nodes of each address."""
+    return bool(set[str].intersection(*(hosts.get(address, set()) for address in addresses)))
 
 
 def _larger(a: Socket, b: Socket) -> Socket:
@@ -288,13 +303,19 @@ def _larger(a: Socket, b: Socket) -> Socket:
     )
 
 
-def _address(end: str) -> str:
+def address_of(end: str) -> str:
+    """Returns the address in ``ip:port``."""
     return end.rsplit(":", 1)[0]
 
 
+def is_loopback(end: str) -> bool:
+    """Returns whether an address, with or without a port, is the same on every host."""
+    return end.startswith(("127.", "[::1]"))
+
+
 def _where(report: Report, end: Socket) -> str:
-    """Returns the host of a loopback connection, whose addresses are the same on every host; empty for any other."""
-    return report.host if end.local.startswith(("127.", "[::1]")) else ""
+    """Returns the host of a loopback connection; empty for any other."""
+    return report.host if is_loopback(end.local) else ""
 
 
 def _first_line(error: Exception) -> str:

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reads the output of the project's own benchmarks: ``#@key=value`` lines, and every sample as CSV."""
+"""Reads the output of the project's own benchmarks: ``#@key=value`` lines, and as CSV every sample or a summary."""
 
 from collections import defaultdict
 from pathlib import Path
+from typing import TypedDict
 
 from fabricbench.launch.facts import Launch, joined_case
 from fabricbench.launch.record import Payload, PayloadPart, SkippedSize
@@ -10,7 +11,14 @@ from fabricbench.parsers.output import Parsed, Unreadable, number, read_lines, w
 from fabricbench.parsers.quantities import Means
 from fabricbench.parsers.tools.micro import node_pairs
 from fabricbench.parsers.tools.micro.description import MEASURED
-from fabricbench.parsers.tools.micro.estimates import SAMPLES, Place, SampleSeries, rows
+from fabricbench.parsers.tools.micro.estimates import (
+    SAMPLES,
+    STATISTICS,
+    Place,
+    SampleSeries,
+    SummarySeries,
+    rows,
+)
 
 COLUMNS = "benchmark,case,msg_size_bytes,rank,sample,value,metric"
 
@@ -34,6 +42,7 @@ def parse(directory: Path, launch: Launch) -> Parsed:
     lines = read_lines(directory / "stdout")
     header: Header = {}
     samples: dict[tuple[Place, str], dict[int, list[float]]] = defaultdict(lambda: defaultdict(list))
+    summaries: dict[tuple[Place, str], dict[str, float]] = defaultdict(dict)
     in_table = False
     for at, line in enumerate(lines, start=1):
         if line.startswith("#@"):
@@ -43,13 +52,21 @@ def parse(directory: Path, launch: Launch) -> Parsed:
             in_table = True
         elif in_table and line:
             place, name, rank, sample = _sample(line, at)
-            samples[place, name][rank].append(sample)
+            name, _, statistic = name.partition(":")
+            if statistic:
+                summaries[place, name][statistic] = sample
+            else:
+                samples[place, name][rank].append(sample)
     _require_end(header, len(lines))
     if (ranks := header.get("ranks", "unknown")) != str(launch.ranks):
         raise Unreadable("stdout", None, f"{launch.ranks} ranks, not {ranks[:40]}")
-    quantities: dict[Place, dict[str, SampleSeries]] = defaultdict(dict)
+    quantities: dict[Place, dict[str, SampleSeries | SummarySeries]] = defaultdict(dict)
     for (place, name), by_rank in samples.items():
         quantities[place][name] = _series(place, name, by_rank, header, launch.ranks)
+    for (place, name), statistics in summaries.items():
+        if name in quantities[place] or set(statistics) != set(STATISTICS):
+            raise Unreadable("stdout", None, f"one row of {name} for each of {', '.join(STATISTICS)}, and no samples")
+        quantities[place][name] = _summary(place, name, statistics, header, launch.ranks)
     values = tuple(rows(quantities, launch.case))
     if launch.benchmark in node_pairs.BENCHMARKS:
         values = tuple(node_pairs.rows(values, header))
@@ -61,7 +78,7 @@ def _sample(line: str, at: int) -> tuple[Place, str, int, float]:
     if len(words) != len(COLUMNS.split(",")):
         raise Unreadable("stdout", at, f"'{COLUMNS}'")
     benchmark, case, size, rank, _sample_number, value, name = words
-    if name not in SAMPLES:
+    if name.partition(":")[0] not in SAMPLES:
         raise Unreadable("stdout", at, f"a known metric such as latency_us, not '{name[:40]}'")
     if benchmark not in MEASURED:
         raise Unreadable("stdout", at, f"a benchmark of the project such as pingpong, not '{benchmark[:40]}'")
@@ -92,22 +109,46 @@ def _fact(header: Header, key: str, place: Place, name: str) -> str | None:
 
 def _series(place: Place, name: str, by_rank: dict[int, list[float]], header: Header, ranks: int) -> SampleSeries:
     """Returns the samples of all ranks; raises Unreadable if their number is not that in the header."""
-    iterations = _fact(header, "iterations", place, name)
-    if iterations is None:
-        raise Unreadable("stdout", None, f"the line '#@iterations.{_labels(place, name)[1]}='")
+    iterations, reporting = _counts(place, name, header, ranks)
     stride = whole(_fact(header, "sample_stride", place, name) or "1", "stdout", 1) or 1
-    reporting = whole(header.get("reporting_ranks", str(ranks // 2)), "stdout", 1)
-    expected = whole(iterations, "stdout", 1) // stride * reporting
+    expected = iterations // stride * reporting
     if (count := sum(map(len, by_rank.values()))) != expected:
         at = "" if place.msg_size_bytes is None else f" at {place.msg_size_bytes} bytes"
         raise Unreadable("stdout", None, f"{expected} samples{at}, not {count}")
+    return SampleSeries(by_rank, **_runs(place, name, header))
+
+
+def _summary(place: Place, name: str, statistics: dict[str, float], header: Header, ranks: int) -> SummarySeries:
+    """Returns the summary of the samples of many ranks."""
+    _, reporting = _counts(place, name, header, ranks)
+    median, mean, *of_ranks = (statistics[one] for one in STATISTICS)
+    average, least, largest = of_ranks
+    return SummarySeries(median, mean, (average, least, largest), reporting, **_runs(place, name, header))
+
+
+def _counts(place: Place, name: str, header: Header, ranks: int) -> tuple[int, int]:
+    """Returns the number of iterations and of the ranks that report them."""
+    iterations = _fact(header, "iterations", place, name)
+    if iterations is None:
+        raise Unreadable("stdout", None, f"the line '#@iterations.{_labels(place, name)[1]}='")
+    reporting = whole(header.get("reporting_ranks", str(ranks // 2)), "stdout", 1)
+    return whole(iterations, "stdout", 1), reporting
+
+
+class _Runs(TypedDict):
+    bytes_per_run: int
+    messages_per_run: int
+    work_us: float
+
+
+def _runs(place: Place, name: str, header: Header) -> _Runs:
+    """Returns the traffic and the computation of one sample."""
     each = {key: _fact(header, key, place, name) or "0" for key in ("bytes_per_run", "messages_per_run", "work_us")}
-    return SampleSeries(
-        by_rank,
-        bytes_per_run=whole(each["bytes_per_run"], "stdout", 1),
-        messages_per_run=whole(each["messages_per_run"], "stdout", 1),
-        work_us=number(each["work_us"], "stdout", 1),
-    )
+    return {
+        "bytes_per_run": whole(each["bytes_per_run"], "stdout", 1),
+        "messages_per_run": whole(each["messages_per_run"], "stdout", 1),
+        "work_us": number(each["work_us"], "stdout", 1),
+    }
 
 
 def _payload(header: Header) -> Payload | None:

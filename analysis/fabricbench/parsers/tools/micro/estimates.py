@@ -34,6 +34,17 @@ class SampleSeries:
     work_us: float = 0.0
 
     @property
+    def reporters(self) -> int:
+        """The number of ranks with samples."""
+        return len(self.by_rank)
+
+    @property
+    def of_ranks(self) -> tuple[float, float, float]:
+        """The mean, the least and the largest of the ranks' medians."""
+        each = [float(median(values)) for values in self.by_rank.values()]
+        return fmean(each), min(each), max(each)
+
+    @property
     def median(self) -> float:
         """The median of all samples of all ranks."""
         return float(median(value for values in self.by_rank.values() for value in values))
@@ -47,9 +58,25 @@ class SampleSeries:
             return math.inf
 
 
+@dataclass(frozen=True, slots=True)
+class SummarySeries:
+    """The samples of one quantity as the program summarises them for many ranks; fields as in ``SampleSeries``."""
+
+    median: float
+    mean: float
+    of_ranks: tuple[float, float, float]
+    reporters: int
+    bytes_per_run: int = 0
+    messages_per_run: int = 0
+    work_us: float = 0.0
+
+
+STATISTICS = ("median", "mean", "rank_mean", "rank_min", "rank_max")
+"""The statistics of a summary, of which the last three make ``of_ranks``."""
+
 Values = dict[str, float]
 """By metric."""
-Quantities = Mapping[str, SampleSeries]
+Quantities = Mapping[str, SampleSeries | SummarySeries]
 """By the name of the sample."""
 
 
@@ -79,13 +106,13 @@ def _window(place: Place, quantities: Quantities) -> Values:
 
 
 def _call(place: Place, quantities: Quantities) -> Values:
-    each = [float(median(values)) for values in quantities["call_us"].by_rank.values()]
-    return {"time": fmean(each), "time_min": min(each), "time_max": max(each)}
+    mean, least, largest = quantities["call_us"].of_ranks
+    return {"time": mean, "time_min": least, "time_max": largest}
 
 
 def _flood(place: Place, quantities: Quantities) -> Values:
     flood, round_trip = quantities["flood_us"], quantities.get("round_trip_us")
-    messages = flood.messages_per_run // len(flood.by_rank)
+    messages = flood.messages_per_run // flood.reporters
     if round_trip is None or messages < 2:
         raise Unreadable("stdout", None, f"samples of round_trip_us, messages_per_run at {place.msg_size_bytes} bytes")
     return {"gap": max(0.0, flood.median - round_trip.median) / (messages - 1)}
