@@ -32,9 +32,9 @@ def test_a_plan_reads_them_only_for_a_distance(
     assert plan.switches == switches
 
 
-@pytest.mark.parametrize("answer", ["No topology information available\n", ""])
-def test_a_cluster_without_a_topology(monkeypatch: pytest.MonkeyPatch, answer: str) -> None:
-    monkeypatch.setattr(state, "topology", lambda: answer)
+def test_a_cluster_without_a_topology(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Slurm 22.05 prints nothing then, apart from an error message, and exits with 0."""
+    monkeypatch.setattr(state, "topology", lambda: "")
     assert leaf_switches() == ()
 
 

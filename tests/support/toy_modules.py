@@ -1,18 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A module system for bash in a few lines, and the real one of this machine if it is installed.
+"""A module system for bash in a few lines, and the real ones of this machine.
 
 A modulefile of the toy has lines ``prepend NAME DIRECTORY`` and ``set NAME VALUE``.
 """
 
-import shutil
-import textwrap
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
-REAL = (Path("/usr/share/modules/init/bash"), Path("/usr/share/lmod/lmod/init/bash"))
-"""The start files of Debian's packages environment-modules and lmod."""
+REAL = {
+    "environment-modules": Path("/usr/share/modules/init/bash"),
+    "lmod": Path("/usr/share/lmod/lmod/init/bash"),
+}
+"""The start files of Debian's packages of module systems."""
 _TOY = """\
 export MODULESHOME={home}
 module() {{
@@ -77,10 +78,6 @@ def module_system(root: Path, monkeypatch: pytest.MonkeyPatch, *, start: Path | 
 def login(home: Path, commands: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Makes ``home`` the home of the test, in which login shells of bash execute these commands last."""
     home.mkdir(parents=True, exist_ok=True)
-    (home / ".bash_profile").write_text(textwrap.dedent(commands) + "\n")
+    # Lmod has set BASH_ENV to its own start file, which bash would execute after this one.
+    (home / ".bash_profile").write_text(f"unset BASH_ENV\n{commands}\n")
     monkeypatch.setenv("HOME", str(home))
-
-
-def real_start() -> Path | None:
-    """Returns the start file of this machine's module system; None without one."""
-    return next((file for file in REAL if file.exists() and shutil.which("bash")), None)

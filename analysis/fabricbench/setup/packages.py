@@ -13,6 +13,7 @@ from fabricbench.setup.record import Say
 from fabricbench.site.stacks import Debian, Stack
 
 TOOLCHAIN = ("g++", "gfortran", "make", "cmake")
+LMOD = Path("/usr/share/lmod")
 STACK_COMMANDS = ("mpirun", "mpicc", "mpicxx")
 """The commands without which Debian's package of an MPI stack counts as missing."""
 FOR_TESTS = {
@@ -56,6 +57,8 @@ def missing_packages(stacks: Sequence[Stack], *, for_tests: bool) -> list[str]:
     if for_tests:
         paths = f"{os.environ['PATH']}:/usr/sbin:/sbin"
         absent = [package for command, package in FOR_TESTS.items() if shutil.which(command, path=paths) is None]
+        if LMOD.exists() and "environment-modules" in absent:
+            absent.remove("environment-modules")  # apt-get would remove lmod
         packages += [*absent, *(["libpmi2-0"] if "slurm-wlm" in absent else [])]
     return list(dict.fromkeys(packages))
 

@@ -121,8 +121,10 @@ def test_an_error_keeps_the_earlier_installation(
     before = {path: path.stat().st_mtime_ns for path in (tmp_path / "build/stacks").rglob("*")}
     (tmp_path / "empty").mkdir()
     (tmp_path / "file").touch()
-    toy_mpi(tmp_path / "openmpi", OPEN_MPI)
-    (toy_mpi(tmp_path / "without-mpirun") / "bin/mpirun").unlink()
+    if place == "openmpi":
+        toy_mpi(tmp_path / place, OPEN_MPI)
+    if place == "without-mpirun":
+        (toy_mpi(tmp_path / place) / "bin/mpirun").unlink()
     with pytest.raises(BadInput, match=message):
         stacks.set_up([MINE], lambda line: None, target="x86-64", choice=Choice(str(tmp_path / place)))
     after = {path: path.stat().st_mtime_ns for path in (tmp_path / "build/stacks").rglob("*")}
