@@ -54,7 +54,7 @@ def test_a_stack_that_is_not_set_up_is_skipped(site: FakeSite, tmp_path: Path) -
     (skip, warning) = [line.split() for line in skips.splitlines() if "two@shm" in line]
     assert skip[:3] == ["micro", "2", "two@shm"]
     assert warning[0] == "warning:"
-    assert skips.count("fabricbench setup") == 2
+    assert skips.count("fabricbench setup two") == 2
 
 
 def test_problems_that_run_refuses_are_reported(site: FakeSite, tmp_path: Path) -> None:

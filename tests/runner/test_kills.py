@@ -58,7 +58,8 @@ def test_a_run_killed_on_a_real_stack_completes(tmp_path: Path) -> None:
         pytest.skip("the stack mpich is not set up: run `make setup`")
     campaign = tmp_path / "campaign"
     environment = clean_environment()
-    choice = ("--system", "local", "--lane", "mpich@shm", "--check", "MicroPingpong", "--budget", "0")
+    short = ("--budget", "0", "--set", "iterations=100")
+    choice = ("--system", "local", "--lane", "mpich@shm", "--check", "MicroPingpong", *short)
     small_and_large = 2
     killed = kill_and_resume(
         lambda: start_run(campaign, choice, environment), campaign, ["wrapper"], random.Random(2), longest_s=1.0
