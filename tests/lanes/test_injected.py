@@ -14,7 +14,7 @@ from fabricbench.site.stacks import read_installed
 from support.command import inside
 from support.processes import clean_environment
 
-LEVELS = ("latency=2000us", "latency=4000us", "overhead=1000us")
+LEVELS = ("latency=1000us", "latency=2000us", "overhead=500us")
 
 
 def test_kernels_run_at_each_level(tmp_path: Path) -> None:
@@ -23,7 +23,7 @@ def test_kernels_run_at_each_level(tmp_path: Path) -> None:
     campaign = tmp_path / "campaign"
     environment = {**clean_environment(), "FABRICBENCH_NPB_RANKS": "2"}
     options = [*("--lane", "openmpi@tcp", "--check", "NasQuick"), "--budget", "0"]
-    options += ["--set", "problem_class=S", "--inject", "latency=2000us,4000us", "--inject", "overhead=1000us"]
+    options += ["--set", "problem_class=S", "--inject", "latency=1000us,2000us", "--inject", "overhead=500us"]
     foreseen = inside("run", str(campaign), *options, "--dry-run", "--format", "json", environment=environment)
     launches = {row["check"]: row["launches"] for row in json.loads(foreseen.stdout)["launches"]}
     assert launches["NasQuickInjected"] == 3 * len(LEVELS)
@@ -35,7 +35,7 @@ def test_kernels_run_at_each_level(tmp_path: Path) -> None:
     assert [r.reason for r in injected if r.state != "ok"] == []
     assert len(injected) == 3 * len(LEVELS)
     delays = {r.launch.injected for r in injected if r.launch}
-    assert delays == {Injection(latency_us=2000), Injection(latency_us=4000), Injection(overhead_us=1000)}
+    assert delays == {Injection(latency_us=1000), Injection(latency_us=2000), Injection(overhead_us=500)}
     rows = table(measured.records)
     assert not [case for case in usable(rows)["case"] if "latency" in case or "overhead" in case]
     shown = inside("attribute", str(campaign), "--sensitivity", "--format", "json", environment=environment)
