@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Attests captured launches over RoCE and iWARP, with right and with wrong settings (tests/data/rdma)."""
+"""Attests captured launches over RoCE, iWARP and Open-MX, with right and with wrong settings (tests/data/rdma)."""
 
 import shutil
 from pathlib import Path
@@ -18,6 +18,8 @@ ATTESTED = {
     "openmpi-roce-large": (1.0, 1.05),
     "openmpi-iwarp-large": (1.0, 1.05),
     "mpich-ofi-iwarp-small": (1.0, 1.2),
+    "mpich-mx-large": (1.0, 1.05),
+    "mpich-mx-small": (1.0, 1.3),
     "mpich-shm-large": (0.0, 0.0),
     "openmpi-shm-large": (0.0, 0.01),
 }
@@ -25,6 +27,7 @@ OTHERS = {
     "wrong-tcp-on-roce": ("refuted", "more than wire-up accounts for"),
     "wrong-roce-on-iwarp": ("refuted", "packets, which the fabric does not declare"),
     "wrong-adapter-of-libfabric": ("refuted", "only 0.0% of the payload was on the ports of the fabric: eth1"),
+    "wrong-interface-of-mx": ("refuted", "only 0.0% of the payload was on the ports of the fabric: eth2"),
     "wrong-port-without-counters": ("unknown", "; its interface counts its traffic: ports=['eth2'] in the site's"),
     "wrong-one-node": ("unknown", "ranks opened /dev/infiniband/rdma_cm, /dev/infiniband/uverbs0"),
     "wrong-adapters-on-shm": ("unknown", "UCX opens no adapter with UCX_MODULES=^ib,rdmacm"),
@@ -81,7 +84,7 @@ def test_packets_of_an_adapter_include_its_acknowledgements(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize("share", [0.0, 0.5, 0.75])
-@pytest.mark.parametrize("name", ["mpich-roce-large", "openmpi-iwarp-large", "mpich-ofi-iwarp-small"])
+@pytest.mark.parametrize("name", ["mpich-roce-large", "openmpi-iwarp-large", "mpich-ofi-iwarp-small", "mpich-mx-small"])
 def test_missing_traffic_refutes_a_launch(tmp_path: Path, name: str, share: float) -> None:
     directory = Path(shutil.copytree(CAPTURES / name, tmp_path / "launch"))
     record = collect(directory)

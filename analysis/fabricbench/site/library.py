@@ -11,7 +11,8 @@ class Library:
 
     ``name`` is its name for people. ``version`` is a regular expression that only this library's text matches.
     ``device`` is what the name of the library's device must contain, as MPICH and MVAPICH2 print it
-    (``MPICH Device: ch4:ucx``); empty if the settings are for every device.
+    (``MPICH Device: ch4:ucx``); empty if the settings are for every device. MPICH 3 prints ``ch3:nemesis`` without the
+    network module, and the module in its options of configure.
     """
 
     name: str
@@ -24,11 +25,21 @@ class Library:
             return f"it is {first_line(text).partition(',')[0][:80]}, not {self.name}"
         if not self.device:
             return ""
-        device = re.search(r"Device\s*:[ \t]*(\S.*)", text)  # MPICH 5 of PyPI has two: ch4:ucx ofi
-        if device is not None and self.device in device[1]:
+        device = _device(text)
+        if self.device in device:
             return ""
-        actual = f"its device is {device[1][:40]}" if device else "it names no device"
+        actual = f"its device is {device[:40]}" if device else "it names no device"
         return f"{actual}; the settings of the stack are for {self.device}"
+
+
+def _device(text: str) -> str:
+    """Returns the device in a library's text; MPICH 5 of PyPI has two: ``ch4:ucx ofi``. Empty if there is none."""
+    device = re.search(r"Device\s*:[ \t]*(\S.*)", text)
+    if device is None:
+        return ""
+    name = device[1].strip()
+    module = re.search(rf"--with-device={re.escape(name)}(:[\w:,]+)", text)
+    return name + module[1] if module else name
 
 
 def first_line(text: str) -> str:
