@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # make run          set up the stacks, measure six blocks, judge the requirements, write a report
-# make test         every check that a change must pass, about 18 minutes; the end lists the result of each part
+# make test         every check that a change must pass, about 13 minutes; the end lists the result of each part
 # make test-quick   lint and the tests that need no stack, 2 minutes
 # make lint         the linters alone
 # make vcluster-up, vcluster-down   a Slurm cluster of virtual nodes on this machine, as root; NODES=2 RATE=1000 (Mbit/s)
