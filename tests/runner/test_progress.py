@@ -20,14 +20,23 @@ def launch(stage: Path, name: str, seconds: float, mode: str = "timed") -> None:
     (directory / "end").write_text(json.dumps({"timed_out": False, "status": 0, "seconds": seconds}))
 
 
+@pytest.mark.parametrize(
+    ("budget_seconds", "expected"),
+    [(None, "1:10"), (3600.0, "1:10"), (150.0, "0:40"), (0.0, "0:30")],
+    ids=["none", "more than enough", "ends in the second block", "ends after the first block"],
+)
 def test_the_remaining_time(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    budget_seconds: float | None,
+    expected: str,
 ) -> None:
     """A wire-up of 100 s, then launches of 2 s each: the last line says 2 s for each of those that remain."""
     now = [0.0]
     clock = SimpleNamespace(monotonic=lambda: now[0], strftime=time.strftime)
     monkeypatch.setattr(progress, "time", clock)
-    with CampaignProgress(tmp_path / "run.log", 2, 20) as shown:
+    with CampaignProgress(tmp_path / "run.log", 2, 20, budget_seconds) as shown:
         launch(tmp_path / "stage", "WireUp", 100.0, "wireup")
         now[0] = 100.0
         shown.update(tmp_path / "stage", 0)
@@ -36,4 +45,4 @@ def test_the_remaining_time(
             now[0] += 2.0
             shown.update(tmp_path / "stage", 0)
     left = [line.rpartition("left ")[2] for line in capsys.readouterr().out.splitlines()]
-    assert left == ["?"] * LEAST_COUNT + ["1:10"]
+    assert left == ["?"] * LEAST_COUNT + [expected]

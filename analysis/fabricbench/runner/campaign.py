@@ -79,7 +79,7 @@ def run(plan: Plan) -> None:
 
 def _blocks(plan: Plan, facts: CampaignFacts, cases: list[Case], ready: set[str], mark: str) -> None:
     last = max(facts.looks)
-    with CampaignProgress(plan.path / "run.log", last, len(cases)) as progress:
+    with CampaignProgress(plan.path / "run.log", last, len(cases), plan.budget_seconds) as progress:
         finished = sum(len(finished_cases(plan, cases, block)) for block in range(last))
         progress.start_from(finished)
         if finished:

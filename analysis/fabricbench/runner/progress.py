@@ -19,10 +19,13 @@ LEAST_COUNT = 5
 class CampaignProgress:
     """Follows the launch directories of a campaign. No result depends on it."""
 
-    def __init__(self, log: Path, blocks: int, launches_per_block: int) -> None:
+    def __init__(self, log: Path, blocks: int, launches_per_block: int, budget_seconds: float | None = None) -> None:
         self._log = open_log(log, "a")
         self._total = blocks * launches_per_block
         self._blocks = blocks
+        self._launches_per_block = launches_per_block
+        self._budget_seconds = budget_seconds
+        self._block = 0
         self._start = time.monotonic()
         self._reports: set[str] = set()
         self._count = 0
@@ -57,6 +60,7 @@ class CampaignProgress:
 
     def update(self, stage: Path, block: int) -> None:
         """Reports the launches in ``stage`` that have begun or ended since the last call."""
+        self._block = block
         for skip in stage.glob("*/*/*/skipped.json"):
             if str(skip) not in self._reports:
                 self._reports.add(str(skip))
@@ -100,10 +104,15 @@ class CampaignProgress:
     def _remaining_time(self) -> str:
         """The mean time of the launches and skips so far, times the number that remains; ? before the first few.
 
-        Wire-ups do not count, because each lane has one and most come first.
+        Wire-ups do not count, because each lane has one and most come first. A budget ends the run after the block in
+        which it is spent.
         """
         if self._count_here < min(LEAST_COUNT, self._total - self._count):
             return "?"
         elapsed = max(0.0, time.monotonic() - self._start - self._wireup_seconds)
-        seconds = elapsed / max(1, self._count_here) * max(0, self._total - self._count)
+        mean = elapsed / max(1, self._count_here)
+        seconds = mean * max(0, self._total - self._count)
+        if self._budget_seconds is not None:
+            block = mean * max(0, (self._block + 1) * self._launches_per_block - self._count)
+            seconds = min(seconds, max(block, self._budget_seconds - (time.monotonic() - self._start)))
         return f"{int(seconds // 60)}:{int(seconds % 60):02d}"
