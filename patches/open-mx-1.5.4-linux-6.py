@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Changes the driver in a source tree of Open-MX 1.5.4 so that it builds and works on Linux 5.15 to 6.1.
+"""Changes the driver in a source tree of Open-MX 1.5.4 so that it builds on Linux 5.15 to 6.1; 6.1 was tried.
 
     python3 open-mx-1.5.4-linux-6.py TREE
 
-Without it the driver of 1.5.4 builds on Linux 4.10 or older, that of 1.5.4.90 (the repository's last state) on 4.11. No
-release needs it less: the project ended. The script replaces identifiers that the kernel renamed and adds one header.
-It contains nothing of Open-MX's source, whose driver is licensed under GPL-2.0; a changed tree stays under it.
+Without this script, the driver of 1.5.4 builds on Linux 4.10 or older, and that of 1.5.4.90, the last state of the
+repository, on 4.11 or older. No later release exists.
+
+The script replaces identifiers that the kernel renamed, and adds one header. It contains nothing of Open-MX's source.
+The driver is licensed under GPL-2.0, and so is a changed tree.
 """
 
 import re
@@ -116,7 +118,7 @@ EDITS = (
 
 
 def apply(edit: Edit, folder: Path) -> dict[Path, str]:
-    """Returns the changed texts of files; raises ValueError if the number of matches is another."""
+    """Returns the changed texts of files; raises ValueError if the matches are not as many as ``times``."""
     texts, times = {}, 0
     for file in sorted(folder.glob(edit.files)):
         text, count = re.subn(edit.pattern, edit.replacement, file.read_text("latin-1"), flags=re.MULTILINE)

@@ -18,7 +18,7 @@ NODES = 4
 SIZE = 1_000_000
 PORT = "mlx5_0:1"
 PAYLOADS = {"bcast": 3, "reduce": 3, "allreduce": 4, "allgather": 12, "alltoall": 12}
-"""Multiples of the size that four ranks move, as the parsers have them."""
+"""Bytes that four ranks move, as multiples of the message size, as the parsers count them."""
 SWITCHED = {"bcast": (1, 3), "reduce": (3, 1), "allreduce": (4, 4), "allgather": (4, 12), "alltoall": (12, 12)}
 """Multiples of the size that the ports of four nodes send and receive if switches copy and combine."""
 

@@ -97,7 +97,7 @@ def test_a_rank_pair_for_each_port(site: FakeSite) -> None:
 
 
 def test_several_rank_pairs_are_on_the_same_two_nodes(site: FakeSite) -> None:
-    """The fake stack always prints the output of one pair, so that the launch itself is unreadable."""
+    """Only the chosen nodes are tested: the fake stack prints the output of one pair, so the launch is unreadable."""
     with_rails(site, 'rails=2, ports=["p0", "p1"], nodes=Nodes(count=4, cores=8)')
     which = "^RailsPingpong(?=.*%rails=1)(?=.*%pairs=2)(?=.*%messages=small)"
     campaign = str(site.root / "campaign")

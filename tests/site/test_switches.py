@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Nodes near and far by their switches: each block takes others, and what is not possible is named."""
+"""Nodes near and far by their switches: blocks use different nodes; a request that cannot be met has a reason."""
 
 from itertools import pairwise
 

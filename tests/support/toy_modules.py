@@ -60,7 +60,7 @@ class ModuleSystem:
 
 
 def module_system(root: Path, monkeypatch: pytest.MonkeyPatch, *, start: Path | None = None) -> ModuleSystem:
-    """Makes a module system for the login shells of the test: that of the ``start`` file, or without one the toy."""
+    """Makes a module system for the login shells of the test: the one with this ``start`` file; by default a toy."""
     home, files = root / "home", root / "modulefiles"
     (home / "init").mkdir(parents=True)
     files.mkdir()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The section of scales: collectives over ranks and as heat maps of scale x size, and the cost of sharing a node."""
+"""The report's section of scales: curves over ranks, heat maps of scale x size, and the cost of sharing a node."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
