@@ -16,7 +16,14 @@ SYSTEM = System(
     fabrics=[
         Fabric(name="shm", transport="shm", stacks=STACKS + LIBRARIES),
         # Flows over two networks need an address on each; IPv4 and IPv6 of the loopback interface take their place.
-        Fabric(name="tcp", transport="tcp", stacks=STACKS + LIBRARIES, addresses=["127.0.0.1", "::1"]),
+        Fabric(
+            name="tcp",
+            transport="tcp",
+            stacks=STACKS + LIBRARIES,
+            addresses=["127.0.0.1", "::1"],
+            # UCX would use every interface of the machine and fails if one, as a container's, disappears meanwhile.
+            variables={"UCX_NET_DEVICES": "lo", "OMPI_MCA_btl_tcp_if_include": "lo", "FI_TCP_IFACE": "lo"},
+        ),
     ],
     stacks=STACKS + LIBRARIES,
 )

@@ -15,8 +15,8 @@ from support.long_form import is_long
 from support.processes import clean_environment
 
 MPICH_THROUGH_MEMORY = (
-    'transport="tcp",',
-    'transport="tcp", variables={"UCX_TLS": "all", "MPIR_CVAR_NOLOCAL": "0"},',
+    'variables={"UCX_NET_DEVICES": "lo",',
+    'variables={"UCX_TLS": "all", "MPIR_CVAR_NOLOCAL": "0", "UCX_NET_DEVICES": "lo",',
 )
 INTEL_COLLECTIVES_UNRESTRICTED = ('"I_MPI_COLL_INTRANODE": "pt2pt",', "")
 

@@ -18,6 +18,7 @@ import socket
 import subprocess
 import sys
 import time
+import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -120,9 +121,11 @@ def _run(request: dict[str, Any], descriptors: list[int]) -> None:
         if isinstance(status, str):
             print(status, file=sys.stderr)
             status = 1
-    finally:
-        sys.stdout.flush()
-        sys.stderr.flush()
+    except BaseException:  # polars waits for a thread that a fork does not have if the interpreter ends the usual way
+        traceback.print_exc()
+        status = 1
+    sys.stdout.flush()
+    sys.stderr.flush()
     os._exit(int(status or 0))
 
 
