@@ -28,8 +28,8 @@ MARKS = {
         "Makefile.skel": "",
     },
     "gromacs": {
-        "cmake/gmxVersionInfo.cmake": "set(GMX_VERSION_MAJOR {major})\nset(GMX_VERSION_PATCH {patch})\n",
-        "CMakeLists.txt": "",
+        "CMakeLists.txt": "cmake_minimum_required(VERSION 3.28)\nproject(Gromacs VERSION {version})\n",
+        "cmake/gmxVersionInfo.cmake": "",
         "src/gromacs/README": "",
     },
 }
@@ -87,13 +87,10 @@ provides: ["bin/is.?.x"]
 
 def make_tree(folder: Path, package: str, version: str) -> Path:
     """Writes a source tree of a package and returns it."""
-    major, _, patch = version.partition(".")
     for name, text in MARKS[package].items():
         file = folder / name
         file.parent.mkdir(parents=True, exist_ok=True)
-        for key, value in {"version": version, "major": major, "patch": patch or "0"}.items():
-            text = text.replace(f"{{{key}}}", value)
-        file.write_text(text)
+        file.write_text(text.replace("{version}", version))
     scripts = {"osu": ("build.sh", OSU_SCRIPT), "npb": ("make.sh", NPB_SCRIPT)}
     if package in scripts:
         name, text = scripts[package]

@@ -19,14 +19,14 @@ LARGEST_FILE_BYTES = 2**20
 class Package:
     """A package of benchmarks. ``file``, relative to its root, has the version as ``pattern`` finds it.
 
-    ``parts``: several patterns, whose numbers make up the version. ``also``: further files of every tree. ``least`` and
-    ``most`` are the versions that are supported; only as many numbers of a version count as the limit has.
+    ``also``: further files of every tree. ``least`` and ``most`` are the versions that are supported; only as many
+    numbers of a version count as the limit has.
     """
 
     name: str
     title: str
     file: str
-    parts: tuple[re.Pattern[str], ...]
+    pattern: re.Pattern[str]
     also: tuple[str, ...]
     least: Version
     most: Version
@@ -48,28 +48,28 @@ PACKAGES = {
     for package in (
         Package(
             "osu", "OSU Micro-Benchmarks", "configure.ac",
-            (re.compile(r"^AC_INIT\(\[OSU-Micro-Benchmarks\], *\[([\w.-]+)\]", re.M),),
+            re.compile(r"^AC_INIT\(\[OSU-Micro-Benchmarks\], *\[([\w.-]+)\]", re.M),
             ("Makefile.am",), (5, 3), (7, 5),
         ),
         Package(
             "npb", "NAS Parallel Benchmarks (MPI)", "sys/setparams.c",
-            (re.compile(r'^#define VERSION "([\d.]+)"', re.M),),
+            re.compile(r'^#define VERSION "([\d.]+)"', re.M),
             ("MPI_dummy", "IS/is.c", "sys/make.common"), (3, 4, 1), (3, 4, 4),
         ),
         Package(
             "imb", "Intel MPI Benchmarks", "src_c/IMB_g_info.c",
-            (re.compile(r'^char *\* *VERSION *= *"(20[2-9]\d[\d.]*)"', re.M),),
+            re.compile(r'^char *\* *VERSION *= *"(20[2-9]\d[\d.]*)"', re.M),
             ("src_cpp/MPI1", "Makefile"), (2021,), (2021,),
         ),
         Package(
             "tau", "TAU", "include/TAU.h",
-            (re.compile(r'^#define\s+TAU_VERSION\s+"([\w.-]+)"', re.M),),
+            re.compile(r'^#define\s+TAU_VERSION\s+"([\w.-]+)"', re.M),
             ("configure", "Makefile.skel"), (2, 33), (9999,),
         ),
         Package(
-            "gromacs", "GROMACS", "cmake/gmxVersionInfo.cmake",
-            tuple(re.compile(rf"^set\(GMX_VERSION_{part} (\d+)\)", re.M) for part in ("MAJOR", "PATCH")),
-            ("CMakeLists.txt", "src/gromacs"), (2022,), (9999,),
+            "gromacs", "GROMACS", "CMakeLists.txt",
+            re.compile(r"^project\(Gromacs VERSION (\d[\d.]*)\)", re.M),
+            ("cmake/gmxVersionInfo.cmake", "src/gromacs"), (2022,), (9999,),
         ),
     )
 }  # fmt: skip
@@ -125,6 +125,5 @@ def _packages_at(root: Path) -> Iterator[SourceTree]:
             continue
         with (root / package.file).open(encoding="utf-8", errors="replace") as stream:
             text = stream.read(LARGEST_FILE_BYTES)
-        matches = [pattern.search(text) for pattern in package.parts]
-        if all(matches):
-            yield SourceTree(package, ".".join(match[1] for match in matches if match), root)
+        if match := package.pattern.search(text):
+            yield SourceTree(package, match[1], root)
