@@ -23,7 +23,7 @@ MARKS = {
         "Makefile": "",
     },
     "tau": {
-        "include/TAU.h": '#define TAU_VERSION "{version}"\n',
+        "include/TAU.h.default": '#define TAU_VERSION "{version}"\n',
         "configure": "",
         "Makefile.skel": "",
     },

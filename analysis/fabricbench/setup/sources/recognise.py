@@ -62,7 +62,7 @@ PACKAGES = {
             ("src_cpp/MPI1", "Makefile"), (2021,), (2021,),
         ),
         Package(
-            "tau", "TAU", "include/TAU.h",
+            "tau", "TAU", "include/TAU.h.default",
             re.compile(r'^#define\s+TAU_VERSION\s+"([\w.-]+)"', re.M),
             ("configure", "Makefile.skel"), (2, 33), (9999,),
         ),
