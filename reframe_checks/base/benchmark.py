@@ -32,6 +32,10 @@ class Benchmark(LaunchTest):
         wireup: WireUpLaunch = self.wireup
         return wireup.traffic()
 
+    def wireup_problem(self) -> str:
+        wireup: WireUpLaunch = self.wireup
+        return wireup.problem()
+
 
 if TYPE_CHECKING:
     BenchmarkMixin = Benchmark

@@ -112,6 +112,7 @@ class FactsBase(JobBase):
             attestation=self.fabric.attestation,
             function_only=self.fabric.function_only,
             wireup=self.wireup_facts(),
+            wireup_problem=self.wireup_problem(),
             expected=tuple(self.expected()),
             left_out=self.omitted_sizes(),
         )

@@ -85,6 +85,10 @@ class LeafBase(rfm.RegressionTestPlugin):
         """Returns the traffic of the lane's wire-up, which attestation subtracts; None if there is none."""
         return None
 
+    def wireup_problem(self) -> str:
+        """Returns why the lane has no measured wire-up; empty if it has one, or needs none."""
+        return ""
+
     def planned(self) -> tuple[Expected, ...]:
         """Returns the expected rows for the record of a skip: with their cases, and with the sizes left out."""
         omitted = self.omitted_sizes()

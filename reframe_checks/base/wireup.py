@@ -24,7 +24,8 @@ class WireUpLaunch(LaunchTest):
     """A fixture of every benchmark.
 
     It never skips and never fails, because ReFrame would then drop its benchmarks, which record reasons of their own.
-    If the lane is skipped, or an earlier session measured it, the job runs ``true`` instead.
+    If the lane is skipped, or an earlier session measured it, the job runs ``true`` instead. A wire-up that failed is
+    measured again in the next session.
     """
 
     tool = TOOL
@@ -60,8 +61,12 @@ class WireUpLaunch(LaunchTest):
         self.runs_nothing = True
 
     def skip_finished(self, directory: str) -> None:
-        """Uses the wire-up that an earlier session measured in ``directory``."""
-        self.runs_nothing, self.directory = True, directory
+        """Uses the wire-up that an earlier session measured in ``directory``; repeats it if that one failed."""
+        self.directory = directory
+        if self.traffic() is None:
+            self.configure_job()
+        else:
+            self.runs_nothing = True
 
     def start(self) -> None:
         if self.runs_nothing:
@@ -107,3 +112,9 @@ class WireUpLaunch(LaunchTest):
             unix_sockets=traffic.unix_sockets,
             devices=traffic.devices,
         )
+
+    def problem(self) -> str:
+        """Returns why the wire-up was not measured; empty if it was."""
+        if self.traffic() is not None:
+            return ""
+        return collect(Path(self.directory)).reason if self.directory else "it was skipped"

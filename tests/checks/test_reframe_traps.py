@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from fabricbench.campaign.read import read_campaign
 from support import fake_site
 from support.command import reframe_inside
 from support.fake_site import REPOSITORY, FakeSite
@@ -76,6 +77,24 @@ def test_a_failing_benchmark_does_not_pass(site: FakeSite) -> None:
         "two small": "ok",
         "two large": "ok",
     }
+
+
+def test_a_wire_up_that_failed_is_repeated_in_the_next_block(site: FakeSite) -> None:
+    broken = site.stack("one") / "break-wireup"
+    broken.touch()
+    one = (*MICRO, "-p", "^one$", "-r")
+    result = site.reframe(*one, **campaign(site))
+    assert result.returncode == 1
+    assert "one@shm: unknown: no wire-up was measured on this lane: exit status 1: no slots free" in result.stdout
+    broken.unlink()
+    result = site.reframe(*one, FABRICBENCH_BLOCK="1", **campaign(site))
+    assert result.returncode == 0, result.stdout
+    records = [record for record in read_campaign(site.root / "campaign").records if record.launch]
+    states = [(r.directory.partition("/")[0], r.launch.mode, r.state) for r in records if r.launch]
+    assert sorted(states) == [
+        *[("b000.s00", "timed", "unknown")] * 2, ("b000.s00", "wireup", "failed"),
+        *[("b001.s00", "timed", "ok")] * 2, ("b001.s00", "wireup", "ok"),
+    ]  # fmt: skip
 
 
 def test_a_missing_metric_fails(site: FakeSite) -> None:

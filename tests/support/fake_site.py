@@ -29,6 +29,7 @@ MPIRUN = """\
 n=$2; shift 2
 stack=$(cd "$(dirname "$0")/../.." && pwd)
 if [ -e "$stack/break-pmi" ]; then n=1; fi
+case " $* " in *" wireup "*) [ ! -e "$stack/break-wireup" ] || { echo "no slots free" >&2; exit 1; } ;; esac
 i=0; pids=
 while [ "$i" -lt "$n" ]; do
     PMI_RANK=$i PMI_SIZE=$n "$@" & pids="$pids $!"

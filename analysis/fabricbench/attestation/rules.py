@@ -116,7 +116,8 @@ def _outcome(
     if launch.mode == "wireup":
         return "attested", "wire-up: the traffic of Init and Finalize alone"
     if launch.wireup is None:
-        return "unknown", "no wire-up was measured on this lane"
+        problem = f": {launch.wireup_problem}" if launch.wireup_problem else ""
+        return "unknown", f"no wire-up was measured on this lane{problem}"
     if payload is None:
         return "unknown", "the benchmark defines no payload"
     if launch.ranks == 1 and not payload.bytes and not payload.messages:

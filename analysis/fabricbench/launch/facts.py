@@ -152,7 +152,8 @@ class Launch(LaneNamed, _OfTool):
     None for the launcher's default. ``node_pool``: the nodes from which those of the launch were chosen, in Slurm's
     short form; ``nodelist``: the chosen ones; ``node_rule``: the rule that chose them. They are empty if the scheduler
     chose. ``distance``: the requested distance of the nodes; ``switches``: then the switch of each node of
-    ``nodelist``. ``reduces_in_network``: whether switches of the fabric combine and copy the data of collectives.
+    ``nodelist``. ``wireup_problem``: why the lane has no measured wire-up. ``reduces_in_network``: whether switches of
+    the fabric combine and copy the data of collectives.
     """
 
     schema_version: Literal[1] = SCHEMA
@@ -196,6 +197,7 @@ class Launch(LaneNamed, _OfTool):
     attestation: Literal["required", "optional"] = "required"
     function_only: str = ""
     wireup: WireUp | None = None
+    wireup_problem: str = ""
     expected: tuple[Expected, ...] = ()
     left_out: OmittedSizes | None = None
 
