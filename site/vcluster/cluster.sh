@@ -164,6 +164,10 @@ switches() { # describes switches with equally many nodes, and one above them
   echo "SwitchName=core Switches=leaf[1-$SWITCHES]" >>"$run/topology.conf"
 }
 
+starts_ranks() {
+  timeout 20 srun --quiet --immediate=10 --nodes="$NODES" --ntasks-per-node=1 true >>"$run/log/first_job" 2>&1
+}
+
 idle_node() { [ "$(sinfo -h -n "$1" -o %T)" = idle ]; }
 
 up() {
@@ -196,6 +200,9 @@ up() {
   for i in $(seq "$NODES"); do start_node "n$i"; done
   within 30 idle || fail "the nodes do not come up: $(sinfo -h -N -o '%N %T' | xargs); see $run/log before it is gone: \
 $(tail -qn2 "$run"/log/slurmd.* 2>/dev/null | xargs -0 || true)"
+  # An idle node can still refuse its first job on a busy machine.
+  starts_ranks || starts_ranks || starts_ranks || fail "a job does not start on all nodes; see $run/log before it is gone"
+  within 30 idle || fail "the nodes do not become idle after a first job: $(sinfo -h -N -o '%N %T' | xargs)"
   touch "$run/complete"
   trap - EXIT INT TERM
   echo "vcluster: $NODES nodes of $CPUS CPUs, $PORTS ports of $RATE Mbit/s, $DELAY_US us one way; export SLURM_CONF=$SLURM_CONF"
