@@ -30,11 +30,13 @@ class ImbMt(ThreadsMixin, Imb):
     largest_bytes = 2**20
 
     def benchmark_skip(self) -> tuple[str, str] | None:
-        if self.installed.imb and self.installed.imb_mt_problem:
+        if skip := super().benchmark_skip():
+            return skip
+        if self.installed.imb_mt_problem:
             stack = self.stack.name
             hint = f"use a {stack} with MPI_THREAD_MULTIPLE, then run: fabricbench setup --again {stack}"
             return f"IMB-MT does not run on this {stack}: {self.installed.imb_mt_problem}", hint
-        return super().benchmark_skip()
+        return None
 
     @run_after("init")
     def choose_threads(self) -> None:

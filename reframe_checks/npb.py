@@ -258,4 +258,5 @@ if os.environ.get(NASA) or any(map(nasa_programs, lanes())):
             programs = nasa_programs(self.lane)
             if programs is None or not programs.paths:
                 return f"NASA's programs are not installed for {stack}", hint
-            return f"NASA's programs for {stack} do not include {self.program()}", "build this class"
+            hint = f"run: fabricbench setup {stack} --source NPB --option npb.classes='S W A B C'"
+            return f"NASA's programs for {stack} do not include {Path(self.program()).name}", hint

@@ -33,12 +33,13 @@ def test_a_better_simd_level_of_the_processor_is_named(simd: str, flags: set[str
 
 
 def test_doctor_prints_a_lanes_gromacs() -> None:
-    assert _gromacs(None) == "; no GROMACS (skipped)"
-    assert _gromacs(GromacsBuild(program="x", problem="why")) == "; GROMACS (skipped): why"
-    output = _gromacs(
-        GromacsBuild(program="x", version="2022.5", precision="mixed", simd="AVX_512", mpi_library="libmpi")
-    )
-    assert output == "; GROMACS 2022.5, mixed precision, SIMD AVX_512, libmpi"
+    def output(build: GromacsBuild | None) -> str:
+        return _gromacs(Installed(stack="one", source="here", version="1", prefix="/m", apps="/a", gromacs=build))
+
+    assert output(None) == "; no GROMACS (skipped; run: fabricbench setup one --source GROMACS)"
+    assert output(GromacsBuild(program="x", problem="why")) == "; GROMACS (skipped): why"
+    build = GromacsBuild(program="x", version="2022.5", precision="mixed", simd="AVX_512", mpi_library="libmpi")
+    assert output(build) == "; GROMACS 2022.5, mixed precision, SIMD AVX_512, x, libmpi"
 
 
 def stack(name: str) -> Installed:

@@ -16,7 +16,7 @@ from fabricbench.site.profilers import TAU, profiler_of
 from fabricbench.site.programs import SOURCE, npb_programs, osu_programs, osu_version
 from fabricbench.site.settings import build_root, lanes, settings_file
 from fabricbench.site.spack import package_of
-from fabricbench.site.stacks import GromacsBuild, Installed
+from fabricbench.site.stacks import Installed
 from fabricbench.site.targets import processor_flags
 from fabricbench.slurm.allocation import request_of
 
@@ -65,13 +65,13 @@ def _beside(installed: Installed) -> str:
         return ""
     target = f"; kernels built for {installed.target.text}" if installed.target else ""
     target += f"; CG, FT skipped: {installed.fortran_problem}" if installed.fortran_problem else ""
-    programs = _imb(installed) + _osu(installed) + _npb(installed) + _gromacs(installed.gromacs)
+    programs = _imb(installed) + _osu(installed) + _npb(installed) + _gromacs(installed)
     return target + programs + _profiler(installed)
 
 
 def _imb(installed: Installed) -> str:
     if not installed.imb:
-        return "; no IMB (skipped)"
+        return f"; no IMB (skipped; run: fabricbench setup {installed.stack} --source IMB)"
     build = installed.sources.get("imb")
     own = package_of(Path(installed.imb))
     origin = f"{build.version} ({SOURCE})" if build else f"{own.version} (spack)" if own else "(with Intel MPI)"
@@ -82,7 +82,9 @@ def _osu(installed: Installed) -> str:
     programs = osu_programs(installed)
     titles = (version for path in programs.paths.values() if (version := osu_version(path)))
     version = programs.version or next(titles, "of unknown version")
-    return f"; OSU {version} ({programs.origin})" if programs.paths else "; no OSU (skipped)"
+    if programs.paths:
+        return f"; OSU {version} ({programs.origin})"
+    return f"; no OSU (skipped; run: fabricbench setup {installed.stack} --source OSU)"
 
 
 def _npb(installed: Installed) -> str:
@@ -102,14 +104,16 @@ def _profiler(installed: Installed) -> str:
     return f"; TAU {profiler.version} ({origin})"
 
 
-def _gromacs(build: GromacsBuild | None) -> str:
+def _gromacs(installed: Installed) -> str:
+    build = installed.gromacs
     if build is None:
-        return "; no GROMACS (skipped)"
+        return f"; no GROMACS (skipped; run: fabricbench setup {installed.stack} --source GROMACS)"
     if build.problem:
         return f"; GROMACS (skipped): {build.problem}"
     better = better_simd(build.simd, processor_flags())
     slow = f" (this processor also supports {better}, which is faster)" if better else ""
-    return f"; GROMACS {build.version}, {build.precision} precision, SIMD {build.simd}{slow}, {build.mpi_library}"
+    parts = (f"{build.precision} precision", f"SIMD {build.simd}{slow}", build.program, build.mpi_library)
+    return f"; GROMACS {build.version}, {', '.join(parts)}"
 
 
 def examine_site(system: str, selection: Collection[str] = ()) -> "tuple[list[Problem], str]":

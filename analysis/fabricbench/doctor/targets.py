@@ -20,9 +20,12 @@ def target_problems(fabric: Fabric, lanes: Iterable[Lane]) -> Iterator[TargetPro
     """
     stacks: dict[Target, list[str]] = defaultdict(list)
     for lane in lanes:
-        target = lane.installed.target if lane.installed and lane.fabric == fabric else None
-        if target is not None and target.instructions:
-            stacks[target].append(lane.stack.name)
+        if lane.installed is None or lane.fabric != fabric:
+            continue
+        nasa = lane.installed.sources.get("npb")
+        for target in {lane.installed.target, nasa.target if nasa else None}:
+            if target is not None and target.instructions:
+                stacks[target].append(lane.stack.name)
     flags = flags_of_nodes(fabric)
     for target, names in stacks.items():
         what = f"fabric {fabric.name}: the NAS kernels of {', '.join(names)} are built for {target.text}"

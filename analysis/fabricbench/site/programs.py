@@ -20,7 +20,7 @@ OSU_IN_PREFIX = "libexec/osu-micro-benchmarks"
 SOURCE = "source"
 """The origin of programs from ``fabricbench setup --source``."""
 LARGEST_PROGRAM_BYTES = 64 * 2**20
-_TITLE = re.compile(rb"# OSU MPI[^\n\0]{0,99} v(\d{1,3}(?:\.\d{1,3}){1,3})\n")
+_TITLE = re.compile(rb"# OSU MPI[^\n\0]{0,99} v(\d{1,3}(?:\.\d{1,3}){1,3}(?:-[\w.]{1,40})?)\n")
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,8 +5,9 @@ import io
 import os
 import stat
 import tarfile
+import time
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
@@ -33,11 +34,11 @@ def tar_of(path: Path, *entries: TarEntry) -> Path:
     return path
 
 
-def zip_of(path: Path, *entries: tuple[str, int, str]) -> Path:
-    """Writes a zip archive of entries: name, mode, content."""
+def zip_of(path: Path, *entries: tuple[str, int, str], times: Mapping[str, float] | None = None) -> Path:
+    """Writes a zip archive of entries: name, mode, content; ``times``: their time stamps, by name."""
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as zipped:
         for name, mode, text in entries:
-            info = zipfile.ZipInfo(name)
+            info = zipfile.ZipInfo(name, time.localtime((times or {}).get(name, 1e9))[:6])
             info.create_system = 3
             info.external_attr = mode << 16
             zipped.writestr(info, text)
@@ -56,14 +57,15 @@ def tree(tmp_path: Path) -> Path:
 
 
 def packed_zip(tree: Path, target: Path) -> Path:
-    entries = []
+    entries, times = [], {}
     for path in sorted(tree.rglob("*")):
         name = str(path.relative_to(tree.parent))
+        times[name] = path.lstat().st_mtime
         if path.is_symlink():
             entries.append((name, stat.S_IFLNK | 0o777, os.readlink(path)))
         elif path.is_file():
             entries.append((name, path.stat().st_mode, path.read_text()))
-    return zip_of(target, *entries)
+    return zip_of(target, *entries, times=times)
 
 
 def packed_tar(mode: str) -> Callable[[Path, Path], Path]:
@@ -82,6 +84,16 @@ def test_every_format(tree: Path, tmp_path: Path, pack: Callable[[Path, Path], P
     assert (unpacked / "src/main.c").read_text() == (unpacked / "src/link.c").read_text() == "int main;"
     assert os.access(unpacked / "configure", os.X_OK)
     assert not os.access(unpacked / "src/main.c", os.X_OK)
+
+
+@pytest.mark.parametrize("pack", [packed_tar("w:gz"), packed_zip])
+def test_files_keep_their_times(tree: Path, tmp_path: Path, pack: Callable[[Path, Path], Path]) -> None:
+    """make generates a file again that is older than its source."""
+    for name, seconds in (("configure", 2_000), ("src/main.c", 1_000)):
+        os.utime(tree / name, (1_700_000_000 + seconds,) * 2)
+    unpack(pack(tree, tmp_path / "package.archive"), tmp_path / "out")
+    unpacked = tmp_path / "out/package-1.0"
+    assert (unpacked / "configure").stat().st_mtime - (unpacked / "src/main.c").stat().st_mtime == 1_000
 
 
 HOSTILE_TARS: dict[str, tuple[TarEntry, ...]] = {
@@ -144,7 +156,7 @@ def test_contents_beyond_the_limits(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
 @pytest.mark.parametrize("size", [0, 20, 200])
 def test_a_damaged_archive(tree: Path, tmp_path: Path, size: int) -> None:
-    for pack in (packed_tar("w:gz"), packed_zip):
+    for pack in (packed_tar("w:gz"), packed_tar("w:xz"), packed_tar("w:bz2"), packed_zip):
         whole = pack(tree, tmp_path / "package")
         cut = tmp_path / "cut"
         cut.write_bytes(whole.read_bytes()[:size])

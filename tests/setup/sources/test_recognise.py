@@ -57,6 +57,20 @@ def test_the_nearest_tree_counts(tmp_path: Path) -> None:
     assert recognise(tmp_path).package.name == "tau"
 
 
+def test_a_folder_that_may_not_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    root = make_tree(tmp_path / "b", "osu", "7.4")
+    (tmp_path / "a").mkdir()
+    exists = Path.exists
+
+    def refuse(path: Path) -> bool:
+        if path.is_relative_to(tmp_path / "a"):
+            raise PermissionError(13, "Permission denied")
+        return exists(path)
+
+    monkeypatch.setattr(Path, "exists", refuse)
+    assert recognise(tmp_path).root == root
+
+
 def test_something_else(tmp_path: Path) -> None:
     (tmp_path / "configure.ac").write_text("AC_INIT([other], [1.0])\n")
     (tmp_path / "Makefile.am").touch()

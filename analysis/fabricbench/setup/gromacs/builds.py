@@ -76,7 +76,7 @@ def _program(installed: Installed) -> tuple[Path | None, bool]:
         if program.exists():
             return program.resolve(), False
     build = installed.sources.get("gromacs")
-    if build and (programs := sorted(Path(build.prefix).rglob(f"bin/{PROGRAM}"))):
+    if build and (programs := sorted(path for path in Path(build.prefix).rglob(PROGRAM) if path.is_file())):
         return programs[0], False
     for prefix in (installed.prefix, installed.apps):  # a stack from Spack has it in its view
         if (program := Path(prefix) / "bin" / PROGRAM).exists():

@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Unpacks a source archive (tar.gz, tar.xz, tar.bz2, zip) without writing outside the folder or filling the disk."""
 
+import lzma
+import os
 import shutil
 import stat
 import tarfile
+import time
 import zipfile
 import zlib
 from collections.abc import Iterator
@@ -19,6 +22,9 @@ LARGEST_TARGET_BYTES = 4096
 """The longest target of a symbolic link in a zip archive."""
 _KINDS = "a tar.gz, tar.xz, tar.bz2, tar or zip archive"
 _CHUNK_BYTES = 1 << 20
+_DAMAGED = (
+    OSError, EOFError, tarfile.TarError, zipfile.BadZipFile, zlib.error, lzma.LZMAError, RuntimeError, ValueError,
+)  # fmt: skip
 
 
 def unpack(archive: Path, folder: Path) -> None:
@@ -35,7 +41,7 @@ def unpack(archive: Path, folder: Path) -> None:
             _unpack_tar(archive, folder)
         else:
             raise BadInput("not an archive that is known here", where=str(archive), expected=_KINDS)
-    except (OSError, EOFError, tarfile.TarError, zipfile.BadZipFile, zlib.error, RuntimeError, ValueError) as error:
+    except _DAMAGED as error:
         shutil.rmtree(folder, ignore_errors=True)
         raise BadInput(f"cannot be unpacked: {str(error)[:200]}", where=str(archive), expected=_KINDS) from None
     except BaseException:
@@ -44,15 +50,32 @@ def unpack(archive: Path, folder: Path) -> None:
 
 
 def _unpack_tar(archive: Path, folder: Path) -> None:
+    trusted = {"filter": "fully_trusted"} if hasattr(tarfile, "fully_trusted_filter") else {}
     with tarfile.open(archive) as tar:
-        tar.extractall(folder, _within_limits(tar, archive), filter=_data_only)
+        for member in _within_limits(tar, archive):
+            _check(member, folder.resolve(), archive)
+            # The first releases of Python 3.11 have no filters.
+            tar.extract(member, folder, **trusted)  # type: ignore[arg-type]
 
 
-def _data_only(member: tarfile.TarInfo, folder: str) -> tarfile.TarInfo | None:
-    """Applies Python's filter for data, and refuses absolute names, which that filter would make relative."""
-    if member.name.startswith(("/", "\\")):
-        raise tarfile.AbsolutePathError(member)
-    return tarfile.data_filter(member, folder)
+def _check(member: tarfile.TarInfo, folder: Path, archive: Path) -> None:
+    """Refuses a member that is not a file, folder or link inside the folder. Sets its owner to the user.
+
+    The folder may hold links from earlier members, so the path is followed as it is on the disk.
+    """
+    name = member.name[:100]
+    if not (member.isfile() or member.isdir() or member.issym() or member.islnk()):
+        raise BadInput(f"{name!r} is a device or a pipe", where=str(archive))
+    inside = folder / _inside(member.name, archive)
+    if not Path(os.path.realpath(inside)).is_relative_to(folder):
+        raise BadInput(f"{name!r} lies outside the folder", where=str(archive))
+    if member.issym() or member.islnk():
+        start = inside.parent if member.issym() else folder
+        if not Path(os.path.realpath(start / member.linkname)).is_relative_to(folder):
+            raise BadInput(f"{name!r} is a link that points outside the folder", where=str(archive))
+    member.uid, member.gid, member.uname, member.gname = os.getuid(), os.getgid(), "", ""
+    executable = member.isdir() or member.mode & 0o100
+    member.mode = 0o755 if executable else 0o644
 
 
 def _within_limits(tar: tarfile.TarFile, archive: Path) -> Iterator[tarfile.TarInfo]:
@@ -83,6 +106,7 @@ def _unpack_zip(archive: Path, folder: Path) -> None:
                 with zipped.open(entry) as source:
                     total += _copy(source, target, MOST_BYTES - total, archive)
                 target.chmod(0o755 if entry.external_attr >> 16 & 0o100 else 0o644)
+                _set_time(target, entry)
             else:
                 raise BadInput(f"{entry.filename[:100]!r} is a device or a socket", where=str(archive))
         for target, entry in links:  # last, so that no file is written through a link
@@ -90,6 +114,15 @@ def _unpack_zip(archive: Path, folder: Path) -> None:
         for target, entry in links:  # after all, because a link may lead through another
             if not target.resolve().is_relative_to(folder.resolve()):
                 raise BadInput(f"{entry.filename[:100]!r} is a link that points outside the folder", where=str(archive))
+
+
+def _set_time(target: Path, entry: zipfile.ZipInfo) -> None:
+    """Sets the time stamp of the entry: make would otherwise generate files again that seem older than their source."""
+    try:
+        seconds = time.mktime((*entry.date_time, 0, 0, -1))
+    except (OverflowError, ValueError):
+        return
+    os.utime(target, (seconds, seconds))
 
 
 def _inside(name: str, archive: Path) -> PurePosixPath:

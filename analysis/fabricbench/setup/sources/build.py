@@ -16,6 +16,7 @@ from fabricbench.files.writing import write_json
 from fabricbench.processes.external_programs import run_logged
 from fabricbench.setup.probe import lane_environment
 from fabricbench.setup.record import Say
+from fabricbench.setup.sources.built import other_library, program_of
 from fabricbench.setup.sources.description import (
     CompilerFlag,
     Description,
@@ -33,6 +34,8 @@ from fabricbench.site.targets import NATIVE, Target
 LOG = "build.log"
 LIMIT_SECONDS = 60
 KEY_LENGTH = 16
+PRODUCTS = ("*.o", "*.lo", "*.mod")
+"""Files that compilers leave in a source tree; no package has such files of its own."""
 _PROGRAMS = {"mpif90": (".f90", "end\n")}
 _TARGET = "{target}"
 _C_PROGRAM = (".c", "int main(void) { return 0; }\n")
@@ -102,10 +105,13 @@ def build_on(stack: Stack, installed: Installed, order: Order, home: Path, say: 
     say(f"building {order.title} on {stack.name}")
     work = place / key
     shutil.rmtree(work, ignore_errors=True)
-    shutil.copytree(order.tree.root, work / "tree", symlinks=True, ignore=shutil.ignore_patterns(".git"))
+    _copy(order, work / "tree")
     (work / "prefix").mkdir()
     (place / LOG).write_bytes(b"")
     _Build(stack, installed, order, work, place / LOG).run()
+    program = program_of(order.package, work / "prefix")
+    if program and (difference := other_library(program, stack, installed)):
+        raise BadInput(f"{order.title} was built with another MPI: {difference}", where=str(place / LOG))
     build = SourceBuild(
         package=order.package, version=order.tree.version, prefix=str(work / "prefix"), origin=order.origin,
         options=dict(order.options), key=key, target=target,
@@ -113,6 +119,17 @@ def build_on(stack: Stack, installed: Installed, order: Order, home: Path, say: 
     enter(place, build, identity)
     shutil.rmtree(work / "tree", ignore_errors=True)
     return build
+
+
+def _copy(order: Order, target: Path) -> None:
+    """Copies a source tree without what an earlier build left in it, which make would take for up to date."""
+    products = shutil.ignore_patterns(*PRODUCTS, *order.description.products)
+
+    def ignored(folder: str, names: list[str]) -> set[str]:
+        files = [name for name in names if not Path(folder, name).is_dir()]
+        return (set(products(folder, files)) | {".git"}) & set(names)
+
+    shutil.copytree(order.tree.root, target, symlinks=True, ignore=ignored)
 
 
 def _for_target(order: Order, target: Target | None) -> tuple[Order, Target | None]:

@@ -3,6 +3,7 @@
 
 import os
 from dataclasses import dataclass
+from fnmatch import fnmatch
 from pathlib import Path
 
 from fabricbench.errors import BadInput
@@ -17,7 +18,7 @@ PROGRAMS = {
     "osu": "osu_latency",
     "npb": "is.?.x",
     "imb": "IMB-MPI1",
-    "tau": "shared-*mpi*/libTAU.so",
+    "tau": "libTAU.so",
     "gromacs": "gmx_mpi",
 }
 """A file of each installed package that loads the MPI library."""
@@ -33,6 +34,13 @@ class InstalledTree:
     program: Path
 
     @property
+    def prefix(self) -> Path:
+        """The folder in which the checks look for the programs: below it, or for NPB and TAU at a fixed place."""
+        if self.package.name == "npb":
+            return self.program.parent
+        return self.program.parents[2] if self.package.name == "tau" else self.folder
+
+    @property
     def version(self) -> str:
         """The version that the programs contain; empty if it is unknown."""
         if self.package.name == "osu":
@@ -43,9 +51,8 @@ class InstalledTree:
 def installed_tree(folder: Path) -> InstalledTree | None:
     """Returns the package that is installed in a folder; None if there is none. BadInput if there are several."""
     trees = []
-    for name, pattern in PROGRAMS.items():
-        program = next((path for path in sorted(folder.rglob(pattern)) if _is_program(path)), None)
-        if program is not None:
+    for name in PROGRAMS:
+        if program := program_of(name, folder):
             trees.append(InstalledTree(PACKAGES[name], folder, program))
     if len(trees) > 1:
         names = ", ".join(tree.package.title for tree in trees)
@@ -53,21 +60,39 @@ def installed_tree(folder: Path) -> InstalledTree | None:
     return trees[0] if trees else None
 
 
+def program_of(package: str, folder: Path) -> Path | None:
+    """Returns the program of a package, anywhere in a folder, that loads the MPI library; None if there is none."""
+    programs = (path for path in sorted(folder.rglob(PROGRAMS[package])) if _is_program(path))
+    return next((path for path in programs if package != "tau" or _is_for_mpi(path)), None)
+
+
+def _is_for_mpi(library: Path) -> bool:
+    """Whether a library of TAU is one of an MPI configuration: ``lib/shared-…mpi…/libTAU.so``."""
+    configuration = library.parent
+    return configuration.parent.name == "lib" and fnmatch(configuration.name, "shared-*mpi*")
+
+
+def other_library(program: Path, stack: Stack, installed: Installed) -> str:
+    """Returns in words which MPI library a program loads and which the stack has; empty if they are the same."""
+    environment = lane_environment(installed, stack.environment_at(installed.prefix))
+    library = mpi_library(program, environment)
+    own = mpi_library(Path(installed.apps, "bin/fabricbench-micro"), environment)
+    if library and os.path.realpath(library) == os.path.realpath(own):
+        return ""
+    loads = f"it loads {library}" if library else "it loads no MPI library"
+    return f"{loads}, the stack has {own}"
+
+
 def entry_of(tree: InstalledTree, stack: Stack, installed: Installed) -> SourceBuild:
     """Returns the entry of an installed package in the record of a stack.
 
     Raises BadInput if the program does not load the MPI library of the stack.
     """
-    variables = {key: text.replace("{prefix}", installed.prefix) for key, text in stack.environment.items()}
-    environment = lane_environment(installed, variables)
-    library = mpi_library(tree.program, environment)
-    own = mpi_library(Path(installed.apps, "bin/fabricbench-micro"), environment)
-    if not library or os.path.realpath(library) != os.path.realpath(own):
-        loads = f"it loads {library}" if library else "it loads no MPI library"
-        what = f"{tree.package.title} was not built with this stack: {loads}, the stack has {own}"
+    if difference := other_library(tree.program, stack, installed):
+        what = f"{tree.package.title} was not built with this stack: {difference}"
         raise BadInput(what, where=str(tree.program))
     return SourceBuild(
-        package=tree.package.name, version=tree.version, prefix=str(tree.folder), origin=str(tree.folder)
+        package=tree.package.name, version=tree.version, prefix=str(tree.prefix), origin=str(tree.folder)
     )
 
 

@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from fabricbench.errors import BadInput, nearest
 from fabricbench.files.yaml_lines import read
-from fabricbench.site.settings import site_root
+from fabricbench.site.settings import REPOSITORY, site_root
 
 FOLDER = "sources"
 """The folder of build descriptions in the directory of sites."""
@@ -68,6 +68,7 @@ class Description(_Model):
     """How a package is built. Texts may contain ``{name}``: see ``values``.
 
     ``needs``: the MPI compilers that the stack must have. ``files``: texts to write into the tree, by path.
+    ``products``: patterns of the names of files that an earlier build left in the tree; they are not copied.
     ``install``: files to copy into the prefix after the steps. ``provides``: patterns of files that it has then.
     """
 
@@ -77,21 +78,20 @@ class Description(_Model):
     generated: Generated | None = None
     files: dict[str, str] = {}
     steps: tuple[Step, ...] = Field(min_length=1)
+    products: tuple[str, ...] = ()
     install: tuple[Copied, ...] = ()
     provides: tuple[str, ...] = Field(min_length=1)
 
 
 def description_file(package: str) -> Path:
-    """Returns the path of a package's build description."""
-    return site_root() / FOLDER / f"{package}.yaml"
+    """Returns the path of a package's build description: in the directory of sites, or else in this project's."""
+    own = site_root() / FOLDER / f"{package}.yaml"
+    return own if own.exists() else REPOSITORY / "site" / FOLDER / f"{package}.yaml"
 
 
-def read_description(package: str) -> Description | None:
-    """Returns the build description of a package; None if the site has none. Raises BadInput if it is not valid."""
-    file = description_file(package)
-    if not file.exists():
-        return None
-    root = read(file)
+def read_description(package: str) -> Description:
+    """Returns the build description of a package. Raises BadInput if it is not valid."""
+    root = read(description_file(package))
     root.mapping("a build description", Description.model_fields)
     try:
         return Description.model_validate(root.value)

@@ -35,7 +35,9 @@ class Package:
     def supported(self) -> str:
         """The supported versions as text."""
         least, most = (".".join(map(str, limit)) for limit in (self.least, self.most))
-        return f"{self.title} {least} or newer" if self.most >= (9999,) else f"{self.title} {least} to {most}"
+        if self.most >= (9999,):
+            return f"{self.title} {least} or newer"
+        return f"{self.title} {least}" if least == most else f"{self.title} {least} to {most}"
 
     def supports(self, version: str) -> bool:
         """Whether a version is supported."""
@@ -121,9 +123,12 @@ def _folders(folder: Path) -> list[Path]:
 
 def _packages_at(root: Path) -> Iterator[SourceTree]:
     for package in PACKAGES.values():
-        if not all((root / name).exists() for name in (package.file, *package.also)):
+        try:
+            if not all((root / name).exists() for name in (package.file, *package.also)):
+                continue
+            with (root / package.file).open(encoding="utf-8", errors="replace") as stream:
+                text = stream.read(LARGEST_FILE_BYTES)
+        except OSError:  # a folder that the user may not read
             continue
-        with (root / package.file).open(encoding="utf-8", errors="replace") as stream:
-            text = stream.read(LARGEST_FILE_BYTES)
         if match := package.pattern.search(text):
             yield SourceTree(package, match[1], root)

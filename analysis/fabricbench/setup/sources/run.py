@@ -17,7 +17,7 @@ from fabricbench.setup.record import Say
 from fabricbench.setup.sources.archive import unpack
 from fabricbench.setup.sources.build import Order, build_on, enter, tree_digest
 from fabricbench.setup.sources.built import InstalledTree, entry_of, installed_tree
-from fabricbench.setup.sources.description import chosen_options, description_file, read_description
+from fabricbench.setup.sources.description import chosen_options, read_description
 from fabricbench.setup.sources.entries import FOLDER, mpi_identity, with_sources
 from fabricbench.setup.sources.recognise import PACKAGES, recognise
 from fabricbench.site.settings import build_root
@@ -77,6 +77,8 @@ def set_up_sources(
                     problems += failed
             except BadInput as error:
                 problems.append(str(error))
+    for package in sorted(set(options) - packages):
+        problems.append(f"--option {package}.…: no source of {PACKAGES[package].title} is named, so it has no effect")
     return Outcome(entered, tuple(problems))
 
 
@@ -101,7 +103,7 @@ def _recognised(path: Path, root: Path, options: Options) -> Iterator[Order | In
     """
     path = Path(os.path.abspath(path.expanduser()))
     if path.is_dir():
-        built = None if _can_build(path) else installed_tree(path)
+        built = None if _is_source_tree(path) else installed_tree(path)
         yield built or _order(path, path, options)
         return
     if not path.is_file():
@@ -115,12 +117,13 @@ def _recognised(path: Path, root: Path, options: Options) -> Iterator[Order | In
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _can_build(folder: Path) -> bool:
-    """Whether a folder is a source tree that the site describes how to build, even if the user has built it too."""
+def _is_source_tree(folder: Path) -> bool:
+    """Whether a folder is a source tree, even if the user has built it too."""
     try:
-        return description_file(recognise(folder).package.name).exists()
+        recognise(folder)
     except BadInput:
         return False
+    return True
 
 
 def _order(folder: Path, path: Path, options: Options) -> Order:
@@ -131,11 +134,6 @@ def _order(folder: Path, path: Path, options: Options) -> Order:
         raise BadInput(error.what, where=where, expected=error.expected, hint=error.hint) from None
     name = tree.package.name
     description = read_description(name)
-    if description is None:
-        raise BadInput(
-            f"{tree.package.title} {tree.version}: this site does not describe how to build it", where=str(path),
-            hint=f"write {description_file(name)} (docs/sources.md), or build it and name the folder of its programs",
-        )  # fmt: skip
     chosen = chosen_options(description, name, options.get(name, {}))
     return Order(tree, description, chosen, str(path), tree_digest(tree.root))
 
