@@ -146,3 +146,17 @@ def test_what_the_kernels_are_built_for(site: Site, tmp_path: Path, monkeypatch:
     assert text == f"{lacks}; run: fabricbench setup --target x86-64-v2"
     site(GOOD.replace("access", "processor='x86-64-v4', access"))
     assert texts("warning") == texts("not checked") == []
+
+
+def test_what_nasas_programs_are_built_for(site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They keep the target of their own build when the stack is set up for another one."""
+    fake_slurm.install(tmp_path, monkeypatch)
+    older, newer = ({"name": name, "instructions": [flag]} for name, flag in (("v2", "pni"), ("v3", "avx2")))
+    nasa = {"package": "npb", "version": "3.4.1", "prefix": "/n", "origin": "/o", "target": newer}
+    facts = {"stack": "one", "source": "fake", "version": "1", "prefix": "/p", "apps": "/a", "target": older}
+    home = tmp_path / "build/stacks/one"
+    home.mkdir(parents=True)
+    (home / "stack.json").write_text(json.dumps(facts | {"sources": {"npb": nasa}}))
+    site(GOOD.replace("access", "processor='x86-64-v2', access"))
+    (text,) = texts("warning")
+    assert "the NAS kernels of one are built for v3, and the processors of the nodes lack avx2" in text
