@@ -159,4 +159,4 @@ def test_what_nasas_programs_are_built_for(site: Site, tmp_path: Path, monkeypat
     (home / "stack.json").write_text(json.dumps(facts | {"sources": {"npb": nasa}}))
     site(GOOD.replace("access", "processor='x86-64-v2', access"))
     (text,) = texts("warning")
-    assert "the NAS kernels of one are built for v3, and the processors of the nodes lack avx2" in text
+    assert "the NAS kernels of one are built for v3 (x86-64), and the processors of the nodes lack avx2" in text
