@@ -142,9 +142,9 @@ class AnyCollective(Micro):
         return OmittedSizes(msg_sizes_bytes=sizes, reason=self.why_too_large(sizes[0])) if sizes else None
 
     def benchmark_skip(self) -> tuple[str, str] | None:
-        if self.full_sizes():
-            return super().benchmark_skip()
-        return self.why_too_large(next(size for size in super().sizes() if size)), "use fewer ranks"
+        if not self.full_sizes() and (omitted := self.omitted_sizes()):
+            return omitted.reason, "use fewer ranks"
+        return super().benchmark_skip()
 
     def why_too_large(self, size: int) -> str:
         """Returns the reason why messages of ``size`` bytes do not fit into a node."""

@@ -243,11 +243,9 @@ class OsuCollective(Osu):
         return OmittedSizes(msg_sizes_bytes=sizes, reason=reason) if sizes else None
 
     def benchmark_skip(self) -> tuple[str, str] | None:
-        if self.sizes():
-            return super().benchmark_skip()
-        omitted = self.omitted_sizes()
-        smallest = f"{self.benchmark} on {self.ranks} ranks has at least {self.smallest_bytes} B"
-        return omitted.reason if omitted else smallest, "use fewer ranks"
+        if not self.sizes() and (omitted := self.omitted_sizes()):
+            return omitted.reason, "use fewer ranks"
+        return super().benchmark_skip()
 
 
 @rfm.simple_test

@@ -72,7 +72,7 @@ class LaunchTest(MetricsBase, rfm.RunOnlyRegressionTest):
         self.limit_seconds *= self.fabric.slowdown
         skip = self.lane_skip() or self.family_skip()
         self.family_skipped = skip is not None and bool(self.family)
-        skip = skip or self.scale_skip() or self.distance_skip() or self.benchmark_skip()
+        skip = skip or self.scale_skip() or self.distance_skip() or self.benchmark_skip() or self.sizes_skip()
         if skip is not None:
             self.record_skip(*skip)
             return

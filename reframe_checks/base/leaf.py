@@ -55,6 +55,10 @@ class LeafBase(rfm.RegressionTestPlugin):
         """Returns the reason why this check cannot run on this lane, and a hint; None if it can."""
         return None
 
+    def sizes_skip(self) -> tuple[str, str] | None:
+        """Returns the reason why the launch has no message size, and a hint; None if it has one, or needs none."""
+        return None
+
     def omitted_sizes(self) -> OmittedSizes | None:
         """Returns the message sizes that do not fit into the nodes, with the reason; None if all fit."""
         return None

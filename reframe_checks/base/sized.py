@@ -30,6 +30,13 @@ class SizedMixin(BenchmarkMixin):
         large = tuple(size for size in powers if size > LARGEST_SMALL_BYTES)
         return {"small": small, "large": large}.get(self.messages, small + large)
 
+    def sizes_skip(self) -> tuple[str, str] | None:
+        if self.sizes():
+            return None
+        kinds = {"small": f" up to {LARGEST_SMALL_BYTES} B", "large": f" above {LARGEST_SMALL_BYTES} B"}
+        reason = f"no message size{kinds.get(self.messages, '')} from {self.smallest_bytes} to {self.largest_bytes} B"
+        return reason, "set another smallest_bytes or largest_bytes to measure some"
+
     def full_sizes(self) -> tuple[int, ...]:
         """Returns the sizes above 0: empty messages have no bandwidth."""
         return tuple(size for size in self.sizes() if size)

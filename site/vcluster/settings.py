@@ -22,6 +22,10 @@ def cluster(name: str, default: int) -> int:
     return next((int(value) for key, _, value in (line.partition("=") for line in lines) if key == name), default)
 
 
+NODES, CORES = cluster("NODES", 2), cluster("CPUS", 1)
+# Ranks of nodes that share processors must not occupy them while they wait. MPICH has no such setting.
+YIELD = {"OMPI_MCA_mpi_yield_when_idle": "1", "I_MPI_WAIT_MODE": "1"}
+IS_SHARED = len(os.sched_getaffinity(0)) < NODES * CORES
 PORTS = [f"eth{number}" for number in range(cluster("PORTS", 1))]
 
 if (RUN / "slurm.conf").exists():
@@ -38,10 +42,13 @@ SYSTEM = System(
             stacks=STACKS + LIBRARIES,
             # Slurm runs one of the eight jobs at a time.
             scheduler=Scheduler(name="squeue", launcher="srun", access=["--partition=gige"], max_jobs=8),
-            nodes=Nodes(count=cluster("NODES", 2), cores=cluster("CPUS", 1), processor="native"),
+            nodes=Nodes(count=NODES, cores=CORES, processor="native"),
             ports=PORTS,
-            variants=["local-shm"] if cluster("CPUS", 1) > 1 else [],
-            variables={"UCX_NET_DEVICES": "eth0", "OMPI_MCA_btl_tcp_if_include": "eth0", "FI_TCP_IFACE": "eth0"},
+            variants=["local-shm"] if CORES > 1 else [],
+            variables={
+                **{"UCX_NET_DEVICES": "eth0", "OMPI_MCA_btl_tcp_if_include": "eth0", "FI_TCP_IFACE": "eth0"},
+                **(YIELD if IS_SHARED else {}),
+            },
         ),
     ],
     stacks=STACKS + LIBRARIES,

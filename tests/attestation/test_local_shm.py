@@ -115,6 +115,20 @@ def test_on_one_node_everything_is_in_shared_memory() -> None:
     assert result(0, 3_000_000, one=one).state == "refuted"
 
 
+def test_ranks_of_one_node_exchange_more_with_the_process_manager() -> None:
+    """The counts of a barrier of Open MPI 4.1 on two ranks of one node under srun; the wire-up has one rank a node."""
+    wireup = WIREUP.model_copy(update={"bytes": 2620, "segments": 48})
+    one = local_shm("barrier", ranks=2, nodes=1, placement=None, wireup=wireup)
+    barrier = Payload(bytes=0, messages=484)
+
+    def state(**values: int) -> str:
+        return attest(one, carried(0, values["within"], segments=values["segments"], reports=2), barrier).state
+
+    assert state(within=11_016, segments=52) == "attested"
+    assert state(within=11_016 + 484 * 8, segments=52 + 484) == "refuted"
+    assert state(within=2**20, segments=60) == "refuted"
+
+
 def counts(bytes_: int) -> dict[str, dict[str, dict[str, int]]]:
     each = {"mlx5_0:1": {"tx_bytes": bytes_ // 2, "rx_bytes": bytes_ // 2}}
     return {"n1": each, "n2": each}

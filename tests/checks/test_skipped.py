@@ -56,6 +56,17 @@ def test_checks_of_several_ports_do_not_apply_to_a_fabric_with_one(site: FakeSit
     assert {row.benchmark for skip in records for row in skip.expected or ()} == {"pingpong", "pair_latency", "barrier"}
 
 
+def test_a_launch_without_message_sizes_is_skipped(site: FakeSite) -> None:
+    checks = "^(MicroPingpong|MicroCollective%.*collective=bcast|ImbPointToPoint|FiPingpong)"
+    records = skips(site, "-p", "one|libfabric", "-n", checks, "-S", "largest_bytes=1024")
+    reason = "no message size above 16384 B from {} to 1024 B"
+    large = {(skip.benchmark, skip.reason) for skip in records if skip.messages == "large"}
+    assert ("pingpong", reason.format(1)) in large
+    assert ("bcast", reason.format(4)) in large
+    assert {skip.messages for skip in records if skip.reason.startswith("no message size")} == {"large"}
+    assert all(row.msg_sizes_bytes == () for skip in records for row in skip.expected or () if skip.messages == "large")
+
+
 def test_sizes_that_do_not_fit_are_rows_of_the_skip(site: FakeSite) -> None:
     site.change_fabric("nodes=Nodes(memory_bytes=1)")
     records = skips(site, "-p", "one", "-n", "^MicroCollective")

@@ -38,8 +38,8 @@ PROBE = """<script>
   };
   const heads = Array.from(document.querySelectorAll("#launch-table thead th"));
   const rows = () => Array.from(document.querySelectorAll("#launch-table tbody tr"));
-  heads[7].querySelector("button").click();
-  out.seconds = rows().map((r) => r.cells[7].textContent);
+  heads[8].querySelector("button").click();
+  out.seconds = rows().map((r) => r.cells[8].textContent);
   const filter = document.getElementById("launch-filter");
   filter.value = "mpich@tcp bcast";
   filter.dispatchEvent(new Event("input"));

@@ -8,7 +8,8 @@ import pytest
 
 from fabricbench.report.applications import RunView, applications
 from fabricbench.report.collectives import ScalesView, scales_view
-from fabricbench.report.facets import ends_of_scales, lanes, panels
+from fabricbench.report.facets import Point, ends_of_scales, lanes, panels
+from fabricbench.report.figures import common_line
 from fabricbench.report.over_ranks import lines_of
 from fabricbench.report.page import report
 from fabricbench.report.scale_map import scale_map
@@ -33,6 +34,16 @@ def run_of(table: pl.DataFrame) -> RunView:
     (one,) = applications(panels(table, 0.95), lane_styles(lanes(table)), all_series(table), 0.95)
     (run,) = one.runs
     return run
+
+
+def test_the_ideal_speed_up_of_all_lanes_is_one_line() -> None:
+    ideal, longer, other = (
+        tuple(Point(ranks, factor * ranks, None, None, 0) for ranks in counts)
+        for counts, factor in (((1, 2, 4), 1.0), ((2, 8), 1.0), ((1, 2), 1.5))
+    )
+    assert [point.size for point in common_line([ideal, longer])] == [1, 2, 4, 8]
+    assert common_line([ideal, other]) == ()
+    assert common_line([]) == ()
 
 
 @pytest.mark.parametrize(

@@ -43,6 +43,8 @@ def test_launches_use_the_nodes_of_the_recorded_rule(site: Site, tmp_path: Path)
         assert record.launch is not None
         assert record.launch.node_pool == "n[1-4]"
         assert record.hosts == record.launch.nodelist == chosen_nodes(NAMES, nodes, 0, 3)
+        is_shared = len(os.sched_getaffinity(0)) < 2 * len(NAMES)
+        assert (record.launch.environment.get("OMPI_MCA_mpi_yield_when_idle") == "1") == is_shared
 
 
 FOUR_RANKS = pytest.mark.skipif(

@@ -49,6 +49,15 @@ def test_a_skip_is_an_inconclusive_cell_with_its_reason_and_hint(tmp_path: Path)
     assert (result.cells[2].unmeasured, result.cells[2].n) == (True, 0)
 
 
+def test_a_requirement_on_more_nodes_than_were_measured_names_the_measured_scales(tmp_path: Path) -> None:
+    """An acceptance document for 64 nodes, tried on four: no verdict, and the reason says which scales exist."""
+    requirement_set = entry("all-nodes", "at_most: 10 us", nodes=64)
+    measured = [lane_rows("mpich@eth", FAST, nodes=nodes, ranks=2 * nodes) for nodes in (1, 4)]
+    (cell,) = judgement(tmp_path, requirement_set, *measured, skips=()).cells
+    assert cell.verdict == "INCONCLUSIVE"
+    assert cell.reason == "nothing measured for it: micro pingpong latency on *@* with nodes=64; measured on 1x2, 4x2"
+
+
 def test_where_measured_excludes_and_counts_skips(tmp_path: Path) -> None:
     requirement_set = entry("lat", "at_most: 10 us\n    where: measured", msg_size_bytes="{from: 8}")
     result = judgement(tmp_path, requirement_set, lane_rows("mpich@shm", FAST), skips=(skip("openmpi@shm"),))

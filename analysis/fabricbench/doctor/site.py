@@ -260,6 +260,7 @@ def _requirements(file: Path, site: _Site | None) -> Iterator[Problem]:
             list(_unknown_names(item, accepted)) or list(_unmeasured(item, available)) or list(_timing(item, available))
         )
         yield from (Problem("broken", str(error)) for error in problems)
+        yield from () if problems else _too_many_nodes(item, available)
 
 
 def _unknown_names(item: Requirement, accepted: Mapping[str, Collection[str]]) -> Iterator[BadInput]:
@@ -272,22 +273,31 @@ def _unknown_names(item: Requirement, accepted: Mapping[str, Collection[str]]) -
 
 def _unmeasured(item: Requirement, available: list[Lane]) -> Iterator[BadInput]:
     """Checks that the requirement selects a lane of the site."""
+    if not _candidates(item, available):
+        stacks, fabrics = item.many.get("stack", ()), item.many.get("fabric", ())
+        selection = f"{' or '.join(stacks)}@{' or '.join(fabrics)}"
+        expected = nearest(selection, [lane.name for lane in available])
+        yield BadInput(f"{item.id}: there is no lane {selection}", where=item.where("select"), expected=expected)
+
+
+def _candidates(item: Requirement, available: list[Lane]) -> list[Lane]:
+    """Returns the lanes of the site that the requirement selects by stack and fabric."""
     stacks, fabrics = item.many.get("stack"), item.many.get("fabric")
-    candidates = [
+    return [
         lane
         for lane in available
         if (stacks is None or lane.stack.name in stacks) and (fabrics is None or lane.fabric.name in fabrics)
     ]
-    if not candidates:
-        selection = f"{' or '.join(stacks or ())}@{' or '.join(fabrics or ())}"
-        expected = nearest(selection, [lane.name for lane in available])
-        yield BadInput(f"{item.id}: there is no lane {selection}", where=item.where("select"), expected=expected)
-        return
-    nodes = item.counts.get("nodes", 1)
-    largest = max(lane.fabric.nodes.count for lane in candidates)
+
+
+def _too_many_nodes(item: Requirement, available: list[Lane]) -> Iterator[Problem]:
+    """Warns of a requirement on more nodes than the selected fabrics have: this site cannot measure it."""
+    nodes = max(item.counts.get("nodes", 1), int(item.relative_to.get("nodes", 1)))
+    largest = max(lane.fabric.nodes.count for lane in _candidates(item, available))
     if nodes > largest:
-        expected = f"at most {largest}, the largest number of nodes of the selected fabrics"
-        yield BadInput(f"{item.id}: {nodes} nodes", where=item.where("select.nodes"), expected=expected)
+        what = f"{item.id} needs {nodes} nodes, and the selected fabrics have at most {largest}"
+        hint = "its verdict will be INCONCLUSIVE on this site"
+        yield Problem("warning", str(BadInput(what, where=item.where("select.nodes"), hint=hint)))
 
 
 def _timing(item: Requirement, available: list[Lane]) -> Iterator[BadInput]:

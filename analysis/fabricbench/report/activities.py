@@ -91,7 +91,7 @@ def _figure(bars: Mapping[_Place, Mapping[str, float]], columns: Sequence[str], 
     with svg.drawing(key):
         figure = Figure(figsize=(5.3, 1.35 + ROW_INCHES * len(bars)))
         height = 1 - 1.2 / figure.get_figheight()
-        axes = figure.add_axes((0.33, 0.5 / figure.get_figheight(), 0.64, height))
+        axes = figure.add_axes((0.42, 0.5 / figure.get_figheight(), 0.55, height))
         for at, bar in enumerate(bars.values()):
             start = 0.0
             for group in columns:

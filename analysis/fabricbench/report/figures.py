@@ -2,7 +2,7 @@
 """Draws panels: a line per lane over message size, with the interval of every point."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from typing import Any
 
@@ -17,6 +17,8 @@ from fabricbench.report.style import LaneStyle
 from fabricbench.site.lane import LaneName
 
 _KEY = "{key}"
+_COMMON_COLOUR = "#6b7280"
+"""The colour of a calculated line that is the same for all lanes, and of the legend's piece of calculated lines."""
 
 
 def panel_svg(panel: Panel, styles: Mapping[LaneName, LaneStyle], key: str, title: str) -> str:
@@ -54,15 +56,31 @@ def _swatch(style: LaneStyle) -> str:
         return svg.hidden(figure, _KEY)
 
 
+def common_line(lines: Iterable[Line]) -> Line:
+    """Returns one line through the points of all; none if two lines differ at a point, or if there are no lines."""
+    points: dict[int | None, Point] = {}
+    for point in (point for line in lines for point in line):
+        if points.setdefault(point.size, point).estimate != point.estimate:
+            return ()
+    return tuple(sorted(points.values(), key=lambda point: point.size or 0))
+
+
+def _thin_line(axes: Axes, line: Line, sizes: Sizes, colour: str, dash: str | tuple[int, tuple[float, ...]]) -> None:
+    x, y = [sizes.at(point.size or 0) for point in line], [point.estimate for point in line]
+    axes.plot(x, y, color=colour, linestyle=dash, linewidth=0.8, alpha=0.75)
+
+
 def draw_panel(axes: Axes, panel: Panel, styles: Mapping[LaneName, LaneStyle], most_ticks: int = 7) -> None:
     """Draws the lines and both axes of a panel."""
     scale = value_scale(panel)
     lines = {lane: _drawable(line, scale) for lane, line in panel.lines.items()}
     models = {lane: _drawable(line, scale) for lane, line in panel.model.items()}
     sizes = Sizes.of([*lines.values(), *models.values()])
-    for lane in sorted(models):
-        x, y = [sizes.at(p.size or 0) for p in models[lane]], [p.estimate for p in models[lane]]
-        axes.plot(x, y, color=styles[lane].colour, linestyle=styles[lane].dash, linewidth=0.8, alpha=0.75)
+    common = common_line(models.values())
+    for lane in [] if common else sorted(models):
+        _thin_line(axes, models[lane], sizes, styles[lane].colour, styles[lane].dash)
+    if common:
+        _thin_line(axes, common, sizes, _COMMON_COLOUR, "-")
     for lane in sorted(lines):
         _line(axes, lines[lane], sizes, styles[lane])
     size_axis(axes, sizes, most_ticks, panel.axis)

@@ -9,6 +9,7 @@ from fabricbench.launch.facts import SkippedLaunch
 from fabricbench.launch.record import LOST_STATES, Record
 from fabricbench.report.formatting import MISSING, number, percent, plural
 from fabricbench.report.links import Launches, Link
+from fabricbench.site.scale import scale_text
 from fabricbench.verdict.result import FOREIGN_LOAD
 
 STATE_SYMBOLS = {
@@ -53,6 +54,8 @@ class LaunchView:
     tool: str
     benchmark: str
     messages: str
+    scale: str
+    scale_key: str
     state: str
     symbol: str
     seconds: str
@@ -155,6 +158,8 @@ def _row(record: Record, launches: Launches) -> LaunchView:
         tool=launch.tool if launch else MISSING,
         benchmark=launch.benchmark + mode if launch else MISSING,
         messages=(launch.messages if launch else None) or MISSING,
+        scale=scale_text(launch.nodes, launch.ranks) if launch else MISSING,
+        scale_key=str(launch.ranks) if launch else "",
         state=record.state,
         symbol=STATE_SYMBOLS[record.state],
         seconds=number(record.seconds, 3),

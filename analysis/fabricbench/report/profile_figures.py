@@ -26,7 +26,7 @@ OTHER, OUTSIDE = "other MPI functions", "outside MPI"
 _MOST_CALLS = 6
 _OTHER_COLOUR, _OUTSIDE_COLOUR = "#6b7280", "#e5e7eb"
 _BAR_INCHES, _STRIP_INCHES, _CELL_INCHES = 0.3, 0.8, 0.22
-_LEFT, _WIDTH = 0.33, 0.65
+_LEFT, _WIDTH = 0.42, 0.56
 _MOST_SEPARATED = 64
 _NARROWEST_LABEL = 0.06
 """Smallest width of a part with a label, as a share of the axis."""

@@ -95,18 +95,21 @@ class Limit:
     """The scales between which the efficiency of an application falls below a limit.
 
     ``last``: the largest scale up to which every interval is above the limit; None if none is. ``first``: the first
-    scale, in order of ranks and nodes, whose interval is below; None if none is.
+    scale, in order of ranks and nodes, whose interval is below; None if none is. ``undecided``: the number of scales
+    before ``first`` whose interval contains the limit, or which have too few blocks for an interval.
     """
 
     last: Scaling | None
     first: Scaling | None
+    undecided: int = 0
 
     def sentence(self, share: float) -> str:
         """Returns the limit as text: ``efficiency at least 70 % up to 2x2, first below 70 % on 4x8``."""
         percent = f"{100 * share:g} %"
         up_to = f"up to {self.last.scale}" if self.last else "on no scale"
         beyond = f"first below {percent} on {self.first.scale}" if self.first else f"below {percent} on no scale"
-        return f"efficiency at least {percent} {up_to}, {beyond}"
+        undecided = f"; undecided on {self.undecided} of the scales" if self.undecided else ""
+        return f"efficiency at least {percent} {up_to}, {beyond}{undecided}"
 
 
 def strong_scaling(cells: Cells, confidence: float) -> list[Scaling]:
@@ -170,15 +173,17 @@ def below(rows: Sequence[Scaling], limit: float) -> Limit:
 
     Only intervals of at least ``CONFIDENCE`` decide.
     """
-    last, holds = None, True
+    last, holds, undecided = None, True, 0
     for row in rows:
         base = (row.nodes, row.ranks) == (row.base_nodes, row.base_ranks)
         decided = base or (row.confidence or 0.0) >= CONFIDENCE
         if decided and row.efficiency_high is not None and row.efficiency_high < limit:
-            return Limit(last, row)
-        holds = holds and decided and row.efficiency_low is not None and row.efficiency_low >= limit
+            return Limit(last, row, undecided)
+        is_above = decided and row.efficiency_low is not None and row.efficiency_low >= limit
+        undecided += not is_above
+        holds = holds and is_above
         last = row if holds else last
-    return Limit(last, None)
+    return Limit(last, None, undecided)
 
 
 def by_application(rows: Sequence[Scaling]) -> Iterator[tuple[str, list[Scaling]]]:

@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Selects the cells of a campaign to which a requirement applies, and the cells that are missing."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 
 from fabricbench.errors import BadInput
 from fabricbench.launch.record import Unmeasured
 from fabricbench.site.lane import LaneName
 from fabricbench.site.requirements import LANE_KEYS, MANY, Requirement
+from fabricbench.site.scale import scale_text
 from fabricbench.verdict.series import CellKey, Series, counterpart, order
 from fabricbench.verdict.unmeasured_cells import may_concern, not_measured, skipped_cells
 
@@ -58,7 +59,7 @@ def targets(
         _absent_name(requirement, column, name) for column, name in _absent_names(requirement, expected, results)
     ]
     if not results:
-        results = [_absent_all(requirement)]
+        results = [_absent_all(requirement, _other_scales(requirement, series))]
     return tuple(results)
 
 
@@ -216,10 +217,22 @@ def _absent_name(item: Requirement, column: str, name: str) -> Target:
     return Target(f"{item.id}/{lane}{tag}", item, lane, None, None, None, None, reason)
 
 
-def _absent_all(item: Requirement) -> Target:
+def _other_scales(item: Requirement, measured: Iterable[CellKey]) -> str:
+    """Returns the requested ``nodes`` and ``ranks``, and the scales that were measured in their place.
+
+    Empty if the requirement selects neither, or if nothing was measured on other scales.
+    """
+    anywhere = replace(item, counts={})
+    scales = sorted({(key.nodes, key.ranks) for key in measured if item.counts and _selected(anywhere, key)})
+    requested = " ".join(f"{column}={count}" for column, count in item.counts.items())
+    return f" with {requested}; measured on {', '.join(scale_text(*scale) for scale in scales)}" if scales else ""
+
+
+def _absent_all(item: Requirement, scales: str) -> Target:
+    """Returns the target of a requirement without any cell; ``scales`` is the end of the reason."""
     lane = _lane_words(item, {})
     size = item.sizes.values[0] if len(item.sizes.values) == 1 else None
-    reason = f"nothing measured for it: {item.tool} {item.benchmark} {item.metric.name} on {lane}"
+    reason = f"nothing measured for it: {item.tool} {item.benchmark} {item.metric.name} on {lane}{scales}"
     return Target(_name(item, lane, None, (), size), item, lane, None, size, None, None, reason)
 
 
