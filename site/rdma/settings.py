@@ -77,7 +77,6 @@ IWARP = Fabric(
             "MV2_USE_RDMA_CM": "1",
             "MV2_USE_SRQ": "0",
             "MV2_MAX_INLINE_SIZE": "64",
-            "MV2_USE_RDMA_ONE_SIDED": "0",
         },
     },
     function_only=EMULATED,
