@@ -23,6 +23,7 @@ ATTESTED = {
     "mvapich2-iwarp-large": (1.0, 1.05),
     "mvapich2-iwarp-small": (1.0, 1.2),
     "verbs-roce-perftest-small": (1.0, 1.4),  # four programs, each with a connection of its own
+    "verbs-roce-ibv-small": (1.0, 1.2),
     "libfabric-iwarp-small": (1.0, 1.4),
     "mpich-mx-large": (1.0, 1.05),
     "mpich-mx-small": (1.0, 1.3),
