@@ -6,6 +6,7 @@
 # make vcluster-up, vcluster-down   a Slurm cluster of virtual nodes on this machine, as root; NODES=2 RATE=1000 (Mbit/s)
 # make rdma-up, rdma-down   a Slurm cluster of emulated machines with RDMA devices, as root on Debian 12; NODES=2
 # make test-rdma    a short campaign and its controls on that cluster; it is not part of make test
+#                   MVAPICH2=PREFIX MPICH_MX=PREFIX OPEN_MX=TREE add MPI stacks that are installed (site/rdma/README.md)
 # make spack-check  with SPACK_ROOT set: concretize every stack of spack.yaml, install two of them
 # make benchmarks   the cost of the witness and of the harness, on an otherwise idle machine
 # Each of them sets up what it needs, and only what is missing.
@@ -23,8 +24,14 @@ LONE := tests/vcluster/test_acceptance.py tests/vcluster/test_attribution.py
 QUICK := $(addprefix tests/,attestation campaign doctor files launch models parsers report setup site slurm spack stats verdict)
 # The stacks of the quick tier; the libraries below MPI belong to the other tiers
 QUICK_STACKS := impi mpich openmpi
-# The stacks of the system rdma
-RDMA_STACKS := mpich openmpi mpich-ofi
+# The stacks of the system rdma, the user-level libraries below them, and the processor of its machines
+RDMA_STACKS := mpich openmpi mpich-ofi verbs ucx libfabric sockets
+RDMA_PROCESSOR := x86-64-v3
+# Prefixes of MPI stacks, and Open-MX's source tree, for make test-rdma
+MVAPICH2 ?=
+MPICH_MX ?=
+OPEN_MX ?=
+RDMA_LANES := $(if $(MVAPICH2),mvapich2@roce mvapich2@iwarp) $(if $(MPICH_MX),mpich-mx@mx)
 .DEFAULT_GOAL := help
 .PHONY: help setup run test test-quick lint vcluster-up vcluster-down rdma-up rdma-down test-rdma spack-check benchmarks clean
 
@@ -68,7 +75,10 @@ rdma-down:
 
 test-rdma: $(VENV)/test
 	@$(BIN)/fabricbench setup $(RDMA_STACKS)
-	@FABRICBENCH_TEST_RDMA=yes $(BIN)/python -m pytest -q tests/rdma
+	@$(if $(MVAPICH2),$(BIN)/fabricbench setup mvapich2 --prefix "$(MVAPICH2)" --target $(RDMA_PROCESSOR))
+	@$(if $(MPICH_MX),$(BIN)/fabricbench setup mpich-mx --prefix "$(MPICH_MX)" --target $(RDMA_PROCESSOR))
+	@FABRICBENCH_TEST_RDMA=yes FABRICBENCH_TEST_RDMA_LANES="$(strip $(RDMA_LANES))" OPEN_MX="$(OPEN_MX)" \
+		$(BIN)/python -m pytest -q tests/rdma
 
 spack-check: $(VENV)/test
 	@$(BIN)/python tests/spack/check.py

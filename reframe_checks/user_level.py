@@ -172,6 +172,34 @@ class Perftest(IbBenchmark):
 
 
 @rfm.simple_test
+class IbvRcPingpong(SizedClientServerBenchmark):
+    descr = "rdma-core's ibv_rc_pingpong: half round trip on a reliable connection"
+    tool = program_name = "ibv_rc_pingpong"
+    benchmark = "pingpong"
+    transports = ("verbs",)
+    empty = False
+    iterations = variable(int, value=1000)
+
+    def benchmark_skip(self) -> tuple[str, str] | None:
+        if self.fabric.rdma_cm:
+            return "ibv_rc_pingpong connects without the RDMA connection manager, which the fabric needs", ""
+        return super().benchmark_skip()
+
+    def server_arguments(self) -> list[str]:
+        adapter, colon, number = self.fabric.adapter_port.partition(":")
+        device = ["-d", adapter, "-i", number] if colon else []
+        gid = [] if self.fabric.gid_index is None else ["-g", str(self.fabric.gid_index)]
+        return ["-n", str(self.iterations), "-s", "{value}", "-p", "{port}", *device, *gid]
+
+    def client_arguments(self) -> list[str]:
+        return [*self.server_arguments(), self.address]
+
+    def expected(self) -> Iterator[Expected]:
+        for metric in ("latency", "bandwidth"):
+            yield Expected(benchmark="pingpong", metric=metric, msg_sizes_bytes=self.sizes())
+
+
+@rfm.simple_test
 class PerftestAtomic(IbBenchmark):
     descr = "verbs: atomics on 8 bytes of the peer"
     test = parameter([name for name, test in perftest.TESTS.items() if test.atomic], loggable=True)

@@ -336,8 +336,9 @@ STACKS = {
         Stack(
             name="verbs",
             level="user",
-            debian=Debian(packages=("perftest",), commands={}),
-            programs=dict.fromkeys(PERFTEST, ("ib_send_lat", "--version")),
+            debian=Debian(packages=("perftest", "ibverbs-utils"), commands={}),
+            # ibv_rc_pingpong prints no version.
+            programs=dict.fromkeys((*PERFTEST, "ibv_rc_pingpong"), ("ib_send_lat", "--version")),
             handshake=Handshake(
                 server=("ib_send_lat", "-p", "{port}", "-s", "2", "-n", "5", "-F", "{fabric}"),
                 client=("ib_send_lat", "-p", "{port}", "-s", "2", "-n", "5", "-F", "{fabric}", "{address}"),

@@ -30,7 +30,7 @@ static const char help[] =
     "at\n"
     "                     the same time (one empty value)\n"
     "  --listen SECONDS   time limit for a server to listen (10)\n"
-    "  --settle SECONDS   start the client this long after its server, which listens on no TCP "
+    "  --settle SECONDS   start the client this long after its server, which may listen on no TCP "
     "port\n"
     "  --interface NAME   srun started this program once on each of two nodes: the first runs the\n"
     "                     servers, the second the clients. {address} becomes the address of the\n"

@@ -16,7 +16,7 @@ enum { EXIT_LOST = 1, MOST_AT_ONCE = 16 };
 
 struct options {
   const char* each;
-  double listen_s, settle_s;  // settle_s 0: a server is ready when it listens
+  double listen_s, settle_s;  // settle_s 0: a server must listen to be ready
   const char* interface;      // NULL: server and client run on this node
   char **server, **client;    // NULL at the end
 };

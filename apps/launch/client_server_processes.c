@@ -139,7 +139,7 @@ bool start_server(struct run* run, const struct options* options) {
   if (run->server < 0) return false;
   bool settles = options->settle_s > 0;
   double end_s = monotonic_s() + (settles ? options->settle_s : options->listen_s);
-  while (settles || !listens(run->port)) {
+  while (!listens(run->port)) {
     if (server_has_ended(run, options)) return false;
     if (monotonic_s() >= end_s) {
       if (settles) return true;

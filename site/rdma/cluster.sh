@@ -51,6 +51,14 @@ prepare_kernel() {
   "$here/kernel.sh" "$build" "$OPEN_MX"
 }
 
+# The option by which the machines' kernel knows the rate of its clock. On a busy host it would measure a wrong one, the
+# clocks of the machines would differ, and Slurm would refuse their messages ("Job credential expired").
+clock_option() {
+  local program=$build/tsc
+  [ "$program" -nt "$here/tsc.c" ] || gcc -O -o "$program" "$here/tsc.c"
+  echo "tsc_early_khz=$("$program")"
+}
+
 configure() {
   local i
   cat >"$run/slurm.conf" <<CONF
@@ -111,8 +119,8 @@ bridges() {
   done
 }
 
-start_machine() { # NUMBER
-  local i=$1 port share=security_model=passthrough,multidevs=remap links=()
+start_machine() { # NUMBER CLOCK-OPTION
+  local i=$1 clock=$2 port share=security_model=passthrough,multidevs=remap links=()
   for ((port = 0; port < ports; port++)); do
     local tap=$bridge-n$i-$port
     ip tuntap add "$tap" mode tap
@@ -124,7 +132,7 @@ start_machine() { # NUMBER
   setsid qemu-system-x86_64 -accel tcg,thread=multi,tb-size=256 -cpu max -smp "$CPUS" -m "$MEMORY" -nodefaults \
     -no-user-config -display none -no-reboot -serial "file:$run/log/n$i.console" \
     -kernel "$build/vmlinuz" -initrd "$build/initramfs.gz" \
-    -append "console=ttyS0 quiet panic=-1 clocksource=tsc tsc=reliable no_timer_check mitigations=off net.ifnames=0 \
+    -append "console=ttyS0 quiet panic=-1 clocksource=tsc tsc=reliable $clock no_timer_check mitigations=off net.ifnames=0 \
 fb.node=n$i fb.repo=$repo fb.run=$run" \
     -fsdev "local,id=host,path=/,readonly=on,$share" -device virtio-9p-pci,fsdev=host,mount_tag=host \
     -fsdev "local,id=repo,path=$repo,$share" -device virtio-9p-pci,fsdev=repo,mount_tag=repo \
@@ -133,13 +141,14 @@ fb.node=n$i fb.repo=$repo fb.run=$run" \
 }
 
 start() {
-  local i
+  local i clock
+  clock=$(clock_option)
   mkdir -p "$run"/{log,state}
   bridges
   configure
   start_munge
   slurmctld
-  for i in $(seq "$NODES"); do start_machine "$i"; done
+  for i in $(seq "$NODES"); do start_machine "$i" "$clock"; done
 }
 
 trouble() {

@@ -9,7 +9,7 @@ from fabricbench.site.fabric import Fabric, Nodes, Scheduler
 from fabricbench.site.system import System
 
 RUN = Path("/run/fabricbench-rdma")
-STACKS = ["mpich", "openmpi", "mpich-ofi", "mvapich2", "mpich-mx"]
+STACKS = ["mpich", "openmpi", "mpich-ofi", "mvapich2", "mpich-mx", "verbs", "ucx", "libfabric", "sockets"]
 EMULATED = "the machines are emulated, and their RDMA devices are software"
 SLOWDOWN = 8.0
 PROCESSOR = "x86-64-v3"  # of QEMU 7.2 without an accelerator; it has no AVX-512
@@ -37,10 +37,12 @@ ONE_NODE = Nodes(count=1, cores=cluster("CPUS", 2), processor=PROCESSOR)
 ROCE = Fabric(
     name="roce",
     transport="verbs",
-    stacks=["mpich", "openmpi", "mvapich2"],
+    stacks=["mpich", "openmpi", "mvapich2", "verbs", "ucx"],
     scheduler=SLURM,
     nodes=NODES,
     ports=["eth1"],
+    adapter="rxe0:1",
+    gid_index=2,
     variables={"UCX_NET_DEVICES": "rxe0:1", "UCX_IB_GID_INDEX": "2"},
     stack_variables={
         # Over connections (rc) Open MPI 4.1.4 hangs in MPI_Finalize: README.md.
@@ -54,10 +56,12 @@ ROCE = Fabric(
 IWARP = Fabric(
     name="iwarp",
     transport="verbs",
-    stacks=["openmpi", "mpich-ofi", "mvapich2"],
+    stacks=["openmpi", "mpich-ofi", "mvapich2", "verbs", "libfabric"],
     scheduler=SLURM,
     nodes=NODES,
     ports=["eth2"],
+    adapter="siw0:1",
+    rdma_cm=True,
     variables={"FI_VERBS_DEVICE_NAME": "siw0"},
     stack_variables={
         "openmpi": {
@@ -81,7 +85,7 @@ IWARP = Fabric(
 ETHERNET = Fabric(
     name="eth",
     transport="tcp",
-    stacks=["mpich", "openmpi", "mpich-ofi"],
+    stacks=["mpich", "openmpi", "mpich-ofi", "sockets"],
     scheduler=SLURM,
     nodes=NODES,
     ports=["eth1"],

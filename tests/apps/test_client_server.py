@@ -251,6 +251,13 @@ def test_a_server_that_settles(client_server: Path) -> None:
     assert "ended before it listened, exit status 1" in process.stderr
 
 
+def test_a_server_that_listens_need_not_settle(client_server: Path) -> None:
+    server = "import socket, time; s = socket.create_server(('', {port})); time.sleep(9)"
+    words = ("--settle", "1000", "--", sys.executable, "-c", server, "::", "echo", "done")
+    process = run(client_server, *words)
+    assert (process.returncode, process.stdout) == (0, "#@round=0 value=\ndone\n#@end=ok\n")
+
+
 def test_between_nodes_it_needs_the_variables_of_srun(client_server: Path) -> None:
     clean = {name: value for name, value in os.environ.items() if not name.startswith("SLURM_")}
     process = subprocess.run(

@@ -18,11 +18,22 @@ ATTESTED = {
     "openmpi-roce-large": (1.0, 1.05),
     "openmpi-iwarp-large": (1.0, 1.05),
     "mpich-ofi-iwarp-small": (1.0, 1.2),
+    "mvapich2-roce-large": (1.0, 1.05),
+    "mvapich2-roce-small": (1.0, 1.2),
+    "mvapich2-iwarp-large": (1.0, 1.05),
+    "mvapich2-iwarp-small": (1.0, 1.2),
+    "verbs-roce-perftest-small": (1.0, 1.4),  # four programs, each with a connection of its own
+    "verbs-roce-ibv-small": (1.0, 1.2),
+    "libfabric-iwarp-small": (1.0, 1.4),
     "mpich-mx-large": (1.0, 1.05),
     "mpich-mx-small": (1.0, 1.3),
     "mpich-shm-large": (0.0, 0.0),
     "openmpi-shm-large": (0.0, 0.01),
 }
+ATTESTED_BY_PORTS = (
+    *("mpich-roce-large", "openmpi-iwarp-large", "mpich-ofi-iwarp-small", "mpich-mx-small"),
+    *("mvapich2-roce-large", "mvapich2-iwarp-large", "libfabric-iwarp-small"),
+)
 OTHERS = {
     "wrong-tcp-on-roce": ("refuted", "more than wire-up accounts for"),
     "wrong-roce-on-iwarp": ("refuted", "packets, which the fabric does not declare"),
@@ -84,7 +95,7 @@ def test_packets_of_an_adapter_include_its_acknowledgements(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize("share", [0.0, 0.5, 0.75])
-@pytest.mark.parametrize("name", ["mpich-roce-large", "openmpi-iwarp-large", "mpich-ofi-iwarp-small", "mpich-mx-small"])
+@pytest.mark.parametrize("name", ATTESTED_BY_PORTS)
 def test_missing_traffic_refutes_a_launch(tmp_path: Path, name: str, share: float) -> None:
     directory = Path(shutil.copytree(CAPTURES / name, tmp_path / "launch"))
     record = collect(directory)

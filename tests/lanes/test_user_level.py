@@ -70,7 +70,7 @@ def test_an_rdma_fabric_has_perftest(tmp_path: Path) -> None:
     assert FABRIC_OF_SHM in text
     settings.write_text(text.replace(FABRIC_OF_SHM, verbs + FABRIC_OF_SHM))
     result = listed_checks(tmp_path / "site")
-    assert result["verbs@roce"] == {"Perftest": 12, "PerftestAtomic": 2}
+    assert result["verbs@roce"] == {"Perftest": 12, "PerftestAtomic": 2, "IbvRcPingpong": 2}
     assert result["ucx@roce"] == UCX
     assert result["sockets@roce"] == {"QperfTcp": 1, "TcpStreams": 1}
 

@@ -9,7 +9,7 @@ import pytest
 
 from fabricbench.campaign.read import read_campaign
 from fabricbench.launch.record import Campaign
-from rdma.lanes import CONTROLS, LANES, SHORT, WRONG_LANES
+from rdma.lanes import CONTROLS, LANES, ONE_BLOCK, PINGPONGS, REQUESTED, SHORT, USER_LEVEL, WRONG_LANES
 from support.fake_site import REPOSITORY
 from support.rdma import CAMPAIGNS, Site, impossible, left_over, script
 
@@ -44,18 +44,36 @@ def site(tmp_path_factory: pytest.TempPathFactory, cluster: None) -> Site:
 @pytest.fixture(scope="session")
 def campaign(site: Site) -> Campaign:
     """Returns one block of a ping-pong on every lane."""
-    return measured(site, "right", "MicroPingpong", LANES, 0)
+    return measured(site, "right", ["MicroPingpong"], LANES, 0)
+
+
+@pytest.fixture(scope="session")
+def user_level(site: Site) -> Campaign:
+    """Returns one block of the ping-pongs of the user-level libraries, small messages only."""
+    return measured(site, "user", PINGPONGS, list(USER_LEVEL), 0, "--tier", "standard", *SHORT)
+
+
+@pytest.fixture(scope="session")
+def kernels(site: Site) -> Campaign:
+    """Returns one block of IS, CG and FT of class S on the requested lanes."""
+    if not REQUESTED:
+        pytest.skip("no stack was named: make test-rdma MVAPICH2=PREFIX MPICH_MX=PREFIX OPEN_MX=TREE")
+    return measured(site, "kernels", ["NasQuick"], REQUESTED, 0, "--set", "problem_class=S")
 
 
 @pytest.fixture(scope="session")
 def controls(site: Site) -> Campaign:
     """Returns launches of large messages with wrong settings."""
-    return measured(site, "wrong", "MicroPingpong%messages=large", WRONG_LANES, 1)
+    return measured(site, "wrong", ["MicroPingpong%messages=large"], WRONG_LANES, 1)
 
 
-def measured(site: Site, name: str, check: str, lanes: Sequence[str], status: int) -> Campaign:
-    """Runs one block of a check on these lanes; ``status`` is the exit status, 1 if launches are not attested."""
-    options = [word for lane in lanes for word in ("--lane", lane)]
-    run = site.fabricbench("run", str(CAMPAIGNS / name), "--system", "rdma", "--check", check, *SHORT, *options)
+def measured(
+    site: Site, name: str, checks: Sequence[str], lanes: Sequence[str], status: int, *options: str
+) -> Campaign:
+    """Runs one block of the checks on these lanes; ``status`` is the exit status, 1 if launches are not attested."""
+    chosen = [word for lane in lanes for word in ("--lane", lane)]
+    chosen += [word for check in checks for word in ("--check", check)]
+    options = (*(options or SHORT), *ONE_BLOCK)
+    run = site.fabricbench("run", str(CAMPAIGNS / name), "--system", "rdma", *chosen, *options)
     assert run.returncode == status, run.stdout + run.stderr
     return read_campaign(CAMPAIGNS / name)

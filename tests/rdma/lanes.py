@@ -1,10 +1,27 @@
 # SPDX-License-Identifier: Apache-2.0
 """The lanes of the campaign: those of ``site/rdma``, and fabrics whose settings are wrong on purpose."""
 
+import os
+
+REQUESTED = tuple(os.environ.get("FABRICBENCH_TEST_RDMA_LANES", "").split())
+"""Lanes of stacks whose prefixes were given to ``make test-rdma``."""
 LANES = (
     *("mpich@roce", "openmpi@roce", "openmpi@iwarp", "mpich-ofi@iwarp"),
     *("mpich@shm", "openmpi@shm", "mpich@eth"),
+    *REQUESTED,
 )
+USER_LEVEL = {
+    "verbs@roce": ("perftest", "ibv_rc_pingpong"),
+    "verbs@iwarp": ("perftest",),
+    "ucx@roce": ("ucx_perftest",),
+    "libfabric@iwarp": ("fi_pingpong",),
+}
+"""By lane of a user-level library, the tools of its ping-pongs."""
+PINGPONGS = (
+    *("Perftest%messages=small%test=send_lat", "IbvRcPingpong%messages=small"),
+    *("UcxPerftest%messages=small%test=tag_lat", "FiPingpong%messages=small"),
+)
+"""The checks of these ping-pongs, small messages only."""
 CONTROLS = """
 from dataclasses import replace
 
@@ -28,5 +45,6 @@ WRONG_LANES = (
 )
 SIZES = (0, 16, 64, 256, 1024, 4096, 16384, 65536)
 VARIABLES = ("iterations=10", "smallest_bytes=16", "step=2", "largest_bytes=65536")
-SHORT = (*(word for variable in VARIABLES for word in ("--set", variable)), "--budget", "0")
-"""One block of these sizes."""
+SHORT = tuple(word for variable in VARIABLES for word in ("--set", variable))
+"""Few iterations of these sizes."""
+ONE_BLOCK = ("--budget", "0")

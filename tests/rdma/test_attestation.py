@@ -6,7 +6,7 @@ import pytest
 from fabricbench.launch.record import Campaign, Record
 from fabricbench.launch.table import table
 from fabricbench.report.page import report
-from rdma.lanes import LANES, SIZES
+from rdma.lanes import LANES, REQUESTED, SIZES, USER_LEVEL
 
 
 def launches(campaign: Campaign, fabric: str, stack: str = "") -> list[Record]:
@@ -28,6 +28,24 @@ def test_a_lane_is_attested(campaign: Campaign, lane: str) -> None:
     assert len(records) == 2
     assert [(record.state, record.reason) for record in records] == [("ok", "")] * 2
     assert {row.msg_size_bytes for record in records for row in record.rows} == {*SIZES}
+
+
+@pytest.mark.parametrize("lane", USER_LEVEL)
+def test_a_user_level_library_is_attested_between_nodes(user_level: Campaign, lane: str) -> None:
+    stack, _, fabric = lane.partition("@")
+    records = launches(user_level, fabric, stack)
+    assert [(record.state, record.reason) for record in records if record.rows] == [("ok", "")] * len(USER_LEVEL[lane])
+    found = {(record.launch.tool, record.launch.nodes) for record in records if record.launch and record.rows}
+    assert found == {(tool, 2) for tool in USER_LEVEL[lane]}
+
+
+@pytest.mark.parametrize("lane", REQUESTED)
+def test_kernels_of_a_requested_stack_are_attested(kernels: Campaign, lane: str) -> None:
+    stack, _, fabric = lane.partition("@")
+    records = {record.launch.benchmark: record for record in launches(kernels, fabric, stack) if record.launch}
+    assert {name: (record.state, record.reason) for name, record in records.items()} == dict.fromkeys(
+        ("is.S", "cg.S", "ft.S"), ("ok", "")
+    )
 
 
 @pytest.mark.parametrize(

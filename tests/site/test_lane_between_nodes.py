@@ -42,6 +42,20 @@ def test_perftest_connects_by_rdma_cm_where_the_fabric_needs_it() -> None:
     lane = Lane(roce(gid_index=None, rdma_cm=True, ports=["eth2"]), stack("verbs"), INSTALLED)
     assert lane.fabric_options == ("-R",)
     assert lane.link_options("eth2") == ("--interface", "eth2", "--settle", "1")
+    slow = Lane(roce(rdma_cm=True, ports=["eth2"], slowdown=2.5), stack("verbs"), INSTALLED)
+    assert slow.link_options("eth2") == ("--interface", "eth2", "--settle", "2.5")
+
+
+def test_perftest_takes_the_adapter_of_a_declared_interface() -> None:
+    lane = Lane(roce(adapter="rxe0:1", ports=["eth1"], gid_index=2), stack("verbs"), INSTALLED)
+    assert lane.fabric_options == ("-d", "rxe0", "-i", "1", "-x", "2")
+    assert lane.link_options(lane.fabric.interface) == ("--interface", "eth1")
+
+
+@pytest.mark.parametrize("name", ["rxe0", "rxe0:", ":1"])
+def test_an_adapter_without_port_is_refused(name: str) -> None:
+    with pytest.raises(BadInput, match=f"fabric roce: adapter is '{name}'; expected a port of an adapter"):
+        roce(adapter=name).check(site_root() / "mine/settings.py", ["verbs"])
 
 
 def test_other_libraries_take_no_options() -> None:

@@ -13,7 +13,7 @@ from support.processes import alive, clean_environment, marked
 
 SCRIPT = REPOSITORY / "site/rdma/cluster.sh"
 RUN = Path("/run/fabricbench-rdma")
-CAMPAIGNS = REPOSITORY / "build/rdma/campaigns"
+CAMPAIGNS = REPOSITORY / "build/rdma/test-campaigns"
 """A directory of the checkout, which the machines share."""
 CHOSEN = "FABRICBENCH_TEST_RDMA"
 LIMIT_SECONDS = 900

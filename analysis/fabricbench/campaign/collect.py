@@ -18,6 +18,7 @@ from fabricbench.launch.host import Host, adapter_interfaces, foreign_cpu_share
 from fabricbench.launch.illegal_instruction import died_of_illegal_instruction, illegal_instruction
 from fabricbench.launch.lost import why_lost
 from fabricbench.launch.node_witness import NodeReport, node_intervals, node_lines, node_traffic
+from fabricbench.launch.port_problems import port_problems
 from fabricbench.launch.record import Agreement, Attestation, Payload, Record, Row, SkippedSize, State, Traffic
 from fabricbench.launch.witness import Report, interval_traffic, printed_lines, read_reports, traffic
 from fabricbench.launch.witness_sums import summed
@@ -256,6 +257,8 @@ def _why_failed(facts: _LaunchFiles, end: End) -> str:
         why = f"killed by signal {end.signal}"
     else:
         why = f"exit status {end.status}"
+    if ports := port_problems(facts.launch.ports, facts.hosts):
+        why = f"{why}; {ports}"
     directory, tool = facts.directory, facts.launch.tool
     if not end.timed_out and died_of_illegal_instruction(directory, end):
         return f"{why}: {illegal_instruction(facts.launch, facts.hosts)}"

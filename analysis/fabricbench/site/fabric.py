@@ -89,8 +89,9 @@ class Fabric:
     of an adapter (``mlx5_0:1``): attestation reads their counters, and stacks and checks select among them. ``rails``
     is the number of ports of one node; None stands for the number of names, at least 1. Between nodes, the server of a
     user-level benchmark listens at the address of the first port. On one node it listens on ``addresses``: on the first
-    for one flow; for two flows, on the first two, of two networks. ``gid_index`` is the GID of RoCE, and ``rdma_cm``
-    says that connections need the RDMA connection manager, for programs that take them as options.
+    for one flow; for two flows, on the first two, of two networks. ``adapter``, ``gid_index``
+    and ``rdma_cm`` are for programs that take them as options: the port of the adapter (``rxe0:1``) if ``ports`` names
+    its interface, the GID of RoCE, and whether connections need the RDMA connection manager.
 
     ``binding`` is the part of a node that each rank is bound to, unless a check sets another. ``variables`` apply to
     all stacks and override those of ``site/stacks.py``; ``stack_variables``, by stack, override both. With
@@ -111,6 +112,7 @@ class Fabric:
     ports: Sequence[str] = ()
     rails: int | None = None
     addresses: Sequence[str] = ("127.0.0.1",)
+    adapter: str = ""
     gid_index: int | None = None
     rdma_cm: bool = False
     binding: Binding = "none"
@@ -139,6 +141,11 @@ class Fabric:
     def interface(self) -> str:
         """The port at whose address a user-level server listens between nodes; ``any`` if no port has a name."""
         return self.ports[0] if self.ports else "any"
+
+    @property
+    def adapter_port(self) -> str:
+        """The port of the adapter that user-level programs open; the name of an interface if no adapter is named."""
+        return self.adapter or self.interface
 
     def check(self, file: Path, stacks: Sequence[str]) -> None:
         """Raises BadInput if a value is not accepted; ``file`` and ``stacks`` are those of the system."""
@@ -172,6 +179,8 @@ class Fabric:
             raise problem(what, expected="a name for each node, or none")
         if nodes.memory_bytes is not None and nodes.memory_bytes < 1:
             raise problem(f"{subject}: {nodes.memory_bytes} bytes of memory", expected="1 or more")
+        if self.adapter and not all(self.adapter.partition(":")):
+            raise problem(f"{subject}: adapter is '{self.adapter}'", expected="a port of an adapter, such as mlx5_0:1")
         if self.gid_index is not None and not 0 <= self.gid_index < MOST_GIDS:
             raise problem(f"{subject}: gid_index is {self.gid_index}", expected=f"0 to {MOST_GIDS - 1}")
         for kind, by_stack, choices in (

@@ -8,8 +8,8 @@ from fabricbench.site.fabric import Fabric
 from fabricbench.site.stacks import ADDRESS_WORD, Installed, Stack, Unavailable
 from fabricbench.site.transports import VARIANTS
 
-SETTLE_SECONDS = "1"
-"""Seconds from the start of a server that listens on no TCP port to that of its client."""
+SETTLE_SECONDS = 1.0
+"""Longest time from the start of a server that may listen on no TCP port to that of its client."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,8 +63,8 @@ class Lane:
 
     @property
     def fabric_options(self) -> tuple[str, ...]:
-        """The options by which the programs of a user-level stack use the fabric's first port, its GID, and RDMA CM."""
-        adapter, colon, number = self.fabric.interface.partition(":")
+        """The options by which the programs of a user-level stack use the fabric's adapter, its GID, and RDMA CM."""
+        adapter, colon, number = self.fabric.adapter_port.partition(":")
         values = {"{adapter}": adapter, "{number}": number, "{gid}": str(self.fabric.gid_index)}
         applies = {"device": bool(colon), "gid": self.fabric.gid_index is not None, "rdma_cm": self.fabric.rdma_cm}
         words = [word for name, options in self.stack.fabric_options.items() if applies[name] for word in options]
@@ -73,9 +73,10 @@ class Lane:
     def link_options(self, interface: str) -> tuple[str, ...]:
         """The options of ``fabricbench-client-server`` for a server that listens at the address of ``interface``.
 
-        A server that connects by the RDMA connection manager listens on no TCP port.
+        A server that connects by the RDMA connection manager listens on a TCP port over software iWARP only.
         """
-        settle = ("--settle", SETTLE_SECONDS) if self.fabric.rdma_cm and "rdma_cm" in self.stack.fabric_options else ()
+        seconds = f"{SETTLE_SECONDS * self.fabric.slowdown:g}"
+        settle = ("--settle", seconds) if self.fabric.rdma_cm and "rdma_cm" in self.stack.fabric_options else ()
         return (*(("--interface", interface) if self.fabric.between_nodes else ()), *settle)
 
     def variables(self, *, oversubscribed: bool = False) -> dict[str, str]:

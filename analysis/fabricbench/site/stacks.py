@@ -107,8 +107,8 @@ class Stack:
 
     At level user: ``programs`` are its benchmarks, each with the command that prints its version; ``own`` are this
     project's programs for it, each with the option of ``apps/CMakeLists.txt`` that builds it; ``handshake`` is its
-    wire-up. ``fabric_options`` are options of the programs by which they use the fabric's first port: ``device`` with
-    ``{adapter}`` and ``{number}`` of the port, ``gid`` with ``{gid}``, its GID, and ``rdma_cm``, to connect by the RDMA
+    wire-up. ``fabric_options`` are options of the programs by which they use the fabric's adapter: ``device`` with
+    ``{adapter}`` and ``{number}`` of its port, ``gid`` with ``{gid}``, its GID, and ``rdma_cm``, to connect by the RDMA
     connection manager.
     """
 
