@@ -72,7 +72,7 @@ def test_a_campaign_waits_for_its_nodes(site: Site, tmp_path: Path, cluster: Clu
     [
         ("--partition=gige", "--partition=nosuch", "nosuch"),
         ("max_jobs=8", 'max_jobs=8, pmi={"mpich": "pmi7"}', "pmi7"),
-        ("count=cluster", "count=3 + 0 * cluster", "3"),
+        ("count=NODES", "count=3 + 0 * NODES", "3"),
     ],
 )
 def test_a_request_that_the_cluster_cannot_fulfil_is_rejected_before_submission(
