@@ -66,6 +66,7 @@ class FactsBase(JobBase):
 
     def _launch(self) -> Launch:
         self._open_campaign()
+        wireup = self.wireup_facts()
         return Launch(
             id=self.launch_id,
             block=session().block,
@@ -111,8 +112,8 @@ class FactsBase(JobBase):
             limit_seconds=self.limit_seconds,
             attestation=self.fabric.attestation,
             function_only=self.fabric.function_only,
-            wireup=self.wireup_facts(),
-            wireup_problem=self.wireup_problem(),
+            wireup=wireup,
+            wireup_problem="" if wireup else self.wireup_problem(),
             expected=tuple(self.expected()),
             left_out=self.omitted_sizes(),
         )

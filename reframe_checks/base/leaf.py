@@ -90,7 +90,7 @@ class LeafBase(rfm.RegressionTestPlugin):
         return None
 
     def wireup_problem(self) -> str:
-        """Returns why the lane has no measured wire-up; empty if it has one, or needs none."""
+        """Returns why ``wireup_facts`` is None; empty if the launch needs no wire-up."""
         return ""
 
     def planned(self) -> tuple[Expected, ...]:

@@ -114,7 +114,5 @@ class WireUpLaunch(LaunchTest):
         )
 
     def problem(self) -> str:
-        """Returns why the wire-up was not measured; empty if it was."""
-        if self.traffic() is not None:
-            return ""
+        """Returns why the wire-up was not measured, if ``traffic`` is None."""
         return collect(Path(self.directory)).reason if self.directory else "it was skipped"
